@@ -1,0 +1,48 @@
+"""Dynaroute: a learned solver for the capacitated vehicle routing problem.
+
+The public names are loaded when they are first used, so that ``import dynaroute`` costs nothing.
+
+    >>> import dynaroute
+    >>> instance = dynaroute.read("X-n101-k25.vrp")
+    >>> solution = dynaroute.solve(instance).solution
+    >>> assert dynaroute.check(instance, solution) == []
+    >>> dynaroute.write(solution, "X-n101-k25.sol")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dynaroute.errors import DynarouteError
+    from dynaroute.formats import read, read_set, read_solution, write
+    from dynaroute.instance import Instance
+    from dynaroute.solution import Solution, check
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "DynarouteError": "dynaroute.errors",
+    "Instance": "dynaroute.instance",
+    "Solution": "dynaroute.solution",
+    "check": "dynaroute.solution",
+    "read": "dynaroute.formats",
+    "read_set": "dynaroute.formats",
+    "read_solution": "dynaroute.formats",
+    "write": "dynaroute.formats",
+}
+
+__all__ = ["DynarouteError", "Instance", "Solution", "check", "read", "read_set", "read_solution", "write"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dynaroute' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,138 @@
+"""Errors a user can act on: each says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+__all__ = [
+    "DynarouteError",
+    "FileError",
+    "FormatError",
+    "InputWarning",
+    "InstanceError",
+    "ModelError",
+    "OptionError",
+    "SolutionError",
+    "UnsupportedError",
+    "Where",
+    "in_file",
+]
+
+
+class InputWarning(UserWarning):
+    """Something in a user's input was odd, was put right, and may deserve a look."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """The place an error speaks of; every part may be unknown.
+
+    Attributes
+    ----------
+    file
+        Path of the file, as the user wrote it.
+    line
+        Line in that file, from 1.
+    field
+        Name of the field, section, column, key or option.
+    customer
+        Customer, from 1.
+    """
+
+    file: str | None = None
+    line: int | None = None
+    field: str | None = None
+    customer: int | None = None
+
+    def __str__(self) -> str:
+        parts = [
+            self.file,
+            f"line {self.line}" if self.line is not None else None,
+            f"field {self.field}" if self.field is not None else None,
+            f"customer {self.customer}" if self.customer is not None else None,
+        ]
+        return ", ".join(part for part in parts if part is not None)
+
+
+class DynarouteError(Exception):
+    """Base of all errors that Dynaroute raises on purpose.
+
+    Parameters
+    ----------
+    message
+        One sentence: what is wrong.
+    where
+        Place of the fault.
+    remedy
+        One sentence: what the user can do about it.
+    """
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, where: Where | None = None, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where if where is not None else Where()
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        place = str(self.where)
+        text = f"{place}: {self.message}" if place else self.message
+        return f"{text} {self.remedy}" if self.remedy else text
+
+
+class FileError(DynarouteError):
+    """A file cannot be opened, read or written."""
+
+    code = "file"
+
+
+class FormatError(DynarouteError):
+    """A file's text does not follow its format."""
+
+    code = "format"
+
+
+class InstanceError(DynarouteError):
+    """The values cannot be a routing problem."""
+
+    code = "instance"
+
+
+class SolutionError(DynarouteError):
+    """The values cannot be a solution."""
+
+    code = "solution"
+
+
+class UnsupportedError(DynarouteError):
+    """A sound request for something Dynaroute does not do."""
+
+    code = "unsupported"
+
+
+class OptionError(DynarouteError):
+    """An option, or a combination of options, makes no sense."""
+
+    code = "option"
+
+
+class ModelError(DynarouteError):
+    """A trained model cannot be loaded or used."""
+
+    code = "model"
+
+
+@contextmanager
+def in_file(path: str | Path) -> Iterator[None]:
+    """Name the file in every error of ours that leaves this block without one."""
+    try:
+        yield
+    except DynarouteError as error:
+        if error.where.file is None:
+            error.where = replace(error.where, file=str(path))
+        raise

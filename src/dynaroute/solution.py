@@ -1,0 +1,231 @@
+"""Routes, what they cost, and an independent judge of both."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Literal
+
+from dynaroute.errors import SolutionError, Where
+from dynaroute.instance import EARTH_RADIUS_METRES, Instance
+
+__all__ = ["Solution", "Violation", "ViolationKind", "check", "recompute_cost"]
+
+ViolationKind = Literal["unknown", "missing", "repeated", "overload", "cost"]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Routes over customers 1..n; each starts and ends at the depot, which is not written.
+
+    Parameters
+    ----------
+    routes
+        Sequences of customers. Empty routes are dropped.
+    stated_cost
+        The cost that a file or a solver claims, if any; `check` compares it.
+
+    Raises
+    ------
+    SolutionError
+        If a customer is not a whole number, or the stated cost is not finite.
+    """
+
+    routes: tuple[tuple[int, ...], ...]
+    stated_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "routes", _plain_routes(self.routes))
+        if self.stated_cost is not None and not math.isfinite(self.stated_cost):
+            raise SolutionError("the stated cost is not finite.", where=Where(field="cost"), remedy="Leave it out.")
+
+    def cost(self, instance: Instance) -> float:
+        """Total length of the routes under the instance's metric and rounding.
+
+        Parameters
+        ----------
+        instance
+            The problem these routes belong to.
+        """
+        nodes = [0]
+        for route in self.routes:
+            nodes.extend(route)
+            nodes.append(0)
+        _refuse_unknown(nodes, instance.size)
+        return math.fsum(instance.leg_lengths(nodes[:-1], nodes[1:]))
+
+    def route_costs(self, instance: Instance) -> list[float]:
+        """Length of each route on its own."""
+        return [Solution((route,)).cost(instance) for route in self.routes]
+
+    def loads(self, instance: Instance) -> list[int]:
+        """Load of each route, in the instance's stored units."""
+        _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
+        return [int(instance.demands[list(route)].sum()) for route in self.routes]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that is wrong with a solution.
+
+    Attributes
+    ----------
+    kind
+        unknown, missing or repeated customer, overload, or a cost that differs from the stated one.
+    message
+        The violation in words.
+    route
+        Route, from 1, where there is one.
+    customer
+        Customer, where there is one.
+    """
+
+    kind: ViolationKind
+    message: str
+    route: int | None = None
+    customer: int | None = None
+
+
+def check(instance: Instance, solution: Solution) -> list[Violation]:
+    """Judge a solution from the instance's raw data alone.
+
+    Nothing here is shared with a solver, nor with `Solution.cost`: a mistake there shows here.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    solution
+        The routes to judge.
+
+    Returns
+    -------
+    list[Violation]
+        Every violation; empty if the solution is right.
+    """
+    customers = range(1, instance.size + 1)
+    violations: list[Violation] = []
+    visits: Counter[int] = Counter()
+    for number, route in enumerate(solution.routes, start=1):
+        load = 0
+        for customer in route:
+            if customer not in customers:
+                hint = "the depot is not written" if customer == 0 else f"customers are 1 to {instance.size}"
+                violations.append(
+                    Violation("unknown", f"Route {number} visits {customer}, but {hint}.", number, customer)
+                )
+                continue
+            visits[customer] += 1
+            if visits[customer] > 1:
+                message = f"Route {number} visits customer {customer}, which was visited before."
+                violations.append(Violation("repeated", message, number, customer))
+            load += int(instance.demands[customer])
+        if load > instance.capacity:
+            shown, excess, limit = map(instance.shown_demand, (load, load - instance.capacity, instance.capacity))
+            message = f"Route {number} carries {shown}, {excess} more than the capacity {limit}."
+            violations.append(Violation("overload", message, number))
+    violations += [
+        Violation("missing", f"Customer {customer} is not visited.", None, customer)
+        for customer in customers
+        if customer not in visits
+    ]
+
+    if solution.stated_cost is None or any(violation.kind == "unknown" for violation in violations):
+        return violations
+    cost = recompute_cost(instance, solution)
+    if not _agrees(solution.stated_cost, cost, exact=_is_integral(instance)):
+        message = f"The stated cost is {solution.stated_cost:.10g}, but the routes cost {cost:.10g}."
+        violations.append(Violation("cost", message))
+    return violations
+
+
+def recompute_cost(instance: Instance, solution: Solution) -> float:
+    """Price routes leg by leg in plain Python, for `check` and for tests of the fast ways.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    solution
+        Routes that visit known customers only.
+    """
+    legs: list[float] = []
+    for route in solution.routes:
+        stops = (0, *route, 0)
+        legs.extend(_leg(instance, start, end) for start, end in pairwise(stops))
+    return math.fsum(legs)
+
+
+def _plain_routes(routes: Iterable[Iterable[object]]) -> tuple[tuple[int, ...], ...]:
+    plain = []
+    for number, route in enumerate(routes, start=1):
+        stops = []
+        for stop in route:
+            try:
+                stops.append(stop.__index__())  # type: ignore[attr-defined]  # whatever is a whole number, numpy's too
+            except AttributeError:
+                raise SolutionError(
+                    f"route {number} holds {stop!r}, which is not a whole number.",
+                    where=Where(field="routes"),
+                    remedy="Routes are lists of customers 1..n.",
+                ) from None
+        if stops:
+            plain.append(tuple(stops))
+    return tuple(plain)
+
+
+def _refuse_unknown(nodes: Iterable[int], size: int) -> None:
+    for node in nodes:
+        if not 0 <= node <= size:
+            raise SolutionError(
+                f"there is no customer {node}; customers are 1 to {size}.",
+                where=Where(field="routes", customer=node),
+                remedy="Is this solution for another instance?",
+            )
+
+
+def _leg(instance: Instance, start: int, end: int) -> float:
+    if instance.distances is not None:
+        return float(instance.distances[start, end])
+    assert instance.coordinates is not None
+    (first_1, second_1), (first_2, second_2) = instance.coordinates[start].tolist(), instance.coordinates[end].tolist()
+    if instance.metric == "great_circle":
+        length = _globe_metres(first_1, second_1, first_2, second_2)
+    else:
+        # as CVRPLIB defines it: the root of the sum of squares, where hypot may differ in the last digit
+        length = math.sqrt((first_1 - first_2) ** 2 + (second_1 - second_2) ** 2)
+    if instance.rounding == "nearest":
+        return float(math.floor(length + 0.5))
+    if instance.rounding == "up":
+        return float(math.ceil(length))
+    return length
+
+
+def _globe_metres(latitude_1: float, longitude_1: float, latitude_2: float, longitude_2: float) -> float:
+    """Great-circle metres by Vincenty's formula for a sphere: another one than the solver's, on purpose."""
+    phi_1, phi_2 = math.radians(latitude_1), math.radians(latitude_2)
+    turn = math.radians(longitude_2 - longitude_1)
+    across = math.cos(phi_2) * math.sin(turn)
+    ahead = math.cos(phi_1) * math.sin(phi_2) - math.sin(phi_1) * math.cos(phi_2) * math.cos(turn)
+    level = math.sin(phi_1) * math.sin(phi_2) + math.cos(phi_1) * math.cos(phi_2) * math.cos(turn)
+    return EARTH_RADIUS_METRES * math.atan2(math.hypot(across, ahead), level)
+
+
+def _is_integral(instance: Instance) -> bool:
+    if instance.distances is not None:
+        return bool((instance.distances == instance.distances.round()).all())
+    return instance.rounding != "none"
+
+
+def _agrees(stated: float, cost: float, *, exact: bool) -> bool:
+    """Whether a stated cost is the cost, as far as its digits go: 15.57 is right for 15.5734; and to 0.1 %."""
+    if exact:
+        return stated == cost
+    exponent = Decimal(repr(stated)).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    half_last_digit = 0.5 * 10.0 ** min(exponent, 0)
+    return abs(stated - cost) <= min(half_last_digit, 1e-3 * abs(cost)) + 1e-9 * max(1.0, abs(cost))
