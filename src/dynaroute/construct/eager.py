@@ -1,0 +1,184 @@
+"""Building routes with plain tensor operations: any device, any dtype, differentiable; the reference.
+
+The loop is over routes, not over steps of the whole batch: between two visits to the depot nothing is re-encoded
+and instances do not interact. So what is left of every unfinished instance is packed and encoded, then every
+vehicle drives until it is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.choose import Chooser, Follow, StepInfo
+from dynaroute.model.packing import Packing
+from dynaroute.model.policy import Policy
+from dynaroute.model.state import RouteState
+
+__all__ = ["Decision", "construct_eagerly", "decide", "log_probabilities"]
+
+
+class Decision(NamedTuple):
+    """One step of P trajectories.
+
+    Attributes
+    ----------
+    info
+        Where they are.
+    logits
+        (P, M), eq 19.
+    chosen
+        (P,) slots.
+    is_driving
+        (P,) false for vehicles that are back and wait for the others.
+    """
+
+    info: StepInfo
+    logits: Tensor
+    chosen: Tensor
+    is_driving: Tensor
+
+    def log_probability(self) -> Tensor:
+        """(P,) log p of eq 20 for the chosen node; 0 for those that wait."""
+        chosen = self.logits.log_softmax(1).gather(1, self.chosen[:, None]).squeeze(1)
+        return torch.where(self.is_driving, chosen, torch.zeros_like(chosen))
+
+
+def construct_eagerly(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> RouteBatch:
+    """Build one solution for each instance.
+
+    Parameters
+    ----------
+    policy
+        On the batch's device.
+    batch
+        The instances.
+    chooser
+        How the next node is chosen.
+    """
+    visits: list[tuple[Tensor, ...]] = []
+    with torch.inference_mode():
+        for info, _, chosen, _ in decide(policy, batch, chooser):
+            node = info.nodes.gather(1, chosen[:, None]).squeeze(1)  # (P,)
+            visits.append((info.trajectory, node, info.route, info.position))
+    # written all at once: thousands of small indexed writes would cost more than the policy
+    trajectory, node, route, position = (torch.cat(parts) for parts in zip(*visits, strict=True))  # (steps x P,) each
+    is_customer = node > 0
+    place = (trajectory[is_customer], node[is_customer])
+    routes = RouteBatch.unvisited(batch)
+    routes.route[place] = route[is_customer].int()
+    routes.position[place] = position[is_customer].int()
+    return routes
+
+
+def log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) -> Tensor:
+    """Eq 1: (B,) log p(π | X) of given solutions, differentiable, step by step.
+
+    Parameters
+    ----------
+    policy
+        On the batch's device.
+    batch
+        The instances.
+    routes
+        A feasible solution of each.
+    """
+    total = torch.zeros(len(batch), dtype=policy.dtype, device=batch.device)
+    for decision in decide(policy, batch, Follow(routes)):
+        total = total.index_add(0, decision.info.trajectory, decision.log_probability())
+    return total
+
+
+def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Iterator[Decision]:
+    """Take all decisions, step by step: eq 22's alternation of encoder and decoder.
+
+    Parameters
+    ----------
+    policy
+        On the batch's device.
+    batch
+        The instances.
+    chooser
+        How the next node is chosen.
+    """
+    folded = policy.decoder.fold()
+    is_open = batch.is_customer  # (B, M)
+    steps = torch.zeros(len(batch), dtype=torch.int64, device=batch.device)
+    routes = torch.zeros_like(steps)
+    while True:
+        unfinished = is_open.any(1).nonzero().squeeze(1)  # (P,)
+        if not len(unfinished):
+            return
+        drive = _Drive(policy, batch, folded, unfinished, is_open, steps, routes)
+        yield from drive.decide(chooser)
+        is_open, steps, routes = drive.finish(is_open, steps, routes)
+
+
+class _Drive:
+    """From one encoding to the next: a route of every unfinished instance, or, if the policy is static, all routes."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        batch: InstanceBatch,
+        folded: Tensor,
+        unfinished: Tensor,
+        is_open: Tensor,
+        steps: Tensor,
+        routes: Tensor,
+    ) -> None:
+        self.decoder = policy.decoder
+        self.dynamic = policy.config.dynamic
+        self.trajectory = unfinished  # (P,)
+        self.step, self.route = steps[unfinished], routes[unfinished]  # (P,) each
+        is_left = is_open[unfinished]  # (P, B's M)
+        is_left[:, 0] = True
+        lengths = is_left.sum(1)  # (P,)
+        packing = Packing(lengths, int(lengths.max()))
+        row, node = is_left.nonzero().unbind(1)  # (T,) each
+        demands = batch.demands[unfinished][row, node]  # (T,)
+        capacity = batch.capacity[unfinished]  # (P,)
+        fraction = demands.to(policy.dtype) / capacity[row].to(policy.dtype)
+        features = torch.cat([batch.locations[unfinished[row], node].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
+        hidden = policy.encoder(features, node == 0, packing)  # (T, d_h)
+        self.projections = self.decoder.project(hidden, packing, folded)
+        self.nodes = packing.pad(node)  # (P, M)
+        self.state = RouteState.at_depot(
+            demands=packing.pad(demands),
+            capacity=capacity,
+            is_token=packing.is_token,
+            is_open=self.nodes > 0,
+            graph=self.projections.graph,
+            shrinks=policy.config.shrinking_mean,
+        )
+
+    def decide(self, chooser: Chooser) -> Iterator[Decision]:
+        """Step until every vehicle is back for good."""
+        position = torch.zeros_like(self.step)
+        is_driving = torch.ones_like(self.step, dtype=torch.bool)
+        while bool(is_driving.any()):
+            info = StepInfo(self.trajectory, self.step, self.route, position, self.nodes)
+            logits = self.decoder.logits(self.projections, self.state)  # (P, M)
+            chosen = torch.where(is_driving, chooser(logits, info), 0)  # (P,)
+            yield Decision(info, logits, chosen, is_driving)
+            self.state = self.state.update(chosen)
+            is_back = chosen == 0
+            self.step = self.step + is_driving
+            self.route = self.route + (is_driving & is_back)
+            position = torch.where(is_back, 0, position + 1)
+            # a static policy goes on with the embeddings it has; a dynamic one waits to be encoded anew
+            is_driving = is_driving & ~is_back if self.dynamic else is_driving & (self.state.is_open.any(1) | ~is_back)
+
+    def finish(self, is_open: Tensor, steps: Tensor, routes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What is open, how many steps and routes were taken, in the whole batch."""
+        left = torch.zeros_like(is_open[self.trajectory]).scatter(1, self.nodes, self.state.is_open)
+        left[:, 0] = False
+        return (
+            is_open.index_copy(0, self.trajectory, left),
+            steps.index_copy(0, self.trajectory, self.step),
+            routes.index_copy(0, self.trajectory, self.route),
+        )

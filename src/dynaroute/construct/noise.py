@@ -1,0 +1,73 @@
+"""Random numbers keyed by what they are for, the same on every device and in every batch.
+
+A number is a hash of (seed, instance, sample, step in the whole solution, node). So a sampled route does not depend
+on which other instances are in the batch, and a kernel can draw its own. Only products modulo 2^32 and shifts are
+used, which any device does alike.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["draw_gumbel", "make_stream_keys"]
+
+_MASK = 0xFFFFFFFF
+_STEP = 0x9E3779B1  # odd constants that keep steps and nodes apart
+_NODE = 0x85EBCA77
+
+
+def make_stream_keys(seed: int, instance_keys: Tensor, samples: Tensor) -> Tensor:
+    """Name the random stream of each trajectory.
+
+    Parameters
+    ----------
+    seed
+        Any integer.
+    instance_keys
+        (P,) int64.
+    samples
+        (P,) int64: which sample of its instance a trajectory is.
+
+    Returns
+    -------
+    Tensor
+        (P, 2) int64 of 32 bits each.
+    """
+    words = torch.zeros(len(instance_keys), 2, dtype=torch.int64, device=instance_keys.device)
+    words = words + torch.tensor([0x243F6A88, 0x13198A2E], device=instance_keys.device)  # two unlike starts
+    for value in (seed & _MASK, (seed >> 32) & _MASK):
+        words = _mix(words ^ value)
+    for values in (instance_keys & _MASK, (instance_keys >> 32) & _MASK, samples & _MASK):
+        words = _mix(words ^ values[:, None])
+    return words
+
+
+def draw_gumbel(stream_keys: Tensor, steps: Tensor, nodes: Tensor) -> Tensor:
+    """Standard Gumbel noise: the argmax of logits plus this is a sample of their softmax.
+
+    Parameters
+    ----------
+    stream_keys
+        (P, 2), from `make_stream_keys`.
+    steps
+        (P,) int64: nodes visited so far, returns to the depot included.
+    nodes
+        (P, M) int64: the nodes' own numbers.
+
+    Returns
+    -------
+    Tensor
+        (P, M) float32.
+    """
+    row = _mix(stream_keys[:, 0] ^ (steps * _STEP & _MASK))  # (P,)
+    bits = _mix(_mix(row[:, None] ^ (nodes * _NODE & _MASK)) ^ stream_keys[:, 1, None])  # (P, M)
+    uniform = ((bits >> 9).float() + 0.5) * 2.0**-23  # strictly between 0 and 1, exact in float32
+    return -torch.log(-torch.log(uniform))
+
+
+def _mix(words: Tensor) -> Tensor:
+    """Spread every bit of 32-bit words over all 32."""
+    words = (words ^ (words >> 16)) * 0x7FEB352D & _MASK
+    words = (words ^ (words >> 15)) * 0x846CA68B & _MASK
+    return words ^ (words >> 16)

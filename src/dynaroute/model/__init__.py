@@ -1,0 +1,7 @@
+"""The policy, equation by equation."""
+
+from dynaroute.model.card import ModelCard
+from dynaroute.model.config import PolicyConfig
+from dynaroute.model.policy import Policy
+
+__all__ = ["ModelCard", "Policy", "PolicyConfig"]

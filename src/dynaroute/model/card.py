@@ -1,0 +1,73 @@
+"""What is known about a model: written beside its weights, shown by `dynaroute models`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dynaroute.errors import ModelError, Where
+
+if TYPE_CHECKING:
+    from dynaroute.model.config import PolicyConfig
+
+__all__ = ["ModelCard"]
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """How a model was made, and what it reaches.
+
+    Attributes
+    ----------
+    name
+        What users call it.
+    size
+        Customers of the instances it was trained on; `solve` chooses the nearest.
+    capacity
+        Capacity it was trained with.
+    recipe
+        How it was trained, in a line or two.
+    trajectories, minutes, hardware
+        What the training took, every ancestor's included.
+    greedy_lengths
+        Mean greedy length on the 10,000 published instances, by number of customers.
+    """
+
+    name: str = ""
+    size: int | None = None
+    capacity: int | None = None
+    recipe: str = ""
+    trajectories: int | None = None
+    minutes: float | None = None
+    hardware: str = ""
+    greedy_lengths: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.size is not None and (not isinstance(self.size, int) or self.size < 1):
+            raise ModelError(f"the size is {self.size!r}.", where=Where(field="card.size"), remedy="Give customers.")
+
+    def to_markdown(self, config: PolicyConfig) -> str:
+        """The card as a page.
+
+        Parameters
+        ----------
+        config
+            The policy's settings.
+        """
+        kind = "dynamic (AM-D)" if config.dynamic else "static (AM)"
+        facts = {
+            "policy": f"{kind}, {config.layers} layers, dimension {config.dimension}, {config.heads} heads",
+            "trained on": None
+            if self.size is None
+            else f"{self.size} customers, capacity {self.capacity or 'various'}",
+            "recipe": self.recipe or None,
+            "trajectories": None if self.trajectories is None else f"{self.trajectories:,}",
+            "minutes": None if self.minutes is None else f"{self.minutes:g} ({self.hardware})",
+        }
+        lines = [f"# {self.name or 'A Dynaroute policy'}", ""]
+        lines += [f"- {label}: {fact}" for label, fact in facts.items() if fact is not None]
+        if self.greedy_lengths:
+            lines += ["", "Greedy length on 10,000 instances of seed 1234:", "", "| customers | length |", "|---|---|"]
+            lines += [f"| {size} | {length:.3f} |" for size, length in self.greedy_lengths.items()]
+        lines += ["", f'Load it with `dynaroute.Policy.from_pretrained("{self.name or "FOLDER"}")`.', ""]
+        return "\n".join(lines)

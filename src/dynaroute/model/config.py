@@ -1,0 +1,103 @@
+"""What distinguishes one policy from another, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from dynaroute.errors import ModelError, Where
+
+__all__ = ["Normalisation", "PolicyConfig"]
+
+Normalisation = Literal["tanh", "batch"]
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """Settings of a policy; the defaults are the paper's AM-D.
+
+    Attributes
+    ----------
+    dimension
+        d_h, of node embeddings.
+    heads
+        M, of every multi-head attention.
+    layers
+        N, of the encoder.
+    feed_forward
+        d_F, inner width of the feed-forward sub-layer.
+    clip
+        C of eq 19.
+    dynamic
+        Whether what is left is encoded anew at each return to the depot (eqs 22, 23).
+    scaled
+        Whether attention scores are divided by the root of their vectors' dimension; the paper's are not.
+    normalisation
+        What follows each sub-layer: tanh (eqs 8, 10), or batch normalisation (AM).
+    depot_features
+        3: position and demand, as eq 2; or 2: position alone (AM).
+    shrinking_mean
+        Whether the graph embedding is the mean over unvisited nodes (eq 12), or over all (AM).
+    logit_query
+        Whether the final query has a matrix W^Q of its own (eq 18), or h_c is the query (AM).
+    """
+
+    dimension: int = 128
+    heads: int = 8
+    layers: int = 3
+    feed_forward: int = 512
+    clip: float = 10.0
+    dynamic: bool = True
+    scaled: bool = False
+    normalisation: Normalisation = "tanh"
+    depot_features: int = 3
+    shrinking_mean: bool = True
+    logit_query: bool = True
+
+    def __post_init__(self) -> None:
+        for field in ("dimension", "heads", "layers", "feed_forward"):
+            value = getattr(self, field)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise _fault(field, f"{field} is {value!r}.", "Give a whole number above 0.")
+        if self.dimension % self.heads:
+            raise _fault("heads", f"{self.heads} heads do not divide the dimension {self.dimension}.", "Use a divisor.")
+        if not self.clip > 0:
+            raise _fault("clip", f"clip is {self.clip!r}.", "Give a number above 0.")
+        if self.normalisation not in get_args(Normalisation):
+            raise _fault("normalisation", f"normalisation is {self.normalisation!r}.", "Use tanh or batch.")
+        if self.depot_features not in (2, 3):
+            raise _fault("depot_features", f"depot_features is {self.depot_features!r}.", "Use 2 or 3.")
+        if self.dynamic and self.normalisation == "batch":
+            # visited nodes are dropped from the input, which would change the statistics of a batch
+            raise _fault("dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh.")
+
+    @classmethod
+    def am(cls) -> PolicyConfig:
+        """The attention model as published (Kool et al. 2019): static, scaled, batch-normalised."""
+        return cls(
+            dynamic=False,
+            scaled=True,
+            normalisation="batch",
+            depot_features=2,
+            shrinking_mean=False,
+            logit_query=False,
+        )
+
+    @property
+    def head_dimension(self) -> int:
+        """d_k = d_v = d_h / M."""
+        return self.dimension // self.heads
+
+    @property
+    def attention_scale(self) -> float:
+        """Factor on the scores of eqs 4 and 14."""
+        return float(self.head_dimension**-0.5) if self.scaled else 1.0
+
+    @property
+    def logit_scale(self) -> float:
+        """Factor on the scores of eq 19."""
+        return float(self.dimension**-0.5) if self.scaled else 1.0
+
+
+def _fault(field: str, message: str, remedy: str) -> ModelError:
+    return ModelError(message, where=Where(field=field), remedy=remedy)

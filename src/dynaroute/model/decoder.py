@@ -1,0 +1,124 @@
+"""The decoder: from node embeddings and a partial route to the next node (eqs 12 to 20)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dynaroute.model.config import PolicyConfig
+from dynaroute.model.packing import Packing
+from dynaroute.model.state import RouteState
+
+__all__ = ["Decoder", "Projections"]
+
+
+class Projections(NamedTuple):
+    """All a construction step needs of the node embeddings: every matrix product is in here already.
+
+    Attributes
+    ----------
+    key
+        (P, heads, d_k, M): eq 13, with the scale of eq 14.
+    value
+        (P, heads, M, d_k): eq 13.
+    logit_key
+        (P, M, d_h): what the heads' outputs meet in eq 19, with W^O of eq 17 and W^Q of eq 18 folded in.
+    graph, last
+        (P, M, d_h): what a node adds to the query as a part of the graph's mean, and as the last one visited.
+    capacity
+        (d_h,): what the remaining capacity, as a fraction, adds to the query.
+    """
+
+    key: Tensor
+    value: Tensor
+    logit_key: Tensor
+    graph: Tensor
+    last: Tensor
+    capacity: Tensor
+
+
+class Decoder(nn.Module):
+    """Multi-head attention from the context to the nodes, then a single head for the logits.
+
+    Parameters
+    ----------
+    config
+        Settings of the policy.
+    """
+
+    def __init__(self, config: PolicyConfig) -> None:
+        super().__init__()
+        self.config = config
+        dimension = config.dimension
+        self.context_query = nn.Linear(2 * dimension + 1, dimension, bias=False)  # W^Q of eq 13
+        self.key = nn.Linear(dimension, dimension, bias=False)  # W^K of eq 13
+        self.value = nn.Linear(dimension, dimension, bias=False)  # W^V of eq 13
+        self.output = nn.Linear(dimension, dimension, bias=False)  # W^O of eq 17
+        self.logit_query = nn.Linear(dimension, dimension, bias=False) if config.logit_query else None  # W^Q of eq 18
+        self.logit_key = nn.Linear(dimension, dimension, bias=False)  # W^K of eq 18
+
+    def fold(self) -> Tensor:
+        """Stack all matrices that multiply node embeddings: (5 d_h, d_h).
+
+        With g the heads' outputs, eqs 17 to 19 say q^T k_j = (W^Q W^O g)^T W^K h_j = g^T (W^O^T W^Q^T W^K) h_j, and
+        eqs 12 and 13 say q = W_1 h̄ + W_2 h_last + w D: so all matrices can be applied to the nodes beforehand.
+        """
+        graph, last, _ = self._split_context_query()
+        to_logits = self.output.weight.T
+        if self.logit_query is not None:
+            to_logits = to_logits @ self.logit_query.weight.T
+        logit_key = self.config.logit_scale * (to_logits @ self.logit_key.weight)  # (d_h, d_h)
+        key = self.config.attention_scale * self.key.weight
+        return torch.cat([key, self.value.weight, logit_key, graph, last])
+
+    def project(self, hidden: Tensor, packing: Packing, folded: Tensor) -> Projections:
+        """Eqs 13, 17 and 18 for all nodes: one matrix product.
+
+        Parameters
+        ----------
+        hidden
+            (T, d_h) node embeddings.
+        packing
+            Their segments.
+        folded
+            What `fold` returned.
+        """
+        padded = packing.pad(hidden @ folded.T)  # (P, M, 5 d_h)
+        key, value, logit_key, graph, last = padded.chunk(5, dim=-1)  # each (P, M, d_h)
+        return Projections(  # laid out once as every step reads them
+            key=self._split_heads(key).transpose(-1, -2).contiguous(),
+            value=self._split_heads(value).contiguous(),
+            logit_key=logit_key.contiguous(),
+            graph=graph.contiguous(),
+            last=last.contiguous(),
+            capacity=self._split_context_query()[2],
+        )
+
+    def logits(self, projections: Projections, state: RouteState) -> Tensor:
+        """Eqs 12 to 19: (P, M) logits of the next node, minus infinity where it is not feasible."""
+        feasible = state.feasible()  # (P, M)
+        query = self._query(projections, state)  # (P, heads, 1, d_k), eqs 12 and 13
+        scores = query @ projections.key  # (P, heads, 1, M), eq 14
+        weights = torch.where(feasible[:, None, None, :], scores, -torch.inf).softmax(-1)  # eq 15
+        heads = (weights @ projections.value).flatten(1)  # (P, d_h), eq 16
+        logits = (projections.logit_key @ heads[:, :, None]).squeeze(-1)  # (P, M), eqs 17 and 18
+        return torch.where(feasible, self.config.clip * logits.tanh(), -torch.inf)  # eq 19
+
+    def _query(self, projections: Projections, state: RouteState) -> Tensor:
+        fraction = state.remaining.to(projections.graph.dtype) / state.capacity.to(projections.graph.dtype)  # (P,)
+        query = (
+            state.graph_sum / state.graph_count[:, None]
+            + state.pick(projections.last, state.previous)
+            + fraction[:, None] * projections.capacity
+        )  # (P, d_h)
+        return query.view(len(query), self.config.heads, 1, -1)  # (P, heads, 1, d_k)
+
+    def _split_context_query(self) -> tuple[Tensor, Tensor, Tensor]:
+        dimension = self.config.dimension
+        weight = self.context_query.weight  # (d_h, 2 d_h + 1)
+        return weight[:, :dimension], weight[:, dimension : 2 * dimension], weight[:, -1]
+
+    def _split_heads(self, padded: Tensor) -> Tensor:
+        return padded.reshape(*padded.shape[:2], self.config.heads, -1).transpose(1, 2)  # (P, heads, M, d_k)

@@ -1,0 +1,129 @@
+"""The encoder: node embeddings by self-attention over what is left (eqs 2 to 11, 22, 23)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dynaroute.model.config import PolicyConfig
+from dynaroute.model.packing import Packing
+
+__all__ = ["AttentionLayer", "Encoder", "attend"]
+
+
+class Encoder(nn.Module):
+    """ENCODE^N of eqs 11 and 22.
+
+    The nodes that eq 23 masks are not in the input at all: their rows would never be read, so the
+    result is the same and the work is half.
+
+    Parameters
+    ----------
+    config
+        Settings of the policy.
+    """
+
+    def __init__(self, config: PolicyConfig) -> None:
+        super().__init__()
+        self.depot_features = config.depot_features
+        self.embed_customer = nn.Linear(3, config.dimension)
+        self.embed_depot = nn.Linear(config.depot_features, config.dimension)
+        self.layers = nn.ModuleList(AttentionLayer(config) for _ in range(config.layers))
+
+    def forward(self, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
+        """Eq 11: encode nodes, each in the context of its own segment.
+
+        Parameters
+        ----------
+        features
+            (T, 3) position and demand / capacity of every node that is left.
+        is_depot
+            (T,) which of them are depots.
+        packing
+            The segments: one an instance.
+
+        Returns
+        -------
+        Tensor
+            (T, d_h) node embeddings h^N.
+        """
+        hidden = self.embed(features, is_depot)  # (T, d_h)
+        for layer in self.layers:
+            hidden = layer(hidden, packing)
+        return hidden
+
+    def embed(self, features: Tensor, is_depot: Tensor) -> Tensor:
+        """Eq 2: h^0, with parameters of its own for the depot."""
+        depot = self.embed_depot(features[:, : self.depot_features])  # (T, d_h)
+        return torch.where(is_depot[:, None], depot, self.embed_customer(features))
+
+
+class AttentionLayer(nn.Module):
+    """One layer: multi-head attention, then feed-forward, each with a skip connection.
+
+    Parameters
+    ----------
+    config
+        Settings of the policy.
+    """
+
+    def __init__(self, config: PolicyConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.scale = config.attention_scale
+        dimension = config.dimension
+        self.query_key_value = nn.Linear(dimension, 3 * dimension, bias=False)  # W^Q, W^K, W^V of all heads, stacked
+        self.output = nn.Linear(dimension, dimension, bias=False)  # W^O of all heads, side by side
+        self.feed_forward_in = nn.Linear(dimension, config.feed_forward)
+        self.feed_forward_out = nn.Linear(config.feed_forward, dimension)
+        self.after_attention = _make_normalisation(config)
+        self.after_feed_forward = _make_normalisation(config)
+
+    def forward(self, hidden: Tensor, packing: Packing) -> Tensor:
+        """Eqs 3 to 10: from h^(l-1) to h^(l), both (T, d_h)."""
+        attended: Tensor = self.after_attention(hidden + self.attention(hidden, packing))  # eq 8
+        fed_forward: Tensor = self.after_feed_forward(attended + self.feed_forward(attended))  # eq 10
+        return fed_forward
+
+    def attention(self, hidden: Tensor, packing: Packing) -> Tensor:
+        """Eqs 3 to 7: MHA, (T, d_h)."""
+        projected: Tensor = self.query_key_value(hidden)  # (T, 3 d_h), eq 3
+        query, key, value = projected.view(len(hidden), 3, self.heads, -1).unbind(1)  # each (T, heads, d_k)
+        heads = attend(query, key, value, packing, self.scale)  # (T, heads, d_k), eqs 4 to 6
+        output: Tensor = self.output(heads.flatten(1))  # (T, d_h), eq 7
+        return output
+
+    def feed_forward(self, hidden: Tensor) -> Tensor:
+        """Eq 9: FF, (T, d_h)."""
+        output: Tensor = self.feed_forward_out(F.relu(self.feed_forward_in(hidden)))
+        return output
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, packing: Packing, scale: float) -> Tensor:
+    """Eqs 4 to 6: every token attends to the tokens of its own segment.
+
+    Parameters
+    ----------
+    query, key, value
+        (T, heads, d_k) each.
+    packing
+        The segments.
+    scale
+        Factor on the scores.
+
+    Returns
+    -------
+    Tensor
+        (T, heads, d_k).
+    """
+    queries, keys, values = (
+        packing.pad(tokens).transpose(1, 2) for tokens in (query, key, value)
+    )  # (P, heads, M, d_k)
+    mask = None if packing.is_even else packing.is_token[:, None, None, :]  # (P, 1, 1, M)
+    heads = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, scale=scale)  # (P, heads, M, d_k)
+    return packing.pack(heads.transpose(1, 2))  # (T, heads, d_k)
+
+
+def _make_normalisation(config: PolicyConfig) -> nn.Module:
+    return nn.Tanh() if config.normalisation == "tanh" else nn.BatchNorm1d(config.dimension)

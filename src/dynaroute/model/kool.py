@@ -1,0 +1,102 @@
+"""The attention model's published weights (Kool et al. 2019), read into our policy."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dynaroute.errors import ModelError, Where, in_file
+from dynaroute.model.card import ModelCard
+from dynaroute.model.config import PolicyConfig
+from dynaroute.model.policy import Policy
+
+__all__ = ["import_kool"]
+
+
+def import_kool(path: str | Path) -> Policy:
+    """Read a published AM checkpoint for the CVRP.
+
+    The only place where a pickle of weights is opened, and by PyTorch's restricted reader, which builds
+    tensors and plain containers and runs nothing.
+
+    Parameters
+    ----------
+    path
+        A file of the form `{"model": state_dict}`.
+
+    Returns
+    -------
+    Policy
+        The same function, in evaluation mode.
+    """
+    with in_file(path):
+        published = _load(Path(path))
+        config = PolicyConfig.am()
+        try:
+            translated = _translate(published, config)
+        except KeyError as error:
+            raise ModelError(
+                f"there is no tensor {error.args[0]!r}.",
+                where=Where(field="model"),
+                remedy="Give weights of the published attention model for the CVRP.",
+            ) from error
+        policy = Policy(config, card=ModelCard(name=Path(path).stem, recipe="published AM weights (Kool et al. 2019)"))
+        expected = policy.state_dict()
+        for name, tensor in translated.items():
+            if tensor.shape != expected[name].shape:
+                raise ModelError(
+                    f"its shape is {tuple(tensor.shape)}, not {tuple(expected[name].shape)}.",
+                    where=Where(field=name),
+                    remedy="Give weights of the published attention model for the CVRP.",
+                )
+        policy.load_state_dict({**expected, **translated})  # the count of batches is all that theirs lacks
+    return policy.eval()
+
+
+def _load(path: Path) -> dict[str, Tensor]:
+    try:
+        contents: Any = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise ModelError("there is no such file.", remedy="Check the path.") from error
+    except (OSError, RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
+        raise ModelError(
+            "the file is damaged, or asks to build more than tensors.", remedy="Give a published AM checkpoint."
+        ) from error
+    model = contents.get("model") if isinstance(contents, dict) else None
+    if not isinstance(model, dict) or not all(isinstance(tensor, Tensor) for tensor in model.values()):
+        raise ModelError("it holds no weights under 'model'.", remedy="Give a published AM checkpoint.")
+    return model
+
+
+def _translate(published: dict[str, Tensor], config: PolicyConfig) -> dict[str, Tensor]:
+    """Rename and restack: the published heads are separate (heads, in, out) blocks, ours are stacked rows."""
+    key, value, logit_key = published["project_node_embeddings.weight"].chunk(3)
+    ours = {
+        "encoder.embed_customer.weight": published["init_embed.weight"],
+        "encoder.embed_customer.bias": published["init_embed.bias"],
+        "encoder.embed_depot.weight": published["init_embed_depot.weight"],
+        "encoder.embed_depot.bias": published["init_embed_depot.bias"],
+        "decoder.context_query.weight": torch.cat(
+            [published["project_fixed_context.weight"], published["project_step_context.weight"]], dim=1
+        ),
+        "decoder.key.weight": key,
+        "decoder.value.weight": value,
+        "decoder.logit_key.weight": logit_key,
+        "decoder.output.weight": published["project_out.weight"],
+    }
+    for layer in range(config.layers):
+        theirs, mine = f"embedder.layers.{layer}", f"encoder.layers.{layer}"
+        heads = [published[f"{theirs}.0.module.W_{name}"] for name in ("query", "key", "val")]  # (heads, d_h, d_k) each
+        ours[f"{mine}.query_key_value.weight"] = torch.cat([head.transpose(1, 2).flatten(0, 1) for head in heads])
+        ours[f"{mine}.output.weight"] = published[f"{theirs}.0.module.W_out"].flatten(0, 1).T
+        for index, name in ((0, "feed_forward_in"), (2, "feed_forward_out")):
+            for part in ("weight", "bias"):
+                ours[f"{mine}.{name}.{part}"] = published[f"{theirs}.2.module.{index}.{part}"]
+        for index, name in ((1, "after_attention"), (3, "after_feed_forward")):
+            for part in ("weight", "bias", "running_mean", "running_var"):
+                ours[f"{mine}.{name}.{part}"] = published[f"{theirs}.{index}.normalizer.{part}"]
+    return ours

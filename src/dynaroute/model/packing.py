@@ -1,0 +1,64 @@
+"""Segments of different lengths in one array of tokens, without padding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+__all__ = ["Packing"]
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Where P segments lie in an array of T tokens.
+
+    Linear layers run on the packed tokens, so nothing is computed for padding; what works on whole
+    segments pads them for the moment.
+
+    Attributes
+    ----------
+    lengths
+        (P,) int64 tokens of each segment; at least 1.
+    longest
+        M, the largest of them (kept as a number, since a tensor would have to be waited for).
+    """
+
+    lengths: Tensor
+    longest: int
+
+    @cached_property
+    def offsets(self) -> Tensor:
+        """(P,) first token of each segment."""
+        return self.lengths.cumsum(0) - self.lengths
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all segments are equally long, so that padding is but another view."""
+        return bool((self.lengths == self.longest).all())
+
+    @cached_property
+    def is_token(self) -> Tensor:
+        """(P, M) true for tokens, false for padding."""
+        return torch.arange(self.longest, device=self.lengths.device) < self.lengths[:, None]
+
+    @cached_property
+    def _slots(self) -> Tensor:
+        """(T,) place of each token in the flattened (P, M) array."""
+        return self.is_token.reshape(-1).nonzero().squeeze(1)
+
+    def pad(self, tokens: Tensor) -> Tensor:
+        """Spread (T, ...) tokens to (P, M, ...), zeros where there is no token."""
+        segments = len(self.lengths)
+        if self.is_even:
+            return tokens.reshape(segments, self.longest, *tokens.shape[1:])
+        padded = tokens.new_zeros(segments * self.longest, *tokens.shape[1:])
+        # index_copy, since its gradient is a plain gather; an indexed read's would be an accumulation
+        return padded.index_copy(0, self._slots, tokens).reshape(segments, self.longest, *tokens.shape[1:])
+
+    def pack(self, padded: Tensor) -> Tensor:
+        """Collect the tokens of (P, M, ...) into (T, ...)."""
+        flat = padded.reshape(-1, *padded.shape[2:])
+        return flat if self.is_even else flat.index_select(0, self._slots)

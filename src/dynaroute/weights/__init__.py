@@ -1,0 +1,55 @@
+"""The models that ship with Dynaroute, found without loading them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from dynaroute.errors import ModelError, Where
+
+__all__ = ["find_model", "nearest_shipped_model", "shipped_models"]
+
+_SHELF = Path(__file__).parent
+
+
+@cache
+def shipped_models() -> dict[str, int | None]:
+    """Names of the shipped models, each with the number of customers it was trained on."""
+    models: dict[str, int | None] = {}
+    for config in sorted(_SHELF.glob("*/config.json")):
+        models[config.parent.name] = json.loads(config.read_text(encoding="utf-8"))["card"]["size"]
+    return models
+
+
+def nearest_shipped_model(size: int) -> str | None:
+    """The shipped model trained on the size nearest to this one; None if none ships.
+
+    Parameters
+    ----------
+    size
+        Number of customers.
+    """
+    sizes = {name: trained for name, trained in shipped_models().items() if trained is not None}
+    return min(sizes, key=lambda name: (abs(sizes[name] - size), -sizes[name]), default=None)
+
+
+def find_model(name: str | Path) -> Path:
+    """The folder of a shipped model, or the folder itself.
+
+    Parameters
+    ----------
+    name
+        A shipped model's name, or a path.
+    """
+    if str(name) in shipped_models():
+        return _SHELF / str(name)
+    folder = Path(name)
+    if folder.is_dir():
+        return folder
+    shipped = ", ".join(shipped_models()) or "none in this version"
+    raise ModelError(
+        f"there is no model {str(name)!r}: neither a folder nor a shipped one.",
+        where=Where(field="model"),
+        remedy=f"Shipped models: {shipped}.",
+    )
