@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,13 +14,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynaroute.errors import InstanceError, Where
 
-__all__ = ["EARTH_RADIUS_METRES", "LARGEST_INTEGER", "Instance", "Metric", "Rounding", "scale_to_integers"]
+__all__ = [
+    "EARTH_RADIUS_METRES",
+    "LARGEST_INTEGER",
+    "Instance",
+    "Metric",
+    "Rounding",
+    "count_decimals",
+    "scale_to_integers",
+]
 
 Rounding = Literal["none", "nearest", "up"]
 Metric = Literal["euclidean", "great_circle"]
 
 LARGEST_INTEGER = 2**31 - 1  # loads are added in 32-bit registers on the GPU
 EARTH_RADIUS_METRES = 6_371_008.8  # mean radius of the WGS 84 ellipsoid
+
+_LONGEST = 1e150  # squares of larger numbers overflow
+_MOST_DIGITS = 40  # before or after the point; far more than a capacity can have after scaling
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,19 +81,18 @@ class Instance:
     demand_scale: int = 1
 
     def __post_init__(self) -> None:
-        if self.rounding not in get_args(Rounding):
-            raise _fault("rounding", f"the rounding rule {self.rounding!r} is unknown.", "Use none, nearest or up.")
-        if self.metric not in get_args(Metric):
-            raise _fault("metric", f"the metric {self.metric!r} is unknown.", "Use euclidean or great_circle.")
+        _refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
+        _refuse_unknown_choice(self.metric, get_args(Metric), "metric")
         demands = _checked_demands(self.demands)
-        capacity = _checked_capacity(self.capacity)
-        _refuse_overlarge_demand(demands, capacity, self.customer_names)
         count = len(demands) - 1
+        customer_names = _checked_customer_names(self.customer_names, count)
+        capacity = _checked_capacity(self.capacity)
+        scale = _checked_scale(self.demand_scale)
+        _refuse_overlarge_demand(demands, capacity, customer_names, scale)
         coordinates = None if self.coordinates is None else _checked_coordinates(self.coordinates, count, self.metric)
         distances = None if self.distances is None else _checked_distances(self.distances, count, self.rounding)
         if coordinates is None and distances is None:
             raise _fault("coordinates", "there are neither coordinates nor distances.", "Give one of the two.")
-        scale = _checked_scale(self.demand_scale)
         factor = _common_power_of_ten(demands, capacity, scale)
 
         self._set("demands", _frozen(demands // factor))
@@ -92,7 +103,7 @@ class Instance:
         self._set("rounding", self.rounding if distances is None else "none")  # the matrix holds it already
         self._set("metric", self.metric if coordinates is not None else "euclidean")
         self._set("name", _checked_name(self.name))
-        self._set("customer_names", _checked_customer_names(self.customer_names, count))
+        self._set("customer_names", customer_names)
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen; this is its constructor's own door
@@ -119,9 +130,7 @@ class Instance:
         load
             A demand, a load or the capacity, as stored.
         """
-        if self.demand_scale == 1:
-            return int(load)
-        return Decimal(int(load)) / Decimal(self.demand_scale)
+        return _unscaled(load, self.demand_scale)
 
     def leg_lengths(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
         """Lengths of the legs between pairs of nodes, under this instance's metric and rounding.
@@ -180,21 +189,44 @@ def scale_to_integers(values: Sequence[Decimal]) -> tuple[list[int], int]:
     -------
     tuple[list[int], int]
         The integers and the power of ten.
+
+    Raises
+    ------
+    InstanceError
+        If a value is so large, or has so many decimals, that no capacity could hold it.
     """
-    # normalize() drops trailing zeros, so that 1.50 needs one decimal, not two
-    decimals = max((max(0, -_exponent(value)) for value in values), default=0)
-    scale = 10**decimals
-    return [int(value * scale) if decimals == 0 else _scaled(value, decimals) for value in values], scale
+    decimals = max(map(count_decimals, values), default=0)
+    for value in values:  # 1e999999999 would fill the memory
+        if value and (decimals > _MOST_DIGITS or value.adjusted() > _MOST_DIGITS):
+            raise InstanceError(f"the number {value} is out of range.", remedy="Use another unit, or fewer decimals.")
+    return [_scaled(value, decimals) for value in values], 10**decimals
 
 
-def _exponent(value: Decimal) -> int:
-    exponent: int | str = value.normalize().as_tuple().exponent
+def count_decimals(value: Decimal) -> int:
+    """Number of decimals that a finite decimal needs: one for 1.50, none for 20.
+
+    Parameters
+    ----------
+    value
+        A finite decimal of any length.
+    """
+    # by digits, since Decimal.normalize() rounds to the context's 28 digits
+    _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)  # finite, as the caller promised
-    return exponent
+    if exponent >= 0 or not any(digits):
+        return 0
+    trailing_zeros = next(count for count, digit in enumerate(reversed(digits)) if digit)
+    return max(0, -exponent - trailing_zeros)
+
+
+def _unscaled(amount: int, scale: int) -> int | Decimal:
+    return int(amount) if scale == 1 else Decimal(int(amount)) / Decimal(scale)
 
 
 def _scaled(value: Decimal, decimals: int) -> int:
     # by digits, since Decimal multiplication rounds to the context's 28 digits
+    if not value:  # 0e999999999 is a zero too
+        return 0
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     whole: int = int("".join(map(str, digits)))
@@ -211,25 +243,48 @@ def _node(index: int) -> str:
     return "the depot" if index == 0 else f"customer {index}"
 
 
+def _refuse_unknown_choice(value: object, choices: tuple[str, ...], field: str) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise _fault(field, f"the {field} {value!r} is unknown.", f"Use {' or '.join(choices)}.")
+
+
+def _numbers(values: object, field: str) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.asarray(values)
+        if array.dtype == object and all(type(value) in (int, float) for value in array.flat):
+            array = array.astype(np.float64)  # integers beyond 64 bits
+    except ValueError as error:
+        raise _fault(field, "the rows have different lengths.", "Give a rectangular array.") from error
+    except OverflowError as error:
+        raise _fault(field, "a value is too large.", "Use a coarser unit.") from error
+    if array.dtype.kind not in "iuf":
+        raise _fault(field, "the values are not numbers.", "Give numbers.")
+    return array
+
+
+def _floats(values: object, field: str) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+        return _numbers(values, field).astype(np.float64)
+
+
 def _whole_numbers(values: object, field: str) -> NDArray[np.int64]:
-    array: NDArray[Any] = np.asarray(values)
-    if array.dtype.kind in "iu":
-        if array.size and array.dtype.kind == "u" and int(array.max()) > LARGEST_INTEGER:
-            raise _fault(field, f"a value is above {LARGEST_INTEGER}.", "Use a coarser unit.")
+    array = _numbers(values, field)
+    if array.dtype.kind == "i":
         return array.astype(np.int64)
-    if array.dtype.kind != "f":
-        raise _fault(field, "the values are not numbers.", "Give whole numbers.")
-    if not np.isfinite(array).all():
-        index = int(np.argmax(~np.isfinite(array.reshape(-1))))
-        raise _fault(field, f"the value of {_node(index)} is not finite.", "Give whole numbers.")
-    if (array != np.floor(array)).any():
-        raise _fault(
-            field,
-            "the values are not whole numbers.",
-            "Scale them to whole numbers (dynaroute.instance.scale_to_integers does it exactly).",
-        )
-    within: NDArray[np.int64] = np.clip(array, -(2.0**62), 2.0**62).astype(np.int64)
-    return within
+    floats = _floats(array, field)  # unsigned integers too: exact as far as we allow them
+    _refuse_where(~np.isfinite(floats), field, "not finite", "Give whole numbers.")
+    _refuse_where(floats > LARGEST_INTEGER, field, f"above {LARGEST_INTEGER}", "Use a coarser unit.")
+    remedy = "Scale all of them to whole numbers (dynaroute.instance.scale_to_integers does it exactly)."
+    _refuse_where(floats != np.floor(floats), field, "not a whole number", remedy)
+    return np.maximum(floats, -(2.0**62)).astype(np.int64)  # still negative, so refused by who asked, and in 64 bits
+
+
+def _refuse_where(bad: NDArray[np.bool_], field: str, fault: str, remedy: str) -> None:
+    if not bad.any():
+        return
+    index = int(np.argmax(bad))
+    whose = "the value" if bad.ndim == 0 else f"the value of {_node(index)}"
+    raise _fault(field, f"{whose} is {fault}.", remedy, index or None)
 
 
 def _checked_demands(values: object) -> NDArray[np.int64]:
@@ -267,21 +322,24 @@ def _checked_capacity(value: object) -> int:
     return capacity
 
 
-def _refuse_overlarge_demand(demands: NDArray[np.int64], capacity: int, names: tuple[str, ...] | None) -> None:
+def _refuse_overlarge_demand(
+    demands: NDArray[np.int64], capacity: int, names: tuple[str, ...] | None, scale: int
+) -> None:
     if demands.max() <= capacity:
         return
     customer = int(np.argmax(demands > capacity))
-    called = f" ({names[customer - 1]})" if names is not None and customer <= len(names) else ""
+    called = "" if names is None else f" ({names[customer - 1]})"
+    demand, limit = _unscaled(demands[customer], scale), _unscaled(capacity, scale)
     raise _fault(
         "demands",
-        f"the demand of customer {customer}{called} is {demands[customer]}, above the capacity {capacity}.",
+        f"the demand of customer {customer}{called} is {demand}, above the capacity {limit}.",
         "Split this customer, or use larger vehicles.",
-        customer=customer,
+        customer,
     )
 
 
 def _checked_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.float64]:
-    coordinates = _as_floats(values, "coordinates")
+    coordinates = _floats(values, "coordinates")
     if coordinates.shape != (count + 1, 2):
         raise _fault(
             "coordinates",
@@ -291,7 +349,9 @@ def _checked_coordinates(values: object, count: int, metric: Metric) -> NDArray[
     bad = ~np.isfinite(coordinates).all(axis=1)
     if bad.any():
         index = int(np.argmax(bad))
-        raise _fault("coordinates", f"the position of {_node(index)} is not finite.", customer=index or None)
+        raise _fault(
+            "coordinates", f"the position of {_node(index)} is not finite.", "Give two finite numbers.", index or None
+        )
     if metric == "great_circle":
         outside = (np.abs(coordinates[:, 0]) > 90) | (np.abs(coordinates[:, 1]) > 180)
         if outside.any():
@@ -302,20 +362,31 @@ def _checked_coordinates(values: object, count: int, metric: Metric) -> NDArray[
                 "Latitude is -90 to 90, longitude -180 to 180, in degrees.",
                 index or None,
             )
-    elif np.abs(coordinates).max() > 1e150:  # squares of differences would overflow
-        raise _fault("coordinates", "coordinates above 1e150 cannot be measured.", "Use a coarser unit.")
+    elif np.abs(coordinates).max() > _LONGEST:
+        index = int(np.argmax(np.abs(coordinates).max(axis=1)))
+        raise _fault(
+            "coordinates",
+            f"the position of {_node(index)} is above {_LONGEST:g}, which cannot be measured.",
+            "Use a coarser unit.",
+            index or None,
+        )
     return coordinates
 
 
 def _checked_distances(values: object, count: int, rounding: Rounding) -> NDArray[np.float64]:
-    distances = _as_floats(values, "distances")
+    distances = _floats(values, "distances")
     if distances.shape != (count + 1, count + 1):
         raise _fault(
             "distances",
             f"the distance matrix has the shape {distances.shape}, not {(count + 1, count + 1)}.",
             "It needs a row and a column for the depot and for each customer.",
         )
-    for bad, reason in ((~np.isfinite(distances), "not finite"), (distances < 0, "negative")):
+    reasons = (
+        (~np.isfinite(distances), "not finite"),
+        (distances < 0, "negative"),
+        (distances > _LONGEST, f"above {_LONGEST:g}"),
+    )
+    for bad, reason in reasons:
         if bad.any():
             row, column = np.argwhere(bad)[0]
             raise _fault(
@@ -335,23 +406,13 @@ def _checked_distances(values: object, count: int, rounding: Rounding) -> NDArra
     return _rounded(distances, rounding)
 
 
-def _as_floats(values: object, field: str) -> NDArray[np.float64]:
-    try:
-        array: NDArray[Any] = np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise _fault(field, "the rows have different lengths.", "Give a rectangular array.") from error
-    if array.dtype.kind not in "iuf":
-        raise _fault(field, "the values are not numbers.", "Give numbers.")
-    return array.astype(np.float64)
-
-
-def _checked_scale(value: int) -> int:
-    scale = int(value)
+def _checked_scale(value: object) -> int:
+    scale = int(value) if isinstance(value, int | np.integer) else 0
     power = scale
     while power > 1 and power % 10 == 0:
         power //= 10
     if power != 1:
-        raise _fault("demand_scale", f"the scale {value} is not a power of ten.", "Use 1, 10, 100, ...")
+        raise _fault("demand_scale", f"the scale {value!r} is not a power of ten.", "Use 1, 10, 100, ...")
     return scale
 
 
@@ -363,24 +424,29 @@ def _common_power_of_ten(demands: NDArray[np.int64], capacity: int, scale: int) 
     return factor
 
 
-def _checked_name(value: str) -> str:
-    name = value.strip()
-    if not name.isprintable():
-        raise _fault("name", "the name holds line breaks or control characters.", "Use one line of text.")
+def _checked_name(value: object) -> str:
+    name = value.strip() if isinstance(value, str) else "\n"
+    if not _is_one_line(name):
+        raise _fault("name", f"the name {value!r} is not one line of plain text.", "Leave it out, or use letters.")
     return name
 
 
-def _checked_customer_names(values: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
+def _checked_customer_names(values: object, count: int) -> tuple[str, ...] | None:
     if values is None:
         return None
-    names = tuple(str(value).strip() for value in values)
+    if not isinstance(values, list | tuple):
+        raise _fault("customer_names", f"{values!r} is not a list of names.", "Give one name a customer.")
+    names = tuple(value.strip() if isinstance(value, str) else "" for value in values)
     if len(names) != count:
         raise _fault("customer_names", f"there are {len(names)} names for {count} customers.", "Name each.")
     seen: dict[str, int] = {}
     for customer, name in enumerate(names, start=1):
-        if not name or not name.isprintable():
+        if not name or not _is_one_line(name):
             raise _fault(
-                "customer_names", f"the name of customer {customer} is not one line of text.", customer=customer
+                "customer_names",
+                f"the name of customer {customer} is not one line of text.",
+                "Name it without line breaks and control characters.",
+                customer,
             )
         if name in seen:
             raise _fault(
@@ -391,6 +457,11 @@ def _checked_customer_names(values: Sequence[str] | None, count: int) -> tuple[s
             )
         seen[name] = customer
     return None if names == tuple(map(str, range(1, count + 1))) else names
+
+
+def _is_one_line(text: str) -> bool:
+    # not str.isprintable(), which refuses the joiners that names in Persian or Hindi need
+    return not any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -411,15 +482,19 @@ def _straight_line(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDAr
 
 
 def _great_circle(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Haversine distance in metres between points in degrees; exact to rounding for near points too."""
+    """Metres between points in degrees: the haversine of the arc and that of the rest of the half circle.
+
+    The first is exact for near points, the second for opposite ones. To the micrometre, lest a rounding rule be
+    decided by the last bit.
+    """
     (latitude_1, longitude_1), (latitude_2, longitude_2) = (
         np.moveaxis(np.radians(points), -1, 0) for points in (start, end)
     )
-    half_chord_squared = (
-        np.sin((latitude_2 - latitude_1) / 2) ** 2
-        + np.cos(latitude_1) * np.cos(latitude_2) * np.sin((longitude_2 - longitude_1) / 2) ** 2
-    )
-    return np.asarray(2 * EARTH_RADIUS_METRES * np.arcsin(np.sqrt(np.minimum(half_chord_squared, 1.0))))
+    parallels = np.cos(latitude_1) * np.cos(latitude_2)
+    half_turn = (longitude_2 - longitude_1) / 2
+    near = np.sin((latitude_2 - latitude_1) / 2) ** 2 + parallels * np.sin(half_turn) ** 2
+    opposite = np.sin((latitude_2 + latitude_1) / 2) ** 2 + parallels * np.cos(half_turn) ** 2
+    return np.asarray(np.round(2 * EARTH_RADIUS_METRES * np.arctan2(np.sqrt(near), np.sqrt(opposite)), 6))
 
 
 def _rounded(lengths: NDArray[np.float64], rounding: Rounding) -> NDArray[np.float64]:

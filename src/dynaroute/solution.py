@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import Literal
+from operator import index
+from typing import Any, Literal
+
+import numpy as np
 
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import EARTH_RADIUS_METRES, Instance
@@ -16,6 +20,8 @@ from dynaroute.instance import EARTH_RADIUS_METRES, Instance
 __all__ = ["Solution", "Violation", "ViolationKind", "check", "recompute_cost"]
 
 ViolationKind = Literal["unknown", "missing", "repeated", "overload", "cost"]
+
+_ROUTES_REMEDY = "Routes are lists of customers 1..n."
 
 
 @dataclass(frozen=True)
@@ -40,8 +46,8 @@ class Solution:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "routes", _plain_routes(self.routes))
-        if self.stated_cost is not None and not math.isfinite(self.stated_cost):
-            raise SolutionError("the stated cost is not finite.", where=Where(field="cost"), remedy="Leave it out.")
+        if self.stated_cost is not None:
+            object.__setattr__(self, "stated_cost", _plain_cost(self.stated_cost))
 
     def cost(self, instance: Instance) -> float:
         """Total length of the routes under the instance's metric and rounding.
@@ -160,22 +166,43 @@ def recompute_cost(instance: Instance, solution: Solution) -> float:
     return math.fsum(legs)
 
 
-def _plain_routes(routes: Iterable[Iterable[object]]) -> tuple[tuple[int, ...], ...]:
-    plain = []
-    for number, route in enumerate(routes, start=1):
-        stops = []
-        for stop in route:
-            try:
-                stops.append(stop.__index__())  # type: ignore[attr-defined]  # whatever is a whole number, numpy's too
-            except AttributeError:
-                raise SolutionError(
-                    f"route {number} holds {stop!r}, which is not a whole number.",
-                    where=Where(field="routes"),
-                    remedy="Routes are lists of customers 1..n.",
-                ) from None
-        if stops:
-            plain.append(tuple(stops))
-    return tuple(plain)
+def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:
+    plain = (_plain_route(number, route) for number, route in enumerate(_listed(routes, "the routes are"), start=1))
+    return tuple(route for route in plain if route)
+
+
+def _plain_route(number: int, route: object) -> tuple[int, ...]:
+    return tuple(_plain_customer(number, stop) for stop in _listed(route, f"route {number} is"))
+
+
+def _plain_customer(number: int, stop: Any) -> int:
+    with suppress(TypeError):
+        if not isinstance(stop, bool):
+            return index(stop)  # whatever is a whole number, numpy's too
+    raise _fault("routes", f"route {number} holds {stop!r}, which is not a whole number.", _ROUTES_REMEDY)
+
+
+def _listed(values: Any, subject: str) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise _fault("routes", f"{subject} {values!r}, not a list.", _ROUTES_REMEDY) from None
+
+
+def _plain_cost(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise _fault("cost", f"the stated cost {value!r} is not a number.", "Leave it out.")
+    try:
+        cost = float(value)
+    except OverflowError:
+        cost = math.inf
+    if not math.isfinite(cost):
+        raise _fault("cost", "the stated cost is not finite.", "Leave it out.")
+    return cost
+
+
+def _fault(field: str, message: str, remedy: str) -> SolutionError:
+    return SolutionError(message, where=Where(field=field), remedy=remedy)
 
 
 def _refuse_unknown(nodes: Iterable[int], size: int) -> None:
@@ -197,7 +224,8 @@ def _leg(instance: Instance, start: int, end: int) -> float:
         length = _globe_metres(first_1, second_1, first_2, second_2)
     else:
         # as CVRPLIB defines it: the root of the sum of squares, where hypot may differ in the last digit
-        length = math.sqrt((first_1 - first_2) ** 2 + (second_1 - second_2) ** 2)
+        width, height = first_1 - first_2, second_1 - second_2
+        length = math.sqrt(width * width + height * height)
     if instance.rounding == "nearest":
         return float(math.floor(length + 0.5))
     if instance.rounding == "up":
@@ -206,13 +234,16 @@ def _leg(instance: Instance, start: int, end: int) -> float:
 
 
 def _globe_metres(latitude_1: float, longitude_1: float, latitude_2: float, longitude_2: float) -> float:
-    """Great-circle metres by Vincenty's formula for a sphere: another one than the solver's, on purpose."""
+    """Great-circle metres by Vincenty's formula for a sphere: another one than the solver's, on purpose.
+
+    To the micrometre, as the instance has it: the two formulas differ in the nanometres.
+    """
     phi_1, phi_2 = math.radians(latitude_1), math.radians(latitude_2)
     turn = math.radians(longitude_2 - longitude_1)
     across = math.cos(phi_2) * math.sin(turn)
     ahead = math.cos(phi_1) * math.sin(phi_2) - math.sin(phi_1) * math.cos(phi_2) * math.cos(turn)
     level = math.sin(phi_1) * math.sin(phi_2) + math.cos(phi_1) * math.cos(phi_2) * math.cos(turn)
-    return EARTH_RADIUS_METRES * math.atan2(math.hypot(across, ahead), level)
+    return round(EARTH_RADIUS_METRES * math.atan2(math.hypot(across, ahead), level), 6)
 
 
 def _is_integral(instance: Instance) -> bool:

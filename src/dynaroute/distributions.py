@@ -1,0 +1,371 @@
+"""Random problems: the paper's, the published test sets draw for draw, and those of the X set.
+
+Every function draws whole arrays at once and takes its random state as an argument.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import InstanceError, OptionError, Where
+from dynaroute.instance import LARGEST_INTEGER, Instance, Rounding
+
+__all__ = [
+    "CustomerPositions",
+    "DemandKind",
+    "DepotPosition",
+    "InstanceArrays",
+    "XSettings",
+    "draw_paper_set",
+    "draw_published_set",
+    "draw_x_set",
+    "usual_capacity",
+]
+
+CustomerPositions = Literal["uniform", "clustered", "mixed"]
+DepotPosition = Literal["centre", "corner", "random"]
+DemandKind = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
+
+LARGEST_SET = 10**8  # customers in one call: about 2.5 GB of arrays
+LARGEST_X_SIZE = 100_000  # a tenth of the grid's cells: no two customers share one
+
+_LARGEST_PAPER_DEMAND = 9
+_USUAL_SIZES = (10, 20, 50, 100, 200, 500, 1000)
+_USUAL_CAPACITIES = (20, 30, 40, 50, 70, 100, 150)
+
+_GRID = 1000  # the X set's coordinates are whole numbers from 0 to this
+_CLUSTER_DECAY = 40.0
+_DEMAND_RANGES: dict[DemandKind, tuple[int, int]] = {
+    "unitary": (1, 1),
+    "1-10": (1, 10),
+    "5-10": (5, 10),
+    "1-100": (1, 100),
+    "50-100": (50, 100),
+}
+
+_Cells = NDArray[np.int64]  # grid points as x * (_GRID + 1) + y, so that sets of them are sets of numbers
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceArrays:
+    """N problems of the same size n as arrays, the form in which they are drawn and trained on.
+
+    Parameters
+    ----------
+    depot
+        (N, 2) positions.
+    locations
+        (N, n, 2) positions of the customers.
+    demands
+        (N, n) whole numbers.
+    capacity
+        (N,) whole numbers.
+    rounding
+        How the length of one leg is rounded, in all of them.
+
+    Raises
+    ------
+    InstanceError
+        If the shapes do not belong together. The values are checked when instances are made.
+    """
+
+    depot: NDArray[np.float64]
+    locations: NDArray[np.float64]
+    demands: NDArray[np.int64]
+    capacity: NDArray[np.int64]
+    rounding: Rounding = "none"
+
+    def __post_init__(self) -> None:
+        if self.demands.ndim != 2:
+            message = f"demands have the shape {self.demands.shape}, not (instances, customers)."
+            raise InstanceError(message, where=Where(field="demands"), remedy="Give one row an instance.")
+        count, size = self.demands.shape
+        shapes = {"depot": (count, 2), "locations": (count, size, 2), "capacity": (count,)}
+        for field, shape in shapes.items():
+            found = getattr(self, field).shape
+            if found != shape:
+                raise InstanceError(
+                    f"the shape is {found}, but {count} instances of {size} customers need {shape}.",
+                    where=Where(field=field),
+                    remedy="Give one row an instance.",
+                )
+
+    def __len__(self) -> int:
+        return len(self.demands)
+
+    @property
+    def size(self) -> int:
+        """Number of customers of each instance."""
+        return int(self.demands.shape[1])
+
+    def instances(self) -> list[Instance]:
+        """Make an `Instance` of each row, in order."""
+        coordinates = np.concatenate([self.depot[:, None, :], self.locations], axis=1)
+        demands = np.pad(self.demands, ((0, 0), (1, 0)))
+        return [
+            Instance(positions, amounts, capacity, rounding=self.rounding)
+            for positions, amounts, capacity in zip(coordinates, demands, self.capacity.tolist(), strict=True)
+        ]
+
+
+def usual_capacity(size: int) -> int:
+    """Look up the capacity the field uses for n customers with demands 1 to 9: 30, 40, 50 for n = 20, 50, 100.
+
+    Between the sizes the literature uses (10, 20, 50, 100, 200, 500, 1000 with 20, 30, 40, 50, 70, 100, 150) the
+    capacity is interpolated linearly and rounded to the nearest integer. Below 10 customers it stays 20; above
+    1000 it keeps growing by 1 for every 10 customers.
+
+    Parameters
+    ----------
+    size
+        Number of customers.
+    """
+    _refuse_below_one(size, "size")
+    if size > _USUAL_SIZES[-1]:
+        return _USUAL_CAPACITIES[-1] + (size - _USUAL_SIZES[-1]) // 10
+    return round(float(np.interp(size, _USUAL_SIZES, _USUAL_CAPACITIES)))
+
+
+def draw_paper_set(
+    size: int, count: int, generator: np.random.Generator, capacity: int | None = None
+) -> InstanceArrays:
+    """Draw problems from the paper's distribution: uniform in the unit square, demands uniform in 1 to 9.
+
+    Parameters
+    ----------
+    size
+        Number of customers of each problem.
+    count
+        Number of problems.
+    generator
+        Source of randomness; the same state gives the same problems.
+    capacity
+        What one vehicle holds; `usual_capacity` of the size if None.
+    """
+    held = _checked_set(size, count, capacity)
+    return InstanceArrays(
+        depot=generator.random((count, 2)),
+        locations=generator.random((count, size, 2)),
+        demands=generator.integers(1, _LARGEST_PAPER_DEMAND, (count, size), endpoint=True),
+        capacity=np.full(count, held),
+    )
+
+
+def draw_published_set(size: int, count: int = 10_000, seed: int = 1234, capacity: int | None = None) -> InstanceArrays:
+    """Repeat the published sets draw for draw, with numpy's legacy generator.
+
+    The defaults give the test sets (n = 20, 50, 100); seed 4321 gives the validation sets. All rows are drawn at
+    once, so a smaller count is another set, not the beginning of the larger one.
+
+    Parameters
+    ----------
+    size
+        Number of customers of each problem.
+    count
+        Number of problems.
+    seed
+        Seed of the legacy generator, 0 to 2**32 - 1.
+    capacity
+        What one vehicle holds; `usual_capacity` of the size if None.
+    """
+    held = _checked_set(size, count, capacity)
+    if not 0 <= seed < 2**32:
+        raise _fault("seed", f"the seed {seed} is out of range.", "Use 0 to 4294967295 for a published set.")
+    random = np.random.RandomState(seed)  # the published draws are this old generator's
+    depot = random.uniform(size=(count, 2))
+    locations = random.uniform(size=(count, size, 2))
+    demands = random.randint(1, _LARGEST_PAPER_DEMAND + 1, (count, size)).astype(np.int64)
+    return InstanceArrays(depot, locations, demands, np.full(count, held))
+
+
+@dataclass(frozen=True)
+class XSettings:
+    """What a problem in the manner of the X set looks like (Uchoa et al. 2017, section 4).
+
+    Parameters
+    ----------
+    size
+        Number of customers.
+    customers
+        Uniform over the grid; clustered around seeds, which are customers themselves; or mixed, half of each.
+    depot
+        In the centre (500, 500), in the corner (0, 0), or at random.
+    demands
+        A range of whole numbers; "quadrant": 51-100 in the lower left and upper right quadrants, 1-50 in the
+        others; "many-small": 70 % to 95 % of the customers from 1-10, the others from 50-100.
+    route_length
+        r, the number of customers that a vehicle holds on average: the capacity is ceil(r * total demand / n), or
+        the largest demand where that is more. None draws r for each problem, triangular from 3 over 6 to 25.
+    cluster_seeds
+        Number of seeds of the clusters. None draws 3 to 8 for each problem.
+
+    Raises
+    ------
+    OptionError
+        If a setting makes no sense.
+    """
+
+    size: int
+    customers: CustomerPositions = "uniform"
+    depot: DepotPosition = "centre"
+    demands: DemandKind = "unitary"
+    route_length: float | None = None
+    cluster_seeds: int | None = None
+
+    def __post_init__(self) -> None:
+        _refuse_below_one(self.size, "size")
+        if self.size > LARGEST_X_SIZE:
+            raise _fault("size", f"{self.size} customers are too many for the grid.", f"Use {LARGEST_X_SIZE} or fewer.")
+        for field, kinds in (("customers", CustomerPositions), ("depot", DepotPosition), ("demands", DemandKind)):
+            value, known = getattr(self, field), get_args(kinds)
+            if value not in known:
+                raise _fault(field, f"{value!r} is unknown.", f"Use one of {', '.join(known)}.")
+        if self.route_length is not None and not 1 <= self.route_length <= LARGEST_X_SIZE:
+            message = f"a route cannot hold {self.route_length} customers."
+            raise _fault("route_length", message, f"Use 1 to {LARGEST_X_SIZE}.")
+        if self.cluster_seeds is not None:
+            _refuse_below_one(self.cluster_seeds, "cluster_seeds")
+
+
+def draw_x_set(settings: XSettings, count: int, generator: np.random.Generator) -> InstanceArrays:
+    """Draw problems in the manner of the X set: whole coordinates 0 to 1000, legs rounded to the nearest integer.
+
+    No two customers share a place, nor does one share the depot's. For a policy's training divide by 1000 and drop
+    the rounding.
+
+    Parameters
+    ----------
+    settings
+        What the problems look like.
+    count
+        Number of problems.
+    generator
+        Source of randomness; the same state gives the same problems.
+    """
+    _refuse_large_set(settings.size, count)
+    depot = np.empty((count, 2), dtype=np.int64)
+    locations = np.empty((count, settings.size, 2), dtype=np.int64)
+    demands = np.empty((count, settings.size), dtype=np.int64)
+    capacity = np.empty(count, dtype=np.int64)
+    for row in range(count):
+        depot[row] = _draw_depot(settings.depot, generator)
+        locations[row] = _draw_customers(settings, depot[row], generator)
+        demands[row] = _draw_demands(settings.demands, locations[row], generator)
+        capacity[row] = _fit_capacity(settings.route_length, demands[row], generator)
+    return InstanceArrays(depot.astype(np.float64), locations.astype(np.float64), demands, capacity, "nearest")
+
+
+def _draw_depot(position: DepotPosition, generator: np.random.Generator) -> NDArray[np.int64]:
+    if position == "centre":
+        return np.array([_GRID // 2, _GRID // 2])
+    if position == "corner":
+        return np.array([0, 0])
+    return generator.integers(0, _GRID, 2, endpoint=True)
+
+
+def _draw_customers(settings: XSettings, depot: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+    def anywhere(wanted: int) -> _Cells:
+        return generator.integers(0, (_GRID + 1) ** 2, wanted)
+
+    def near_seeds(wanted: int) -> _Cells:
+        return _propose_near(seeds, wanted, generator)
+
+    scattered = {"uniform": settings.size, "clustered": 0, "mixed": settings.size // 2}[settings.customers]
+    seed_count = settings.cluster_seeds if settings.cluster_seeds is not None else int(generator.integers(3, 9))
+    seed_count = min(seed_count, settings.size - scattered)
+
+    cells = _cells_of(depot[None, :])
+    cells = _add_distinct(cells, scattered + seed_count, anywhere)
+    seeds = _points_of(cells[len(cells) - seed_count :])
+    cells = _add_distinct(cells, settings.size - scattered - seed_count, near_seeds)
+    return _points_of(cells[1:])
+
+
+def _add_distinct(cells: _Cells, wanted: int, propose: Callable[[int], _Cells]) -> _Cells:
+    """Append so many cells that are not there yet; `propose` offers at most the number it is asked for."""
+    target = len(cells) + wanted
+    while len(cells) < target:
+        candidates = np.concatenate([cells, propose(target - len(cells))])
+        first_seen = np.unique(candidates, return_index=True)[1]
+        cells = candidates[np.sort(first_seen)]
+    return cells
+
+
+def _propose_near(seeds: NDArray[np.int64], wanted: int, generator: np.random.Generator) -> _Cells:
+    """Draw cells with probability proportional to the sum over seeds of exp(-distance / 40).
+
+    Each seed adds the same bell, whose radius is Gamma(2, 40) distributed. So take any seed, step away from it, and
+    reject what falls off the grid: what remains has the wanted density, up to the rounding to whole numbers.
+    """
+    centres = seeds[generator.integers(0, len(seeds), wanted)]
+    radius = generator.gamma(2.0, _CLUSTER_DECAY, wanted)
+    angle = generator.uniform(0.0, 2 * math.pi, wanted)
+    steps = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    points = np.rint(centres + steps).astype(np.int64)
+    return _cells_of(points[((points >= 0) & (points <= _GRID)).all(axis=1)])
+
+
+def _cells_of(points: NDArray[np.int64]) -> _Cells:
+    return points[:, 0] * (_GRID + 1) + points[:, 1]
+
+
+def _points_of(cells: _Cells) -> NDArray[np.int64]:
+    return np.stack(np.divmod(cells, _GRID + 1), axis=1)
+
+
+def _draw_demands(kind: DemandKind, locations: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+    size = len(locations)
+    if kind == "quadrant":
+        right, upper = (locations >= _GRID / 2).T
+        return generator.integers(1, 50, size, endpoint=True) + np.where(right == upper, 50, 0)
+    if kind == "many-small":
+        is_small = generator.random(size) < generator.uniform(0.70, 0.95)
+        small, large = (generator.integers(*limits, size, endpoint=True) for limits in ((1, 10), (50, 100)))
+        return np.where(is_small, small, large)
+    return generator.integers(*_DEMAND_RANGES[kind], size, endpoint=True)
+
+
+def _fit_capacity(route_length: float | None, demands: NDArray[np.int64], generator: np.random.Generator) -> int:
+    length = generator.triangular(3, 6, 25) if route_length is None else route_length
+    fitted = math.ceil(length * int(demands.sum()) / len(demands))
+    return max(fitted, int(demands.max()))
+
+
+def _checked_set(size: int, count: int, capacity: int | None) -> int:
+    """Check the measures of one of the paper's sets and settle its capacity."""
+    _refuse_below_one(size, "size")
+    _refuse_large_set(size, count)
+    if capacity is None:
+        return usual_capacity(size)
+    if not _LARGEST_PAPER_DEMAND <= capacity <= LARGEST_INTEGER:
+        raise _fault(
+            "capacity",
+            f"the capacity {capacity} is not between {_LARGEST_PAPER_DEMAND} and {LARGEST_INTEGER}.",
+            f"Demands are up to {_LARGEST_PAPER_DEMAND}, and a vehicle must hold any one of them.",
+        )
+    return capacity
+
+
+def _refuse_large_set(size: int, count: int) -> None:
+    _refuse_below_one(count, "count")
+    if size * count > LARGEST_SET:
+        raise _fault(
+            "count",
+            f"{count} instances of {size} customers are more than {LARGEST_SET} customers.",
+            "Draw several smaller sets.",
+        )
+
+
+def _refuse_below_one(value: int, field: str) -> None:
+    if value < 1:
+        raise _fault(field, f"it is {value}.", "Use 1 or more.")
+
+
+def _fault(field: str, message: str, remedy: str) -> OptionError:
+    return OptionError(message, where=Where(field=field), remedy=remedy)

@@ -1,0 +1,111 @@
+"""Clarke and Wright's savings: a classical start, and a baseline that a policy has to beat."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution
+
+__all__ = ["build_by_savings"]
+
+_BLOCK_ENTRIES = 1_000_000  # legs measured at once: bounds the memory of large problems
+
+_Customers = NDArray[np.int32]
+
+
+def build_by_savings(instance: Instance) -> Solution:
+    """Build routes by merging, again and again, the two whose joining saves the most (the parallel version).
+
+    Each customer starts with a vehicle of its own. A pair saves d(0, i) + d(0, j) - d(i, j) by driving from i to j
+    instead of twice over the depot. Pairs that save nothing but cost nothing are merged too, for fewer vehicles. Of
+    equal savings the pair with the lower first, then the lower second customer goes first, so the same problem
+    always gets the same routes. Memory is about 40 bytes a pair of customers: 0.5 GB for 5000 customers.
+
+    Parameters
+    ----------
+    instance
+        Any problem.
+
+    Returns
+    -------
+    Solution
+        Feasible routes, never longer than one route a customer, with their cost stated.
+    """
+    first, second = _sort_pairs_by_saving(instance)
+    fleet = _Fleet(instance)
+    step = 4 * instance.size  # a chunk should be large beside the n entries that its filter copies
+    for start in range(0, len(first), step):
+        chunk = slice(start, start + step)
+        for one, other in fleet.mergeable_pairs(first[chunk], second[chunk]):
+            fleet.merge_if_possible(one, other)
+    routes = tuple(tuple(route) for route in fleet.routes[1:])
+    return Solution(routes, stated_cost=Solution(routes).cost(instance))
+
+
+def _sort_pairs_by_saving(instance: Instance) -> tuple[_Customers, _Customers]:
+    """List the pairs i < j whose saving is not negative, the largest saving first."""
+    customers = np.arange(1, instance.size + 1, dtype=np.int32)
+    from_depot = instance.leg_lengths(0, customers)
+    rows = max(1, _BLOCK_ENTRIES // instance.size)
+    savings, firsts, seconds = [], [], []
+    for start in range(0, instance.size, rows):
+        ones, others = customers[start : start + rows], customers[start:]
+        between = instance.leg_lengths(ones[:, None], others[None, :])
+        saving = from_depot[ones - 1][:, None] + from_depot[others - 1][None, :] - between
+        row, column = np.nonzero((saving >= 0) & (ones[:, None] < others[None, :]))
+        savings.append(saving[row, column])
+        firsts.append(ones[row])
+        seconds.append(others[column])
+    order = np.argsort(-np.concatenate(savings), kind="stable")
+    return np.concatenate(firsts)[order], np.concatenate(seconds)[order]
+
+
+class _Fleet:
+    """Routes while they grow together. Everything is indexed by customer; entry 0, the depot's, is not used.
+
+    Plain lists, since single entries are read and written: numpy is slower at that.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        nodes = range(instance.size + 1)
+        self.capacity = instance.capacity
+        self.routes = [deque([node]) for node in nodes]  # those that were merged into another are empty
+        self.loads: list[int] = instance.demands.tolist()
+        self.route_of = list(nodes)
+        self.neighbours = [0] * len(nodes)  # customers that it is joined to; with two it is inside its route
+
+    def mergeable_pairs(self, first: _Customers, second: _Customers) -> Iterator[tuple[int, int]]:
+        """Drop the pairs that cannot merge now, and so never will: routes only grow."""
+        route_of, is_end = np.array(self.route_of), np.array(self.neighbours) < 2
+        load = np.array(self.loads)[route_of]
+        possible = is_end[first] & is_end[second] & (route_of[first] != route_of[second])
+        possible &= load[first] + load[second] <= self.capacity
+        return zip(first[possible].tolist(), second[possible].tolist(), strict=True)
+
+    def merge_if_possible(self, one: int, other: int) -> None:
+        """Join two routes at these customers, if both are at an end and one vehicle holds the load."""
+        if self.neighbours[one] == 2 or self.neighbours[other] == 2:
+            return
+        kept, gone = self.route_of[one], self.route_of[other]
+        if kept == gone or self.loads[kept] + self.loads[gone] > self.capacity:
+            return
+        if len(self.routes[kept]) < len(self.routes[gone]):  # the shorter one is copied
+            kept, gone, one, other = gone, kept, other, one
+        longer, shorter = self.routes[kept], self.routes[gone]
+        for customer in shorter:
+            self.route_of[customer] = kept
+        if shorter[0] != other:
+            shorter.reverse()
+        if longer[-1] == one:
+            longer.extend(shorter)
+        else:
+            longer.extendleft(shorter)
+        shorter.clear()
+        self.loads[kept] += self.loads[gone]
+        self.neighbours[one] += 1
+        self.neighbours[other] += 1
