@@ -1,1 +1,38 @@
 """Files: one module a format, chosen by the file's suffix."""
+
+from dynaroute.formats.csv import format_csv, parse_csv
+from dynaroute.formats.json import instance_from_json, instance_to_json
+from dynaroute.formats.json_solution import solution_from_json, solution_to_json
+from dynaroute.formats.read import read, read_set, read_solution
+from dynaroute.formats.sol import format_sol, parse_sol
+from dynaroute.formats.suffixes import (
+    INSTANCE_SUFFIXES,
+    SET_SUFFIXES,
+    SOLUTION_SUFFIXES,
+    WRITABLE_INSTANCE_SUFFIXES,
+    WRITABLE_SET_SUFFIXES,
+)
+from dynaroute.formats.vrplib import format_vrplib, parse_vrplib
+from dynaroute.formats.write import write
+
+__all__ = [
+    "INSTANCE_SUFFIXES",
+    "SET_SUFFIXES",
+    "SOLUTION_SUFFIXES",
+    "WRITABLE_INSTANCE_SUFFIXES",
+    "WRITABLE_SET_SUFFIXES",
+    "format_csv",
+    "format_sol",
+    "format_vrplib",
+    "instance_from_json",
+    "instance_to_json",
+    "parse_csv",
+    "parse_sol",
+    "parse_vrplib",
+    "read",
+    "read_set",
+    "read_solution",
+    "solution_from_json",
+    "solution_to_json",
+    "write",
+]

@@ -1,0 +1,341 @@
+"""CSV files: a header, the depot in the first row, one customer in each other row."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+
+from dynaroute.errors import FormatError, InstanceError, OptionError, UnsupportedError, Where
+from dynaroute.formats.notes import warn_of_input
+from dynaroute.formats.numbers import format_load, format_number, parse_decimal, parse_float, placed, scale_quantities
+from dynaroute.formats.text import one_line, shorten, split_lines
+from dynaroute.instance import Instance, Metric, Rounding
+
+__all__ = ["format_csv", "parse_csv"]
+
+_DELIMITERS = ",;\t"
+_SYNONYMS = {"latitude": "lat", "longitude": "lon", "lng": "lon", "long": "lon"}
+_KNOWN_COLUMNS = ("id", "x", "y", "lat", "lon", "demand")
+_DIRECTIVE = re.compile(r"#\s*(capacity|name|rounding)\s*[:=](.*)", re.IGNORECASE)
+_DELIMITER_LINE = re.compile(r"sep=(.)", re.IGNORECASE)  # spreadsheets write and obey it
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_GLOBE = {"lat": 90.0, "lon": 180.0}
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The cells of one node by their columns."""
+
+    cells: dict[str, str]
+    line: int
+
+    def where(self, column: str) -> Where:
+        return Where(line=self.line, field=column)
+
+
+@dataclass
+class _Table:
+    """What the text holds, before it is understood."""
+
+    directives: dict[str, tuple[str, int]] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
+    delimiter: str = ""
+    header_line: int = 0
+    rows: list[_Row] = field(default_factory=list)
+
+
+def parse_csv(text: str, *, capacity: float | Decimal | None = None, source: str = "") -> Instance:
+    """Read an instance from a table.
+
+    Parameters
+    ----------
+    text
+        The file's text: columns id (optional), demand, and x and y, or lat and lon in degrees. Lines
+        ``# capacity: 50``, ``# name: ...`` and ``# rounding: none|nearest|up`` may come first.
+    capacity
+        Capacity that goes before the text's own.
+    source
+        The file's path: named in warnings, and its stem is the name of an instance without one.
+
+    Raises
+    ------
+    DynarouteError
+        If the table cannot be read or is no problem.
+    """
+    table = _read_table(text)
+    axes = _choose_axes(table)
+    if not table.rows:
+        raise FormatError(
+            "there is no row below the header.",
+            where=Where(line=table.header_line),
+            remedy="The first row is the depot, the others are customers.",
+        )
+    exact_capacity, capacity_place = _read_capacity(table, capacity)
+    rounding = _read_rounding(table)
+    table = _with_decimal_points(table, axes, source)
+    coordinates = np.array([[_read_axis(row, axis) for axis in axes] for row in table.rows])
+    names = _read_names(table)
+    metric: Metric = "great_circle" if axes == ("lat", "lon") else "euclidean"
+
+    def place(where: Where) -> Where:
+        if where.field == "capacity":
+            return capacity_place
+        if where.field == "demands":
+            return replace(where, field="demand", line=table.rows[where.customer or 0].line)
+        if where.customer is not None:
+            return replace(where, line=table.rows[where.customer].line)
+        return where
+
+    with placed(place):
+        quantities = scale_quantities([_read_demand(row, table) for row in table.rows], exact_capacity, names)
+        instance = Instance(
+            coordinates=coordinates,
+            demands=np.array(quantities.demands),
+            capacity=quantities.capacity,
+            name=one_line(table.directives["name"][0]) if "name" in table.directives else Path(source).stem,
+            rounding=rounding,
+            metric=metric,
+            customer_names=names,
+            demand_scale=quantities.scale,
+        )
+    ignored = [column for column in table.columns if column and column not in _KNOWN_COLUMNS]
+    if any(row.cells.get("") for row in table.rows):
+        ignored.append("without a name")
+    if ignored:
+        warn_of_input(source, f"ignored the columns {', '.join(ignored)}; known are {', '.join(_KNOWN_COLUMNS)}.")
+    return instance
+
+
+def format_csv(instance: Instance) -> str:
+    """Write an instance as a table.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+
+    Raises
+    ------
+    UnsupportedError
+        If it has a distance matrix, which this format cannot hold.
+    """
+    if instance.distances is not None or instance.coordinates is None:
+        raise UnsupportedError(
+            "a .csv file cannot hold a distance matrix.",
+            where=Where(field="distances"),
+            remedy="Write a .json file; without names of customers, .vrp will do too.",
+        )
+    return "\n".join([*_table_lines(instance), ""])
+
+
+def _table_lines(instance: Instance) -> Iterator[str]:
+    assert instance.coordinates is not None
+    if instance.name:
+        yield f"# name: {instance.name}"
+    yield f"# capacity: {format_load(instance, instance.capacity)}"
+    if instance.rounding != "none":
+        yield f"# rounding: {instance.rounding}"
+    yield "id,lat,lon,demand" if instance.metric == "great_circle" else "id,x,y,demand"
+    names = [instance.customer_name(customer) for customer in range(1, instance.size + 1)]
+    for name, place, demand in zip(
+        [_unused_name(set(names)), *names], instance.coordinates.tolist(), instance.demands.tolist(), strict=True
+    ):
+        yield ",".join([_quote(name), *map(format_number, place), format_load(instance, demand)])
+
+
+def _unused_name(names: set[str]) -> str:
+    candidates = ("0", "depot", *(f"depot-{number}" for number in range(1, len(names) + 2)))
+    return next(name for name in candidates if name not in names)
+
+
+def _quote(name: str) -> str:
+    # '#' because a line that starts with it is a comment
+    return '"' + name.replace('"', '""') + '"' if set(name) & set('",;\t#') else name
+
+
+def _read_table(text: str) -> _Table:
+    table = _Table()
+    for number, line in enumerate(split_lines(text), start=1):
+        if not line.strip(_DELIMITERS + " "):
+            continue
+        if not table.columns:
+            _read_line_before_rows(table, line, number)
+            continue
+        cells = _split_cells(line, table.delimiter, number)
+        # a customer may be called '#7': what has a cell for each column is a row
+        if line.lstrip().startswith("#") and len(cells) != len(table.columns):
+            _read_directive(table, line, number)
+            continue
+        if not any(cells):
+            continue
+        if len(cells) != len(table.columns):
+            raise FormatError(
+                f"the row has {len(cells)} cells, the header {len(table.columns)}.",
+                where=Where(line=number),
+                remedy="Give each row one cell a column.",
+            )
+        table.rows.append(_Row(dict(zip(table.columns, cells, strict=True)), number))
+    if not table.columns:
+        raise FormatError("there is no header.", remedy="Start with a line 'id,x,y,demand'.")
+    return table
+
+
+def _read_line_before_rows(table: _Table, line: str, number: int) -> None:
+    """Read a comment, the line that names the delimiter, or the header."""
+    text = line.strip()
+    if text.lstrip('"').startswith("#"):
+        _read_directive(table, text.strip('"'), number)
+    elif declared := _DELIMITER_LINE.fullmatch(text):
+        table.delimiter = declared[1]
+    else:
+        table.delimiter = table.delimiter or max(_DELIMITERS, key=line.count)
+        table.header_line = number
+        names = [cell.lower() for cell in _split_cells(line, table.delimiter, number)]
+        table.columns.extend(_SYNONYMS.get(name, name) for name in names)
+        repeated = {name for name in _KNOWN_COLUMNS if table.columns.count(name) > 1}
+        if repeated:
+            raise FormatError(
+                f"the column {min(repeated)} comes twice.",
+                where=Where(line=number, field=min(repeated)),
+                remedy="Keep one of the two.",
+            )
+
+
+def _read_directive(table: _Table, line: str, number: int) -> None:
+    directive = _DIRECTIVE.fullmatch(line.strip())
+    if directive is None:
+        return
+    key, value = directive[1].lower(), directive[2].strip()
+    if key != "name":
+        value = value.rstrip(_DELIMITERS + " ")  # spreadsheets fill the line up with empty cells
+    earlier, _ = table.directives.setdefault(key, (value, number))
+    if earlier != value:
+        raise FormatError(
+            f"{key} is given twice, {shorten(earlier)} and {shorten(value)}.",
+            where=Where(line=number, field=key),
+            remedy="Keep one of the two.",
+        )
+
+
+def _split_cells(line: str, delimiter: str, number: int) -> list[str]:
+    try:
+        cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True))
+    except (csv.Error, TypeError, ValueError) as error:
+        raise FormatError(
+            f"the line cannot be cut into cells ({error}).", where=Where(line=number), remedy="Check the quotes."
+        ) from error
+    return [cell.strip() for cell in cells]
+
+
+def _choose_axes(table: _Table) -> tuple[str, str]:
+    columns = set(table.columns)
+    where = Where(line=table.header_line, field="header")
+    if columns & {"x", "y"} and columns & {"lat", "lon"}:
+        raise FormatError(
+            "there are columns for the plane (x, y) and for the globe (lat, lon).",
+            where=where,
+            remedy="Keep one of the two pairs.",
+        )
+    axes = ("lat", "lon") if columns & {"lat", "lon"} else ("x", "y")
+    missing = [name for name in (*axes, "demand") if name not in columns]
+    if missing:
+        raise FormatError(
+            f"the columns {', '.join(missing)} are missing."
+            if len(missing) > 1
+            else f"the column {missing[0]} is missing.",
+            where=replace(where, field=", ".join(missing)),
+            remedy="The first line must name the columns: demand, and x and y or lat and lon; id if you like.",
+        )
+    return axes
+
+
+def _read_capacity(table: _Table, option: float | Decimal | None) -> tuple[Decimal, Where]:
+    """The capacity, and the place to blame for it."""
+    if option is not None:
+        where = Where(field="--capacity")
+        try:
+            return parse_decimal(str(option), where), where
+        except FormatError as error:
+            raise OptionError(error.message, where=where, remedy=error.remedy) from error
+    if "capacity" not in table.directives:
+        raise FormatError(
+            "the capacity is missing.",
+            where=Where(field="capacity"),
+            remedy="Add a first line '# capacity: 50', or give --capacity.",
+        )
+    value, line = table.directives["capacity"]
+    where = Where(line=line, field="capacity")
+    return parse_decimal(value, where), where
+
+
+def _read_rounding(table: _Table) -> Rounding:
+    value, line = table.directives.get("rounding", ("none", 0))
+    for rounding in get_args(Rounding):
+        if value.lower() == rounding:
+            return rounding  # type: ignore[no-any-return]  # get_args forgets that it is one
+    raise FormatError(
+        f"the rounding rule {shorten(value)} is unknown.",
+        where=Where(line=line, field="rounding"),
+        remedy="Use none, nearest or up.",
+    )
+
+
+def _with_decimal_points(table: _Table, axes: tuple[str, str], source: str) -> _Table:
+    """Read 10,5 as 10.5 where cells are separated by semicolons, as spreadsheets of many countries write them."""
+    numeric = (*axes, "demand")
+    if table.delimiter != ";" or not any(
+        _DECIMAL_COMMA.fullmatch(row.cells[column]) for row in table.rows for column in numeric
+    ):
+        return table
+    rows = [
+        _Row({**row.cells, **{column: _with_point(row.cells[column]) for column in numeric}}, row.line)
+        for row in table.rows
+    ]
+    warn_of_input(source, "read decimal commas as decimal points.")
+    return replace(table, rows=rows)
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
+
+
+def _read_axis(row: _Row, axis: str) -> float:
+    value = parse_float(row.cells[axis], row.where(axis))
+    if axis in _GLOBE and abs(value) > _GLOBE[axis]:
+        raise InstanceError(
+            f"{axis} is {value:g}, not on the globe.",
+            where=row.where(axis),
+            remedy="Latitude is -90 to 90, longitude -180 to 180, in degrees.",
+        )
+    return value
+
+
+def _read_demand(row: _Row, table: _Table) -> Decimal:
+    if row is table.rows[0] and not row.cells["demand"]:
+        return Decimal(0)
+    return parse_decimal(row.cells["demand"], row.where("demand"))
+
+
+def _read_names(table: _Table) -> tuple[str, ...] | None:
+    if "id" not in table.columns:
+        return None
+    lines: dict[str, int] = {}
+    for index, row in enumerate(table.rows):
+        name = one_line(row.cells["id"])
+        if not name and index > 0:
+            raise FormatError("the id is missing.", where=row.where("id"), remedy="Give each customer an id.")
+        if name in lines:
+            raise FormatError(
+                f"the id {shorten(name)} comes twice, first on line {lines[name]}.",
+                where=row.where("id"),
+                remedy="Ids must differ.",
+            )
+        lines[name] = row.line
+    return tuple(lines)[1:]

@@ -1,0 +1,342 @@
+"""Instances in JSON, the same for files and for HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
+from dynaroute.formats.json_document import (
+    join_path,
+    load_json,
+    read_number,
+    require,
+    require_list,
+    require_object,
+    to_json_number,
+)
+from dynaroute.formats.notes import warn_of_input
+from dynaroute.formats.numbers import placed, refuse_unmeasurable, scale_quantities
+from dynaroute.formats.requests import asks_for_more
+from dynaroute.formats.text import one_line, shorten
+from dynaroute.instance import Instance, Rounding
+
+__all__ = ["format_json", "format_json_set", "instance_from_json", "instance_to_json", "parse_json"]
+
+_Axes = tuple[Literal["x"], Literal["y"]] | tuple[Literal["lat"], Literal["lon"]]
+
+_PLANE: _Axes = ("x", "y")
+_GLOBE: _Axes = ("lat", "lon")
+_DEGREES = {"lat": 90.0, "lon": 180.0}
+_KEYS = frozenset({"name", "capacity", "depot", "customers", "distances", "rounding"})
+_NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand"})
+
+
+def parse_json(text: str, *, source: str = "") -> list[Instance]:
+    """Read one instance, or a list of them.
+
+    Parameters
+    ----------
+    text
+        A JSON document.
+    source
+        The file's path: named in warnings, and its stem is the name of an instance without one.
+
+    Raises
+    ------
+    DynarouteError
+        If it is not JSON, not of the right shape, or no problem; the field is a path such as customers[3].demand.
+    """
+    document = load_json(text)
+    if not isinstance(document, list):
+        return [instance_from_json(document, source=source)]
+    stem = Path(source).stem
+    instances = []
+    unknown: set[str] = set()
+    for index, item in enumerate(document):
+        with placed(_within(index)):
+            instances.append(_read_instance(item, f"{stem}-{index + 1}"))
+        unknown |= _unknown_keys(item)
+    _warn_of_unknown_keys(unknown, source)
+    return instances
+
+
+def format_json(instance: Instance) -> str:
+    """Write an instance as a JSON object.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    """
+    return json.dumps(instance_to_json(instance), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def format_json_set(instances: Sequence[Instance]) -> str:
+    """Write instances as a JSON list, one a line.
+
+    Parameters
+    ----------
+    instances
+        The problems.
+    """
+    lines = (json.dumps(instance_to_json(instance), ensure_ascii=False, allow_nan=False) for instance in instances)
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def instance_from_json(data: object, *, source: str = "") -> Instance:
+    """Make an instance from decoded JSON.
+
+    Parameters
+    ----------
+    data
+        What a JSON decoder gave: {"name"?, "capacity", "depot", "customers", "distances"?, "rounding"?}. Numbers
+        may be int, float or Decimal; the decimals of a float are those it is written with.
+    source
+        The file's path: named in warnings, and its stem is the name of an instance without one.
+
+    Raises
+    ------
+    DynarouteError
+        If it is not of the right shape, or no problem; the field is a path such as customers[3].demand.
+    """
+    instance = _read_instance(data, Path(source).stem)
+    _warn_of_unknown_keys(_unknown_keys(data), source)
+    return instance
+
+
+def instance_to_json(instance: Instance) -> dict[str, object]:
+    """Turn an instance into plain data that JSON can hold.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    """
+    nodes: list[dict[str, object]] = [{} for _ in range(instance.size + 1)]
+    if instance.customer_names is not None:
+        for node, name in zip(nodes[1:], instance.customer_names, strict=True):
+            node["id"] = name
+    if instance.coordinates is not None:
+        axes = _GLOBE if instance.metric == "great_circle" else _PLANE
+        for node, place in zip(nodes, instance.coordinates.tolist(), strict=True):
+            node.update(zip(axes, map(to_json_number, place), strict=True))
+    for node, demand in zip(nodes[1:], instance.demands.tolist()[1:], strict=True):
+        node["demand"] = to_json_number(instance.shown_demand(demand))
+    document: dict[str, object] = {
+        "name": instance.name,
+        "capacity": to_json_number(instance.shown_demand(instance.capacity)),
+        "depot": nodes[0],
+        "customers": nodes[1:],
+    }
+    if instance.distances is not None:
+        document["distances"] = [list(map(to_json_number, row)) for row in instance.distances.tolist()]
+    if instance.rounding != "none":
+        document["rounding"] = instance.rounding
+    return document
+
+
+def _read_instance(data: object, default_name: str) -> Instance:
+    document = require_object(data, "")
+    _refuse_requests(document, _KEYS, "")
+    nodes = _read_nodes(document)
+    axes = _choose_axes(nodes, may_lack=document.get("distances") is not None)
+    names = _read_ids(nodes)
+
+    with placed(_place):
+        capacity = read_number(require(document, "capacity", ""), "capacity")
+        quantities = scale_quantities(_read_demands(nodes), capacity, names)
+        return Instance(
+            coordinates=None if axes is None else _read_coordinates(nodes, axes),
+            demands=np.array(quantities.demands),
+            capacity=quantities.capacity,
+            name=_read_name(document.get("name"), default_name),
+            distances=_read_distances(document.get("distances"), len(nodes)),
+            rounding=_read_rounding(document.get("rounding")),
+            metric="great_circle" if axes == _GLOBE else "euclidean",
+            customer_names=names,
+            demand_scale=quantities.scale,
+        )
+
+
+def _unknown_keys(document: object) -> set[str]:
+    """Keys of an instance that was read, and of its nodes, that hold something but mean nothing here."""
+    assert isinstance(document, dict)
+    unknown = {key for key in document.keys() - _KEYS if document[key] is not None}
+    for node in (document.get("depot") or {}, *document["customers"]):
+        unknown.update(key for key in node.keys() - _NODE_KEYS if node[key] is not None)
+    return unknown
+
+
+def _warn_of_unknown_keys(keys: set[str], source: str) -> None:
+    for key in sorted(keys):
+        warn_of_input(source, f"the key {shorten(key)} is unknown and was ignored.")
+
+
+def _within(index: int) -> Callable[[Where], Where]:
+    """Place errors inside one element of a list."""
+
+    def place(where: Where) -> Where:
+        return replace(where, field=f"[{index}]" if where.field in (None, "document") else f"[{index}].{where.field}")
+
+    return place
+
+
+def _place(where: Where) -> Where:
+    """Turn fields of `Instance` into paths."""
+    if where.field == "demands":
+        return replace(where, field=f"{_path_of(where.customer or 0)}.demand")
+    if where.field == "customer_names" and where.customer is not None:
+        return replace(where, field=f"{_path_of(where.customer)}.id")
+    return where
+
+
+def _path_of(node: int) -> str:
+    return "depot" if node == 0 else f"customers[{node - 1}]"
+
+
+def _refuse_requests(document: Mapping[str, object], known: frozenset[str], path: str) -> None:
+    for key in document.keys() - known:
+        if document[key] is not None and asks_for_more(key):
+            raise UnsupportedError(
+                f"{shorten(key)} asks for something that is not solved here: the fleet is unlimited, and only "
+                "capacity limits a route.",
+                where=Where(field=join_path(path, key)),
+                remedy="Remove the key to solve the problem without it.",
+            )
+
+
+def _read_nodes(document: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The depot and the customers; the depot may be left out where there are distances."""
+    customers = require_list(require(document, "customers", ""), "customers")
+    if not customers:
+        raise InstanceError("there is no customer.", where=Where(field="customers"), remedy="Give at least one.")
+    is_left_out = document.get("depot") is None and document.get("distances") is not None
+    depot = {} if is_left_out else require(document, "depot", "")
+    nodes = []
+    for index, value in enumerate([depot, *customers]):
+        node = require_object(value, _path_of(index))
+        if node.keys() - _NODE_KEYS:
+            _refuse_requests(node, _NODE_KEYS, _path_of(index))
+        nodes.append(node)
+    return nodes
+
+
+def _choose_axes(nodes: Sequence[Mapping[str, object]], *, may_lack: bool) -> _Axes | None:
+    """Find out what the positions of all nodes are given in, going by the depot's."""
+    given = {key for key in (*_PLANE, *_GLOBE) if nodes[0].get(key) is not None}
+    axes: _Axes | None = _GLOBE if given and given <= set(_GLOBE) else _PLANE
+    if not given and may_lack:
+        axes = None
+    others = {*_PLANE, *_GLOBE} - set(axes or ())
+    for index, node in enumerate(nodes):
+        mixed = [key for key in node.keys() & others if node[key] is not None]
+        if mixed:
+            raise FormatError(
+                f"{min(mixed)} does not go with the other positions.",
+                where=Where(field=join_path(_path_of(index), min(mixed))),
+                remedy="Give x and y for all nodes, or lat and lon for all; with distances, for none will do.",
+            )
+    return axes
+
+
+def _read_demands(nodes: Sequence[Mapping[str, object]]) -> list[Decimal]:
+    depot = nodes[0].get("demand")
+    return [
+        Decimal(0) if depot is None else read_number(depot, "depot.demand"),
+        *(_read_value(node, "demand", index) for index, node in enumerate(nodes[1:], start=1)),
+    ]
+
+
+def _read_value(node: Mapping[str, object], key: str, index: int) -> Decimal:
+    value = node.get(key)
+    if type(value) is int:
+        return Decimal(value)  # before its path is spelt out: a set has millions of numbers
+    path = _path_of(index)
+    return read_number(require(node, key, path), join_path(path, key))
+
+
+def _read_axis(node: Mapping[str, object], axis: str, index: int) -> float:
+    value = node.get(axis)
+    return float(value) if isinstance(value, Decimal) else float(_read_value(node, axis, index))
+
+
+def _read_coordinates(nodes: Sequence[Mapping[str, object]], axes: _Axes) -> NDArray[np.float64]:
+    coordinates = np.array([[_read_axis(node, axis, index) for axis in axes] for index, node in enumerate(nodes)])
+    limits = [_DEGREES.get(axis, np.inf) for axis in axes]
+    for index, column in np.argwhere(~(np.abs(coordinates) <= np.minimum(limits, 1e150))):
+        where = Where(field=join_path(_path_of(index), axes[column]), customer=int(index) or None)
+        value = refuse_unmeasurable(float(coordinates[index, column]), where)
+        raise InstanceError(
+            f"{axes[column]} is {value:g}, not on the globe.",
+            where=where,
+            remedy="Latitude is -90 to 90, longitude -180 to 180, in degrees.",
+        )
+    return coordinates
+
+
+def _read_distances(value: object, count: int) -> NDArray[np.float64] | None:
+    if value is None:
+        return None
+    rows = [require_list(row, f"distances[{index}]") for index, row in enumerate(require_list(value, "distances"))]
+    uneven = next((index for index, row in enumerate(rows) if len(row) != count), None)
+    if len(rows) != count or uneven is not None:
+        field = "distances" if len(rows) != count else f"distances[{uneven}]"
+        found = len(rows) if len(rows) != count else len(rows[uneven or 0])
+        raise FormatError(
+            f"the matrix is {found} long here, but there are {count} nodes.",
+            where=Where(field=field),
+            remedy="It needs a row and a column for the depot and for each customer.",
+        )
+    return np.array(
+        [
+            [
+                refuse_unmeasurable(
+                    float(read_number(cell, path := f"distances[{index}][{column}]")), Where(field=path)
+                )
+                for column, cell in enumerate(row)
+            ]
+            for index, row in enumerate(rows)
+        ]
+    )
+
+
+def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
+    """Names of the customers, if they have any; the depot's is not kept."""
+    if all(node.get("id") is None for node in nodes[1:]):
+        return None
+    names = []
+    for index, node in enumerate(nodes[1:], start=1):
+        value = require(node, "id", _path_of(index))
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise FormatError(
+                "the id is neither a text nor a whole number.",
+                where=Where(field=f"{_path_of(index)}.id"),
+                remedy="Write a text.",
+            )
+        names.append(one_line(str(value)))
+    return tuple(names)
+
+
+def _read_name(value: object, default: str) -> str:
+    if value is None:
+        return default
+    if not isinstance(value, str):
+        raise FormatError("the name is not a text.", where=Where(field="name"), remedy="Write it in quotes.")
+    return one_line(value)
+
+
+def _read_rounding(value: object) -> Rounding:
+    if value is None:
+        return "none"
+    for rounding in get_args(Rounding):
+        if value == rounding:
+            return rounding  # type: ignore[no-any-return]  # get_args forgets that it is one
+    raise FormatError("the rounding rule is unknown.", where=Where(field="rounding"), remedy="Use none, nearest or up.")

@@ -1,0 +1,105 @@
+"""The published test sets (.pkl): a list of tuples (depot, customers, demands, capacity)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dynaroute.errors import FormatError, Where
+from dynaroute.formats.arrays import instance_from_arrays
+from dynaroute.formats.files import LARGEST_FILE
+from dynaroute.formats.numbers import placed
+from dynaroute.formats.plain_pickle import load_plain_pickle
+from dynaroute.instance import Instance
+
+__all__ = ["parse_kool_pickle"]
+
+_SHAPE = "Each instance is ([x, y], [[x, y], ...], [demand, ...], capacity)."
+_MOST_NUMBERS = LARGEST_FILE // 8
+
+
+def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
+    """Read a set without executing anything.
+
+    Parameters
+    ----------
+    content
+        The pickle.
+    source
+        The file's path; its stem starts the names of the instances.
+
+    Raises
+    ------
+    DynarouteError
+        If the pickle asks for more than plain data, has another shape, or an instance is no problem.
+    """
+    stem = Path(source).stem
+    items = _require_sequence(load_plain_pickle(content), "document")
+    instances: list[Instance] = []
+    numbers = 0
+    for index, item in enumerate(items):
+        with placed(_within(index)):
+            instances.append(_read_instance(item, f"{stem}-{index + 1}"))
+        numbers += 3 * instances[-1].size
+        if numbers > _MOST_NUMBERS:  # a few bytes can repeat one instance any number of times
+            raise FormatError(
+                f"the instances take more than {LARGEST_FILE:,} bytes.",
+                where=Where(field=f"[{index}]"),
+                remedy="Split the set into smaller files.",
+            )
+    return instances
+
+
+def _within(index: int) -> Callable[[Where], Where]:
+    """Place errors inside one element of the list."""
+
+    def place(where: Where) -> Where:
+        position = "depot" if where.customer is None else "customers"
+        fields = {None: "", "demands": ".demand", "coordinates": f".{position}"}
+        return replace(where, field=f"[{index}]{fields.get(where.field, f'.{where.field}')}")
+
+    return place
+
+
+def _read_instance(item: object, name: str) -> Instance:
+    parts = _require_sequence(item, None)
+    if len(parts) != 4:
+        raise _wrong_shape(None)
+    depot, customers, demands, capacity = parts
+    places = [_require_sequence(place, "coordinates") for place in (depot, *_require_sequence(customers, "customers"))]
+    if set(map(len, places)) != {2}:
+        raise _wrong_shape("customers")
+    flat = _require_numbers([number for place in places for number in place], "customers")
+    loads = _require_numbers(_require_sequence(demands, "demand"), "demand")
+    if len(loads) != len(places) - 1:
+        raise _wrong_shape("demand")
+    limits = _require_numbers([capacity], "capacity")
+    try:
+        coordinates = np.array(flat, dtype=np.float64).reshape(-1, 2)
+        return instance_from_arrays(coordinates, _as_array(loads), _as_array(limits).reshape(()), name)
+    except OverflowError as error:
+        raise _wrong_shape("customers") from error
+
+
+def _as_array(numbers: list[int | float] | tuple[int | float, ...]) -> np.ndarray:
+    array = np.array(numbers)
+    return array.astype(np.float64) if array.dtype.kind == "O" else array  # integers past 64 bits
+
+
+def _require_sequence(value: object, field: str | None) -> list[object] | tuple[object, ...]:
+    if not isinstance(value, list | tuple):
+        raise _wrong_shape(field)
+    return value
+
+
+def _require_numbers(values: list[object] | tuple[object, ...], field: str) -> list[int | float]:
+    if not set(map(type, values)) <= {int, float}:
+        raise _wrong_shape(field)
+    return values  # type: ignore[return-value]  # the types have just been looked at
+
+
+def _wrong_shape(field: str | None) -> FormatError:
+    return FormatError("the values have another shape or kind.", where=Where(field=field), remedy=_SHAPE)

@@ -1,0 +1,181 @@
+"""Sets of random instances as numpy archives (.npz): depot, locs, demand and capacity."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import FormatError, UnsupportedError, Where
+from dynaroute.formats.arrays import instance_from_arrays
+from dynaroute.formats.files import LARGEST_FILE
+from dynaroute.formats.notes import warn_of_input
+from dynaroute.formats.numbers import placed
+from dynaroute.instance import Instance
+
+__all__ = ["format_npz", "parse_npz"]
+
+_KEYS = ("depot", "locs", "demand", "capacity")
+_SHAPES = "depot (N, 2), locs (N, n, 2), demand (N, n), capacity (N,)"
+_DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError)
+
+
+def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
+    """Read a set.
+
+    Parameters
+    ----------
+    content
+        The archive. Nothing in it is unpickled.
+    source
+        The file's path: named in warnings, and its stem starts the names of the instances.
+
+    Raises
+    ------
+    DynarouteError
+        If it is not such an archive, an array is missing or of a wrong kind or shape, or an instance is no problem.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            arrays = _load_arrays(archive)
+    except _DAMAGES as error:
+        raise FormatError(
+            f"this is not a sound .npz archive ({error}).", remedy="Write it with numpy.savez, and copy it whole."
+        ) from error
+    instances = _make_instances(arrays, Path(source).stem)
+    ignored = [name.removesuffix(".npy") for name in names if name.removesuffix(".npy") not in _KEYS]
+    if ignored:
+        warn_of_input(source, f"ignored the arrays {', '.join(ignored)}; known are {', '.join(_KEYS)}.")
+    return instances
+
+
+def format_npz(instances: Sequence[Instance]) -> bytes:
+    """Write a set.
+
+    Parameters
+    ----------
+    instances
+        Problems of one size, with coordinates in the plane and without rounding.
+
+    Raises
+    ------
+    UnsupportedError
+        If an instance has something this format cannot hold, or sizes differ.
+    """
+    for instance in instances:
+        _refuse_unholdable(instance, instances[0].size)
+    coordinates = np.stack([instance.coordinates for instance in instances if instance.coordinates is not None])
+    buffer = io.BytesIO()
+    np.savez(
+        buffer,
+        depot=coordinates[:, 0],
+        locs=coordinates[:, 1:],
+        demand=np.array([_shown_loads(instance, instance.demands[1:].tolist()) for instance in instances]),
+        capacity=np.array([_shown_loads(instance, [instance.capacity])[0] for instance in instances]),
+    )
+    return buffer.getvalue()
+
+
+def _refuse_unholdable(instance: Instance, size: int) -> None:
+    obstacles = {
+        "distances": ("a distance matrix", instance.distances is not None),
+        "customer_names": ("names of customers", instance.customer_names is not None),
+        "metric": ("latitudes and longitudes", instance.metric != "euclidean"),
+        "rounding": ("rounded distances", instance.rounding != "none"),
+        "size": ("instances of different sizes", instance.size != size),
+    }
+    for field, (thing, is_there) in obstacles.items():
+        if is_there:
+            raise UnsupportedError(
+                f"a .npz file cannot hold {thing}.", where=Where(field=field), remedy="Write a .json file."
+            )
+
+
+def _shown_loads(instance: Instance, loads: list[int]) -> list[int] | list[float]:
+    # a load has at most ten digits, and a float keeps fifteen: its shortest form is the decimal that was meant
+    return loads if instance.demand_scale == 1 else [float(instance.shown_demand(load)) for load in loads]
+
+
+def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
+    names = archive.namelist()
+    for key in _KEYS:
+        if names.count(f"{key}.npy") != 1:
+            raise FormatError(
+                f"the array {key} is missing." if f"{key}.npy" not in names else f"the array {key} comes twice.",
+                where=Where(field=key),
+                remedy=f"The arrays are {_SHAPES}.",
+            )
+    members = [archive.getinfo(f"{key}.npy") for key in _KEYS]
+    if sum(member.file_size for member in members) > LARGEST_FILE:  # a small archive can unpack to anything
+        raise FormatError(
+            f"the arrays take more than {LARGEST_FILE:,} bytes.",
+            where=Where(field=max(members, key=lambda member: member.file_size).filename.removesuffix(".npy")),
+            remedy="Split the set into smaller files.",
+        )
+    return {key: _load_array(archive, member, key) for key, member in zip(_KEYS, members, strict=True)}
+
+
+def _load_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, key: str) -> NDArray[Any]:
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read_header(file)
+        size = member.file_size - file.tell()
+    if dtype.kind not in "iuf":
+        kind = "objects, which could run code" if dtype.hasobject else f"values of type {dtype}"
+        raise FormatError(f"the array {key} holds {kind}.", where=Where(field=key), remedy="Store plain numbers.")
+    if math.prod(shape) * dtype.itemsize != size:  # numpy would make room for it before it looks
+        raise FormatError(
+            f"the array {key} announces {math.prod(shape)} values, but has {size} bytes.",
+            where=Where(field=key),
+            remedy="Write it with numpy.savez, and copy it whole.",
+        )
+    with archive.open(member) as file:
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _make_instances(arrays: dict[str, NDArray[Any]], stem: str) -> list[Instance]:
+    depot, locs, demand, capacity = (arrays[key] for key in _KEYS)
+    count, size = (depot.shape[0] if depot.ndim else 0), (locs.shape[1] if locs.ndim == 3 else 0)
+    shapes = {"depot": (count, 2), "locs": (count, size, 2), "demand": (count, size)}
+    for key, shape in shapes.items():
+        if arrays[key].shape != shape:
+            raise _wrong_shape(key, arrays[key])
+    if capacity.shape not in ((count,), ()):
+        raise _wrong_shape("capacity", capacity)
+    capacities = np.broadcast_to(capacity, (count,))
+    coordinates = np.concatenate([depot[:, None], locs], axis=1).astype(np.float64)  # (N, n + 1, 2)
+    instances = []
+    for index in range(count):
+
+        def place(where: Where, index: int = index) -> Where:
+            return _place(where, index)
+
+        with placed(place):
+            name = f"{stem}-{index + 1}"
+            instances.append(
+                instance_from_arrays(coordinates[index], demand[index], capacities[index : index + 1].reshape(()), name)
+            )
+    return instances
+
+
+def _wrong_shape(key: str, array: NDArray[Any]) -> FormatError:
+    return FormatError(
+        f"the array {key} has the shape {array.shape}.", where=Where(field=key), remedy=f"The shapes are {_SHAPES}."
+    )
+
+
+def _place(where: Where, index: int) -> Where:
+    keys = {"demands": "demand", "capacity": "capacity", "coordinates": "depot" if where.customer is None else "locs"}
+    key = keys.get(where.field or "")
+    return where if key is None else replace(where, field=f"{key}[{index}]")

@@ -1,0 +1,248 @@
+"""Numbers in text: what counts as one, and how decimals become exact integers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+
+from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where
+from dynaroute.formats.text import shorten
+from dynaroute.instance import LARGEST_INTEGER, Instance, count_decimals, scale_to_integers
+
+__all__ = [
+    "Quantities",
+    "format_load",
+    "format_number",
+    "is_number",
+    "parse_decimal",
+    "parse_float",
+    "parse_whole",
+    "placed",
+    "refuse_unmeasurable",
+    "scale_quantities",
+]
+
+# float() and int() also take 1_000, nan, inf and the digits of every script
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
+_MOST_DIGITS = 1000  # of one number; far past any precision, and below what Python refuses to convert
+_MOST_DECIMALS = 30
+_LARGEST_MEASURABLE = 1e150  # squares of differences would overflow above
+_LARGEST_MAGNITUDE = 18  # decimal exponent of the largest whole number that is looked at
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """Demands and capacity in one exact integer unit.
+
+    Attributes
+    ----------
+    demands
+        One a node, the depot first.
+    capacity
+        What one vehicle holds.
+    scale
+        How many of these units make one of the file's.
+    """
+
+    demands: list[int]
+    capacity: int
+    scale: int
+
+
+def parse_decimal(text: str, where: Where) -> Decimal:
+    """Read a plain decimal number, exactly.
+
+    Parameters
+    ----------
+    text
+        The number: sign, digits, point and exponent in ASCII, nothing else.
+    where
+        Its place, for the error.
+
+    Raises
+    ------
+    FormatError
+        If it is not such a number; not-a-number and infinity are none.
+    """
+    if not is_number(text):
+        raise FormatError(
+            f"{shorten(text)} is not a number." if text else "a number is missing.",
+            where=where,
+            remedy="Write a plain number such as 12, -3.5 or 1.5e+02.",
+        )
+    return Decimal(text)
+
+
+def is_number(text: str) -> bool:
+    """Whether text is a plain decimal number: sign, digits, point and exponent in ASCII."""
+    return len(text) <= _MOST_DIGITS and _NUMBER.fullmatch(text) is not None
+
+
+def parse_whole(text: str, where: Where) -> int:
+    """Read a whole number; 5.0 is one.
+
+    Parameters
+    ----------
+    text
+        The number.
+    where
+        Its place, for the error.
+
+    Raises
+    ------
+    FormatError
+        If it is not a number, or not a whole one, or has more than 18 digits.
+    """
+    value = parse_decimal(text, where)
+    if value and value.adjusted() > _LARGEST_MAGNITUDE:
+        raise FormatError(f"{shorten(text)} is too large.", where=where, remedy="Is this number meant?")
+    if count_decimals(value):
+        raise FormatError(f"{shorten(text)} is not a whole number.", where=where, remedy="Write a whole number.")
+    return int(value)
+
+
+def parse_float(text: str, where: Where) -> float:
+    """Read a coordinate or a distance.
+
+    Parameters
+    ----------
+    text
+        The number.
+    where
+        Its place, for the error.
+
+    Raises
+    ------
+    DynarouteError
+        If it is not a number, or too large to measure with.
+    """
+    return refuse_unmeasurable(float(parse_decimal(text, where)), where)
+
+
+def refuse_unmeasurable(value: float, where: Where) -> float:
+    """Return a coordinate or a distance that is finite and small enough to be squared.
+
+    Parameters
+    ----------
+    value
+        The number.
+    where
+        Its place, for the error.
+    """
+    if not abs(value) <= _LARGEST_MEASURABLE:  # not-a-number compares false
+        raise InstanceError(
+            f"{value:g} cannot be measured with.", where=where, remedy=f"Stay within ±{_LARGEST_MEASURABLE:g}."
+        )
+    return value
+
+
+def format_number(value: float) -> str:
+    """Write a number so that it reads back the same: as short as possible, whole ones without a point."""
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+
+
+def format_load(instance: Instance, load: int) -> str:
+    """Write a demand or the capacity in the unit of the user's file, exactly and without exponent.
+
+    Parameters
+    ----------
+    instance
+        The problem, which knows the unit.
+    load
+        The amount as stored.
+    """
+    return f"{Decimal(instance.shown_demand(load)):f}"
+
+
+def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Sequence[str] | None = None) -> Quantities:
+    """Turn demands and capacity into integers of one unit, exactly.
+
+    Parameters
+    ----------
+    demands
+        One a node, the depot first.
+    capacity
+        What one vehicle holds.
+    names
+        What the file calls its customers, for messages.
+
+    Raises
+    ------
+    InstanceError
+        If they cannot be those of a problem; the field is "demands" or "capacity".
+    """
+    _refuse_capacity(capacity)
+    for node, demand in enumerate(demands):
+        if demand < 0 or (node == 0 and demand != 0) or demand > capacity:
+            raise _demand_fault(node, demand, capacity, names)
+    distinct = list({*demands, capacity})  # a set file has millions of demands, but few different ones
+    decimals = max(map(count_decimals, distinct))
+    # the first two tests keep the third from computing with astronomical powers of ten
+    if (
+        decimals > _MOST_DECIMALS
+        or capacity.adjusted() + decimals > _LARGEST_MAGNITUDE
+        or capacity.scaleb(decimals) > LARGEST_INTEGER
+    ):
+        raise InstanceError(
+            f"the capacity {_shown(capacity)} and demands with up to {decimals} decimals cannot be scaled to whole "
+            f"numbers up to {LARGEST_INTEGER}.",
+            where=Where(field="capacity"),
+            remedy="Use fewer decimals; where demands were divided by the capacity, give them undivided.",
+        )
+    integers, scale = scale_to_integers(distinct)
+    scaled = dict(zip(distinct, integers, strict=True))
+    return Quantities([scaled[demand] for demand in demands], scaled[capacity], scale)
+
+
+def _refuse_capacity(capacity: Decimal) -> None:
+    if capacity <= 0:
+        raise InstanceError(
+            f"the capacity is {_shown(capacity)}.", where=Where(field="capacity"), remedy="It must be above 0."
+        )
+    if capacity > LARGEST_INTEGER:
+        raise InstanceError(
+            f"the capacity {_shown(capacity)} is above the largest possible, {LARGEST_INTEGER}.",
+            where=Where(field="capacity"),
+            remedy="Use a coarser unit.",
+        )
+
+
+def _demand_fault(node: int, demand: Decimal, capacity: Decimal, names: Sequence[str] | None) -> InstanceError:
+    name = None if names is None or node == 0 else names[node - 1]
+    called = "" if name in (None, str(node)) else f" ({name})"
+    whose = "the depot" if node == 0 else f"customer {node}{called}"
+    if demand < 0:
+        problem, remedy = "negative", "Demands are 0 or more."
+    elif node == 0:
+        problem, remedy = "not 0", "The depot comes first and has no demand."
+    else:
+        problem, remedy = f"above the capacity {_shown(capacity)}", "Split this customer, or use larger vehicles."
+    return InstanceError(
+        f"the demand of {whose} is {_shown(demand)}, {problem}.",
+        where=Where(field="demands", customer=node or None),
+        remedy=remedy,
+    )
+
+
+def _shown(value: Decimal) -> str:
+    return f"{value:f}" if -20 < value.adjusted() < 20 else f"{value:.6e}"
+
+
+@contextmanager
+def placed(place: Callable[[Where], Where]) -> Iterator[None]:
+    """Restate the place of every error of ours that leaves this block in the terms of a format.
+
+    Parameters
+    ----------
+    place
+        Turns fields of `Instance` into those of the file, and customers into lines.
+    """
+    try:
+        yield
+    except DynarouteError as error:
+        error.where = place(error.where)
+        raise

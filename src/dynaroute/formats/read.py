@@ -1,0 +1,129 @@
+"""Read files of any format, chosen by suffix."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+
+from dynaroute.errors import FormatError, OptionError, Where, in_file
+from dynaroute.formats.csv import parse_csv
+from dynaroute.formats.files import read_bytes, refuse_unreadable
+from dynaroute.formats.json import parse_json
+from dynaroute.formats.json_solution import parse_json_solution
+from dynaroute.formats.kool_pickle import parse_kool_pickle
+from dynaroute.formats.npz import parse_npz
+from dynaroute.formats.sol import parse_sol
+from dynaroute.formats.suffixes import INSTANCE_SUFFIXES, SOLUTION_SUFFIXES, require_suffix
+from dynaroute.formats.text import decode_text
+from dynaroute.formats.vrplib import parse_vrplib
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution
+
+__all__ = ["read", "read_set", "read_solution"]
+
+
+def read(path: str | os.PathLike[str], *, capacity: float | Decimal | None = None) -> Instance:
+    """Read one instance.
+
+    Parameters
+    ----------
+    path
+        A .vrp, .csv or .json file, or a set (.json, .npz, .pkl) that holds one instance.
+    capacity
+        Capacity of a vehicle, for a CSV file that does not state it; goes before one that it states.
+
+    Returns
+    -------
+    Instance
+        The problem.
+
+    Raises
+    ------
+    DynarouteError
+        If there is no sound instance, or more than one.
+    """
+    instances = read_set(path, capacity=capacity)
+    if len(instances) > 1:
+        raise FormatError(
+            f"the file holds {len(instances)} instances, where one is expected.",
+            where=Where(file=os.fspath(path)),
+            remedy="Use dynaroute.read_set, or a command that takes sets, such as solve or convert.",
+        )
+    return instances[0]
+
+
+def read_set(path: str | os.PathLike[str], *, capacity: float | Decimal | None = None) -> list[Instance]:
+    """Read all instances of a file, at least one.
+
+    Parameters
+    ----------
+    path
+        A .vrp, .csv, .json, .npz or .pkl file.
+    capacity
+        Capacity of a vehicle, for a CSV file that does not state it; goes before one that it states.
+
+    Returns
+    -------
+    list[Instance]
+        The problems, in the order of the file.
+
+    Raises
+    ------
+    DynarouteError
+        If the file cannot be read, or one of its instances is not sound.
+    """
+    file, source = Path(path), os.fspath(path)
+    with in_file(source):
+        refuse_unreadable(file)  # before its suffix: a folder has none
+        suffix = require_suffix(file, INSTANCE_SUFFIXES, "instances")
+        if capacity is not None and suffix != ".csv":
+            raise OptionError(
+                f"a {suffix} file states its own capacity.",
+                where=Where(field="--capacity"),
+                remedy="Give the option with CSV files alone.",
+            )
+        instances = _parse(read_bytes(file), suffix, capacity, source)
+        if not instances:
+            raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")
+    return instances
+
+
+def read_solution(path: str | os.PathLike[str]) -> Solution:
+    """Read routes; whether they solve an instance is for `dynaroute.check` to say.
+
+    Parameters
+    ----------
+    path
+        A .sol file, or a .json file with routes.
+
+    Returns
+    -------
+    Solution
+        The routes and the stated cost.
+
+    Raises
+    ------
+    DynarouteError
+        If the file cannot be read.
+    """
+    file, source = Path(path), os.fspath(path)
+    with in_file(source):
+        refuse_unreadable(file)
+        suffix = require_suffix(file, SOLUTION_SUFFIXES, "a solution")
+        text = decode_text(read_bytes(file))
+        parse = parse_sol if suffix == ".sol" else parse_json_solution
+        return parse(text, source=source)
+
+
+def _parse(content: bytes, suffix: str, capacity: float | Decimal | None, source: str) -> list[Instance]:
+    if suffix == ".npz":
+        return parse_npz(content, source=source)
+    if suffix == ".pkl":
+        return parse_kool_pickle(content, source=source)
+    text = decode_text(content)
+    if suffix == ".json":
+        return parse_json(text, source=source)
+    if suffix == ".csv":
+        return [parse_csv(text, capacity=capacity, source=source)]
+    return [parse_vrplib(text, source=source)]

@@ -1,0 +1,32 @@
+"""Fields that ask for more than is solved here, told from those that only describe."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["asks_for_more"]
+
+# A field with one of these words narrows what a solution may be, or changes what it costs.
+_CONSTRAINT = re.compile(
+    r"vehicles?|trucks?|fleet|drones?|drivers?|salesm[ae]n|depots|routes?|trips?"
+    r"|distances?|durations?|times?|timewindows?|windows?|ready|due|deadlines?|horizon|periods?|shifts?|breaks?"
+    r"|release|standtime|speeds?|service|servicetime|handling|unloading"
+    r"|pickups?|delivery|deliveries|backhauls?|linehauls?|precedences?|skills?|compatibility|compartments?"
+    r"|commodity|commodities|battery|energy|fuel|charging|stations?"
+    r"|prizes?|profits?|penalty|penalties|priority|priorities|optional|clusters?"
+    r"|max|maximum|min|minimum|limits?|open|split|fixed|forbidden|metric"
+)
+_DESCRIPTION = re.compile(r"best|known|bks|optimal|optimum|bound|comment|note")
+
+
+def asks_for_more(field: str) -> bool:
+    """Whether a field, by its name, asks for something that is not solved: a limit, a time, a second depot.
+
+    Parameters
+    ----------
+    field
+        Name of the field, in any style: MAX_DURATION, maxDuration, max-duration.
+    """
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", field)
+    words = re.findall(r"[a-z]+", spaced.lower())
+    return any(map(_CONSTRAINT.fullmatch, words)) and not any(map(_DESCRIPTION.fullmatch, words))

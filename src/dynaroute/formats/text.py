@@ -1,0 +1,75 @@
+"""Text from bytes, lines from text, and names that fit on a line."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from dynaroute.errors import FormatError
+
+__all__ = ["decode_text", "one_line", "shorten", "split_lines"]
+
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x19\x1b-\x1f]")  # control characters that no text holds
+
+
+def decode_text(content: bytes) -> str:
+    """Decode UTF-8, with or without byte order mark, UTF-16 with one, or else Windows-1252.
+
+    Windows-1252 stands for all the old one-byte encodings: only names and comments can be meant by such bytes, since
+    everything that is understood here is ASCII.
+
+    Parameters
+    ----------
+    content
+        A file's bytes.
+
+    Raises
+    ------
+    FormatError
+        If this is no text.
+    """
+    text = _decode(content)
+    if _BINARY.search(text):
+        raise FormatError("this is not a text file.", remedy="Is its suffix right? Is it compressed?")
+    return text.rstrip("\x1a")  # Ctrl-Z: the end of a file, long ago
+
+
+def _decode(content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            return content.decode("utf-16")
+        except UnicodeDecodeError:
+            return "\0"  # no text
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")
+
+
+def split_lines(text: str) -> list[str]:
+    """Split text at line ends of any system, and nowhere else.
+
+    Parameters
+    ----------
+    text
+        The text.
+    """
+    # not str.splitlines(), which also splits at form feeds and other characters that editors do not count
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def shorten(text: str) -> str:
+    """Quote text for a message, without flooding it."""
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def one_line(text: str) -> str:
+    """Replace tabs and control characters, which a name cannot hold, by spaces, and trim.
+
+    Parameters
+    ----------
+    text
+        A name as a file has it.
+    """
+    spaced = (" " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character for character in text)
+    return "".join(spaced).strip()

@@ -1,0 +1,345 @@
+"""CVRPLIB instance files (.vrp)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
+from dynaroute.formats.notes import warn_of_input
+from dynaroute.formats.numbers import (
+    format_load,
+    format_number,
+    parse_decimal,
+    parse_float,
+    parse_whole,
+    placed,
+    scale_quantities,
+)
+from dynaroute.formats.requests import asks_for_more
+from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.vrplib_matrix import EDGE_WEIGHT_FORMATS, read_matrix
+from dynaroute.formats.vrplib_outline import Field, Outline, Row, Section, outline_vrplib
+from dynaroute.instance import Instance, Rounding
+
+__all__ = ["format_vrplib", "parse_vrplib"]
+
+_ROUNDINGS: dict[str, Rounding] = {"EUC_2D": "nearest", "CEIL_2D": "up", "EXACT_2D": "none"}
+_TYPES = ("CVRP", "VRP", "")
+_COORDINATE_TYPES = ("TWOD_COORDS", "NO_COORDS", "")
+_FIELDS = frozenset(
+    {
+        "NAME",
+        "TYPE",
+        "DIMENSION",
+        "CAPACITY",
+        "EDGE_WEIGHT_TYPE",
+        "EDGE_WEIGHT_FORMAT",
+        "NODE_COORD_TYPE",
+        "DISPLAY_DATA_TYPE",
+    }
+)
+_SECTIONS = frozenset(
+    {"NODE_COORD_SECTION", "DEMAND_SECTION", "DEPOT_SECTION", "EDGE_WEIGHT_SECTION", "DISPLAY_DATA_SECTION"}
+)
+
+
+_ELSEWHERE = "Write a .csv or .json file."
+
+
+def parse_vrplib(text: str, *, source: str = "") -> Instance:
+    """Read a CVRPLIB instance.
+
+    Parameters
+    ----------
+    text
+        The file's text.
+    source
+        The file's path: named in warnings, and its stem is the name of an instance without one.
+
+    Returns
+    -------
+    Instance
+        Node 1 of the file is the depot, node k customer k - 1.
+
+    Raises
+    ------
+    DynarouteError
+        If the text does not follow the format, is no problem, or asks for what is not solved.
+    """
+    outline = outline_vrplib(text)
+    _refuse_requests(outline)
+    dimension = _read_dimension(outline)
+    kind = _read_edge_weight_type(outline)
+    capacity_field = _require_field(outline, "CAPACITY", "Add a line 'CAPACITY : 100'.")
+    capacity = parse_decimal(capacity_field.value, Where(line=capacity_field.line, field="CAPACITY"))
+    demand_rows = _read_rows(outline, "DEMAND_SECTION", 2, dimension)
+    coordinates = _read_coordinates(outline, kind, dimension)
+    distances = _read_distances(outline, dimension, source) if kind == "EXPLICIT" else None
+    _refuse_other_depot(outline, dimension)
+    demands = [parse_decimal(row.tokens[1], Where(line=row.line, field="DEMAND_SECTION")) for row in demand_rows]
+
+    def place(where: Where) -> Where:
+        if where.field == "capacity":
+            return replace(where, field="CAPACITY", line=capacity_field.line)
+        if where.field == "demands":
+            return replace(where, field="DEMAND_SECTION", line=demand_rows[where.customer or 0].line)
+        return where
+
+    with placed(place):
+        quantities = scale_quantities(demands, capacity, [f"node {node}" for node in range(2, dimension + 1)])
+        instance = Instance(
+            coordinates=coordinates,
+            demands=np.array(quantities.demands),
+            capacity=quantities.capacity,
+            name=one_line(outline.fields["NAME"].value) if "NAME" in outline.fields else Path(source).stem,
+            distances=distances,
+            rounding=_ROUNDINGS.get(kind, "none"),
+            demand_scale=quantities.scale,
+        )
+    for name in outline.fields.keys() - _FIELDS - {"SERVICE_TIME"}:
+        warn_of_input(source, f"the field {name} is unknown and was ignored.")
+    return instance
+
+
+def format_vrplib(instance: Instance) -> str:
+    """Write a CVRPLIB instance.
+
+    Parameters
+    ----------
+    instance
+        The problem; one without rounding is written as EXACT_2D.
+
+    Raises
+    ------
+    UnsupportedError
+        If it has names of customers or great-circle distances, which this format cannot hold.
+    """
+    if instance.customer_names is not None:
+        raise UnsupportedError(
+            "a .vrp file cannot hold names of customers.", where=Where(field="customer_names"), remedy=_ELSEWHERE
+        )
+    if instance.metric == "great_circle":
+        raise UnsupportedError(
+            "a .vrp file cannot hold latitudes and longitudes.", where=Where(field="metric"), remedy=_ELSEWHERE
+        )
+    return "\n".join([*_header_lines(instance), *_section_lines(instance), "EOF", ""])
+
+
+def _header_lines(instance: Instance) -> Iterator[str]:
+    yield f"NAME : {instance.name}".rstrip()
+    yield "TYPE : CVRP"
+    yield f"DIMENSION : {instance.size + 1}"
+    if instance.distances is not None:
+        yield "EDGE_WEIGHT_TYPE : EXPLICIT"
+        yield "EDGE_WEIGHT_FORMAT : FULL_MATRIX"
+    else:
+        yield f"EDGE_WEIGHT_TYPE : {next(kind for kind, rule in _ROUNDINGS.items() if rule == instance.rounding)}"
+    yield f"CAPACITY : {format_load(instance, instance.capacity)}"
+
+
+def _section_lines(instance: Instance) -> Iterator[str]:
+    if instance.distances is not None:
+        yield "EDGE_WEIGHT_SECTION"
+        yield from (" ".join(map(format_number, row)) for row in instance.distances.tolist())
+    if instance.coordinates is not None:
+        yield "NODE_COORD_SECTION"
+        for node, (x, y) in enumerate(instance.coordinates.tolist(), start=1):
+            yield f"{node} {format_number(x)} {format_number(y)}"
+    yield "DEMAND_SECTION"
+    for node, demand in enumerate(instance.demands.tolist(), start=1):
+        yield f"{node} {format_load(instance, demand)}"
+    yield "DEPOT_SECTION"
+    yield "1"
+    yield "-1"
+
+
+def _refuse_requests(outline: Outline) -> None:
+    for name, section in outline.sections.items():
+        if name not in _SECTIONS:
+            raise UnsupportedError(
+                "the section asks for something that is not solved here, or is misspelt.",
+                where=Where(line=section.line, field=name),
+                remedy=f"Known sections are {', '.join(sorted(_SECTIONS))}.",
+            )
+    for name, field in outline.fields.items():
+        where = Where(line=field.line, field=name)
+        if name == "TYPE" and field.value.upper() not in _TYPES:
+            raise UnsupportedError(
+                f"the problem type {shorten(field.value)} is not solved here.", where=where, remedy="Use TYPE : CVRP."
+            )
+        if name == "NODE_COORD_TYPE" and field.value.upper() not in _COORDINATE_TYPES:
+            raise UnsupportedError(
+                f"coordinates of type {shorten(field.value)} are not known.",
+                where=where,
+                remedy="Give two coordinates a node, TWOD_COORDS.",
+            )
+        is_without_effect = name == "SERVICE_TIME" and field.value in ("0", "0.0")
+        if name not in _FIELDS and asks_for_more(name) and not is_without_effect:
+            raise UnsupportedError(
+                "the field asks for something that is not solved here: the fleet is unlimited, and only capacity "
+                "limits a route.",
+                where=where,
+                remedy="Remove the field to solve the problem without it.",
+            )
+
+
+def _require_field(outline: Outline, name: str, remedy: str) -> Field:
+    field = outline.fields.get(name)
+    if field is None:
+        raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
+    return field
+
+
+def _require_section(outline: Outline, name: str, remedy: str) -> Section:
+    section = outline.sections.get(name)
+    if section is None:
+        raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
+    return section
+
+
+def _read_dimension(outline: Outline) -> int:
+    """Read DIMENSION, and compare it with the rows before anything of its size is made."""
+    field = _require_field(outline, "DIMENSION", "Add a line 'DIMENSION : 101', the depot counted.")
+    where = Where(line=field.line, field="DIMENSION")
+    dimension = parse_whole(field.value, where)
+    if dimension < 1:
+        raise FormatError(f"DIMENSION is {dimension}.", where=where, remedy="It counts the depot and the customers.")
+    counts = {
+        _count_nodes(section)
+        for name, section in outline.sections.items()
+        if name in ("NODE_COORD_SECTION", "DEMAND_SECTION") and section.rows
+    }
+    # where sections differ from each other, or nodes come twice, those are the fault to name
+    if len(counts) == 1 and not counts & {dimension, None}:
+        raise FormatError(
+            f"DIMENSION is {dimension}, but {counts.pop()} nodes are listed.",
+            where=where,
+            remedy="It counts the depot and the customers. Was the file cut off?",
+        )
+    if dimension == 1:
+        raise InstanceError("there is no customer.", where=where, remedy="Give the depot and at least one customer.")
+    return dimension
+
+
+def _count_nodes(section: Section) -> int | None:
+    nodes = {row.tokens[0] for row in section.rows}
+    return len(nodes) if len(nodes) == len(section.rows) else None
+
+
+def _read_edge_weight_type(outline: Outline) -> str:
+    known = (*_ROUNDINGS, "EXPLICIT")
+    field = _require_field(outline, "EDGE_WEIGHT_TYPE", f"Add one of {', '.join(known)}.")
+    kind = field.value.upper()
+    if kind not in known:
+        raise UnsupportedError(
+            f"distances of type {shorten(field.value)} are not known.",
+            where=Where(line=field.line, field="EDGE_WEIGHT_TYPE"),
+            remedy=f"Known are {', '.join(known)}.",
+        )
+    layout = outline.fields.get("EDGE_WEIGHT_FORMAT")
+    if kind != "EXPLICIT" and layout is not None and layout.value.upper() not in {*EDGE_WEIGHT_FORMATS, "FUNCTION", ""}:
+        raise UnsupportedError(
+            f"the format {shorten(layout.value)} is not known.",
+            where=Where(line=layout.line, field="EDGE_WEIGHT_FORMAT"),
+            remedy=f"Remove the field: distances are {kind}.",
+        )
+    if kind != "EXPLICIT" and "EDGE_WEIGHT_SECTION" in outline.sections:
+        raise FormatError(
+            f"there is a matrix, but distances are {kind}.",
+            where=Where(line=outline.sections["EDGE_WEIGHT_SECTION"].line, field="EDGE_WEIGHT_SECTION"),
+            remedy="Write EDGE_WEIGHT_TYPE : EXPLICIT, or remove the section.",
+        )
+    return kind
+
+
+def _read_rows(outline: Outline, name: str, width: int, dimension: int) -> list[Row]:
+    """Rows of a section in the order of their nodes, each checked for its number of values."""
+    section = _require_section(outline, name, "Was the file cut off?")
+    rows: dict[int, Row] = {}
+    for row in section.rows:
+        where = Where(line=row.line, field=name)
+        if len(row.tokens) != width:
+            raise FormatError(
+                f"the row has {len(row.tokens)} values instead of {width}.",
+                where=where,
+                remedy="A row is a node and its demand." if width == 2 else "A row is a node, its x and its y.",
+            )
+        node = parse_whole(row.tokens[0], where)
+        if not 1 <= node <= dimension:
+            raise FormatError(
+                f"there is no node {node}.", where=where, remedy=f"Nodes are 1 (the depot) to {dimension} (DIMENSION)."
+            )
+        if node in rows:
+            raise FormatError(
+                f"node {node} comes twice, first on line {rows[node].line}.",
+                where=where,
+                remedy="Keep one of the two.",
+            )
+        rows[node] = row
+    if len(rows) < dimension:
+        missing = next(node for node in range(1, dimension + 1) if node not in rows)
+        raise FormatError(
+            f"node {missing} is missing; there are {len(rows)} of {dimension} rows.",
+            where=Where(line=section.line, field=name),
+            remedy="Was the file cut off?",
+        )
+    return [rows[node] for node in range(1, dimension + 1)]
+
+
+def _read_coordinates(outline: Outline, kind: str, dimension: int) -> NDArray[np.float64] | None:
+    places = {
+        name: np.array(
+            [
+                [parse_float(token, Where(line=row.line, field=name)) for token in row.tokens[1:]]
+                for row in _read_rows(outline, name, 3, dimension)
+            ]
+        )
+        for name in ("NODE_COORD_SECTION", "DISPLAY_DATA_SECTION")
+        if name in outline.sections
+    }
+    if kind != "EXPLICIT":
+        _require_section(outline, "NODE_COORD_SECTION", f"Distances of type {kind} need coordinates.")
+    return places.get("NODE_COORD_SECTION", places.get("DISPLAY_DATA_SECTION"))
+
+
+def _read_distances(outline: Outline, dimension: int, source: str) -> NDArray[np.float64]:
+    layout = _require_field(outline, "EDGE_WEIGHT_FORMAT", "Add a line 'EDGE_WEIGHT_FORMAT : FULL_MATRIX'.")
+    section = _require_section(outline, "EDGE_WEIGHT_SECTION", "Distances of type EXPLICIT need a matrix.")
+    return read_matrix(section, layout, dimension, source)
+
+
+def _refuse_other_depot(outline: Outline, dimension: int) -> None:
+    section = outline.sections.get("DEPOT_SECTION")
+    if section is None:
+        if outline.has_end:
+            return  # node 1, by custom
+        raise FormatError(
+            "the file ends without DEPOT_SECTION and without EOF: it was cut off.",
+            where=Where(field="DEPOT_SECTION"),
+            remedy="Get the whole file; or, if it is whole, add the line EOF.",
+        )
+    tokens = [(token, row.line) for row in section.rows for token in row.tokens]
+    depots = [(parse_whole(token, Where(line=line, field="DEPOT_SECTION")), line) for token, line in tokens]
+    if depots and depots[-1][0] == -1:
+        depots.pop()
+    where = Where(line=depots[0][1] if depots else section.line, field="DEPOT_SECTION")
+    if not depots:
+        raise FormatError("the depot is missing.", where=where, remedy="List node 1, then -1.")
+    for depot, line in depots:
+        if not 1 <= depot <= dimension:
+            raise FormatError(
+                f"there is no node {depot}.", where=replace(where, line=line), remedy="List node 1, then -1."
+            )
+    if len(depots) > 1:
+        raise UnsupportedError(
+            f"there are {len(depots)} depots.", where=where, remedy="Only problems with one depot are solved."
+        )
+    if depots[0][0] != 1:
+        raise UnsupportedError(
+            f"the depot is node {depots[0][0]}.", where=where, remedy="Number the nodes so that the depot is node 1."
+        )

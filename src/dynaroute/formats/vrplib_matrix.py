@@ -1,0 +1,128 @@
+"""The EDGE_WEIGHT_SECTION of a CVRPLIB file: a symmetric matrix, written in one of several orders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
+from dynaroute.formats.notes import warn_of_input
+from dynaroute.formats.numbers import is_number, parse_float, refuse_unmeasurable
+from dynaroute.formats.vrplib_outline import Field, Section
+
+__all__ = ["EDGE_WEIGHT_FORMATS", "read_matrix"]
+
+# A triangle read by columns has the numbers, in order, of the other triangle read by rows.
+_RISING = frozenset({"LOWER_ROW", "UPPER_COL", "LOWER_DIAG_ROW", "UPPER_DIAG_COL"})
+_FALLING = frozenset({"UPPER_ROW", "LOWER_COL", "UPPER_DIAG_ROW", "LOWER_DIAG_COL"})
+EDGE_WEIGHT_FORMATS = frozenset({"FULL_MATRIX"}) | _RISING | _FALLING
+
+_SECTION = "EDGE_WEIGHT_SECTION"
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """The section's numbers in the order of the file, the line of each, and how many stand on each line."""
+
+    values: NDArray[np.float64]
+    lines: list[int]
+    counts: list[int]
+
+
+def read_matrix(section: Section, layout: Field, size: int, source: str) -> NDArray[np.float64]:
+    """Read a full symmetric matrix.
+
+    Parameters
+    ----------
+    section
+        The EDGE_WEIGHT_SECTION.
+    layout
+        The EDGE_WEIGHT_FORMAT.
+    size
+        Number of nodes.
+    source
+        The file's path, for warnings.
+
+    Raises
+    ------
+    DynarouteError
+        If the format is unknown, the numbers are too few or too many, or they are no symmetric distances.
+    """
+    name = layout.value.upper()
+    if name not in EDGE_WEIGHT_FORMATS:
+        raise UnsupportedError(
+            f"the format {layout.value!r} is not known for a matrix.",
+            where=Where(line=layout.line, field="EDGE_WEIGHT_FORMAT"),
+            remedy=f"Known are {', '.join(sorted(EDGE_WEIGHT_FORMATS))}.",
+        )
+    has_diagonal = name == "FULL_MATRIX" or "DIAG" in name
+    expected = size * size if name == "FULL_MATRIX" else size * (size + (1 if has_diagonal else -1)) // 2
+    weights = _read_weights(section, expected)
+    rows, columns = _positions(name, has_diagonal, size, weights.counts, source)
+
+    matrix = np.zeros((size, size))
+    matrix[rows, columns] = weights.values
+    if name != "FULL_MATRIX":
+        matrix[columns, rows] = weights.values
+    faulty = (rows == columns) & (weights.values != 0)
+    if faulty.any():
+        position = int(np.argmax(faulty))
+        raise InstanceError(
+            f"the distance from node {rows[position] + 1} to itself is {weights.values[position]:g}.",
+            where=Where(line=weights.lines[position], field=_SECTION),
+            remedy="The diagonal must be 0.",
+        )
+    faulty = matrix[rows, columns] != matrix[columns, rows]
+    if faulty.any():
+        position = int(np.argmax(faulty))
+        start, end = int(rows[position]), int(columns[position])
+        raise UnsupportedError(
+            f"the matrix is asymmetric: node {start + 1} to {end + 1} is {matrix[start, end]:g}, back it is "
+            f"{matrix[end, start]:g}.",
+            where=Where(line=weights.lines[position], field=_SECTION),
+            remedy="Only symmetric distances are solved.",
+        )
+    return matrix
+
+
+def _read_weights(section: Section, expected: int) -> _Weights:
+    counts = [len(row.tokens) for row in section.rows]
+    if sum(counts) != expected:
+        raise FormatError(
+            f"the matrix has {sum(counts)} numbers instead of {expected}.",
+            where=Where(line=section.line, field=_SECTION),
+            remedy="Check DIMENSION and EDGE_WEIGHT_FORMAT, and whether the file was cut off.",
+        )
+    lines = [row.line for row in section.rows for _ in row.tokens]
+    values = np.array([_weight(token, row.line) for row in section.rows for token in row.tokens], dtype=np.float64)
+    return _Weights(values, lines, counts)
+
+
+def _weight(token: str, line: int) -> float:
+    value = float(token) if is_number(token) else parse_float(token, Where(line=line, field=_SECTION))
+    if 0 <= value < 1e9:
+        return value
+    where = Where(line=line, field=_SECTION)  # made only here: a matrix may have millions of numbers
+    if value < 0:
+        raise InstanceError(f"the distance {token} is negative.", where=where, remedy="Distances are 0 or more.")
+    return refuse_unmeasurable(value, where)
+
+
+def _positions(
+    name: str, has_diagonal: bool, size: int, counts: list[int], source: str
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Row and column of each number of the section, in the order of the file."""
+    if name == "FULL_MATRIX":
+        rows, columns = np.divmod(np.arange(size * size), size)
+        return rows, columns
+    rising = list(range(1, size + 1 if has_diagonal else size))
+    follows_rising = name in _RISING
+    shape, other_shape = (rising, rising[::-1]) if follows_rising else (rising[::-1], rising)
+    # E-n13-k4 and E-n31-k7 of CVRPLIB call their upper triangle LOWER_ROW; their lines show what is meant
+    if counts == other_shape and counts != shape:
+        warn_of_input(source, f"the lines of {_SECTION} have the shape of the other triangle than {name}; read so.")
+        follows_rising = not follows_rising
+    offset = 0 if has_diagonal else 1
+    return np.tril_indices(size, -offset) if follows_rising else np.triu_indices(size, offset)

@@ -1,0 +1,4 @@
+ROUTE	#1:	1	2
+ROUTE	#2:	3
+ROUTE	#3:	4
+COST	30

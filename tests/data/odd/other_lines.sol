@@ -1,0 +1,6 @@
+Route #1: 1 2
+Route #2: 3
+Route #3: 4
+Cost 30
+Time 3.2
+# a comment

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dynaroute.errors import FileError, FormatError
+from dynaroute.formats.files import LARGEST_FILE, read_bytes, write_bytes
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_of_over_a_gigabyte_is_refused_by_its_size_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "huge.vrp"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_FILE + 1)  # sparse: takes no room
+    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("the file was read"))
+
+    with pytest.raises(FileError, match="bytes") as caught:
+        read_bytes(path)
+
+    assert caught.value.remedy
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+
+    with pytest.raises(FormatError, match="empty"):
+        read_bytes(tmp_path / "empty")
+
+
+def test_a_file_inside_a_file_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+
+    with pytest.raises(FileError, match="no such file"):
+        read_bytes(tmp_path / "file" / "inside.vrp")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "nul\0"])
+def test_an_impossible_name_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FileError):
+        read_bytes(tmp_path / name)
+    with pytest.raises(FileError):
+        write_bytes(tmp_path / name, b"content")
+
+
+def test_no_permission_to_read_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "secret.vrp"
+    path.write_text("x")
+
+    def refuse(self: Path) -> bytes:  # permissions do not stop the superuser, whom tests may run as
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+
+    with pytest.raises(FileError, match="permission") as caught:
+        read_bytes(path)
+
+    assert caught.value.remedy
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    write_bytes(tmp_path / "file", b"content")
+
+    assert read_bytes(tmp_path / "file") == b"content"
+    assert names_in(tmp_path) == ["file"]
+
+
+def test_a_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="absent") as caught:
+        write_bytes(tmp_path / "absent" / "file", b"content")
+
+    assert "Create" in caught.value.remedy
+    assert names_in(tmp_path) == []
+
+
+def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+
+    with pytest.raises(FileError, match="folder"):
+        write_bytes(tmp_path / "folder", b"content")
+
+
+@pytest.mark.parametrize("interruption", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
+    step: str, interruption: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def interrupt(*arguments: object) -> None:
+        raise interruption
+
+    monkeypatch.setattr(*((os, "fsync", interrupt) if step == "fsync" else (Path, "replace", interrupt)))
+
+    with pytest.raises(KeyboardInterrupt if isinstance(interruption, KeyboardInterrupt) else FileError):
+        write_bytes(path, b"new")
+
+    assert path.read_bytes() == b"old"
+    assert names_in(tmp_path) == ["file"]
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+
+    write_bytes(path, b"new")
+
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").write_bytes(b"")
+
+    write_bytes(tmp_path / "ours", b"")
+
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_protected_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+
+    with pytest.raises(FileError, match="permission"):
+        write_bytes(path, b"new")
+
+    assert path.read_bytes() == b"old"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+
+    write_bytes(tmp_path / "link", b"new")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"new"

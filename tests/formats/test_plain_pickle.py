@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import copyreg
+import datetime
+import os
+import pickle
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynaroute.errors import DynarouteError, FormatError, UnsupportedError
+from dynaroute.formats.plain_pickle import load_plain_pickle
+
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
+
+numbers = st.one_of(st.integers(-(2**70), 2**70), st.floats(allow_nan=False))
+texts = st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters="\\"))
+plain = st.recursive(
+    st.one_of(numbers, texts), lambda inner: st.lists(inner, max_size=4) | st.lists(inner, max_size=4).map(tuple)
+)
+
+
+@given(plain, st.sampled_from(PROTOCOLS))
+def test_plain_data_is_read_as_python_reads_it(value: object, protocol: int) -> None:
+    content = pickle.dumps(value, protocol)
+
+    assert load_plain_pickle(content) == pickle.loads(content)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_long_lists_and_shared_parts_are_read(protocol: int) -> None:
+    part = [0.5, 2]
+    value = [(part, [part] * 5000, list(range(-3, 5000)), 70000)] * 3
+
+    assert load_plain_pickle(pickle.dumps(value, protocol)) == value
+
+
+def test_a_pickle_of_python_2_is_read() -> None:
+    assert load_plain_pickle(b"(lp0\n(F0.5\nI3\nL4L\nS'a'\np1\ntp2\na.") == [(0.5, 3, 4, "'a'")]
+    assert load_plain_pickle(b"\x80\x02]q\x00(K\x01U\x01aq\x01e.") == [1, "a"]
+
+
+class Explosive:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_call_is_refused_by_name_and_not_made(protocol: int, tmp_path: Path) -> None:
+    content = pickle.dumps([1, Explosive(tmp_path / "made")], protocol)
+
+    with pytest.raises(UnsupportedError, match=r"mkdir") as caught:
+        load_plain_pickle(content)
+
+    assert not (tmp_path / "made").exists()
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": 1},
+        {1, 2},
+        frozenset({1}),
+        True,
+        None,
+        bytearray(b"x"),
+        np.zeros(2),
+        np.float64(1),
+        datetime.date(2020, 1, 1),
+        OrderedDict(),
+        1j,
+        print,
+        int,
+    ],
+    ids=repr,
+)
+def test_anything_but_plain_data_is_refused(value: object, protocol: int) -> None:
+    with pytest.raises(UnsupportedError):
+        load_plain_pickle(pickle.dumps([value], protocol))
+
+
+def test_numpy_arrays_are_pointed_to_the_other_format() -> None:
+    with pytest.raises(UnsupportedError, match="numpy") as caught:
+        load_plain_pickle(pickle.dumps(np.zeros(2)))
+
+    assert ".npz" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x82\x01.",  # EXT1
+        b"\x83\x01\x00.",  # EXT2
+        b"\x84\x01\x00\x00\x00.",  # EXT4
+        b"Pid\n.",  # PERSID
+        b"K\x01Q.",  # BINPERSID
+        b"cos\nsystem\n(S'true'\ntR.",
+        b"(S'true'\nios\nsystem\n.",
+        b"\x8c\x02os\x8c\x06system\x93.",
+        b"\x97.",  # NEXT_BUFFER
+        b"\x96" + b"\xff" * 8 + b".",  # BYTEARRAY8 of 2^64 bytes
+    ],
+)
+def test_every_way_to_reach_outside_is_refused(content: bytes) -> None:
+    with pytest.raises(UnsupportedError):
+        load_plain_pickle(content)
+
+
+def test_a_registered_extension_is_refused_too() -> None:
+    copyreg.add_extension("builtins", "print", 77)
+    try:
+        with pytest.raises(UnsupportedError):
+            load_plain_pickle(pickle.dumps(print, 2))
+    finally:
+        copyreg.remove_extension("builtins", "print", 77)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b".",
+        b"not a pickle",
+        b"\x80\x63K\x01.",  # protocol 99
+        b"K\x01K\x02.",  # two values
+        b"(K\x01.",  # an open mark
+        b"K\x01a.",  # append to nothing
+        b"K\x01K\x02a.",  # append to a number
+        b"e.",
+        b"t.",
+        b"\x87.",
+        b"h\x05.",  # memory that was never set
+        b"I" + b"9" * 5000 + b"\n.",
+        b"L" + b"9" * 5000 + b"L\n.",
+        b"Inan\n.",
+        b"Foops\n.",
+        b"\x8b\xff\xff\xff\x7f.",  # an integer of 2 GB
+        b"X\xff\xff\xff\xff.",  # a text of 4 GB
+        b"\x8d" + b"\xff" * 8 + b".",  # a text of 2^64 bytes
+        b"G\x00\x00.",
+        b"]",
+    ],
+)
+def test_a_damaged_pickle_is_refused(content: bytes) -> None:
+    with pytest.raises(FormatError, match="not a sound pickle"):
+        load_plain_pickle(content)
+
+
+def test_a_far_place_in_memory_costs_nothing() -> None:
+    assert load_plain_pickle(b"K\x01r\xff\xff\xff\xff0j\xff\xff\xff\xff.") == 1
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(content: bytes) -> None:
+    try:
+        load_plain_pickle(content)
+    except DynarouteError as error:
+        assert error.remedy
+
+
+@given(st.data())
+def test_any_damage_to_a_sound_pickle_is_read_or_refused(data: st.DataObject) -> None:
+    content = bytearray(pickle.dumps([([0.5, 0.5], [[0.1, 0.2], [0.3, 0.4]], [3, 4], 30.0)]))
+    content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        load_plain_pickle(bytes(content))
+    except DynarouteError as error:
+        assert error.remedy
