@@ -1,0 +1,113 @@
+"""The application: its commands, and what becomes of their failures."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from dynaroute import __version__
+from dynaroute.cli import INPUT_FAULT, INTERRUPTED
+from dynaroute.cli.check import check
+from dynaroute.cli.convert import convert
+from dynaroute.cli.generate import generate
+from dynaroute.cli.info import info
+from dynaroute.cli.output import print_error, show_notes
+from dynaroute.cli.plot import plot
+from dynaroute.cli.solve import solve
+from dynaroute.errors import DynarouteError
+
+__all__ = ["app", "run"]
+
+READER_GONE = 141  # what a shell reports for a program that SIGPIPE ended
+
+
+class Commands(TyperGroup):
+    """A group of commands with one door for failures: a paragraph on stderr and an exit code, no traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command."""
+        try:
+            with show_notes():
+                return super().invoke(ctx)
+        except DynarouteError as error:
+            _leave(str(error), INPUT_FAULT)
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            _abandon_stdout()
+            raise typer.Exit(READER_GONE) from None
+        except OSError as error:
+            if error.filename is None:
+                _abandon_stdout()
+            place = f"{error.filename}: " if error.filename is not None else ""
+            _leave(f"{place}{error.strerror or error}. Is there space, and permission?", INPUT_FAULT)
+        except MemoryError:
+            _leave("there is not enough memory for this. Use fewer or smaller instances at a time.", INPUT_FAULT)
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    print_error(message)
+    raise typer.Exit(code) from None
+
+
+def _abandon_stdout() -> None:
+    """Send what is still buffered nowhere, or the interpreter would fail once more when it flushes at exit."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except io.UnsupportedOperation:
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
+app = typer.Typer(
+    name="dynaroute",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (solve, check, info, plot, convert, generate):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dynaroute {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _describe(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Plan routes for vehicles of limited capacity.
+
+    Example:
+      dynaroute generate --size 100 --out my.vrp
+      dynaroute solve my.vrp --out my.sol --plot my.png
+    """
+
+
+def run() -> NoReturn:
+    """Run the application on the program's arguments; a failure that nobody foresaw is told in a sentence, too."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names may hold what a terminal cannot show
+    try:
+        app(prog_name="dynaroute")
+    except Exception as error:
+        if os.environ.get("DYNAROUTE_TRACEBACK"):
+            raise
+        words = " ".join(str(error).split())
+        print_error(
+            f"this is a fault in Dynaroute, not in your input: {type(error).__name__}: {words}. "
+            "Please report it with what the same command prints under DYNAROUTE_TRACEBACK=1."
+        )
+        sys.exit(INPUT_FAULT)
+    sys.exit()

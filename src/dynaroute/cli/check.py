@@ -1,0 +1,69 @@
+"""``dynaroute check``: judge a solution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dynaroute.cli import WRONG_SOLUTION
+from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
+from dynaroute.cli.output import count_of, plain_number, print_json, print_table
+
+
+def check(
+    instance: InstanceArgument,
+    solution: Annotated[Path, typer.Argument(metavar="SOLUTION", help="Solution file: .sol or .json.")],
+    capacity: CapacityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Judge a solution: each customer once, no overload, the stated cost right.
+
+    Everything is computed anew from the instance.
+    Exit code 0: right; 1: wrong; 2: a file cannot be read.
+
+    Example:
+      dynaroute check X-n101-k25.vrp X-n101-k25.sol
+    """
+    from dynaroute.formats import read, read_solution
+    from dynaroute.solution import check as find_violations
+    from dynaroute.solution import recompute_cost
+
+    problem = read(instance, capacity=capacity)
+    answer = read_solution(solution)
+    violations = find_violations(problem, answer)
+    has_unknown = any(violation.kind == "unknown" for violation in violations)
+    cost = None if has_unknown else plain_number(recompute_cost(problem, answer))
+
+    if json:
+        print_json(
+            {
+                "ok": not violations,
+                "cost": cost,
+                "violations": [
+                    {
+                        "kind": violation.kind,
+                        "route": violation.route,
+                        "customer": violation.customer,
+                        "message": violation.message,
+                    }
+                    for violation in violations
+                ],
+            }
+        )
+    elif violations:
+        rows = [
+            (violation.kind, _shown(violation.route), _shown(violation.customer), violation.message)
+            for violation in violations
+        ]
+        print_table(("Violation", "Route", "Customer", "What is wrong"), rows)
+    else:
+        routes, customers = count_of(len(answer.routes), "route"), count_of(problem.size, "customer")
+        typer.echo(f"ok: {routes}, {customers}, cost {cost:.10g}")
+    if violations:
+        raise typer.Exit(WRONG_SOLUTION)
+
+
+def _shown(number: int | None) -> str:
+    return "" if number is None else str(number)

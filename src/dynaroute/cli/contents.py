@@ -1,0 +1,28 @@
+"""What kind of thing a file holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dynaroute.errors import in_file
+
+__all__ = ["holds_solution"]
+
+_ROUTES_KEY = re.compile(rb'"routes"\s*:')
+
+
+def holds_solution(file: Path) -> bool:
+    """Whether a file is one of routes rather than of instances: by its suffix, or as JSON by the key "routes".
+
+    Parameters
+    ----------
+    file
+        Any file; whether it is sound shows when it is read.
+    """
+    from dynaroute.formats.files import read_bytes
+
+    if file.suffix.lower() != ".json":
+        return file.suffix.lower() == ".sol"
+    with in_file(file):
+        return _ROUTES_KEY.search(read_bytes(file)) is not None

@@ -1,0 +1,118 @@
+"""``dynaroute generate``: draw random instances."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dynaroute.cli.options import JsonOption
+from dynaroute.cli.output import count_of, print_json
+from dynaroute.errors import OptionError, Where
+
+if TYPE_CHECKING:
+    from dynaroute.distributions import InstanceArrays
+
+# Said again here, since the module they come from loads numpy, for which --help has no time.
+CustomerPositions = Literal["uniform", "clustered", "mixed"]
+DepotPosition = Literal["centre", "corner", "random"]
+DemandKind = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
+
+X_PANEL = "In the manner of the X set, once any of these is given"
+
+
+def generate(
+    size: Annotated[int, typer.Option("--size", metavar="N", min=1, help="Customers of each instance.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FILE", help="File to write: .npz or .json for many, any format for one."),
+    ],
+    count: Annotated[int, typer.Option("--count", metavar="C", min=1, help="Number of instances.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Same seed, same instances.")] = 1234,
+    capacity: Annotated[
+        int | None,
+        typer.Option(
+            "--capacity", metavar="Q", min=1, help="Vehicle capacity; 30, 40, 50 by default for N = 20, 50, 100."
+        ),
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="The published sets, draw for draw: 10000 at a time, seed 1234.")
+    ] = False,
+    customers: Annotated[
+        CustomerPositions | None, typer.Option(help="Where customers lie.", rich_help_panel=X_PANEL)
+    ] = None,
+    depot: Annotated[DepotPosition | None, typer.Option(help="Where the depot lies.", rich_help_panel=X_PANEL)] = None,
+    demand: Annotated[DemandKind | None, typer.Option(help="How demands are drawn.", rich_help_panel=X_PANEL)] = None,
+    route_length: Annotated[
+        float | None,
+        typer.Option(metavar="R", help="Customers a vehicle holds on average.", rich_help_panel=X_PANEL),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Draw random instances; by default as in the paper.
+
+    The paper's customers lie uniformly in the unit square and want 1 to 9 each.
+
+    Example:
+      dynaroute generate --size 100 --count 10000 --published --out test.npz
+      dynaroute generate --size 200 --customers clustered --out clustered.vrp
+    """
+    from dynaroute.formats import write
+
+    is_x = any(option is not None for option in (customers, depot, demand, route_length))
+    if is_x and published:
+        raise _clash("--published", "the published sets are uniform.", "Leave out the options of the X set.")
+    if is_x and capacity is not None:
+        raise _clash("--capacity", "instances of the X set get theirs from --route-length.", "Use that.")
+
+    if is_x:
+        drawn = _draw_x(size, count, seed, customers or "uniform", depot or "centre", demand or "unitary", route_length)
+    elif published:
+        drawn = _draw_published(size, count, seed, capacity)
+    else:
+        drawn = _draw_paper(size, count, seed, capacity)
+    instances = drawn.instances()
+    write(replace(instances[0], name=out.stem) if count == 1 else instances, out)
+
+    if json:
+        capacities = {"smallest": int(drawn.capacity.min()), "largest": int(drawn.capacity.max())}
+        print_json({"out": str(out), "count": count, "size": size, "seed": seed, "capacity": capacities})
+    else:
+        typer.echo(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
+
+
+def _draw_paper(size: int, count: int, seed: int, capacity: int | None) -> InstanceArrays:
+    import numpy as np
+
+    from dynaroute.distributions import draw_paper_set
+
+    return draw_paper_set(size, count, np.random.default_rng(seed), capacity)
+
+
+def _draw_published(size: int, count: int, seed: int, capacity: int | None) -> InstanceArrays:
+    from dynaroute.distributions import draw_published_set
+
+    return draw_published_set(size, count, seed, capacity)
+
+
+def _draw_x(
+    size: int,
+    count: int,
+    seed: int,
+    customers: CustomerPositions,
+    depot: DepotPosition,
+    demand: DemandKind,
+    route_length: float | None,
+) -> InstanceArrays:
+    import numpy as np
+
+    from dynaroute.distributions import XSettings, draw_x_set
+
+    settings = XSettings(size, customers, depot, demand, route_length)
+    return draw_x_set(settings, count, np.random.default_rng(seed))
+
+
+def _clash(option: str, message: str, remedy: str) -> OptionError:
+    return OptionError(message, where=Where(field=option), remedy=remedy)

@@ -1,0 +1,132 @@
+"""``dynaroute info``: what is in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dynaroute.cli.contents import holds_solution
+from dynaroute.cli.options import CapacityOption, JsonOption
+from dynaroute.cli.output import plain_number, print_facts, print_json
+
+if TYPE_CHECKING:
+    from dynaroute.instance import Instance
+    from dynaroute.solution import Solution
+
+Document = dict[str, Any]
+
+DISTANCES = {"euclidean": "straight lines", "great_circle": "metres on the globe", "matrix": "from a matrix"}
+ROUNDINGS = {"none": "not rounded", "nearest": "rounded to the nearest integer", "up": "rounded up"}
+
+
+def info(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An instance, a set of instances, or a solution.")],
+    capacity: CapacityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say what is in a file: an instance, a set of instances, or a solution.
+
+    Of a set it tells the number of instances, their sizes and capacities.
+
+    Example:
+      dynaroute info X-n101-k25.vrp
+    """
+    from dynaroute.formats import read_set, read_solution
+
+    if holds_solution(file):
+        document, facts = _describe_solution(read_solution(file))
+    elif len(instances := read_set(file, capacity=capacity)) == 1:
+        document, facts = _describe_instance(instances[0])
+    else:
+        document, facts = _describe_set(instances)
+    if json:
+        print_json({"file": str(file), **document})
+    else:
+        print_facts(str(file), facts)
+
+
+def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, str]]]:
+    demands = _range(instance.shown_demand(demand) for demand in instance.demands[1:].tolist())
+    total = plain_number(instance.shown_demand(int(instance.demands.sum())))
+    document: Document = {
+        "kind": "instance",
+        "name": instance.name,
+        "customers": instance.size,
+        "named_customers": instance.customer_names is not None,
+        "capacity": plain_number(instance.shown_demand(instance.capacity)),
+        "demand": {**demands, "total": total},
+        "minimum_routes": instance.minimum_routes,
+        "fleet": "unlimited",
+        "distances": "matrix" if instance.distances is not None else instance.metric,
+        "rounding": instance.rounding,
+        "bounds": _bounds(instance),
+    }
+    facts = [
+        ("kind", "instance"),
+        ("name", instance.name or "none"),
+        ("customers", f"{instance.size}, with names" if document["named_customers"] else f"{instance.size}"),
+        ("capacity", f"{document['capacity']}"),
+        ("demand", f"{_in_words(demands)}, {total} in all"),
+        ("routes", f"at least {instance.minimum_routes}; the fleet is unlimited"),
+        ("distances", f"{DISTANCES[document['distances']]}, {ROUNDINGS[instance.rounding]}"),
+    ]
+    facts += [(axis, _in_words(limits)) for axis, limits in (document["bounds"] or {}).items()]
+    return document, facts
+
+
+def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[str, str]]]:
+    ranges = {
+        "customers": _range(instance.size for instance in instances),
+        "capacity": _range(instance.shown_demand(instance.capacity) for instance in instances),
+        "demand": _range(
+            instance.shown_demand(extreme(instance.demands[1:])) for instance in instances for extreme in (min, max)
+        ),
+        "minimum_routes": _range(instance.minimum_routes for instance in instances),
+    }
+    document = {"kind": "set", "count": len(instances), **ranges, "fleet": "unlimited"}
+    facts = [
+        ("kind", f"set of {len(instances)} instances"),
+        ("customers", _in_words(ranges["customers"])),
+        ("capacity", _in_words(ranges["capacity"])),
+        ("demand", _in_words(ranges["demand"])),
+        ("routes", f"at least {_in_words(ranges['minimum_routes'])}; the fleet is unlimited"),
+    ]
+    return document, facts
+
+
+def _describe_solution(solution: Solution) -> tuple[Document, list[tuple[str, str]]]:
+    visits = sum(map(len, solution.routes))
+    document: Document = {
+        "kind": "solution",
+        "routes": len(solution.routes),
+        "visits": visits,
+        "stated_cost": None if solution.stated_cost is None else plain_number(solution.stated_cost),
+    }
+    facts = [
+        ("kind", "solution (dynaroute check judges it)"),
+        ("routes", f"{len(solution.routes)}"),
+        ("visits", f"{visits}"),
+        ("cost", "not stated" if solution.stated_cost is None else f"{document['stated_cost']}, as stated"),
+    ]
+    return document, facts
+
+
+def _bounds(instance: Instance) -> Document | None:
+    if instance.coordinates is None:
+        return None
+    axes = ("latitude", "longitude") if instance.metric == "great_circle" else ("x", "y")
+    return {axis: _range(values) for axis, values in zip(axes, instance.coordinates.T.tolist(), strict=True)}
+
+
+def _range(values: Iterable[int | float | Decimal]) -> Document:
+    numbers = list(values)
+    return {"smallest": plain_number(min(numbers)), "largest": plain_number(max(numbers))}
+
+
+def _in_words(limits: Document) -> str:
+    smallest, largest = limits["smallest"], limits["largest"]
+    return f"{smallest:.12g}" if smallest == largest else f"{smallest:.12g} to {largest:.12g}"

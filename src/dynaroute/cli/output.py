@@ -1,0 +1,131 @@
+"""What the commands print: results to stdout, words about them to stderr."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TextIO
+
+import typer
+
+from dynaroute.errors import InputWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = [
+    "count_of",
+    "make_console",
+    "plain_number",
+    "print_error",
+    "print_facts",
+    "print_json",
+    "print_note",
+    "print_table",
+    "show_length",
+    "show_notes",
+]
+
+
+LARGEST_EXACT = 2**53  # below, every whole number is a float
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document, on one line.
+
+    Parameters
+    ----------
+    document
+        Plain data with finite numbers.
+    """
+    typer.echo(json.dumps(document, allow_nan=False))
+
+
+def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
+    """Print a title and, indented below it, names and values."""
+    rows = list(facts)
+    width = max(len(name) for name, _ in rows)
+    typer.echo(title)
+    for name, value in rows:
+        typer.echo(f"  {name:<{width}}  {value}")
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows under headings; columns of numbers are flush right, and the last column takes what room is left."""
+    from rich.table import Table
+
+    cells = [tuple(row) for row in rows]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for index, heading in enumerate(columns):
+        is_numeric = all(_looks_numeric(row[index]) for row in cells)
+        is_last = index == len(columns) - 1
+        table.add_column(heading, justify="right" if is_numeric else "left", no_wrap=not is_last, overflow="fold")
+    for row in cells:
+        table.add_row(*row)
+    make_console().print(table)
+
+
+def print_error(message: str) -> None:
+    """Print an error, one paragraph, to stderr."""
+    typer.echo(f"{typer.style('error:', fg='red', bold=True)} {message}", err=True)
+
+
+def print_note(message: str) -> None:
+    """Print a remark, one line, to stderr."""
+    typer.echo(f"{typer.style('note:', fg='yellow')} {message}", err=True)
+
+
+@contextmanager
+def show_notes() -> Iterator[None]:
+    """Print warnings about input as notes while this lasts; Python's own format names lines of our source."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", InputWarning)
+        usual = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, InputWarning):
+                print_note(str(message))
+            else:
+                usual(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
+
+
+def make_console(**settings: Any) -> Console:
+    """Make a rich console that prints text as it is: a name in brackets is no markup."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False, soft_wrap=False, **settings)
+
+
+def plain_number(value: int | float | Decimal) -> int | float:
+    """Turn a number into one that JSON writes without a needless fraction."""
+    number = float(value)
+    return int(number) if number.is_integer() and abs(number) < LARGEST_EXACT else number
+
+
+def count_of(number: int, noun: str) -> str:
+    """Write a number of things: 1 route, 2 routes."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def show_length(length: float) -> str:
+    """Write a length or a cost: whole numbers as such, others to four decimals or digits."""
+    if length == round(length):
+        return f"{length:.0f}"
+    return f"{length:.4f}" if length >= 1 else f"{length:.4g}"
+
+
+def _looks_numeric(cell: str) -> bool:
+    return not cell or cell.replace(".", "").replace("/", "").replace("-", "").isdigit()

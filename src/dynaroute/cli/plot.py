@@ -1,0 +1,50 @@
+"""``dynaroute plot``: draw an instance, with or without routes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
+from dynaroute.cli.output import print_json, print_note
+
+
+def plot(
+    instance: InstanceArgument,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Picture to write: .png, .svg or .pdf.")],
+    solution: Annotated[
+        Path | None, typer.Argument(metavar="SOLUTION", help="Routes to draw: a .sol or .json file.")
+    ] = None,
+    capacity: CapacityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Draw an instance, and its routes if a solution is given.
+
+    Customers are as large as their demand; each route has its colour and its
+    number, and the legend tells its load and length. A wrong solution is drawn,
+    too, with a note.
+
+    Example:
+      dynaroute plot X-n101-k25.vrp X-n101-k25.sol --out routes.svg
+    """
+    from dynaroute.errors import in_file
+    from dynaroute.formats import read, read_solution
+    from dynaroute.plotting import check_picture_path, plot_instance, plot_solution, save_figure
+    from dynaroute.solution import check
+
+    check_picture_path(out)
+    problem = read(instance, capacity=capacity)
+    answer = None if solution is None else read_solution(solution)
+    with in_file(instance if solution is None else solution):
+        ax = plot_instance(problem) if answer is None else plot_solution(problem, answer)
+    if answer is not None and (violations := check(problem, answer)):
+        print_note(f"the solution is wrong: {violations[0].message} See dynaroute check.")
+    save_figure(ax, out)
+
+    if json:
+        routes = None if answer is None else len(answer.routes)
+        print_json({"out": str(out), "customers": problem.size, "routes": routes})
+    else:
+        typer.echo(f"wrote {out}")

@@ -1,0 +1,380 @@
+"""Pictures of instances and of their routes.
+
+Every drawing function takes ``ax=None`` and returns the axes it drew on. Without axes it makes a figure of its own,
+apart from pyplot, so that nothing stays open and no screen is needed:
+
+    >>> ax = plot_solution(instance, solution)
+    >>> save_figure(ax, "routes.svg")
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import OptionError, UnsupportedError, Where, in_file
+from dynaroute.formats.files import write_bytes
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PICTURE_SUFFIXES", "check_picture_path", "plot_instance", "plot_solution", "save_figure"]
+
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+_UNDATED: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+LARGEST_LEGEND = 60  # routes; a longer list tells a reader less than its summary
+LEGEND_ROWS = 30
+FIGURE_INCHES = (7.0, 7.0)
+INK = "#22252b"
+FAINT = "#8a8f98"
+GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
+FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers in a legend line up
+
+
+class Plane(NamedTuple):
+    """Positions as they are drawn, and how much longer than x one unit of y is."""
+
+    points: NDArray[np.float64]
+    aspect: float
+    labels: tuple[str, str]
+
+
+def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
+    """Draw the depot and the customers, each as large as its demand.
+
+    Parameters
+    ----------
+    instance
+        The problem; it needs coordinates.
+    ax
+        Axes to draw on; a new figure's if None.
+
+    Raises
+    ------
+    UnsupportedError
+        If the instance has distances but no coordinates.
+    """
+    plane = _project(instance)
+    axes = _prepare(plane, ax)
+    _draw_customers(axes, plane, instance, ["#4477aa"] * instance.size)
+    _draw_depot(axes, plane)
+    capacity = instance.shown_demand(instance.capacity)
+    _title(axes, instance, f"{_count(instance.size, 'customer')}, capacity {capacity}")
+    return axes
+
+
+def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None) -> Axes:
+    """Draw the routes, each in a colour of its own, with load and length in a legend beside the axes.
+
+    The first and the last leg of a route are drawn thin, so that the depot stays visible under many routes. A customer
+    that no route visits is hollow. Above 60 routes the legend is a summary.
+
+    Parameters
+    ----------
+    instance
+        The problem; it needs coordinates.
+    solution
+        Its routes; they may be wrong in every way but visiting customers that do not exist.
+    ax
+        Axes to draw on; a new figure's if None.
+
+    Raises
+    ------
+    UnsupportedError
+        If the instance has distances but no coordinates.
+    SolutionError
+        If a route visits a customer that does not exist.
+    """
+    plane = _project(instance)
+    lengths = solution.route_costs(instance)
+    loads = solution.loads(instance)
+    colours = _route_colours(plane.points, solution)
+    axes = _prepare(plane, ax)
+
+    customer_colours = ["none"] * instance.size
+    for route, colour in zip(solution.routes, colours, strict=True):
+        for customer in route:
+            customer_colours[customer - 1] = colour
+    _draw_routes(axes, plane, solution, colours)
+    _draw_customers(axes, plane, instance, customer_colours)
+    _draw_depot(axes, plane)
+    if len(solution.routes) <= LARGEST_LEGEND:
+        _draw_numbers(axes, plane, solution, colours)
+        _draw_legend(axes, instance, colours, loads, lengths)
+    else:
+        _draw_summary(axes, instance, loads, lengths)
+    total = _lengths(instance, [math.fsum(lengths)], digits=5)[0]
+    _title(axes, instance, f"{_count(len(solution.routes), 'route')}, length {total}")
+    return axes
+
+
+def save_figure(ax: Axes, path: str | Path) -> None:
+    """Write the figure that axes belong to: PNG, SVG or PDF by the suffix.
+
+    The same figure gives the same bytes, and a write that fails leaves an older file as it was.
+
+    Parameters
+    ----------
+    ax
+        Any axes of the figure.
+    path
+        The file to write.
+
+    Raises
+    ------
+    OptionError
+        If the suffix is none of `PICTURE_SUFFIXES`.
+    FileError
+        If the file cannot be written.
+    """
+    import matplotlib
+
+    target = check_picture_path(path)
+    figure = ax.get_figure(root=True)
+    assert figure is not None  # axes are made by a figure
+    suffix = target.suffix.lower()
+    picture = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "dynaroute"}), warnings.catch_warnings():
+        # a name in a script that the font lacks is drawn as boxes: no reason to trouble anyone
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(picture, format=suffix[1:], dpi=160, bbox_inches="tight", metadata=_UNDATED[suffix])
+    with in_file(path):
+        write_bytes(target, picture.getvalue())
+
+
+def check_picture_path(path: str | Path) -> Path:
+    """Refuse a file name that says no picture format, before any work is done for it.
+
+    Parameters
+    ----------
+    path
+        The file to write later.
+
+    Raises
+    ------
+    OptionError
+        If the suffix is none of `PICTURE_SUFFIXES`.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in PICTURE_SUFFIXES:
+        raise OptionError(
+            f"pictures have no format {target.suffix!r}." if target.suffix else "the picture's name has no suffix.",
+            where=Where(file=str(path)),
+            remedy="End the name in .png, .svg or .pdf.",
+        )
+    return target
+
+
+def _project(instance: Instance) -> Plane:
+    if instance.coordinates is None:
+        raise UnsupportedError(
+            "the instance has distances but no coordinates, so there is nothing to draw.",
+            where=Where(field="coordinates"),
+            remedy="Add coordinates (in a .vrp file: NODE_COORD_SECTION or DISPLAY_DATA_SECTION).",
+        )
+    if instance.metric == "euclidean":
+        return Plane(instance.coordinates, 1.0, ("x", "y"))
+    latitudes, longitudes = instance.coordinates[:, 0], instance.coordinates[:, 1]
+    if np.ptp(longitudes) > 180:  # they lie on both sides of the date line: keep them together
+        longitudes = longitudes % 360
+    middle = math.radians(float(latitudes.min() + latitudes.max()) / 2)
+    aspect = 1 / max(math.cos(middle), 0.05)  # at the poles no flat map is right
+    return Plane(np.column_stack([longitudes, latitudes]), aspect, ("longitude", "latitude"))
+
+
+def _prepare(plane: Plane, ax: Axes | None) -> Axes:
+    """Frame the points: equal scales on both axes, a small margin, no more ink than needed."""
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=FIGURE_INCHES).subplots()
+    low, high = plane.points.min(axis=0), plane.points.max(axis=0)
+    stretch = np.array([1.0, plane.aspect])
+    middle, half = (low + high) / 2, (high - low) / 2 * stretch
+    widest = half.max() or max(1.0, float(np.abs(middle).max()) * 1e-6)  # all in one place
+    half = np.maximum(half, 0.35 * widest) + 0.06 * widest  # customers in a line still get a picture, not a thread
+    (left, bottom), (right, top) = middle - half / stretch, middle + half / stretch
+    ax.set(xlim=(left, right), ylim=(bottom, top), aspect=plane.aspect)
+    ax.set_xlabel(plane.labels[0], color=FAINT, fontsize=8)
+    ax.set_ylabel(plane.labels[1], color=FAINT, fontsize=8)
+    ax.tick_params(colors=FAINT, labelsize=8, length=3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color("#c9ccd1")
+    return ax
+
+
+def _draw_customers(ax: Axes, plane: Plane, instance: Instance, colours: list[str]) -> None:
+    demands = instance.demands[1:]
+    largest = max(int(demands.max()), 1)
+    room = float(np.clip(6000 / instance.size, 8, 110))  # square points for the largest customer
+    sizes = room * (0.25 + 0.75 * demands / largest)
+    edges = [FAINT if colour == "none" else "white" for colour in colours]
+    points = plane.points[1:]
+    ax.scatter(points[:, 0], points[:, 1], s=sizes, c=colours, edgecolors=edges, linewidths=0.5, zorder=3)
+
+
+def _draw_depot(ax: Axes, plane: Plane) -> None:
+    x, y = plane.points[0]
+    ax.plot([x], [y], "s", color=INK, markersize=10, markeredgecolor="white", markeredgewidth=1.5, zorder=5)
+
+
+def _draw_routes(ax: Axes, plane: Plane, solution: Solution, colours: list[str]) -> None:
+    from matplotlib.collections import LineCollection
+
+    stops = [plane.points[list(route)] for route in solution.routes]
+    depot = plane.points[0]
+    depot_legs = [np.array([depot, place]) for route in stops for place in (route[0], route[-1])]
+    width = float(np.clip(28 / math.sqrt(max(len(plane.points), 1)), 1.0, 2.2))
+    twice = [colour for colour in colours for _ in range(2)]
+    ax.add_collection(LineCollection(depot_legs, colors=twice, linewidths=0.5 * width, alpha=0.45, zorder=1))
+    ax.add_collection(
+        LineCollection(stops, colors=colours, linewidths=width, capstyle="round", joinstyle="round", zorder=2)
+    )
+
+
+def _draw_numbers(ax: Axes, plane: Plane, solution: Solution, colours: list[str]) -> None:
+    """Write each route's number beside its farthest customer, since no eye tells fifty colours apart."""
+    from matplotlib.patheffects import withStroke
+
+    depot, stretch = plane.points[0], np.array([1.0, plane.aspect])
+    for number, (route, colour) in enumerate(zip(solution.routes, colours, strict=True), start=1):
+        away = (plane.points[list(route)] - depot) * stretch
+        distances = np.hypot(away[:, 0], away[:, 1])
+        farthest = int(distances.argmax())
+        direction = away[farthest] / (distances[farthest] or 1.0)
+        ax.annotate(
+            str(number),
+            tuple(plane.points[route[farthest]]),
+            xytext=tuple(11 * direction),
+            textcoords="offset points",
+            fontsize=7,
+            fontweight="bold",
+            color=colour,
+            ha="center",
+            va="center",
+            path_effects=[withStroke(linewidth=2, foreground="white")],
+            zorder=4,
+        )
+
+
+def _draw_legend(ax: Axes, instance: Instance, colours: list[str], loads: list[int], lengths: list[float]) -> None:
+    from matplotlib.lines import Line2D
+
+    capacity = instance.shown_demand(instance.capacity)
+    columns = (
+        _padded([f"Route {number}" for number in range(1, len(loads) + 1)]),
+        _padded([f"{instance.shown_demand(load)}/{capacity}" for load in loads]),
+        _padded(_lengths(instance, lengths)),
+    )
+    handles = [
+        Line2D([], [], color=colour, linewidth=2.5, marker="o", markersize=5, label="   ".join(cells))
+        for colour, *cells in zip(colours, *columns, strict=True)
+    ]
+    handles.append(Line2D([], [], color=INK, marker="s", markersize=7, linestyle="none", label="Depot"))
+    ax.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(1.02, 1.0),
+        borderaxespad=0.0,
+        ncols=-(-len(handles) // LEGEND_ROWS),
+        fontsize=8,
+        frameon=False,
+        labelcolor=INK,
+        handlelength=1.6,
+    )
+
+
+def _draw_summary(ax: Axes, instance: Instance, loads: list[int], lengths: list[float]) -> None:
+    shortest, mean, longest = _lengths(instance, [min(lengths), math.fsum(lengths) / len(lengths), max(lengths)])
+    rows = [
+        ("routes", f"{len(loads)}"),
+        ("capacity", f"{instance.shown_demand(instance.capacity)}"),
+        ("least load", f"{instance.shown_demand(min(loads))}"),
+        ("mean load", f"{sum(loads) / len(loads) / instance.demand_scale:.1f}"),
+        ("largest load", f"{instance.shown_demand(max(loads))}"),
+        ("shortest route", shortest),
+        ("mean route", mean),
+        ("longest route", longest),
+    ]
+    for row, (name, value) in enumerate(rows):
+        for text, shift, side, colour in ((name, 16, "left", FAINT), (value, 140, "right", INK)):
+            ax.annotate(
+                text,
+                (1.0, 1.0),
+                xycoords="axes fraction",
+                xytext=(shift, -13 * row),
+                textcoords="offset points",
+                fontsize=8,
+                color=colour,
+                ha=side,
+                va="top",
+            )
+
+
+def _title(ax: Axes, instance: Instance, facts: str) -> None:
+    text = f"{instance.name}: {facts}" if instance.name else facts[:1].upper() + facts[1:]
+    ax.set_title(text, loc="left", fontsize=11, color=INK, pad=12, parse_math=False)
+
+
+def _padded(cells: list[str]) -> list[str]:
+    width = max(map(len, cells), default=0)
+    return [FIGURE_SPACE * (width - len(cell)) + cell for cell in cells]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> list[str]:
+    """Write lengths alike: whole numbers as such, others with so many digits of the largest, or more."""
+    if instance.metric == "great_circle" and instance.distances is None:
+        return [f"{length / 1000:.1f} km" for length in lengths]
+    if all(length == round(length) for length in lengths):
+        return [f"{length:.0f}" for length in lengths]
+    decimals = max(0, digits - 1 - math.floor(math.log10(max(lengths))))
+    return [f"{length:.{decimals}f}" if decimals <= 6 else f"{length:.{digits}g}" for length in lengths]
+
+
+def _route_colours(points: NDArray[np.float64], solution: Solution) -> list[str]:
+    """Give routes that lie side by side colours that lie far apart.
+
+    Seen from the depot the routes are taken in order of direction, and each turns the hue by the golden angle: any few
+    in a row, and so any neighbours, are about as far apart on the colour circle as that many can be.
+    """
+    centres = [points[list(route)].mean(axis=0) - points[0] for route in solution.routes]
+    directions = [math.atan2(centre[1], centre[0]) for centre in centres]
+    colours = [""] * len(centres)
+    for rank, number in enumerate(sorted(range(len(centres)), key=lambda number: directions[number])):
+        # the hue nearly comes back after 13, 21 and 34 turns: four steps of lightness keep those routes apart
+        lightness = (0.64, 0.46, 0.73, 0.55)[rank % 4]
+        colours[number] = _oklch(lightness, 0.15, 0.6 + rank * GOLDEN_ANGLE)
+    return colours
+
+
+def _oklch(lightness: float, chroma: float, hue: float) -> str:
+    """Convert a colour of Ottosson's perceptual space Oklab, in polar form, to sRGB."""
+    a, b = chroma * math.cos(hue), chroma * math.sin(hue)
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    linear = (
+        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
+    )
+    return "#" + "".join(f"{round(255 * _encode(min(max(part, 0.0), 1.0))):02x}" for part in linear)
+
+
+def _encode(part: float) -> float:
+    return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from dynaroute.cli.output import count_of, plain_number, print_facts, print_json, print_table, show_length
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(3, "3"), (3.0, "3"), (Decimal("3.0"), "3"), (2.5, "2.5"), (Decimal("2.5"), "2.5"), (-0.5, "-0.5")],
+)
+def test_numbers_have_no_needless_fraction(value: int | float | Decimal, written: str) -> None:
+    assert json.dumps(plain_number(value)) == written
+
+
+@pytest.mark.parametrize(
+    ("length", "written"), [(28121.0, "28121"), (0.0, "0"), (15.83616, "15.8362"), (0.000123456, "0.0001235")]
+)
+def test_lengths_are_short_but_not_too_short(length: float, written: str) -> None:
+    assert show_length(length) == written
+
+
+def test_one_thing_is_singular() -> None:
+    assert (count_of(1, "route"), count_of(2, "route"), count_of(0, "route")) == ("1 route", "2 routes", "0 routes")
+
+
+def test_json_is_one_line_and_refuses_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": [1, 2.5, None]})
+
+    assert capsys.readouterr().out == '{"a": [1, 2.5, null]}\n'
+    with pytest.raises(ValueError, match="JSON"):
+        print_json(float("nan"))
+
+
+def test_facts_line_up(capsys: pytest.CaptureFixture[str]) -> None:
+    print_facts("title", [("a", "1"), ("long", "2")])
+
+    assert capsys.readouterr().out == "title\n  a     1\n  long  2\n"
+
+
+def test_table_takes_brackets_as_they_are_and_sets_numbers_flush_right(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("Number", "Text"), [("1", "[bold]x[/bold] :smile:"), ("23", "")])
+
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["Number  Text", "     1  [bold]x[/bold] :smile:", "    23"]

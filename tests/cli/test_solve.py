@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import INSTANCE, assert_refused, invoke, invoke_json, save
+
+from dynaroute import check, read, read_set, read_solution
+from dynaroute.solution import Solution
+
+
+def generate(path: Path, *, size: int = 10, count: int = 1) -> Path:
+    assert invoke("generate", "--size", str(size), "--count", str(count), "--out", path).exit_code == 0
+    return path
+
+
+def test_one_instance_is_shown_route_by_route(tmp_path: Path) -> None:
+    result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE))
+
+    assert result.exit_code == 0
+    title, headings, first, second = result.stdout.splitlines()
+    assert title.startswith("small: 2 routes, cost 14 (savings, ")
+    assert headings.split() == ["Route", "Load", "Length", "Customers"]
+    assert first.split()[:3] == ["1", "9/10", "12"]
+    assert second.split() == ["2", "9/10", "2", "3"]
+
+
+def test_json_has_the_promised_keys(tmp_path: Path) -> None:
+    (document,) = invoke_json("solve", save(tmp_path, "a.vrp", INSTANCE))
+
+    assert list(document) == ["instance", "cost", "routes", "loads", "seconds", "method", "model"]
+    assert (document["instance"], document["cost"], document["loads"]) == ("small", 14, [9, 9])
+    assert sorted(map(sorted, document["routes"])) == [[1, 2], [3]]
+
+
+def test_loads_are_in_the_users_unit(tmp_path: Path) -> None:
+    path = save(tmp_path, "a.csv", "# capacity: 2.5\nid,x,y,demand\ndepot,0,0,0\none,3,4,1.5\n")
+
+    assert invoke_json("solve", path)[0]["loads"] == [1.5]
+
+
+def test_customers_are_shown_by_their_names(tmp_path: Path) -> None:
+    path = save(tmp_path, "a.csv", "# capacity: 9\nid,x,y,demand\ndepot,0,0,0\n[red] shop,3,4,1\nmill,4,4,1\n")
+
+    result = invoke("solve", path)
+
+    assert "[red] shop, mill" in result.stdout or "mill, [red] shop" in result.stdout
+
+
+@pytest.mark.parametrize("suffix", [".sol", ".json"])
+def test_solution_and_picture_are_written(tmp_path: Path, suffix: str) -> None:
+    instance = save(tmp_path, "a.vrp", INSTANCE)
+
+    result = invoke("solve", instance, "--out", tmp_path / f"b{suffix}", "--plot", tmp_path / "b.png")
+
+    assert result.exit_code == 0
+    assert (tmp_path / "b.png").exists()
+    assert invoke("check", instance, tmp_path / f"b{suffix}").exit_code == 0
+
+
+def test_set_is_solved_into_a_folder_that_is_made(tmp_path: Path) -> None:
+    path = generate(tmp_path / "many.npz", count=12)
+
+    assert invoke("solve", path, "--out", tmp_path / "solutions").exit_code == 0
+
+    for number, instance in enumerate(read_set(path), start=1):
+        assert check(instance, read_solution(tmp_path / "solutions" / f"many-{number}.sol")) == []
+
+
+def test_set_is_solved_into_one_json_file_equal_to_the_json_output(tmp_path: Path) -> None:
+    path = generate(tmp_path / "many.npz", count=3)
+
+    documents = invoke_json("solve", path, "--out", tmp_path / "all.json")
+
+    assert json.loads((tmp_path / "all.json").read_text()) == documents
+    for instance, document in zip(read_set(path), documents, strict=True):
+        assert check(instance, Solution(document["routes"], document["cost"])) == []
+
+
+def test_folder_stands_for_the_instance_files_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    save(folder, "b.vrp", INSTANCE.replace("small", "second"))
+    save(folder, "a.VRP", INSTANCE)
+    save(folder, "notes.txt", "not an instance")
+    save(folder, "old.sol", "Route #1: 1\n")
+
+    documents = invoke_json("solve", folder, generate(tmp_path / "one.json"))
+
+    assert [document["instance"] for document in documents] == ["small", "second", "one"]
+
+
+def test_many_instances_are_summed_up(tmp_path: Path) -> None:
+    result = invoke("solve", generate(tmp_path / "many.npz", count=3))
+
+    assert result.exit_code == 0
+    *rows, summary = result.stdout.splitlines()
+    assert [row.split()[0] for row in rows] == ["Instance", "many-1", "many-2", "many-3"]
+    assert summary.startswith("3 instances, mean cost ")
+
+
+def test_progress_goes_to_a_terminal_and_never_to_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = generate(tmp_path / "many.npz", count=3)
+    assert "3/3" not in invoke("solve", path, "--json").stderr
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what makes a stream pass for a terminal
+
+    result = invoke("solve", path, "--json")
+
+    assert "3/3" in result.stderr
+    assert len(json.loads(result.stdout)) == 3
+
+
+def test_very_many_instances_get_no_table(tmp_path: Path) -> None:
+    result = invoke("solve", generate(tmp_path / "many.npz", size=2, count=200))
+
+    assert len(result.stdout.splitlines()) == 1
+
+
+def test_every_file_that_cannot_be_read_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    good, cut = save(tmp_path, "good.vrp", INSTANCE), save(tmp_path, "cut.vrp", INSTANCE[:90])
+
+    result = invoke("solve", good, cut, tmp_path / "none.vrp", "--out", tmp_path / "solutions", "--json")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    first, second = result.stderr.splitlines()
+    assert "cut.vrp" in first
+    assert "none.vrp" in second
+    assert not (tmp_path / "solutions").exists()
+
+
+def test_folder_without_instances_is_refused(tmp_path: Path) -> None:
+    assert_refused(invoke("solve", tmp_path), str(tmp_path), "no instance file")
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--out", "all.sol"), "one solution"),
+        (("--out", "all.txt"), "--out"),
+        (("--out", "none/all.json"), "does not exist"),
+        (("--plot", "all.png"), "one instance"),
+    ],
+)
+def test_places_that_cannot_hold_many_are_refused_before_solving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], word: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = generate(tmp_path / "many.npz", count=3)
+    monkeypatch.setattr("dynaroute.solver.solve", None)  # calling it would fail
+
+    assert_refused(invoke("solve", path, *options), word)
+
+
+@pytest.mark.parametrize("options", [("--plot", "a.bmp"), ("--plot", "none/a.png"), ("--out", "a.vrp")])
+def test_places_that_cannot_hold_one_are_refused_before_solving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dynaroute.solver.solve", None)
+
+    assert_refused(invoke("solve", save(tmp_path, "a.vrp", INSTANCE), *options), options[1])
+
+
+def test_file_is_no_folder_to_write_to(tmp_path: Path) -> None:
+    path, other = save(tmp_path, "a.vrp", INSTANCE), save(tmp_path, "results", "old")
+
+    assert_refused(invoke("solve", path, "--out", other), "results", "not a folder")
+    assert other.read_text() == "old"
+
+
+def test_solution_does_not_replace_its_instance(tmp_path: Path) -> None:
+    path = generate(tmp_path / "a.json")
+    content = path.read_bytes()
+
+    assert_refused(invoke("solve", path, "--out", path), "a.json", "replace the instance")
+    assert path.read_bytes() == content
+
+
+def test_instances_of_the_same_file_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    paths = [save(folder, "a.vrp", INSTANCE) for folder in (tmp_path, tmp_path / "other")]
+
+    assert_refused(invoke("solve", *paths, "--out", tmp_path / "solutions"), "a.sol")
+    assert not (tmp_path / "solutions").exists()
+
+
+def test_picture_of_an_instance_without_coordinates_writes_nothing(tmp_path: Path) -> None:
+    text = (
+        "NAME : m\nTYPE : CVRP\nDIMENSION : 2\nEDGE_WEIGHT_TYPE : EXPLICIT\nEDGE_WEIGHT_FORMAT : LOWER_ROW\n"
+        "CAPACITY : 5\nEDGE_WEIGHT_SECTION\n7\nDEMAND_SECTION\n1 0\n2 3\nDEPOT_SECTION\n1\n-1\nEOF\n"
+    )
+    path = save(tmp_path, "m.vrp", text)
+
+    assert_refused(
+        invoke("solve", path, "--out", tmp_path / "m.sol", "--plot", tmp_path / "m.png"), "m.vrp", "no coordinates"
+    )
+    assert [file.name for file in tmp_path.iterdir()] == ["m.vrp"]
+
+
+def test_benchmark_instance_is_solved_and_checked(tmp_path: Path, shared_data: Path) -> None:
+    instance = shared_data / "X" / "X-n101-k25.vrp"
+
+    assert invoke("solve", instance, "--out", tmp_path / "x.sol").exit_code == 0
+    assert check(read(instance), read_solution(tmp_path / "x.sol")) == []
