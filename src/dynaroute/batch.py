@@ -17,6 +17,7 @@ from dynaroute.solution import Solution
 
 __all__ = ["InstanceBatch", "RouteBatch"]
 
+_LONGEST = 1e150  # squares of larger coordinates overflow
 _ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}
 
 
@@ -77,7 +78,7 @@ class InstanceBatch:
                     remedy="Use the savings heuristic, which needs distances alone.",
                 )
             coordinates[index, : instance.size + 1] = instance.coordinates
-            locations[index, : instance.size + 1] = _locate_in_unit_square(_project(instance)[None])[0]
+            locations[index, : instance.size + 1] = _locate(instance)
             demands[index, : instance.size + 1] = instance.demands
         sizes = np.array([instance.size for instance in instances], dtype=np.int64)
         capacity = np.array([instance.capacity for instance in instances], dtype=np.int32)
@@ -110,17 +111,21 @@ class InstanceBatch:
         capacity
             (B,) whole numbers, or one for all.
         """
-        positions = np.concatenate([np.asarray(depot, np.float64)[:, None], np.asarray(customers, np.float64)], axis=1)
-        count, nodes, _ = positions.shape  # (B, M, 2)
-        whole_demands = np.pad(np.asarray(demands), ((0, 0), (1, 0)))  # (B, M)
-        capacities = np.broadcast_to(np.asarray(capacity), (count,))
-        _refuse_faulty_arrays(positions, whole_demands, capacities)
+        customer_positions = _read_array(customers, "customers", (None, None, 2))  # (B, n, 2)
+        count, size, _ = customer_positions.shape
+        if size == 0:
+            raise InstanceError("there is no customer.", where=Where(field="customers"), remedy="Give at least one.")
+        positions = np.concatenate([_read_array(depot, "depot", (count, 2))[:, None], customer_positions], axis=1)
+        whole_demands = np.pad(_read_array(demands, "demands", (count, size)), ((0, 0), (1, 0)))  # (B, M)
+        shape = () if np.ndim(capacity) == 0 else (count,)
+        capacities = np.broadcast_to(_read_array(capacity, "capacity", shape), (count,))
+        _refuse_faulty_values(positions, whole_demands, capacities)
         demands_32, capacity_32 = whole_demands.astype(np.int32), capacities.astype(np.int32)
         return cls(
             locations=torch.from_numpy(_locate_in_unit_square(positions)),
             demands=torch.from_numpy(demands_32),
             capacity=torch.from_numpy(capacity_32),
-            sizes=torch.full((count,), nodes - 1),
+            sizes=torch.full((count,), size),
             keys=torch.from_numpy(_hash_contents(positions, demands_32, capacity_32)),
             coordinates=torch.from_numpy(positions),
             rounding=torch.zeros(count, dtype=torch.int8),
@@ -195,16 +200,19 @@ class RouteBatch:
         batch
             The instances.
         """
+        if len(solutions) != len(batch):
+            message = f"there are {len(solutions)} solutions for {len(batch)} instances."
+            raise SolutionError(message, remedy="Give one for each.")
         shape = (len(batch), batch.nodes)
         route, position = np.full(shape, -1, dtype=np.int32), np.full(shape, -1, dtype=np.int32)
-        for index, solution in enumerate(solutions):
+        for index, (solution, size) in enumerate(zip(solutions, batch.sizes.tolist(), strict=True)):
+            if sorted(customer for stops in solution.routes for customer in stops) != list(range(1, size + 1)):
+                message = f"solution {index + 1} does not visit each customer once."
+                raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check tells more.")
             for number, stops in enumerate(solution.routes):
                 route[index, list(stops)] = number
                 position[index, list(stops)] = np.arange(len(stops))
-        routes = cls(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
-        if not torch.equal(routes.route >= 0, batch.is_customer):
-            raise SolutionError("a solution does not visit each customer once.", remedy="dynaroute check tells more.")
-        return routes
+        return cls(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
 
     def __len__(self) -> int:
         return len(self.route)
@@ -264,26 +272,35 @@ def _leg_lengths(batch: InstanceBatch, start: Tensor, end: Tensor) -> Tensor:
     return torch.where(rounding == 2, length.ceil(), length)
 
 
-def _project(instance: Instance) -> NDArray[np.float64]:
-    """Positions in a plane: as they are, or the globe flattened around the depot's latitude and longitude."""
+def _locate(instance: Instance) -> NDArray[np.float64]:
+    """(n + 1, 2) positions in the unit square, as the policy sees them."""
     assert instance.coordinates is not None
     if instance.metric == "euclidean":
-        return instance.coordinates
-    latitude, longitude = instance.coordinates.T
+        located = _locate_in_unit_square(instance.coordinates[None])  # (1, n + 1, 2)
+    else:
+        located = _scale_to_unit_square(_flatten_globe(instance.coordinates)[None])
+    return located.reshape(-1, 2)
+
+
+def _flatten_globe(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Positions in a plane from latitudes and longitudes, with the depot at the origin."""
+    latitude, longitude = degrees.T
     east = (longitude - longitude[0] + 180.0) % 360.0 - 180.0  # the short way round, also across the date line
     return np.stack([east * np.cos(np.radians(latitude.mean())), latitude - latitude[0]], axis=1)
 
 
 def _locate_in_unit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale (B, M, 2) positions into the unit square, by one factor for both axes.
+    """Scale (B, M, 2) positions, but for those in the unit square already: they are what the policy was trained on."""
+    inside = ((positions >= 0) & (positions <= 1)).all(axis=(1, 2), keepdims=True)  # (B, 1, 1)
+    return np.where(inside, positions, _scale_to_unit_square(positions))
 
-    Positions that are in the unit square already stay: they are what the policy was trained on.
-    """
+
+def _scale_to_unit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move and scale (B, M, 2) positions, by one factor for both axes."""
     low, high = positions.min(axis=1, keepdims=True), positions.max(axis=1, keepdims=True)  # (B, 1, 2)
-    inside = ((low >= 0) & (high <= 1)).all(axis=2, keepdims=True)  # (B, 1, 1)
     extent = (high - low).max(axis=2, keepdims=True)  # (B, 1, 1)
     scaled: NDArray[np.float64] = (positions - low) / np.where(extent > 0, extent, 1.0)
-    return np.where(inside, positions, scaled)
+    return scaled
 
 
 def _pad_distances(instances: Sequence[Instance], nodes: int) -> NDArray[np.float64]:
@@ -313,17 +330,33 @@ def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return words ^ (words >> np.uint64(31))
 
 
-def _refuse_faulty_arrays(positions: NDArray[np.float64], demands: NDArray[Any], capacity: NDArray[Any]) -> None:
-    if demands.shape != positions.shape[:2]:
+def _read_array(values: ArrayLike, field: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """Numbers of a given shape; None in it stands for any length."""
+    try:
+        array = np.asarray(values, dtype=np.float64)  # exact for all whole numbers that are allowed
+    except (TypeError, ValueError, OverflowError) as error:
         raise InstanceError(
-            f"demands are for {demands.shape[1] - 1} customers, positions for {positions.shape[1] - 1}.",
-            where=Where(field="demands"),
-            remedy="Give each customer one demand.",
+            "the values are not numbers in a rectangular array.", where=Where(field=field), remedy="Give such an array."
+        ) from error
+    is_wanted = (wanted in (None, found) for wanted, found in zip(shape, array.shape, strict=False))
+    if array.ndim != len(shape) or not all(is_wanted):
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        raise InstanceError(
+            f"the shape is {array.shape}, not ({wanted}).",
+            where=Where(field=field),
+            remedy="Give each instance and each customer its own.",
         )
+    return array
+
+
+def _refuse_faulty_values(
+    positions: NDArray[np.float64], demands: NDArray[np.float64], capacity: NDArray[np.float64]
+) -> None:
     checks: tuple[tuple[str, Any, str], ...] = (
-        ("coordinates", np.isfinite(positions).all(axis=(1, 2)), "has a position that is not finite"),
+        ("coordinates", (np.abs(positions) <= _LONGEST).all(axis=(1, 2)), "has a position that is not finite"),
         ("demands", (demands == np.floor(demands)).all(axis=1), "has a demand that is not a whole number"),
         ("demands", (demands >= 0).all(axis=1), "has a negative demand"),
+        ("capacity", capacity == np.floor(capacity), "has a capacity that is not a whole number"),
         ("capacity", (capacity > 0) & (capacity <= LARGEST_INTEGER), "has no capacity, or too large a one"),
         ("demands", (demands <= capacity[:, None]).all(axis=1), "has a demand above its capacity"),
     )

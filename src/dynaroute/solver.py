@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args, overload
 
@@ -103,6 +104,8 @@ class SolveOptions:
         if self.decode not in get_args(Decode):
             choices = ", ".join(get_args(Decode))
             raise _fault("decode", f"there is no decoding {self.decode!r}.", f"Use {choices}.")
+        if not isinstance(self.seed, Integral) or not 0 <= self.seed < 2**63:
+            raise _fault("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
 
     @property
     def method(self) -> str:
@@ -138,7 +141,12 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
     options = SolveOptions(**settings)
     if isinstance(instances, Instance):
         return _solve_all([instances], options)[0]
-    return _solve_all(instances, options)
+    many = list(instances)
+    for instance in many:
+        if not isinstance(instance, Instance):
+            kind = type(instance).__name__
+            raise _fault("instances", f"{kind} is no instance.", "Give what dynaroute.read returns, or a list of them.")
+    return _solve_all(many, options)
 
 
 def _solve_all(instances: Sequence[Instance], options: SolveOptions) -> list[Result]:
@@ -215,7 +223,8 @@ def load_policy(model: str | Path | Policy, device: str) -> Policy:
 
     from dynaroute.model import Policy
 
-    policy = model if isinstance(model, Policy) else Policy.from_pretrained(model)
+    # a policy that is still being trained would normalise over the batch, and change
+    policy = model.eval() if isinstance(model, Policy) else Policy.from_pretrained(model)
     if device == "auto":
         return policy.to("cuda" if torch.cuda.is_available() else "cpu")
     try:

@@ -8,14 +8,18 @@ import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.choose import Chooser
 from dynaroute.construct.eager import construct_eagerly
+from dynaroute.construct.fused import can_fuse, construct_fused
 from dynaroute.construct.strategies import Strategy
+from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 
-__all__ = ["construct"]
+__all__ = ["construct", "construct_once"]
 
 # Attention scores of one chunk, in numbers. On a CPU, chunks within its caches were fastest (n = 20 and 100, measured).
 _SCORES_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 29}
+_SAME_LENGTH = 1e-12  # relative difference of lengths that only rounding tells apart
 
 
 def construct(
@@ -60,6 +64,23 @@ def construct(
     return best
 
 
+def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> RouteBatch:
+    """Build one solution for each instance, by kernels where they can be used, else step by step.
+
+    Parameters
+    ----------
+    policy
+        On the batch's device.
+    batch
+        The instances.
+    chooser
+        How the next node is chosen.
+    """
+    if kernels_run_on(policy.device) and can_fuse(policy, batch, chooser):
+        return construct_fused(policy, batch, chooser)
+    return construct_eagerly(policy, batch, chooser)
+
+
 def _construct_best(policy: Policy, batch: InstanceBatch, strategy: Strategy, seed: int) -> RouteBatch:
     count = len(batch)
     at_once = max(1, _fitting(batch.nodes, policy) // count)
@@ -70,11 +91,13 @@ def _construct_best(policy: Policy, batch: InstanceBatch, strategy: Strategy, se
         copies = batch.repeat_each(len(attempts))
         attempt = attempts.repeat(count)
         placed = strategy.place(copies, attempt)
-        routes = construct_eagerly(policy, placed, strategy.chooser(placed, attempt, seed))
+        routes = construct_once(policy, placed, strategy.chooser(placed, attempt, seed))
         lengths = routes.lengths(copies).view(count, -1)  # (B, attempts)
-        length, winner = lengths.min(1)
+        length = lengths.amin(1)  # (B,)
+        # the first of equals: the same tour driven backwards differs in the last bit
+        winner = (lengths <= length[:, None] * (1 + _SAME_LENGTH)).int().argmax(1)
         rows = torch.arange(count, device=batch.device) * len(attempts) + winner
-        best = _better(best, routes[rows], length < best_length)
+        best = _better(best, routes[rows], length < best_length * (1 - _SAME_LENGTH))
         best_length = torch.minimum(best_length, length)
     return best
 

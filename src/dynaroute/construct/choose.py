@@ -71,8 +71,12 @@ class Sample:
 
     def __call__(self, logits: Tensor, info: StepInfo) -> Tensor:
         """The argmax under Gumbel noise."""
-        noise = draw_gumbel(self.stream_keys[info.trajectory], info.step, info.nodes)  # (P, M)
-        return (logits / self.temperature + noise).argmax(1)
+        return self.scores(logits, info).argmax(1)
+
+    def scores(self, logits: Tensor, info: StepInfo) -> Tensor:
+        """(P, M) logits with their noise: the largest is the sample."""
+        noise = draw_gumbel(self.stream_keys[info.trajectory], info.step, info.nodes)
+        return logits / self.temperature + noise
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Protocol
 
 import torch
@@ -16,6 +17,8 @@ from dynaroute.errors import OptionError, Where
 __all__ = ["SYMMETRIES", "Augmented", "Greedy", "MultiStart", "Sampling", "Strategy", "reflect"]
 
 SYMMETRIES = 8  # of the square: four quarter turns, each with its mirror image
+
+_HOTTEST = 1e6  # and its inverse the coldest: beyond, logits over temperature leave the range of float32
 
 
 class Strategy(Protocol):
@@ -70,11 +73,11 @@ class Sampling:
 
     def __post_init__(self) -> None:
         _refuse_below_one("samples", self.samples)
-        if not 0 < self.temperature < float("inf"):
+        if not isinstance(self.temperature, Real) or not 1 / _HOTTEST <= self.temperature <= _HOTTEST:
             raise OptionError(
-                f"the temperature is {self.temperature}.",
+                f"the temperature is {self.temperature!r}.",
                 where=Where(field="temperature"),
-                remedy="Give a number above 0; greedy decoding is temperature 0.",
+                remedy=f"Give a number from {1 / _HOTTEST:g} to {_HOTTEST:g}; greedy decoding is temperature 0.",
             )
 
     @property
@@ -175,5 +178,5 @@ def reflect(locations: Tensor, symmetry: Tensor) -> Tensor:
 
 
 def _refuse_below_one(field: str, value: int) -> None:
-    if value < 1:
-        raise OptionError(f"{field} is {value}.", where=Where(field=field), remedy="Give a whole number above 0.")
+    if not isinstance(value, Integral) or value < 1:
+        raise OptionError(f"{field} is {value!r}.", where=Where(field=field), remedy="Give a whole number above 0.")

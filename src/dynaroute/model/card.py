@@ -43,8 +43,21 @@ class ModelCard:
     greedy_lengths: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.size is not None and (not isinstance(self.size, int) or self.size < 1):
-            raise ModelError(f"the size is {self.size!r}.", where=Where(field="card.size"), remedy="Give customers.")
+        for name in ("name", "recipe", "hardware"):
+            if not isinstance(getattr(self, name), str):
+                raise self._fault(name, "Give a text.")
+        for name in ("size", "capacity", "trajectories"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise self._fault(name, "Give a whole number above 0, or leave it out.")
+        if self.minutes is not None and not _is_amount(self.minutes):
+            raise self._fault("minutes", "Give a number, or leave it out.")
+        if not isinstance(self.greedy_lengths, dict) or not all(map(_is_amount, self.greedy_lengths.values())):
+            raise self._fault("greedy_lengths", "Give a length for each number of customers.")
+
+    def _fault(self, field: str, remedy: str) -> ModelError:
+        message = f"{field} is {getattr(self, field)!r}."
+        return ModelError(message, where=Where(field=f"card.{field}"), remedy=remedy)
 
     def to_markdown(self, config: PolicyConfig) -> str:
         """The card as a page.
@@ -71,3 +84,7 @@ class ModelCard:
             lines += [f"| {size} | {length:.3f} |" for size, length in self.greedy_lengths.items()]
         lines += ["", f'Load it with `dynaroute.Policy.from_pretrained("{self.name or "FOLDER"}")`.', ""]
         return "\n".join(lines)
+
+
+def _is_amount(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value < float("inf")  # type: ignore[operator]

@@ -11,6 +11,10 @@ __all__ = ["Normalisation", "PolicyConfig"]
 
 Normalisation = Literal["tanh", "batch"]
 
+# Far beyond any policy: a file that says more is damaged, and would fill the memory.
+_LARGEST_COUNTS = {"dimension": 1 << 16, "heads": 1 << 16, "layers": 1000, "feed_forward": 1 << 20}
+_LARGEST_CLIP = 1e6  # infinite logits would look like nodes that are not feasible
+
 
 @dataclass(frozen=True)
 class PolicyConfig:
@@ -55,17 +59,21 @@ class PolicyConfig:
     logit_query: bool = True
 
     def __post_init__(self) -> None:
-        for field in ("dimension", "heads", "layers", "feed_forward"):
+        for field, largest in _LARGEST_COUNTS.items():
             value = getattr(self, field)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise _fault(field, f"{field} is {value!r}.", "Give a whole number above 0.")
+            if type(value) is not int or not 1 <= value <= largest:
+                raise _fault(field, f"{field} is {value!r}.", f"Give a whole number from 1 to {largest}.")
+        for field in ("dynamic", "scaled", "shrinking_mean", "logit_query"):
+            value = getattr(self, field)
+            if type(value) is not bool:
+                raise _fault(field, f"{field} is {value!r}.", "Use true or false.")
         if self.dimension % self.heads:
             raise _fault("heads", f"{self.heads} heads do not divide the dimension {self.dimension}.", "Use a divisor.")
-        if not self.clip > 0:
-            raise _fault("clip", f"clip is {self.clip!r}.", "Give a number above 0.")
+        if type(self.clip) not in (int, float) or not 0 < self.clip <= _LARGEST_CLIP:
+            raise _fault("clip", f"clip is {self.clip!r}.", f"Give a number above 0, up to {_LARGEST_CLIP:g}.")
         if self.normalisation not in get_args(Normalisation):
             raise _fault("normalisation", f"normalisation is {self.normalisation!r}.", "Use tanh or batch.")
-        if self.depot_features not in (2, 3):
+        if type(self.depot_features) is not int or self.depot_features not in (2, 3):
             raise _fault("depot_features", f"depot_features is {self.depot_features!r}.", "Use 2 or 3.")
         if self.dynamic and self.normalisation == "batch":
             # visited nodes are dropped from the input, which would change the statistics of a batch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from dynaroute.errors import ModelError, Where, in_file
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
-from dynaroute.model.policy import Policy
+from dynaroute.model.policy import Policy, fill_parameters
 
 __all__ = ["import_kool"]
 
@@ -39,30 +39,22 @@ def import_kool(path: str | Path) -> Policy:
         try:
             translated = _translate(published, config)
         except KeyError as error:
-            raise ModelError(
-                f"there is no tensor {error.args[0]!r}.",
-                where=Where(field="model"),
-                remedy="Give weights of the published attention model for the CVRP.",
-            ) from error
+            raise _fault(f"there is no tensor {error.args[0]!r}.") from error
+        except (IndexError, RuntimeError, ValueError) as error:  # what PyTorch raises where shapes do not fit
+            raise _fault("its tensors have other shapes.") from error
         policy = Policy(config, card=ModelCard(name=Path(path).stem, recipe="published AM weights (Kool et al. 2019)"))
-        expected = policy.state_dict()
-        for name, tensor in translated.items():
-            if tensor.shape != expected[name].shape:
-                raise ModelError(
-                    f"its shape is {tuple(tensor.shape)}, not {tuple(expected[name].shape)}.",
-                    where=Where(field=name),
-                    remedy="Give weights of the published attention model for the CVRP.",
-                )
-        policy.load_state_dict({**expected, **translated})  # the count of batches is all that theirs lacks
+        # the count of batches is all that theirs lacks
+        fill_parameters(policy, {**policy.state_dict(), **translated})
     return policy.eval()
 
 
 def _load(path: Path) -> dict[str, Tensor]:
     try:
-        contents: Any = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # of a pickle that is none of PyTorch's: refused below
+            contents: Any = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise ModelError("there is no such file.", remedy="Check the path.") from error
-    except (OSError, RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
+    except Exception as error:  # a damaged pickle can fail in any way
         raise ModelError(
             "the file is damaged, or asks to build more than tensors.", remedy="Give a published AM checkpoint."
         ) from error
@@ -92,7 +84,7 @@ def _translate(published: dict[str, Tensor], config: PolicyConfig) -> dict[str, 
         theirs, mine = f"embedder.layers.{layer}", f"encoder.layers.{layer}"
         heads = [published[f"{theirs}.0.module.W_{name}"] for name in ("query", "key", "val")]  # (heads, d_h, d_k) each
         ours[f"{mine}.query_key_value.weight"] = torch.cat([head.transpose(1, 2).flatten(0, 1) for head in heads])
-        ours[f"{mine}.output.weight"] = published[f"{theirs}.0.module.W_out"].flatten(0, 1).T
+        ours[f"{mine}.output.weight"] = published[f"{theirs}.0.module.W_out"].flatten(0, 1).transpose(0, 1)
         for index, name in ((0, "feed_forward_in"), (2, "feed_forward_out")):
             for part in ("weight", "bias"):
                 ours[f"{mine}.{name}.{part}"] = published[f"{theirs}.2.module.{index}.{part}"]
@@ -100,3 +92,8 @@ def _translate(published: dict[str, Tensor], config: PolicyConfig) -> dict[str, 
             for part in ("weight", "bias", "running_mean", "running_var"):
                 ours[f"{mine}.{name}.{part}"] = published[f"{theirs}.{index}.normalizer.{part}"]
     return ours
+
+
+def _fault(message: str) -> ModelError:
+    remedy = "Give weights of the published attention model for the CVRP."
+    return ModelError(message, where=Where(field="model"), remedy=remedy)

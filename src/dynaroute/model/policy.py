@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import nn
+from torch import Tensor, nn
 
 from dynaroute.errors import FileError, ModelError, Where, in_file
 from dynaroute.model.card import ModelCard
@@ -19,9 +19,11 @@ from dynaroute.model.decoder import Decoder
 from dynaroute.model.encoder import Encoder
 from dynaroute.weights import find_model
 
-__all__ = ["FORMAT_VERSION", "Policy"]
+__all__ = ["FORMAT_VERSION", "Policy", "fill_parameters"]
 
 FORMAT_VERSION = 1
+
+_TOGETHER = "Keep config.json and weights together."
 
 Kind = TypeVar("Kind", PolicyConfig, ModelCard)
 
@@ -80,24 +82,19 @@ class Policy(nn.Module):
             Made if it is not there; files of the same names are replaced, each in one go.
         """
         target = Path(folder)
+        description = {"format_version": FORMAT_VERSION, "policy": asdict(self.config), "card": asdict(self.card)}
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
         with in_file(target):
             try:
                 target.mkdir(parents=True, exist_ok=True)
-                description = {
-                    "format_version": FORMAT_VERSION,
-                    "policy": asdict(self.config),
-                    "card": asdict(self.card),
-                }
-                tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
                 weights = target / "model.safetensors.part"
                 save_file(tensors, weights)
                 weights.replace(target / "model.safetensors")
                 _replace_text(target / "config.json", json.dumps(description, indent=2) + "\n")
                 _replace_text(target / "README.md", self.card.to_markdown(self.config))
-            except OSError as error:
-                raise FileError(
-                    f"cannot write the model: {error.strerror or error}.", remedy="Choose a writable folder."
-                ) from error
+            except (OSError, SafetensorError, ValueError) as error:  # ValueError: a path that no system has
+                reason = getattr(error, "strerror", None) or error
+                raise FileError(f"cannot write the model: {reason}.", remedy="Choose a writable folder.") from error
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> Policy:
@@ -122,8 +119,9 @@ class Policy(nn.Module):
         with in_file(folder / "config.json"):
             config, card = _parse_description(folder / "config.json")
         with in_file(folder / "model.safetensors"):
-            policy = cls(config, card=card)
-            _load_weights(policy, folder / "model.safetensors")
+            with torch.device("meta"):  # shapes alone, until the weights are known to have them
+                policy = cls(config, card=card)
+            fill_parameters(policy, _read_weights(folder / "model.safetensors"))
         return policy.eval()
 
 
@@ -136,12 +134,12 @@ def _parse_description(path: Path) -> tuple[PolicyConfig, ModelCard]:
         ) from error
     try:
         description = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError("the configuration is not JSON.", remedy="Save or copy the model again.") from error
     if not isinstance(description, dict) or "format_version" not in description:
         raise _fault("format_version", "this is not a Dynaroute model.", "Use a folder written by save_pretrained.")
     version = description["format_version"]
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         raise _fault("format_version", f"the format version is {version!r}.", "Save or copy the model again.")
     if version > FORMAT_VERSION:
         raise _fault(
@@ -158,33 +156,53 @@ def _build(kind: type[Kind], values: object, field: str) -> Kind:
         raise _fault(
             field, f"the part {field!r} is missing or holds unknown settings.", "Save or copy the model again."
         )
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise _fault(field, f"the part {field!r} holds values of the wrong type.", "Save or copy it again.") from error
+    return kind(**values)
 
 
-def _load_weights(policy: Policy, path: Path) -> None:
-    expected = policy.state_dict()
-    loaded: dict[str, Any] = {}
+def _read_weights(path: Path) -> dict[str, Tensor]:
     try:
         with safe_open(path, framework="pt") as file:
-            for name in file.keys():  # noqa: SIM118 (a reader, not a dictionary)
-                loaded[name] = file.get_tensor(name)
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a reader, not a dictionary)
     except (OSError, SafetensorError) as error:
         raise ModelError(
             "the weights are missing, truncated or damaged.", remedy="Save or copy the model again."
         ) from error
-    if set(loaded) != set(expected):
-        odd = sorted(set(loaded) ^ set(expected))[0]
-        raise _fault(odd, "the weights are not those of this configuration.", "Keep config.json and weights together.")
-    for name, tensor in loaded.items():
-        if tensor.shape != expected[name].shape:
-            shapes = f"{tuple(tensor.shape)}, not {tuple(expected[name].shape)}"
-            raise _fault(name, f"the weights have the shape {shapes}.", "Keep config.json and weights together.")
-        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
-            raise _fault(name, "the weights are not finite.", "Save or copy the model again.")
-    policy.load_state_dict(loaded)
+
+
+def fill_parameters(policy: Policy, tensors: dict[str, Tensor]) -> None:
+    """Give a policy its parameters, on the CPU, if they are sound.
+
+    Parameters
+    ----------
+    policy
+        May be without storage yet.
+    tensors
+        One for each entry of its state dictionary.
+
+    Raises
+    ------
+    ModelError
+        If a tensor is missing, not known, of another shape or kind, or not finite.
+    """
+    expected = policy.state_dict()
+    if set(tensors) != set(expected):
+        odd = sorted(set(tensors) ^ set(expected))[0]
+        raise _fault(odd, "the weights are not those of this configuration.", _TOGETHER)
+    sound = {name: _convert(name, tensor, expected[name]) for name, tensor in tensors.items()}
+    policy.to_empty(device="cpu")
+    policy.load_state_dict(sound)
+
+
+def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
+    if tensor.shape != like.shape:
+        raise _fault(name, f"the weights have the shape {tuple(tensor.shape)}, not {tuple(like.shape)}.", _TOGETHER)
+    is_plain = tensor.layout == torch.strided and not tensor.is_quantized
+    if not is_plain or tensor.is_floating_point() != like.is_floating_point():
+        raise _fault(name, f"the weights are of the kind {tensor.dtype}.", "Save or copy the model again.")
+    converted = tensor.to(like.dtype)
+    if not bool(converted.isfinite().all()):
+        raise _fault(name, "the weights are not finite.", "Save or copy the model again.")
+    return converted
 
 
 def _replace_text(path: Path, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -45,8 +46,9 @@ def find_model(name: str | Path) -> Path:
     if str(name) in shipped_models():
         return _SHELF / str(name)
     folder = Path(name)
-    if folder.is_dir():
-        return folder
+    with suppress(OSError):  # a name too long for a path, or a folder that must not be looked into
+        if folder.is_dir():
+            return folder
     shipped = ", ".join(shipped_models()) or "none in this version"
     raise ModelError(
         f"there is no model {str(name)!r}: neither a folder nor a shipped one.",

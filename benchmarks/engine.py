@@ -1,0 +1,139 @@
+"""How fast the engine is on one GPU: construction, replay, whole training steps; prints Markdown tables.
+
+    python benchmarks/engine.py --models MODELS --out RESULTS.json
+
+MODELS holds folders n20, n50, n100 (trained policies, for realistic route counts); the shipped models are used where
+it is not given. Sizes above 100 use the policy of 100.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dynaroute.construct.build import construct_once
+from dynaroute.construct.choose import MostLikely
+from dynaroute.model import Policy
+from dynaroute.training.instances import TrainingTask
+from dynaroute.training.reinforce import sample_solutions, shared_advantages, train_step
+from dynaroute.training.replay import ReplaySize
+from dynaroute.training.update import GraphedUpdate, PolicyUpdate, UpdateInput
+
+CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
+TOKEN_FLOPS = 2 * (3 * (4 * 128 * 128 + 2 * 128 * 512) + 5 * 128 * 128)  # encoder and projections, one token
+TENSOR_RATE = 790e12  # bf16 FLOP/s, measured on such a machine with an 8192^3 product
+
+
+def measure(action: Callable[[], object], repeats: int) -> float:
+    """Median seconds of an action, the device waited for before and after; the first call is not counted."""
+    action()
+    seconds = []
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        action()
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
+def load(size: int, models: Path | None) -> Policy:
+    trained = min(size, 100)
+    name: str | Path = f"amd-{trained}" if models is None else models / f"n{trained}"
+    return Policy.from_pretrained(name).to("cuda")
+
+
+def make_update(policy: Policy, rate: float = 1e-6) -> PolicyUpdate:
+    """Adam with a tiny rate: the policy stays as trained while its steps are timed."""
+    optimiser = torch.optim.Adam(policy.parameters(), lr=torch.tensor(rate, device="cuda"), fused=True, capturable=True)
+    return PolicyUpdate(policy, optimiser, precision=torch.bfloat16)
+
+
+def measure_greedy(policy: Policy, size: int, count: int) -> dict[str, float]:
+    batch = TrainingTask(size, CAPACITY[size]).draw(count, torch.Generator("cuda").manual_seed(1), 0)
+    lengths = [torch.zeros(())]
+
+    def job() -> None:
+        lengths[0] = construct_once(policy, batch, MostLikely()).lengths(batch)
+
+    seconds = measure(job, 7)
+    return {"seconds": seconds, "us_each": 1e6 * seconds / count, "length": float(lengths[0].mean())}
+
+
+def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dict[str, Any]:
+    """Time the parts and the whole of a training step."""
+    task, generator = TrainingTask(size, CAPACITY[size]), torch.Generator("cuda").manual_seed(2)
+    count = instances * samples
+    copies = task.draw(instances, generator, 0).repeat_each(samples)
+    routes = sample_solutions(policy, copies, samples, 3)
+    needed = ReplaySize.of(routes)
+    plain = make_update(policy)
+    given = UpdateInput(copies, routes, shared_advantages(routes.lengths(copies), samples))
+    torch.cuda.reset_peak_memory_stats()
+    construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
+    replay_seconds = measure(lambda: plain(given), 7)
+    graphed = GraphedUpdate(make_update(policy))
+    steps = iter(range(10**9))
+
+    def step() -> None:
+        train_step(policy, graphed, task, instances, samples, generator, next(steps))
+
+    for _ in range(25):  # until the common sizes are recorded
+        step()
+    torch.cuda.synchronize()
+    repeats = 40
+    began = time.perf_counter()
+    for _ in range(repeats):
+        step()
+    torch.cuda.synchronize()
+    seconds = (time.perf_counter() - began) / repeats
+    floor = 4 * needed.tokens / count * TOKEN_FLOPS / TENSOR_RATE  # construct once, replay forward and backward
+    return {
+        "trajectories": count,
+        "construct_us": 1e6 * construct_seconds / count,
+        "replay_us": 1e6 * replay_seconds / count,
+        "step_ms": 1e3 * seconds,
+        "per_second": count / seconds,
+        "tokens_each": needed.tokens / count,
+        "routes_each": needed.segments / count,
+        "floor_ratio": seconds / count / floor,
+        "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path)
+    parser.add_argument("--sizes", default="20,50,100,200,500")
+    parser.add_argument("--batches", default="64x8,512x8", help="instances x samples")
+    parser.add_argument("--greedy", default="10000", help="instances solved greedily")
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    properties = torch.cuda.get_device_properties(0)
+    results: dict[str, Any] = {"device": properties.name, "torch": torch.__version__, "greedy": {}, "steps": {}}
+    for size in map(int, arguments.sizes.split(",")):
+        policy = load(size, arguments.models)
+        for count in map(int, arguments.greedy.split(",")):
+            entry = measure_greedy(policy, size, count if size <= 100 else max(1, count // 10))
+            results["greedy"][f"{size}"] = entry
+            print(f"greedy n={size}: {entry}", flush=True)
+        for batch in arguments.batches.split(","):
+            instances, samples = map(int, batch.split("x"))
+            if size > 100:
+                instances = max(1, instances // 8)
+            entry = measure_step(policy, size, instances, samples)
+            results["steps"][f"{size} {batch}"] = entry
+            print(f"step n={size} {instances}x{samples}: {entry}", flush=True)
+        if arguments.out is not None:
+            arguments.out.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Building routes with kernels: no launch and no wait per route or step.
+
+The plain twin is `construct_eagerly`: in float32 greedy routes are the same, up to ties, and so are sampled routes
+of a seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt
+from dynaroute.construct.fused_weights import PackedWeights
+from dynaroute.model.policy import Policy
+
+__all__ = ["can_fuse", "construct_fused"]
+
+_LARGEST_TILE = 128
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """How the kernel is laid out on the machine; found by measurement.
+
+    Attributes
+    ----------
+    tile
+        Rows of the tile that a program works on.
+    warps
+        Of a program.
+    stages
+        Depth of the pipelines that fetch weights.
+    programs
+        For each multiprocessor.
+    is_resident
+        Whether keys and values stay on chip while routes are driven, or are fetched at every step.
+    """
+
+    tile: int
+    warps: int
+    stages: int
+    programs: int
+    is_resident: bool
+
+
+_LAUNCHES = {
+    torch.bfloat16: _Launch(tile=128, warps=8, stages=2, programs=1, is_resident=True),
+    torch.float32: _Launch(tile=128, warps=8, stages=1, programs=1, is_resident=False),
+}
+
+
+class _Choice(NamedTuple):
+    """What the kernels need to know of a chooser."""
+
+    starts: Tensor | None
+    stream_keys: Tensor | None
+    temperature: float
+
+
+def can_fuse(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> bool:
+    """Whether `construct_fused` can do this: there is a GPU with Triton (or its interpreter), and kernels for this.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    batch
+        The instances, on the policy's device.
+    chooser
+        How the next node is chosen.
+    """
+    config = policy.config
+    return (
+        _has_kernels(policy.device.type)
+        and (config.dimension, config.heads, config.feed_forward) == (128, 8, 512)
+        and policy.dtype == torch.float32
+        and not (config.normalisation == "batch" and policy.training)
+        and _read_choice(chooser) is not None
+        and batch.nodes <= _LARGEST_TILE
+    )
+
+
+def construct_fused(
+    policy: Policy, batch: InstanceBatch, chooser: Chooser, *, precision: torch.dtype = torch.bfloat16
+) -> RouteBatch:
+    """Build one solution for each instance, as `construct_eagerly` does.
+
+    Parameters
+    ----------
+    policy
+        On the batch's device.
+    batch
+        The instances.
+    chooser
+        How the next node is chosen: `MostLikely`, `Sample`, or `StartAt` followed by one of them.
+    precision
+        Of the operands of matrix products: bfloat16, or float32 for the plain engine's routes. Sums, softmax, logits
+        and noise are in float32 always.
+    """
+    from dynaroute.construct.fused_kernel import build_solutions
+
+    choice = _read_choice(chooser)
+    assert choice is not None
+    config, launch = policy.config, _LAUNCHES[precision]
+    is_interpreted = batch.device.type == "cpu"
+    count, nodes = len(batch), batch.nodes
+    programs = min(count, launch.programs * _multiprocessors(batch.device))
+    with torch.inference_mode():
+        weights = PackedWeights.pack(policy, precision)
+        routes = RouteBatch.unvisited(batch)
+        build_solutions[(programs,)](
+            batch.locations.float().contiguous(),
+            batch.demands.contiguous(),
+            batch.capacity.contiguous(),
+            batch.sizes.contiguous(),
+            batch.sizes if choice.starts is None else choice.starts.contiguous(),
+            batch.sizes if choice.stream_keys is None else choice.stream_keys.contiguous(),
+            weights.matrices,
+            weights.vectors,
+            torch.empty_like(routes.route),
+            weights.matrices.new_empty(programs, 5, launch.tile, config.dimension),
+            torch.empty(programs, launch.tile, dtype=torch.int32, device=batch.device),
+            routes.route,
+            routes.position,
+            count,
+            nodes,
+            choice.temperature,
+            config.clip,
+            config.attention_scale,
+            layers=config.layers,
+            is_dynamic=config.dynamic,
+            shrinks=config.shrinking_mean,
+            has_batch_norm=config.normalisation == "batch",
+            is_sampled=choice.stream_keys is not None,
+            is_forced=choice.starts is not None,
+            is_resident=launch.is_resident,
+            native=precision == torch.bfloat16 and not is_interpreted,
+            precision="ieee",
+            tile=launch.tile,
+            num_warps=launch.warps,
+            num_stages=launch.stages,
+        )
+    return routes
+
+
+def _read_choice(chooser: Chooser) -> _Choice | None:
+    """The chooser as the kernels know it; None if they do not."""
+    if isinstance(chooser, MostLikely):
+        return _Choice(None, None, 1.0)
+    if isinstance(chooser, Sample):
+        return _Choice(None, chooser.stream_keys, chooser.temperature)
+    if isinstance(chooser, StartAt) and not isinstance(chooser.then, StartAt):
+        then = _read_choice(chooser.then)
+        return None if then is None else then._replace(starts=chooser.customers)
+    return None
+
+
+@cache
+def _has_kernels(device: str) -> bool:
+    if find_spec("triton") is None:
+        return False
+    if device == "cuda":
+        return True
+    import triton
+
+    return device == "cpu" and bool(triton.knobs.runtime.interpret)
+
+
+def _multiprocessors(device: torch.device) -> int:
+    # the interpreter runs programs one after the other: two show whether they mind each other
+    return 2 if device.type == "cpu" else torch.cuda.get_device_properties(device).multi_processor_count

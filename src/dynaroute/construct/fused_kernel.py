@@ -1,0 +1,410 @@
+"""Whole solutions in one kernel, for instances of which the nodes that are left fit in one tile.
+
+A program owns every P-th trajectory of the batch and up to eight of them at a time, in slots. In each stage it
+
+1. puts what is left of as many of them as fit, one segment after the other, into a tile of `tile` rows;
+2. encodes the tile on chip, attention masked to the segments (eqs 2 to 11, 22), and projects it for the decoder
+   (`Decoder.fold`);
+3. drives one route of each segment, all segments in step, until every vehicle is back (eqs 12 to 21);
+4. keeps the customers that are left, in order, for the next stage, and admits new trajectories into free slots.
+
+So tiles stay full while the trajectories shrink, weights are read once a tile and not once a trajectory, and nothing
+is waited for by the host. The plain twin is `construct_eagerly`.
+
+In a step, the eight heads of the eight slots are 64 columns c, each with its slot and its head. With Q the
+(128, 64) queries, zero outside a column's own head, the three products of a step are dense:
+
+    scores  S = K Q          (tile, 64); masked to a column's own slot and to feasible rows, softmax over rows: A
+    heads   G = V^T A        (128, 64), again zeroed outside a column's own head
+    logits  u = rows' sums of L G over the columns of a row's own slot
+"""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator, type-arg, no-any-return"
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+__all__ = ["build_solutions"]
+
+
+@triton.jit
+def build_solutions(
+    locations,  # (B, N, 2) float32
+    demands,  # (B, N) int32
+    capacity,  # (B,) int32
+    sizes,  # (B,) int64
+    starts,  # (B,) int64 first customers, if `is_forced`
+    stream_keys,  # (B, 2) int64, if `is_sampled`
+    matrices,  # packed weights: see PackedWeights
+    vectors,  # float32 likewise
+    left_nodes,  # (B, N) int32 scratch: the customers left, from column 1
+    projections,  # (P, 5, tile, 128) scratch of the matrices' dtype
+    row_demands,  # (P, tile) int32 scratch
+    route,  # (B, N) int32 result
+    position,  # (B, N) int32 result
+    batch_size,
+    nodes,
+    temperature,
+    clip,
+    attention_scale,
+    layers: tl.constexpr,
+    is_dynamic: tl.constexpr,
+    shrinks: tl.constexpr,
+    has_batch_norm: tl.constexpr,
+    is_sampled: tl.constexpr,
+    is_forced: tl.constexpr,
+    is_resident: tl.constexpr,
+    native: tl.constexpr,
+    precision: tl.constexpr,
+    tile: tl.constexpr,
+):
+    """Build the solutions of trajectories p, p + P, p + 2 P and so on, p being the program's number."""
+    kind = matrices.dtype.element_ty
+    program = tl.program_id(0)
+    rows, dims, columns, slots = tl.arange(0, tile), tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, 8)
+    column_slot = columns // 8
+    is_own_head = (dims // 16)[:, None] == (columns % 8)[None, :]  # (128, 64)
+    owner = column_slot[:, None] == slots[None, :]  # (64, 8)
+    projections += program.to(tl.int64) * (5 * tile * 128)
+    row_demands += program * tile
+    last_cells = projections + 4 * tile * 128 + dims[:, None]  # (128, 1)
+    capacity_query = tl.load(vectors + 1024 + dims)  # (128,)
+
+    trajectory = tl.full((8,), -1, tl.int32)
+    left, step, routes_done = tl.zeros_like(trajectory), tl.zeros_like(trajectory), tl.zeros_like(trajectory)
+    upcoming = program
+    trajectory, left, step, routes_done, upcoming = _admit(
+        trajectory, left, step, routes_done, upcoming, sizes, batch_size
+    )
+    while tl.max(trajectory, 0) >= 0:
+        # which slots take part, and where their segments lie
+        tokens = tl.where(trajectory >= 0, left + 1, 0)
+        takes_part = _choose_slots(tokens, slots, tile)
+        tokens = tl.where(takes_part, tokens, 0)
+        first = tl.cumsum(tokens, 0) - tokens
+        member = (rows[:, None] >= first[None, :]) & (rows[:, None] < (first + tokens)[None, :])  # (tile, 8)
+        is_row = tl.sum(member.to(tl.int32), 1) > 0
+        row_slot = tl.where(is_row, _spread(slots, member), 8)  # padding rows are a segment of their own
+        row_first = _spread(first, member)
+        row_trajectory = _spread(trajectory, member).to(tl.int64)
+        row_step = _spread(step, member)
+        place = rows - row_first
+        is_depot = is_row & (place == 0)
+        is_open = is_row & (place > 0)
+
+        # the nodes: at first all in order, later those in the list
+        table_row = row_trajectory * nodes
+        listed = tl.load(left_nodes + table_row + place, mask=is_open & (row_step > 0), other=0)
+        node = tl.where(is_open, tl.where(row_step > 0, listed, place), 0)
+        x = tl.load(locations + (table_row + node) * 2, mask=is_row, other=0.0)
+        y = tl.load(locations + (table_row + node) * 2 + 1, mask=is_row, other=0.0)
+        demand = tl.load(demands + table_row + node, mask=is_row, other=0)
+        row_capacity = tl.load(capacity + row_trajectory, mask=is_row, other=1)
+        tl.store(row_demands + rows, demand)
+
+        hidden = _embed(x, y, demand.to(tl.float32) / row_capacity.to(tl.float32), is_depot, dims, vectors)
+        hidden = _encode(
+            hidden,
+            row_slot,
+            dims,
+            matrices,
+            vectors,
+            attention_scale,
+            layers,
+            has_batch_norm,
+            native,
+            precision,
+        )
+        embedding = hidden.to(kind)
+        cell = rows[:, None] * 128 + dims[None, :]  # (tile, 128)
+        folded = matrices + layers * 196608 + dims[:, None] * 128 + dims[None, :]
+        key = _project(embedding, folded, precision)
+        value = _project(embedding, folded + 16384, precision)
+        logit_key = _project(embedding, folded + 32768, precision)
+        graph = _project(embedding, folded + 49152, precision)
+        tl.store(projections + 3 * tile * 128 + cell, graph)
+        tl.store(projections + 4 * tile * 128 + cell, _project(embedding, folded + 65536, precision))
+        if not is_resident:
+            tl.store(projections + cell, key)
+            tl.store(projections + tile * 128 + cell, value)
+            tl.store(projections + 2 * tile * 128 + cell, logit_key)
+        tl.debug_barrier()  # rows are read by other threads than wrote them
+
+        # what the vehicles know, as slots, as the columns of slots and as the rows of slots
+        belongs = row_slot[:, None] == column_slot[None, :]  # (tile, 64)
+        graph_sum = tl.dot(tl.trans(graph), belongs.to(kind), input_precision=precision)  # (128, 64)
+        column_tokens = _spread(tokens, owner)
+        column_first = _spread(first, owner)
+        column_capacity = tl.load(capacity + _spread(trajectory, owner), mask=column_tokens > 0, other=1)
+        column_per_capacity = 1.0 / column_capacity.to(tl.float32)
+        column_remaining, column_previous, column_left = column_capacity, column_first, column_tokens - 1
+        row_remaining, row_previous = row_capacity, row_first
+        row_route, row_position = _spread(routes_done, member), tl.zeros_like(rows)
+        visit_route, visit_position = tl.zeros_like(rows), tl.zeros_like(rows)
+        slot_left = tokens - 1
+        is_driving = slot_left > 0
+        if is_sampled:
+            first_key = tl.load(stream_keys + row_trajectory * 2, mask=is_row, other=0).to(tl.uint32)
+            second_key = tl.load(stream_keys + row_trajectory * 2 + 1, mask=is_row, other=0).to(tl.uint32)
+        if is_forced:
+            forced = first + tl.load(starts + trajectory, mask=takes_part, other=0).to(tl.int32)
+
+        clock = 0
+        while tl.max(is_driving.to(tl.int32), 0) > 0:
+            # eqs 12 and 13: the query; the customer visited last leaves the graph's mean
+            previous_cell = last_cells + (column_previous * 128)[None, :]  # (128, 64)
+            last = tl.load(previous_cell, mask=is_own_head, other=0.0).to(tl.float32)
+            graph_count = column_tokens
+            if shrinks:
+                visited = tl.load(previous_cell - tile * 128, mask=is_own_head, other=0.0).to(tl.float32)
+                graph_sum -= visited * (column_previous != column_first).to(tl.float32)[None, :]
+                graph_count = column_left + 1
+            query = graph_sum * _invert(tl.maximum(graph_count, 1).to(tl.float32), native)[None, :] + last
+            fraction = column_remaining.to(tl.float32) * column_per_capacity  # (64,)
+            query = tl.where(is_own_head, query + capacity_query[:, None] * fraction[None, :], 0.0)
+
+            # eqs 14 to 19; slots that wait have no feasible row, and their columns are never read
+            is_feasible = (is_open & (demand <= row_remaining)) | (is_depot & (row_previous != row_first))
+            if not is_resident:
+                key = tl.load(projections + cell)
+                value = tl.load(projections + tile * 128 + cell)
+                logit_key = tl.load(projections + 2 * tile * 128 + cell)
+            scores = tl.dot(key, query.to(kind), input_precision=precision)  # (tile, 64)
+            scores = tl.where(belongs & is_feasible[:, None], scores * 1.4426950408889634, -1e30)
+            weights = _exp2(scores - tl.max(scores, 0)[None, :], native)
+            heads = tl.dot(tl.trans(value), weights.to(kind), input_precision=precision)  # (128, 64)
+            heads = tl.where(is_own_head, heads * _invert(tl.sum(weights, 0), native)[None, :], 0.0)
+            products = tl.dot(logit_key, heads.to(kind), input_precision=precision)  # (tile, 64)
+            logits = clip * _tanh(tl.sum(tl.where(belongs, products, 0.0), 1), False)  # (tile,)
+            if is_sampled:
+                logits = logits / temperature + _draw_gumbel(first_key, second_key, row_step + clock, node)
+
+            # the choice; ties go to the lower row, and vehicles that are back stay
+            chosen = tl.argmax(tl.where(member & is_feasible[:, None], logits[:, None], float("-inf")), 0)  # (8,)
+            if is_forced:
+                chosen = tl.where(step + clock == 0, forced, chosen)
+            chosen = tl.where(is_driving, chosen, first)
+            slot_left -= (chosen != first).to(tl.int32)
+            is_driving = is_driving & (slot_left > 0)
+            if is_dynamic:
+                is_driving = is_driving & (chosen != first)
+
+            # eq 21, as columns
+            column_previous = _spread(chosen, owner)
+            column_demand = tl.load(row_demands + column_previous)
+            is_back = column_previous == column_first
+            column_remaining = tl.where(is_back, column_capacity, column_remaining - column_demand)
+            column_left -= tl.where(is_back, 0, 1)
+
+            # eq 21, as rows
+            row_previous = _spread(chosen, member)
+            is_visit = is_open & (rows == row_previous)
+            visit_route = tl.where(is_visit, row_route, visit_route)
+            visit_position = tl.where(is_visit, row_position, visit_position)
+            is_open = is_open & (rows != row_previous)
+            row_is_back = row_previous == row_first
+            row_demand = tl.load(row_demands + row_previous)
+            row_remaining = tl.where(row_is_back, row_capacity, row_remaining - row_demand)
+            row_position = tl.where(row_is_back, 0, row_position + 1)
+            row_route += row_is_back.to(tl.int32)
+            clock += 1
+
+        is_visited = is_row & (place > 0) & ~is_open
+        tl.store(route + table_row + node, visit_route, mask=is_visited)
+        tl.store(position + table_row + node, visit_position, mask=is_visited)
+
+        # what is left, in order, for the next stage
+        still_open = (member & is_open[:, None]).to(tl.int32)  # (tile, 8)
+        rank = _spread_table(tl.cumsum(still_open, 0), member)
+        tl.store(left_nodes + table_row + rank, node, mask=is_open)
+        still_left = tl.sum(still_open, 0)
+        step = tl.where(takes_part, step + left - still_left + 1, step)
+        routes_done += takes_part.to(tl.int32)
+        left = tl.where(takes_part, still_left, left)
+        trajectory = tl.where(left > 0, trajectory, -1)
+        trajectory, left, step, routes_done, upcoming = _admit(
+            trajectory, left, step, routes_done, upcoming, sizes, batch_size
+        )
+        tl.debug_barrier()  # the lists and the scratch are read and written anew
+
+
+@triton.jit
+def _admit(trajectory, left, step, routes_done, upcoming, sizes, batch_size):
+    """Give free slots the program's next trajectories."""
+    is_free = trajectory < 0
+    stride = tl.num_programs(0)
+    candidate = upcoming + (tl.cumsum(is_free.to(tl.int32), 0) - 1) * stride
+    is_admitted = is_free & (candidate < batch_size)
+    size = tl.load(sizes + candidate, mask=is_admitted, other=0).to(tl.int32)
+    return (
+        tl.where(is_admitted, candidate, trajectory),
+        tl.where(is_admitted, size, left),
+        tl.where(is_admitted, 0, step),
+        tl.where(is_admitted, 0, routes_done),
+        upcoming + tl.sum(is_admitted.to(tl.int32), 0) * stride,
+    )
+
+
+@triton.jit
+def _choose_slots(tokens, slots, tile: tl.constexpr):
+    """The subset of the slots that fills the tile best, of all 256."""
+    subsets = tl.arange(0, 256)
+    is_in = (subsets[:, None] >> slots[None, :]) & 1  # (256, 8)
+    needed = tl.sum(is_in * tokens[None, :], 1)  # (256,)
+    best = tl.argmax(tl.where(needed <= tile, needed, 0), 0)
+    return (((best >> slots) & 1) == 1) & (tokens > 0)
+
+
+@triton.jit
+def _spread(values, belongs):
+    """(R,) from (8,) values of slots: each row's own slot's, by the (R, 8) table of who belongs where; else 0."""
+    return tl.sum(tl.where(belongs, values[None, :], 0), 1)
+
+
+@triton.jit
+def _spread_table(values, belongs):
+    """(R,) each row's own slot's entry of an (R, 8) table."""
+    return tl.sum(tl.where(belongs, values, 0), 1)
+
+
+@triton.jit
+def _embed(x, y, fraction, is_depot, dims, vectors):
+    """Eq 2: (tile, 128) from position and demand."""
+    customer = _linear_3(x, y, fraction, dims, vectors)
+    depot = _linear_3(x, y, fraction, dims, vectors + 512)
+    return tl.where(is_depot[:, None], depot, customer)
+
+
+@triton.jit
+def _linear_3(x, y, fraction, dims, parameters):
+    weight = parameters + dims * 3
+    bias = tl.load(parameters + 384 + dims)
+    from_x = x[:, None] * tl.load(weight)[None, :]
+    from_y = y[:, None] * tl.load(weight + 1)[None, :]
+    return from_x + from_y + fraction[:, None] * tl.load(weight + 2)[None, :] + bias[None, :]
+
+
+@triton.jit
+def _encode(
+    hidden,
+    row_slot,
+    dims,
+    matrices,
+    vectors,
+    attention_scale,
+    layers: tl.constexpr,
+    has_batch_norm: tl.constexpr,
+    native: tl.constexpr,
+    precision: tl.constexpr,
+):
+    """Eqs 3 to 11: (tile, 128) embeddings, each row in the context of its own segment.
+
+    The heads' outputs meet their blocks of W^O one after the other, and so do the inner columns of the feed-forward
+    sub-layer, 64 at a time: the sum starts from the skip connection and stays in registers.
+    """
+    kind = matrices.dtype.element_ty
+    head_dims, inner = tl.arange(0, 16), tl.arange(0, 64)
+    segment = tl.where(row_slot[:, None] == head_dims[None, :], 32.0, 0.0).to(kind)  # (tile, 16)
+    for layer in range(layers):
+        weight = matrices + layer * 196608
+        bias = vectors + 1152 + layer * (1152 if has_batch_norm else 640)
+        tokens = hidden.to(kind)
+        for head in range(8):
+            in_head = weight + (head * 16 + head_dims)[:, None] * 128 + dims[None, :]  # (16, 128)
+            query = tl.dot(tokens, tl.trans(tl.load(in_head)), input_precision=precision)  # (tile, 16)
+            query = (query * (attention_scale * 1.4426950408889634)).to(kind)  # for powers of 2
+            key = _project(tokens, in_head + 16384, precision)
+            value = _project(tokens, in_head + 32768, precision)
+            if kind == tl.bfloat16:
+                # other segments fall 1024 behind by a product of ones, which costs less than a choice for each score
+                scores = tl.dot(segment, tl.trans(segment))
+                scores = tl.dot(query, tl.trans(key), scores)  # (tile, tile)
+            else:
+                scores = tl.dot(query, tl.trans(key), input_precision=precision)
+                scores = tl.where(row_slot[:, None] == row_slot[None, :], scores, float("-inf"))
+            scores = _exp2(scores - tl.max(scores, 1)[:, None], native)
+            attended = tl.dot(scores.to(kind), value, input_precision=precision)  # (tile, 16)
+            attended = attended * _invert(tl.sum(scores, 1), native)[:, None]
+            output = tl.load(weight + 49152 + dims[:, None] * 128 + (head * 16 + head_dims)[None, :])  # (128, 16)
+            hidden = tl.dot(attended.to(kind), tl.trans(output), hidden, input_precision=precision)
+        hidden = _normalise(hidden, bias + 640, dims, has_batch_norm, native)
+        tokens = hidden.to(kind)
+        hidden += tl.load(bias + 512 + dims)[None, :]
+        for chunk in range(8):
+            into = tl.load(weight + 65536 + (chunk * 64 + inner)[:, None] * 128 + dims[None, :])  # (64, 128)
+            between = tl.dot(tokens, tl.trans(into), input_precision=precision)  # (tile, 64)
+            between = tl.maximum(between + tl.load(bias + chunk * 64 + inner)[None, :], 0.0)
+            out_of = tl.load(weight + 131072 + dims[:, None] * 512 + (chunk * 64 + inner)[None, :])  # (128, 64)
+            hidden = tl.dot(between.to(kind), tl.trans(out_of), hidden, input_precision=precision)
+        hidden = _normalise(hidden, bias + 896, dims, has_batch_norm, native)
+    return hidden
+
+
+@triton.jit
+def _project(tokens, weight_cells, precision: tl.constexpr):
+    """Tokens times the transpose of a weight matrix, rounded to the tokens' dtype."""
+    return tl.dot(tokens, tl.trans(tl.load(weight_cells)), input_precision=precision).to(tokens.dtype)
+
+
+@triton.jit
+def _normalise(hidden, parameters, dims, has_batch_norm: tl.constexpr, native: tl.constexpr):
+    """Tanh (eqs 8 and 10), or a batch normalisation's factor and shift."""
+    if has_batch_norm:
+        hidden = hidden * tl.load(parameters + dims)[None, :] + tl.load(parameters + 128 + dims)[None, :]
+    else:
+        hidden = _tanh(hidden, native)
+    return hidden
+
+
+@triton.jit
+def _tanh(x, native: tl.constexpr):
+    """Tanh, within 1e-7; or by the GPU's own instruction, within 2^-11."""
+    if native:
+        result = tl.inline_asm_elementwise(
+            "tanh.approx.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+    else:
+        result = 1.0 - 2.0 / (tl.exp(2.0 * tl.minimum(x, 40.0)) + 1.0)  # beyond 40 exp may overflow, tanh is 1
+    return result
+
+
+@triton.jit
+def _exp2(x, native: tl.constexpr):
+    """Powers of 2; by the GPU's own instruction, which takes small results for 0."""
+    if native:
+        result = tl.inline_asm_elementwise(
+            "ex2.approx.ftz.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+    else:
+        result = tl.exp2(x)
+    return result
+
+
+@triton.jit
+def _invert(x, native: tl.constexpr):
+    """1 / x; by the GPU's own instruction, within 1 ulp."""
+    if native:
+        result = tl.inline_asm_elementwise(
+            "rcp.approx.ftz.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+    else:
+        result = 1.0 / x
+    return result
+
+
+@triton.jit
+def _draw_gumbel(first_key, second_key, step, node):
+    """The twin of `noise.draw_gumbel`: the same 32-bit words."""
+    row = _mix(first_key ^ (step.to(tl.uint32) * 0x9E3779B1))
+    bits = _mix(_mix(row ^ (node.to(tl.uint32) * 0x85EBCA77)) ^ second_key)
+    uniform = ((bits >> 9).to(tl.float32) + 0.5) * 1.1920928955078125e-07  # 2^-23
+    return -tl.log(-tl.log(uniform))
+
+
+@triton.jit
+def _mix(words):
+    """The twin of `noise._mix`."""
+    words = (words ^ (words >> 16)) * 0x7FEB352D
+    words = (words ^ (words >> 15)) * 0x846CA68B
+    return words ^ (words >> 16)

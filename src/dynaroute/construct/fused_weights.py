@@ -1,0 +1,80 @@
+"""A policy's parameters as the kernels read them: one array of matrices, one of vectors."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dynaroute.model.encoder import AttentionLayer
+from dynaroute.model.policy import Policy
+
+__all__ = ["PackedWeights"]
+
+
+class PackedWeights(NamedTuple):
+    """All parameters, in the order of their use.
+
+    Attributes
+    ----------
+    matrices
+        For each layer W^Q, W^K, W^V, W^O and the two of the feed-forward sub-layer, rows being outputs; then what
+        `Decoder.fold` returns.
+    vectors
+        Float32: weights (128, 3) and bias (128) of the customers' embedding, then of the depot's; what the capacity
+        adds to the query; for each layer the two biases of the feed-forward sub-layer and, with batch
+        normalisation, factor and shift of the first and of the second normalisation.
+    """
+
+    matrices: Tensor
+    vectors: Tensor
+
+    @classmethod
+    def pack(cls, policy: Policy, dtype: torch.dtype) -> PackedWeights:
+        """Copy a policy's parameters.
+
+        Parameters
+        ----------
+        policy
+            In evaluation mode, if it has batch normalisation: its running statistics are used.
+        dtype
+            Of the matrices.
+        """
+        encoder, decoder = policy.encoder, policy.decoder
+        layers = [layer for layer in encoder.layers if isinstance(layer, AttentionLayer)]
+        matrices = [matrix.reshape(-1) for layer in layers for matrix in _matrices(layer)]
+        depot = encoder.embed_depot.weight  # (128, 2 or 3)
+        vectors = [
+            encoder.embed_customer.weight.reshape(-1),
+            encoder.embed_customer.bias,
+            nn.functional.pad(depot, (0, 3 - depot.shape[1])).reshape(-1),
+            encoder.embed_depot.bias,
+            decoder.context_query.weight[:, -1],
+            *(vector for layer in layers for vector in _vectors(layer)),
+        ]
+        return cls(
+            matrices=torch.cat([*matrices, decoder.fold().reshape(-1)]).to(dtype),
+            vectors=torch.cat(vectors).float(),
+        )
+
+
+def _matrices(layer: AttentionLayer) -> tuple[Tensor, ...]:
+    linear = (layer.query_key_value, layer.output, layer.feed_forward_in, layer.feed_forward_out)
+    return tuple(part.weight for part in linear)
+
+
+def _vectors(layer: AttentionLayer) -> list[Tensor]:
+    vectors = [layer.feed_forward_in.bias, layer.feed_forward_out.bias]
+    for normalisation in (layer.after_attention, layer.after_feed_forward):
+        if isinstance(normalisation, nn.BatchNorm1d):
+            vectors += _affine(normalisation)
+    return vectors
+
+
+def _affine(normalisation: nn.BatchNorm1d) -> list[Tensor]:
+    """Factor and shift that a batch normalisation amounts to in evaluation mode."""
+    assert normalisation.running_mean is not None
+    assert normalisation.running_var is not None
+    factor = normalisation.weight * (normalisation.running_var + normalisation.eps).rsqrt()
+    return [factor, normalisation.bias - normalisation.running_mean * factor]

@@ -1,0 +1,140 @@
+"""Compare every kernel with its plain twin on this machine's GPU: ``python -m dynaroute.selftest``.
+
+Prints a table and ends with a non-zero code on a mismatch. Without a GPU, TRITON_INTERPRET=1 runs it on the CPU
+at small sizes (--sizes 5,17), slowly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.choose import Chooser, Follow, MostLikely, Sample, StartAt
+from dynaroute.construct.eager import construct_eagerly, decide, log_probabilities
+from dynaroute.construct.fused import can_fuse, construct_fused
+from dynaroute.construct.noise import make_stream_keys
+from dynaroute.kernels import kernels_run_on
+from dynaroute.model import Policy
+from dynaroute.training.instances import TrainingTask
+from dynaroute.training.replay import replay_log_probabilities
+
+__all__ = ["main"]
+
+_TIE = 1e-5  # logits this near may go either way
+
+
+class Outcome(NamedTuple):
+    """One comparison.
+
+    Attributes
+    ----------
+    what, size
+        Which kernel, at how many customers.
+    difference
+        What was found.
+    limit
+        The most that is right.
+    """
+
+    what: str
+    size: int
+    difference: float
+    limit: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the difference is within its limit; NaN is not."""
+        return self.difference <= self.limit
+
+
+def compare_routes(policy: Policy, batch: InstanceBatch, chooser: Chooser, size: int, what: str) -> Outcome:
+    """The share of solutions that differ between the engines for any other reason than a tie."""
+    fused = construct_fused(policy, batch, chooser, precision=torch.float32)
+    eager = construct_eagerly(policy, batch, chooser)
+    differs = (fused.route != eager.route).any(1) | (fused.position != eager.position).any(1)  # (B,)
+    tied = _meets_tie(policy, batch, chooser, eager)
+    return Outcome(what, size, float((differs & ~tied).float().mean()), 0.0)
+
+
+def _meets_tie(policy: Policy, batch: InstanceBatch, chooser: Chooser, routes: RouteBatch) -> Tensor:
+    """(B,) whether somewhere along these routes the two best candidates were within a tie."""
+    met = torch.zeros(len(batch), dtype=torch.bool, device=batch.device)
+    with torch.inference_mode():
+        for decision in decide(policy, batch, Follow(routes)):
+            scores = chooser.scores(decision.logits, decision.info) if isinstance(chooser, Sample) else decision.logits
+            best = scores.topk(min(2, scores.shape[1]), dim=1).values  # (P, 2)
+            is_tied = (best[:, 0] - best[:, -1] < _TIE) if best.shape[1] > 1 else torch.zeros_like(best[:, 0]).bool()
+            met[decision.info.trajectory] |= is_tied & decision.is_driving
+    return met
+
+
+def compare_replay(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[Outcome]:
+    """Log-probabilities and gradients of the parallel replay against the sequential ones, in float32."""
+    sample = torch.zeros(len(batch), dtype=torch.int64, device=batch.device)
+    routes = construct_eagerly(policy, batch, Sample(make_stream_keys(5, batch.keys, sample)))
+    weights = torch.linspace(-1.0, 1.0, len(batch), device=batch.device)
+    plain = log_probabilities(policy, batch, routes)  # (B,)
+    fast = replay_log_probabilities(policy, batch, routes)  # (B,)
+    yield Outcome("replay, log p", size, float((plain - fast).detach().abs().max()), 2e-4)
+    parameters = list(policy.parameters())
+    expected = torch.autograd.grad((plain * weights).sum(), parameters)
+    found = torch.autograd.grad((fast * weights).sum(), parameters)
+    worst = max(float((a - b).norm() / a.norm().clamp(min=1e-12)) for a, b in zip(expected, found, strict=True))
+    yield Outcome("replay, gradient", size, worst, 1e-4)
+    half = replay_log_probabilities(policy, batch, routes, precision=torch.bfloat16)
+    yield Outcome("replay, log p in bf16 (mean)", size, float((plain - half).detach().abs().mean()), 0.5)
+
+
+def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> Iterator[Outcome]:
+    """Every comparison at every size."""
+    for size in sizes:
+        generator = torch.Generator(device).manual_seed(size)
+        batch = TrainingTask(size, 20 + size // 3).draw(count, generator, first_key=0)
+        sample = torch.arange(count, device=device)
+        streams = make_stream_keys(7, batch.keys, sample)
+        choosers: dict[str, Chooser] = {
+            "greedy routes": MostLikely(),
+            "sampled routes": Sample(streams),
+            "forced start": StartAt(1 + sample % size, MostLikely()),
+        }
+        for what, chooser in choosers.items():
+            if can_fuse(policy, batch, chooser):
+                yield compare_routes(policy, batch, chooser, size, what)
+        yield from compare_replay(policy, batch[: min(count, 64)], size)
+
+
+def main() -> int:
+    """Run the comparisons; 0 if all are right."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", help="a trained policy; random parameters otherwise")
+    parser.add_argument("--sizes", default="1,2,5,17,20,50,64,100,101,127,150,300")
+    parser.add_argument("--count", type=int, default=256, help="instances of each size")
+    arguments = parser.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if not kernels_run_on(torch.device(device)):
+        print("There is neither a GPU with Triton nor TRITON_INTERPRET=1: no kernel to test.", file=sys.stderr)
+        return 2
+    torch.backends.cuda.matmul.allow_tf32 = False
+    policy = (
+        Policy(generator=torch.Generator().manual_seed(1))
+        if arguments.model is None
+        else Policy.from_pretrained(arguments.model)
+    ).to(device)
+    print(f"{'kernel':32} {'n':>5} {'difference':>12} {'limit':>8}")
+    is_right = True
+    for outcome in compare_all(policy, [int(size) for size in arguments.sizes.split(",")], arguments.count, device):
+        mark = "" if outcome.is_right else "  MISMATCH"
+        print(f"{outcome.what:32} {outcome.size:5} {outcome.difference:12.2e} {outcome.limit:8.0e}{mark}", flush=True)
+        is_right &= outcome.is_right
+    print("all kernels agree with their twins" if is_right else "MISMATCH: see above")
+    return 0 if is_right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

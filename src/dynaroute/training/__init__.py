@@ -1,0 +1,1 @@
+"""Training policies by REINFORCE."""

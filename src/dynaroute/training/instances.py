@@ -1,0 +1,62 @@
+"""Random instances for training, drawn where the policy is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from dynaroute.batch import InstanceBatch
+from dynaroute.errors import OptionError, Where
+
+__all__ = ["TrainingTask"]
+
+
+@dataclass(frozen=True)
+class TrainingTask:
+    """The paper's distribution at one size: uniform positions, demands 1 to 9.
+
+    Attributes
+    ----------
+    size
+        Customers.
+    capacity
+        Of a vehicle.
+    """
+
+    size: int
+    capacity: int
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise OptionError(f"the size is {self.size}.", where=Where(field="size"), remedy="Give 1 or more.")
+        if self.capacity < 9:
+            raise OptionError(
+                f"the capacity is {self.capacity}.", where=Where(field="capacity"), remedy="Demands go up to 9."
+            )
+
+    def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
+        """Draw instances on the generator's device, without a word to the host.
+
+        Parameters
+        ----------
+        count
+            How many.
+        generator
+            Source of the instances.
+        first_key
+            Name of the first one's random stream; the others follow.
+        """
+        device = generator.device
+        locations = torch.rand(count, self.size + 1, 2, generator=generator, device=device)  # (B, M, 2)
+        demands = torch.randint(1, 10, (count, self.size + 1), generator=generator, device=device, dtype=torch.int32)
+        demands[:, 0] = 0
+        return InstanceBatch(
+            locations=locations,
+            demands=demands,
+            capacity=torch.full((count,), self.capacity, dtype=torch.int32, device=device),
+            sizes=torch.full((count,), self.size, dtype=torch.int64, device=device),
+            keys=torch.arange(first_key, first_key + count, device=device),
+            coordinates=locations,
+            rounding=torch.zeros(count, dtype=torch.int8, device=device),
+        )

@@ -1,0 +1,49 @@
+"""Small policies with random weights, and instances for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from dynaroute.batch import InstanceBatch
+from dynaroute.distributions import draw_paper_set
+from dynaroute.instance import Instance
+from dynaroute.model import ModelCard, Policy, PolicyConfig
+
+SMALL_AMD = PolicyConfig(dimension=16, heads=2, layers=1, feed_forward=32)
+SMALL_AM = replace(PolicyConfig.am(), dimension=16, heads=2, layers=1, feed_forward=32)
+
+
+def make_policy(
+    config: PolicyConfig = SMALL_AMD, seed: int = 3, *, gain: float = 2.0, card: ModelCard | None = None
+) -> Policy:
+    """A policy in evaluation mode whose weights, and statistics of batches, are random.
+
+    The gain spreads the logits, which the usual initial weights leave almost equal; the usual seed does not drive
+    home after every customer.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    policy = Policy(config, generator=generator, card=card)
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.mul_(gain)
+    for module in policy.modules():
+        if isinstance(module, torch.nn.BatchNorm1d):
+            assert module.running_mean is not None
+            assert module.running_var is not None
+            module.running_mean.normal_(generator=generator)
+            module.running_var.uniform_(0.5, 2.0, generator=generator)
+    return policy.eval()
+
+
+def draw_instances(*sizes: int, seed: int = 0, capacity: int = 20) -> list[Instance]:
+    """One instance of the paper's distribution of each size."""
+    generator = np.random.default_rng(seed)
+    return [draw_paper_set(size, 1, generator, capacity).instances()[0] for size in sizes]
+
+
+def draw_batch(*sizes: int, seed: int = 0, capacity: int = 20) -> InstanceBatch:
+    """The same as a batch."""
+    return InstanceBatch.from_instances(draw_instances(*sizes, seed=seed, capacity=capacity))
