@@ -152,17 +152,18 @@ class InstanceBatch:
 
     def __getitem__(self, index: slice | Tensor) -> InstanceBatch:
         """Some of the instances, in the given order; they keep their random streams."""
-        return self._map(lambda tensor: tensor[index])
+        return self.map_tensors(lambda tensor: tensor[index])
 
     def to(self, device: torch.device | str) -> InstanceBatch:
         """The same batch on another device."""
-        return self._map(lambda tensor: tensor.to(device))
+        return self.map_tensors(lambda tensor: tensor.to(device))
 
     def repeat_each(self, copies: int) -> InstanceBatch:
         """Every instance `copies` times in a row."""
-        return self._map(lambda tensor: tensor.repeat_interleave(copies, dim=0))
+        return self.map_tensors(lambda tensor: tensor.repeat_interleave(copies, dim=0))
 
-    def _map(self, change: Callable[[Tensor], Tensor]) -> InstanceBatch:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> InstanceBatch:
+        """The batch with every tensor changed in the same way."""
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         changed: dict[str, Any] = {name: None if value is None else change(value) for name, value in values.items()}
         return InstanceBatch(**changed)

@@ -9,6 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from dynaroute.kernels import dot_precision
+
 __all__ = ["LONGEST_SEGMENT", "SegmentAttention", "attention_backward", "attention_forward"]
 
 LONGEST_SEGMENT = 128  # a whole segment is one tile; longer ones go to PyTorch's own kernels
@@ -204,6 +206,6 @@ def _settings(packed: Tensor, longest: int, heads: int) -> dict[str, Any]:
     return {
         "H": heads,
         "DK": packed.shape[1] // (3 * heads),
-        "PRECISION": "ieee" if packed.dtype == torch.float32 else "tf32",  # bf16 operands know one precision only
+        "PRECISION": dot_precision(packed),
         "POWERS": max(16, triton.next_power_of_2(longest)).bit_length(),
     }

@@ -14,6 +14,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from dynaroute.kernels import dot_precision
+
 __all__ = ["RouteLogProbability"]
 
 
@@ -305,7 +307,7 @@ class RouteLogProbability(torch.autograd.Function):
             "L": max(16, triton.next_power_of_2(longest_route + 1)),
             "H": heads,
             "DK": packed.shape[1] // (5 * heads),
-            "PRECISION": "ieee" if packed.dtype == torch.float32 else "tf32",
+            "PRECISION": dot_precision(packed),
             "num_warps": 4 if longest <= 128 else 8,
         }
         routes = (offsets, lengths, route_lengths, capacities, demands, capacity_weight)

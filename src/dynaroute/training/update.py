@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,6 +13,8 @@ from dynaroute.model.policy import Policy
 from dynaroute.training.replay import ReplaySize, replay_log_probabilities
 
 __all__ = ["GraphedUpdate", "PolicyUpdate", "UpdateInput"]
+
+_MOST_RECORDINGS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +44,8 @@ class UpdateInput:
 
     def clone(self) -> UpdateInput:
         """A copy in memory of its own."""
-        everything = slice(None)
-        batch = self.batch[everything]._map(torch.clone)
-        return UpdateInput(
-            batch, RouteBatch(self.routes.route.clone(), self.routes.position.clone()), self.advantages.clone()
-        )
+        routes = RouteBatch(self.routes.route.clone(), self.routes.position.clone())
+        return UpdateInput(self.batch.map_tensors(torch.clone), routes, self.advantages.clone())
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +85,10 @@ class PolicyUpdate:
 
 
 class GraphedUpdate:
-    """`PolicyUpdate` recorded once for every size of arrays, then replayed: one launch instead of hundreds.
+    """`PolicyUpdate` recorded for arrays of a few sizes, then replayed: one launch instead of hundreds.
 
-    Sizes are rounded up so that few recordings serve all steps. Adam must be made with capturable=True and a tensor
-    as learning rate.
+    A step uses the smallest recording that holds its solutions and is not much larger than they need. Adam must be
+    made with capturable=True and a tensor as learning rate.
 
     Parameters
     ----------
@@ -98,34 +98,36 @@ class GraphedUpdate:
 
     def __init__(self, update: PolicyUpdate) -> None:
         self.update = update
-        self._seen: set[ReplaySize] = set()
-        self._recordings: dict[ReplaySize, _Recording] = {}
-        self._pool: tuple[int, int] | None = None
+        self._recordings: list[_Recording] = []
+        self._is_warm = False
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient's norm before clipping."""
-        size = _round_up(ReplaySize.of(given.routes))
-        recording = self._recordings.get(size)
-        if recording is not None:
-            return recording.replay(given)
-        if size not in self._seen:  # the first time warms up what a recording must not: libraries, caches, kernels
-            self._seen.add(size)
-            return self.update.step(given, size)
-        recording = _Recording(self.update, given, size, self._pool)
-        self._pool = recording.graph.pool()
-        self._recordings[size] = recording
+        needed = ReplaySize.of(given.routes)
+        fitting = [recording for recording in self._recordings if recording.suits(needed)]
+        if fitting:
+            return min(fitting, key=lambda recording: recording.size.tokens).replay(given)
+        if not self._is_warm or len(self._recordings) >= _MOST_RECORDINGS:
+            # the first step wakes what must not wake during a recording: libraries, kernels, Adam's moments
+            self._is_warm = True
+            return self.update.step(given, _with_room(needed))
+        pool = self._recordings[0].graph.pool() if self._recordings else None  # never two at a time: memory is shared
+        recording = _Recording(self.update, given, _with_room(needed), pool)
+        self._recordings.append(recording)
         return recording.replay(given)
 
 
 class _Recording:
-    def __init__(
-        self, update: PolicyUpdate, given: UpdateInput, size: ReplaySize, pool: tuple[int, int] | None
-    ) -> None:
-        self.given = given.clone()
+    def __init__(self, update: PolicyUpdate, given: UpdateInput, size: ReplaySize, pool: Any) -> None:
+        self.given, self.size = given.clone(), size
         self.graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
         with torch.cuda.graph(self.graph, pool=pool):
             self.norm = update.step(self.given, size)
+
+    def suits(self, needed: ReplaySize) -> bool:
+        holds = self.size.segments >= needed.segments and self.size.tokens >= needed.tokens
+        return holds and self.size.longest_route >= needed.longest_route and self.size.tokens <= 1.2 * needed.tokens
 
     def replay(self, given: UpdateInput) -> Tensor:
         for mine, theirs in zip(self.given.tensors(), given.tensors(), strict=True):
@@ -134,12 +136,11 @@ class _Recording:
         return self.norm
 
 
-def _round_up(size: ReplaySize) -> ReplaySize:
-    """To the next sixteenth of a power of two (routes: next power), which wastes 6 % at the most, 3 % on average."""
-
-    def sixteenths(count: int) -> int:
-        grain = max(16, 1 << max(0, count.bit_length() - 5))
-        return -(-count // grain) * grain
-
+def _with_room(size: ReplaySize) -> ReplaySize:
+    """Some room, so that the next steps fit as well: 4 %, and routes up to the next tile of the kernels."""
     longest = max(15, (1 << size.longest_route.bit_length()) - 1)
-    return ReplaySize(sixteenths(size.segments), sixteenths(size.tokens), longest)
+    return ReplaySize(_rounded(1.04 * size.segments), _rounded(1.04 * size.tokens), longest)
+
+
+def _rounded(count: float) -> int:
+    return -(-int(count) // 64) * 64 + 64
