@@ -36,6 +36,13 @@ def test_any_name_survives(name: str) -> None:
     assert parse_csv(format_csv(instance)) == instance
 
 
+@pytest.mark.parametrize("name", ['"', "a,,", "# x", "capacity: 5"])
+def test_any_name_of_an_instance_survives(name: str) -> None:
+    instance = make_instance([[0, 0], [3, 4]], [0, 4], 10, name)
+
+    assert parse_csv(format_csv(instance)).name == name
+
+
 def test_the_depot_gets_an_id_that_no_customer_has() -> None:
     instance = make_instance([[0, 0]] * 4, [0, 1, 1, 1], 10, customer_names=("0", "depot", "depot-1"))
 

@@ -61,7 +61,7 @@ DEPOT, CUSTOMERS, DEMAND, CAPACITY = SOUND
         ([(0.5, CUSTOMERS, DEMAND, CAPACITY)], "[0].depot"),
         ([([0.5], CUSTOMERS, DEMAND, CAPACITY)], "[0].customers"),
         ([(DEPOT, [[0.1, 0.2], [0.3]], DEMAND, CAPACITY)], "[0].customers"),
-        ([(DEPOT, [[0.1, 0.2], "ab"], DEMAND, CAPACITY)], "[0].depot"),
+        ([(DEPOT, [[0.1, 0.2], "ab"], DEMAND, CAPACITY)], "[0].customers"),
         ([(DEPOT, [[0.1, "b"], [0.3, 0.4]], DEMAND, CAPACITY)], "[0].customers"),
         ([(DEPOT, [[0.1, [1]], [0.3, 0.4]], DEMAND, CAPACITY)], "[0].customers"),
         ([(DEPOT, [[0.1, 10**400], [0.3, 0.4]], DEMAND, CAPACITY)], "[0].customers"),

@@ -325,6 +325,7 @@ WARNED = {
     "field_best_known.vrp": "BEST_KNOWN",
     "matrix_lower_row_with_upper_lines.vrp": "LOWER_ROW",
     "other_lines.sol": "Time 3.2",
+    "row_commented_out.csv": "lines 5",
     "unknown_key.json": "author",
 }
 

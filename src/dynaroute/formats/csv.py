@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import get_args
@@ -40,15 +40,23 @@ class _Row:
         return Where(line=self.line, field=column)
 
 
-@dataclass
+@dataclass(frozen=True)
+class _Header:
+    """The names of the columns, and how cells are separated."""
+
+    columns: list[str]
+    delimiter: str
+    line: int
+
+
+@dataclass(frozen=True)
 class _Table:
     """What the text holds, before it is understood."""
 
-    directives: dict[str, tuple[str, int]] = field(default_factory=dict)
-    columns: list[str] = field(default_factory=list)
-    delimiter: str = ""
-    header_line: int = 0
-    rows: list[_Row] = field(default_factory=list)
+    header: _Header
+    rows: list[_Row]
+    directives: dict[str, tuple[str, int]]
+    commented_rows: list[int]
 
 
 def parse_csv(text: str, *, capacity: float | Decimal | None = None, source: str = "") -> Instance:
@@ -74,7 +82,7 @@ def parse_csv(text: str, *, capacity: float | Decimal | None = None, source: str
     if not table.rows:
         raise FormatError(
             "there is no row below the header.",
-            where=Where(line=table.header_line),
+            where=Where(line=table.header.line),
             remedy="The first row is the depot, the others are customers.",
         )
     exact_capacity, capacity_place = _read_capacity(table, capacity)
@@ -105,11 +113,7 @@ def parse_csv(text: str, *, capacity: float | Decimal | None = None, source: str
             customer_names=names,
             demand_scale=quantities.scale,
         )
-    ignored = [column for column in table.columns if column and column not in _KNOWN_COLUMNS]
-    if any(row.cells.get("") for row in table.rows):
-        ignored.append("without a name")
-    if ignored:
-        warn_of_input(source, f"ignored the columns {', '.join(ignored)}; known are {', '.join(_KNOWN_COLUMNS)}.")
+    _warn_of_ignored(table, source)
     return instance
 
 
@@ -133,6 +137,19 @@ def format_csv(instance: Instance) -> str:
             remedy="Write a .json file; without names of customers, .vrp will do too.",
         )
     return "\n".join([*_table_lines(instance), ""])
+
+
+def _warn_of_ignored(table: _Table, source: str) -> None:
+    ignored = [column for column in table.header.columns if column and column not in _KNOWN_COLUMNS]
+    if any(row.cells.get("") for row in table.rows):
+        ignored.append("without a name")
+    if ignored:
+        warn_of_input(source, f"ignored the columns {', '.join(ignored)}; known are {', '.join(_KNOWN_COLUMNS)}.")
+    if table.commented_rows:
+        lines = ", ".join(map(str, table.commented_rows))
+        warn_of_input(
+            source, f"took the rows that start with '#' for comments, lines {lines}; ids with '#' need quotes."
+        )
 
 
 def _table_lines(instance: Instance) -> Iterator[str]:
@@ -161,61 +178,64 @@ def _quote(name: str) -> str:
 
 
 def _read_table(text: str) -> _Table:
-    table = _Table()
-    for number, line in enumerate(split_lines(text), start=1):
-        if not line.strip(_DELIMITERS + " "):
+    header: _Header | None = None
+    delimiter = ""
+    rows: list[_Row] = []
+    directives: dict[str, tuple[str, int]] = {}
+    commented_rows: list[int] = []
+    for number, text_line in enumerate(split_lines(text), start=1):
+        line = text_line.strip(" ")  # spaces alone: a tab at the end is an empty cell
+        if header is None and line.startswith('"#'):  # as spreadsheets write a comment with a comma
+            line = line.rstrip(_DELIMITERS).strip('"')
+        if line.startswith("#"):
+            _read_directive(directives, line, number)
+            if header is not None and line.count(header.delimiter) == len(header.columns) - 1:
+                commented_rows.append(number)
+        elif not line.strip(_DELIMITERS + " "):
             continue
-        if not table.columns:
-            _read_line_before_rows(table, line, number)
-            continue
-        cells = _split_cells(line, table.delimiter, number)
-        # a customer may be called '#7': what has a cell for each column is a row
-        if line.lstrip().startswith("#") and len(cells) != len(table.columns):
-            _read_directive(table, line, number)
-            continue
-        if not any(cells):
-            continue
-        if len(cells) != len(table.columns):
-            raise FormatError(
-                f"the row has {len(cells)} cells, the header {len(table.columns)}.",
-                where=Where(line=number),
-                remedy="Give each row one cell a column.",
-            )
-        table.rows.append(_Row(dict(zip(table.columns, cells, strict=True)), number))
-    if not table.columns:
+        elif header is not None:
+            rows.append(_read_row(line, header, number))
+        elif declared := _DELIMITER_LINE.fullmatch(line):
+            delimiter = declared[1]
+        else:
+            header = _read_header(line, delimiter or max(_DELIMITERS, key=line.count), number)
+    if header is None:
         raise FormatError("there is no header.", remedy="Start with a line 'id,x,y,demand'.")
-    return table
+    return _Table(header, rows, directives, commented_rows)
 
 
-def _read_line_before_rows(table: _Table, line: str, number: int) -> None:
-    """Read a comment, the line that names the delimiter, or the header."""
-    text = line.strip()
-    if text.lstrip('"').startswith("#"):
-        _read_directive(table, text.strip('"'), number)
-    elif declared := _DELIMITER_LINE.fullmatch(text):
-        table.delimiter = declared[1]
-    else:
-        table.delimiter = table.delimiter or max(_DELIMITERS, key=line.count)
-        table.header_line = number
-        names = [cell.lower() for cell in _split_cells(line, table.delimiter, number)]
-        table.columns.extend(_SYNONYMS.get(name, name) for name in names)
-        repeated = {name for name in _KNOWN_COLUMNS if table.columns.count(name) > 1}
-        if repeated:
-            raise FormatError(
-                f"the column {min(repeated)} comes twice.",
-                where=Where(line=number, field=min(repeated)),
-                remedy="Keep one of the two.",
-            )
+def _read_header(line: str, delimiter: str, number: int) -> _Header:
+    names = [cell.lower() for cell in _split_cells(line, delimiter, number)]
+    columns = [_SYNONYMS.get(name, name) for name in names]
+    repeated = next((name for name in _KNOWN_COLUMNS if columns.count(name) > 1), None)
+    if repeated is not None:
+        raise FormatError(
+            f"the column {repeated} comes twice.",
+            where=Where(line=number, field=repeated),
+            remedy="Keep one of the two.",
+        )
+    return _Header(columns, delimiter, number)
 
 
-def _read_directive(table: _Table, line: str, number: int) -> None:
-    directive = _DIRECTIVE.fullmatch(line.strip())
+def _read_row(line: str, header: _Header, number: int) -> _Row:
+    cells = _split_cells(line, header.delimiter, number)
+    if len(cells) != len(header.columns):
+        raise FormatError(
+            f"the row has {len(cells)} cells, the header {len(header.columns)}.",
+            where=Where(line=number),
+            remedy="Give each row one cell a column.",
+        )
+    return _Row(dict(zip(header.columns, cells, strict=True)), number)
+
+
+def _read_directive(directives: dict[str, tuple[str, int]], line: str, number: int) -> None:
+    directive = _DIRECTIVE.fullmatch(line)
     if directive is None:
         return
     key, value = directive[1].lower(), directive[2].strip()
     if key != "name":
         value = value.rstrip(_DELIMITERS + " ")  # spreadsheets fill the line up with empty cells
-    earlier, _ = table.directives.setdefault(key, (value, number))
+    earlier, _ = directives.setdefault(key, (value, number))
     if earlier != value:
         raise FormatError(
             f"{key} is given twice, {shorten(earlier)} and {shorten(value)}.",
@@ -235,8 +255,8 @@ def _split_cells(line: str, delimiter: str, number: int) -> list[str]:
 
 
 def _choose_axes(table: _Table) -> tuple[str, str]:
-    columns = set(table.columns)
-    where = Where(line=table.header_line, field="header")
+    columns = set(table.header.columns)
+    where = Where(line=table.header.line, field="header")
     if columns & {"x", "y"} and columns & {"lat", "lon"}:
         raise FormatError(
             "there are columns for the plane (x, y) and for the globe (lat, lon).",
@@ -272,7 +292,7 @@ def _read_capacity(table: _Table, option: float | Decimal | None) -> tuple[Decim
         )
     value, line = table.directives["capacity"]
     where = Where(line=line, field="capacity")
-    return parse_decimal(value, where), where
+    return parse_decimal(_with_point(value) if table.header.delimiter == ";" else value, where), where
 
 
 def _read_rounding(table: _Table) -> Rounding:
@@ -290,7 +310,7 @@ def _read_rounding(table: _Table) -> Rounding:
 def _with_decimal_points(table: _Table, axes: tuple[str, str], source: str) -> _Table:
     """Read 10,5 as 10.5 where cells are separated by semicolons, as spreadsheets of many countries write them."""
     numeric = (*axes, "demand")
-    if table.delimiter != ";" or not any(
+    if table.header.delimiter != ";" or not any(
         _DECIMAL_COMMA.fullmatch(row.cells[column]) for row in table.rows for column in numeric
     ):
         return table
@@ -324,7 +344,7 @@ def _read_demand(row: _Row, table: _Table) -> Decimal:
 
 
 def _read_names(table: _Table) -> tuple[str, ...] | None:
-    if "id" not in table.columns:
+    if "id" not in table.header.columns:
         return None
     lines: dict[str, int] = {}
     for index, row in enumerate(table.rows):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -61,7 +62,7 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
     instances = []
     unknown: set[str] = set()
     for index, item in enumerate(document):
-        with placed(_within(index)):
+        with placed(partial(_place_within, index)):
             instances.append(_read_instance(item, f"{stem}-{index + 1}"))
         unknown |= _unknown_keys(item)
     _warn_of_unknown_keys(unknown, source)
@@ -180,13 +181,9 @@ def _warn_of_unknown_keys(keys: set[str], source: str) -> None:
         warn_of_input(source, f"the key {shorten(key)} is unknown and was ignored.")
 
 
-def _within(index: int) -> Callable[[Where], Where]:
+def _place_within(index: int, where: Where) -> Where:
     """Place errors inside one element of a list."""
-
-    def place(where: Where) -> Where:
-        return replace(where, field=f"[{index}]" if where.field in (None, "document") else f"[{index}].{where.field}")
-
-    return place
+    return replace(where, field=f"[{index}]" if where.field in (None, "document") else f"[{index}].{where.field}")
 
 
 def _place(where: Where) -> Where:

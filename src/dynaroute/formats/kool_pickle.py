@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +41,7 @@ def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
     instances: list[Instance] = []
     numbers = 0
     for index, item in enumerate(items):
-        with placed(_within(index)):
+        with placed(partial(_place_within, index)):
             instances.append(_read_instance(item, f"{stem}-{index + 1}"))
         numbers += 3 * instances[-1].size
         if numbers > _MOST_NUMBERS:  # a few bytes can repeat one instance any number of times
@@ -53,15 +53,11 @@ def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
     return instances
 
 
-def _within(index: int) -> Callable[[Where], Where]:
+def _place_within(index: int, where: Where) -> Where:
     """Place errors inside one element of the list."""
-
-    def place(where: Where) -> Where:
-        position = "depot" if where.customer is None else "customers"
-        fields = {None: "", "demands": ".demand", "coordinates": f".{position}"}
-        return replace(where, field=f"[{index}]{fields.get(where.field, f'.{where.field}')}")
-
-    return place
+    position = "depot" if where.customer is None else "customers"
+    fields = {None: "", "demands": ".demand", "coordinates": f".{position}"}
+    return replace(where, field=f"[{index}]{fields.get(where.field, f'.{where.field}')}")
 
 
 def _read_instance(item: object, name: str) -> Instance:
@@ -69,7 +65,10 @@ def _read_instance(item: object, name: str) -> Instance:
     if len(parts) != 4:
         raise _wrong_shape(None)
     depot, customers, demands, capacity = parts
-    places = [_require_sequence(place, "coordinates") for place in (depot, *_require_sequence(customers, "customers"))]
+    places = [
+        _require_sequence(depot, "depot"),
+        *(_require_sequence(place, "customers") for place in _require_sequence(customers, "customers")),
+    ]
     if set(map(len, places)) != {2}:
         raise _wrong_shape("customers")
     flat = _require_numbers([number for place in places for number in place], "customers")

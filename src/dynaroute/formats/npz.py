@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,11 +158,7 @@ def _make_instances(arrays: dict[str, NDArray[Any]], stem: str) -> list[Instance
     coordinates = np.concatenate([depot[:, None], locs], axis=1).astype(np.float64)  # (N, n + 1, 2)
     instances = []
     for index in range(count):
-
-        def place(where: Where, index: int = index) -> Where:
-            return _place(where, index)
-
-        with placed(place):
+        with placed(partial(_place, index)):
             name = f"{stem}-{index + 1}"
             instances.append(
                 instance_from_arrays(coordinates[index], demand[index], capacities[index : index + 1].reshape(()), name)
@@ -175,7 +172,7 @@ def _wrong_shape(key: str, array: NDArray[Any]) -> FormatError:
     )
 
 
-def _place(where: Where, index: int) -> Where:
+def _place(index: int, where: Where) -> Where:
     keys = {"demands": "demand", "capacity": "capacity", "coordinates": "depot" if where.customer is None else "locs"}
     key = keys.get(where.field or "")
     return where if key is None else replace(where, field=f"{key}[{index}]")

@@ -94,7 +94,7 @@ class _Machine:
         self.stack = self.outer_stacks.pop()
         return items
 
-    def refuse(self, code: int) -> FormatError | UnsupportedError:
+    def refuse(self, code: int) -> UnsupportedError:
         wanted = next((operation.name for operation in pickletools.opcodes if operation.code == chr(code)), None)
         if wanted is None:
             raise ValueError

@@ -101,7 +101,7 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
             rounding=_ROUNDINGS.get(kind, "none"),
             demand_scale=quantities.scale,
         )
-    for name in outline.fields.keys() - _FIELDS - {"SERVICE_TIME"}:
+    for name in sorted(outline.fields.keys() - _FIELDS - {"SERVICE_TIME"}):
         warn_of_input(source, f"the field {name} is unknown and was ignored.")
     return instance
 
