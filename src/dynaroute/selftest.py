@@ -7,6 +7,7 @@ at small sizes (--sizes 5,17), slowly.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -117,6 +118,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=256, help="instances of each size")
     arguments = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        os.environ["DYNAROUTE_INTERPRET"] = "1"
     if not kernels_run_on(torch.device(device)):
         print("There is neither a GPU with Triton nor TRITON_INTERPRET=1: no kernel to test.", file=sys.stderr)
         return 2

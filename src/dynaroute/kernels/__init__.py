@@ -19,14 +19,17 @@ __all__ = ["dot_precision", "kernels_run_on"]
 
 
 def kernels_run_on(device: torch.device) -> bool:
-    """Whether Triton kernels can be used on this device: a GPU, or any under Triton's interpreter.
+    """Whether to use Triton kernels on this device: a GPU.
+
+    Triton's interpreter runs them anywhere, a thousand times slower: only `dynaroute.selftest` and the tests ask for
+    that, by DYNAROUTE_INTERPRET=1.
 
     Parameters
     ----------
     device
         Where the tensors are.
     """
-    return _has_triton() and (device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1")
+    return _has_triton() and (device.type == "cuda" or os.environ.get("DYNAROUTE_INTERPRET") == "1")
 
 
 def dot_precision(operand: Tensor) -> str:

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import torch
+from dynaroute.kernels.attention import SegmentAttention
+from dynaroute.model.encoder import attend
+from dynaroute.model.packing import Packing
+
+
+def make_segments(*lengths: int) -> tuple[torch.Tensor, Packing]:
+    generator = torch.Generator().manual_seed(sum(lengths))
+    packed = torch.randn(sum(lengths), 3 * 32, generator=generator)  # two heads of 16
+    return packed.requires_grad_(), Packing(torch.tensor(lengths), max(lengths))
+
+
+def run_twin(packed: torch.Tensor, packing: Packing, scale: float) -> torch.Tensor:
+    query, key, value = packed.view(len(packed), 3, 2, 16).unbind(1)
+    return attend(query, key, value, packing, scale).flatten(1)
+
+
+def run_kernel(packed: torch.Tensor, packing: Packing, scale: float) -> torch.Tensor:
+    out: torch.Tensor = SegmentAttention.apply(  # type: ignore[no-untyped-call]
+        packed, packing.offsets, packing.lengths, packing.longest, 2, scale
+    )
+    return out
+
+
+def test_segments_of_every_tile_agree_with_the_twin() -> None:
+    packed, packing = make_segments(1, 2, 16, 17, 51, 101)
+    torch.testing.assert_close(run_kernel(packed, packing, 0.7), run_twin(packed, packing, 0.7), rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_agree_with_the_twin() -> None:
+    packed, packing = make_segments(1, 16, 17, 40)
+    weights = torch.randn(len(packed), 32, generator=torch.Generator().manual_seed(1))
+    (expected,) = torch.autograd.grad((run_twin(packed, packing, 0.7) * weights).sum(), packed)
+    (found,) = torch.autograd.grad((run_kernel(packed, packing, 0.7) * weights).sum(), packed)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_in_no_segment_are_zero_and_change_nothing() -> None:
+    packed, packing = make_segments(5, 9)
+    longer = torch.cat([packed, torch.full((3, packed.shape[1]), torch.nan)])
+    roomy = Packing(torch.tensor([5, 9, 0]), 9)
+    out = run_kernel(longer, roomy, 1.0)
+    assert torch.equal(out[14:], torch.zeros(3, 32))
+    torch.testing.assert_close(out[:14], run_kernel(packed, packing, 1.0))
