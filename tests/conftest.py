@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from dynaroute.weights import shipped_models
 
 if shutil.which("nvidia-smi") is None:
     os.environ.setdefault("TRITON_INTERPRET", "1")  # before Triton is first imported: kernels run without a GPU
@@ -24,4 +27,26 @@ def shared_data() -> Path:
     folder = Path(__file__).resolve().parents[2] / "shared" / "data"
     if not folder.is_dir():
         pytest.skip("the benchmark data beside the repository (../shared/data) are not there")
+    return folder
+
+
+@pytest.fixture
+def shelf(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty place for shipped models, for tests that should not depend on what ships."""
+    place = tmp_path_factory.mktemp("shelf")
+    monkeypatch.setattr("dynaroute.weights._SHELF", place)
+    shipped_models.cache_clear()
+    yield place
+    shipped_models.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small policy with random weights, called tiny."""
+    from policies import make_policy
+
+    from dynaroute.model import ModelCard
+
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    make_policy(card=ModelCard(name="tiny")).save_pretrained(folder)
     return folder

@@ -18,22 +18,37 @@ if TYPE_CHECKING:
     from dynaroute.errors import DynarouteError
     from dynaroute.formats import read, read_set, read_solution, write
     from dynaroute.instance import Instance
+    from dynaroute.model import Policy
     from dynaroute.solution import Solution, check
+    from dynaroute.solver import solve
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "DynarouteError": "dynaroute.errors",
     "Instance": "dynaroute.instance",
+    "Policy": "dynaroute.model",
     "Solution": "dynaroute.solution",
     "check": "dynaroute.solution",
     "read": "dynaroute.formats",
     "read_set": "dynaroute.formats",
     "read_solution": "dynaroute.formats",
+    "solve": "dynaroute.solver",
     "write": "dynaroute.formats",
 }
 
-__all__ = ["DynarouteError", "Instance", "Solution", "check", "read", "read_set", "read_solution", "write"]
+__all__ = [
+    "DynarouteError",
+    "Instance",
+    "Policy",
+    "Solution",
+    "check",
+    "read",
+    "read_set",
+    "read_solution",
+    "solve",
+    "write",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, Follow, MostLikely, Sample, StartAt
 from dynaroute.construct.eager import construct_eagerly, decide, log_probabilities
-from dynaroute.construct.fused import can_fuse, construct_fused
+from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model import Policy
@@ -105,7 +105,7 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
             "forced start": StartAt(1 + sample % size, MostLikely()),
         }
         for what, chooser in choosers.items():
-            if can_fuse(policy, batch, chooser):
+            if is_supported(policy, batch, chooser):
                 yield compare_routes(policy, batch, chooser, size, what)
         yield from compare_replay(policy, batch[: min(count, 64)], size)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack, get_args, overload
 
 from dynaroute.errors import OptionError, Where
 from dynaroute.instance import Instance
@@ -16,10 +16,21 @@ from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:
+    from dynaroute.batch import InstanceBatch, RouteBatch
     from dynaroute.construct import Strategy
     from dynaroute.model import Policy
 
-__all__ = ["Decode", "Result", "SolveOptions", "SolveSettings", "load_policy", "make_strategy", "solve"]
+__all__ = [
+    "BuiltRoutes",
+    "Decode",
+    "Result",
+    "SolveOptions",
+    "SolveSettings",
+    "build_by_policy",
+    "load_policy",
+    "make_strategy",
+    "solve",
+]
 
 Decode = Literal["greedy", "sample", "multistart"]
 
@@ -51,6 +62,30 @@ class Result:
     method: str
     model: str | None = None
     messages: tuple[str, ...] = ()
+
+    @property
+    def how(self) -> str:
+        """Model and method in words."""
+        return self.method if self.model is None else f"{self.model} ({self.method})"
+
+
+class BuiltRoutes(NamedTuple):
+    """What a policy built.
+
+    Attributes
+    ----------
+    batch, routes
+        The instances and a solution of each.
+    seconds
+        Time of building, the policy being loaded.
+    model
+        Name of the policy.
+    """
+
+    batch: InstanceBatch
+    routes: RouteBatch
+    seconds: float
+    model: str
 
 
 class SolveSettings(TypedDict, total=False):
@@ -191,22 +226,39 @@ def _solve_by_savings(instance: Instance, progress: Callable[[int], None] | None
 
 
 def _solve_by_policy(instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions) -> list[Result]:
+    built = build_by_policy(instances, model, options)
+    share = built.seconds / len(instances)
+    return [
+        Result(instance, solution, solution.cost(instance), share, options.method, built.model)
+        for instance, solution in zip(instances, built.routes.to_solutions(built.batch), strict=True)
+    ]
+
+
+def build_by_policy(instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions) -> BuiltRoutes:
+    """Build routes with one policy, and nothing else.
+
+    Parameters
+    ----------
+    instances
+        At least one; each with coordinates.
+    model
+        A shipped model's name, a folder, or a policy.
+    options
+        All but their model are read.
+    """
     import torch
 
     from dynaroute.batch import InstanceBatch
     from dynaroute.construct import construct
 
-    start = time.perf_counter()
     policy = load_policy(model, options.device)
+    start = time.perf_counter()
     batch = InstanceBatch.from_instances(instances)
     generator = torch.Generator().manual_seed(options.seed)
     routes = construct(policy, batch, make_strategy(options), generator, progress=options.progress)
-    solutions = routes.to_solutions(batch)
-    share = (time.perf_counter() - start) / len(instances)
-    return [
-        Result(instance, solution, solution.cost(instance), share, options.method, policy.card.name or str(model))
-        for instance, solution in zip(instances, solutions, strict=True)
-    ]
+    seconds = time.perf_counter() - start
+    name = policy.card.name or ("unnamed" if model is policy else str(model))
+    return BuiltRoutes(batch, routes, seconds, name)
 
 
 def load_policy(model: str | Path | Policy, device: str) -> Policy:
@@ -255,12 +307,8 @@ def make_strategy(options: SolveOptions) -> Strategy:
 def _better(by_policy: Result, by_savings: Result) -> Result:
     winner, loser = (by_policy, by_savings) if by_policy.cost <= by_savings.cost else (by_savings, by_policy)
     excess = 100 * (loser.cost / winner.cost - 1) if winner.cost > 0 else 0.0
-    message = f"{_describe(winner)} was better than {_describe(loser)}, which costs {excess:.1f} % more."
+    message = f"{winner.how} was better than {loser.how}, which costs {excess:.1f} % more."
     return replace(winner, seconds=by_policy.seconds + by_savings.seconds, messages=(message,))
-
-
-def _describe(result: Result) -> str:
-    return result.method if result.model is None else f"{result.model} ({result.method})"
 
 
 def _note_lack_of_policy(result: Result, options: SolveOptions) -> Result:

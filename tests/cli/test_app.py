@@ -14,13 +14,15 @@ from command_line import INSTANCE, RIGHT_SOLUTION, WRONG_SOLUTION, execute, invo
 from dynaroute import __version__, formats
 from dynaroute.errors import InputWarning
 
-COMMANDS = ("solve", "check", "info", "plot", "convert", "generate")
+COMMANDS = ("solve", "check", "info", "plot", "convert", "generate", "evaluate", "models", "import-kool")
 
 
-def run_python(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def run_python(
+    code: str, *arguments: str | Path, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run code with the arguments of a command line."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, text=True, capture_output=True, check=False)
+    return subprocess.run(command, text=True, capture_output=True, check=False, env=env)
 
 
 def test_version_is_told() -> None:
@@ -158,6 +160,21 @@ def test_unforeseen_failure_is_one_sentence(tmp_path: Path) -> None:
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(("environment", "policy"), [({}, "passive"), ({"OMP_WAIT_POLICY": "active"}, "active")])
+def test_waiting_threads_leave_the_cores_to_others_unless_told_otherwise(
+    environment: dict[str, str], policy: str
+) -> None:
+    code = (
+        "import os; from dynaroute.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(os.environ['OMP_WAIT_POLICY'])"
+    )
+    inherited = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+
+    assert run_python(code, "--version", env={**inherited, **environment}).stdout.endswith(f"{policy}\n")
+
+
 def test_name_that_stdout_cannot_show_is_escaped(tmp_path: Path) -> None:
     instance = save(tmp_path, "a.vrp", INSTANCE.replace("small", "Łódź"))
 
@@ -167,8 +184,19 @@ def test_name_that_stdout_cannot_show_is_escaped(tmp_path: Path) -> None:
     assert "\\u0141ód\\u017a" in result.stdout
 
 
+class OutOfMemoryError(RuntimeError):
+    """As PyTorch calls it on a GPU."""
+
+
 @pytest.mark.parametrize(
-    "failure", [MemoryError(), PermissionError(13, "Permission denied", "a.vrp"), OSError(5, "Input/output error")]
+    "failure",
+    [
+        MemoryError(),
+        OutOfMemoryError(),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+        PermissionError(13, "Permission denied", "a.vrp"),
+        OSError(5, "Input/output error"),
+    ],
 )
 def test_failures_of_the_machine_exit_with_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from dynaroute.cli.output import count_of, plain_number, print_facts, print_json, print_table, show_length
+from dynaroute.cli.output import count_of, plain_number, print_facts, print_json, print_table, show_counts, show_length
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,11 @@ def test_lengths_are_short_but_not_too_short(length: float, written: str) -> Non
 
 def test_one_thing_is_singular() -> None:
     assert (count_of(1, "route"), count_of(2, "route"), count_of(0, "route")) == ("1 route", "2 routes", "0 routes")
+
+
+def test_counts_are_shown_where_there_is_more_than_one_kind() -> None:
+    assert show_counts({"savings": 3}) == "savings"
+    assert show_counts({"savings": 1, "amd-20 (greedy)": 2}) == "2 amd-20 (greedy), 1 savings"
 
 
 def test_json_is_one_line_and_refuses_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:

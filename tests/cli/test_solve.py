@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 from command_line import INSTANCE, assert_refused, invoke, invoke_json, save
+from policies import make_policy
 
 from dynaroute import check, read, read_set, read_solution
+from dynaroute.model import ModelCard
 from dynaroute.solution import Solution
+from dynaroute.weights import shipped_models
+
+pytestmark = pytest.mark.usefixtures("shelf")
 
 
 def generate(path: Path, *, size: int = 10, count: int = 1) -> Path:
@@ -20,7 +25,7 @@ def test_one_instance_is_shown_route_by_route(tmp_path: Path) -> None:
 
     assert result.exit_code == 0
     title, headings, first, second = result.stdout.splitlines()
-    assert title.startswith("small: 2 routes, cost 14 (savings, ")
+    assert title.startswith("small: 2 routes, cost 14; by savings, ")
     assert headings.split() == ["Route", "Load", "Length", "Customers"]
     assert first.split()[:3] == ["1", "9/10", "12"]
     assert second.split() == ["2", "9/10", "2", "3"]
@@ -203,3 +208,109 @@ def test_benchmark_instance_is_solved_and_checked(tmp_path: Path, shared_data: P
 
     assert invoke("solve", instance, "--out", tmp_path / "x.sol").exit_code == 0
     assert check(read(instance), read_solution(tmp_path / "x.sol")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ((), "greedy"),
+        (("--augment",), "greedy x8"),
+        (("--decode", "multistart", "--samples", "2"), "multistart 2"),
+        (("--decode", "sample", "--temperature", "0.5", "--seed", "3", "--device", "cpu"), "sample 16"),
+    ],
+)
+def test_policy_solves_as_the_options_say(tmp_path: Path, model: Path, options: tuple[str, ...], method: str) -> None:
+    path = generate(tmp_path / "many.npz", count=3)
+
+    documents = invoke_json("solve", path, "--model", model, *options)
+
+    for instance, document in zip(read_set(path), documents, strict=True):
+        assert (document["model"], document["method"]) == ("tiny", method)
+        assert check(instance, Solution(document["routes"], document["cost"])) == []
+
+
+def test_same_seed_gives_the_same_samples(tmp_path: Path, model: Path) -> None:
+    path = generate(tmp_path / "one.vrp", size=30)
+
+    first, again, other = (
+        invoke_json("solve", path, "--model", model, "--decode", "sample", "--samples", "1", "--seed", seed)[0][
+            "routes"
+        ]
+        for seed in ("1", "1", "2")
+    )
+
+    assert first == again != other
+
+
+def test_model_is_told_beside_the_method(tmp_path: Path, model: Path) -> None:
+    result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--model", model)
+
+    assert "by tiny (greedy), " in result.stdout.splitlines()[0]
+    assert result.stderr == ""
+
+
+def test_savings_are_noted_while_no_model_ships(tmp_path: Path) -> None:
+    result = invoke("solve", generate(tmp_path / "many.npz", count=3))
+
+    assert result.stderr == "note: No trained model ships with this version, so savings built the routes.\n"
+
+
+def test_automatic_choice_says_which_was_better_for_which_instance(tmp_path: Path, shelf: Path) -> None:
+    make_policy(card=ModelCard(name="amd-10", size=10)).save_pretrained(shelf / "amd-10")
+    shipped_models.cache_clear()
+
+    result = invoke("solve", generate(tmp_path / "many.npz", count=2))
+
+    first, second = result.stderr.splitlines()
+    assert first.startswith("note: many-1: savings was better than amd-10 (greedy), which costs ")
+    assert second.startswith("note: many-2: ")
+    assert result.stdout.splitlines()[-1].endswith("; savings")
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--samples", "3"), "--samples"),
+        (("--temperature", "2"), "--temperature"),
+        (("--model", "savings", "--decode", "sample"), "--decode"),
+        (("--model", "absent"), "absent"),
+    ],
+)
+def test_options_on_the_policy_are_judged_before_files_are_read(
+    tmp_path: Path, options: tuple[str, ...], word: str
+) -> None:
+    assert_refused(invoke("solve", tmp_path / "none.vrp", *options), word)
+
+
+@pytest.mark.parametrize("options", [("--device", "toaster"), ("--decode", "sample", "--temperature", "0")])
+def test_options_that_the_solver_refuses_are_one_sentence(
+    tmp_path: Path, model: Path, options: tuple[str, ...]
+) -> None:
+    result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--model", model, *options)
+
+    assert_refused(result, options[-2].removeprefix("--"))
+
+
+@pytest.mark.parametrize("options", [("--decode", "beam"), ("--samples", "0"), ("--seed", "-1")])
+def test_values_that_are_no_choice_are_wrong_use(tmp_path: Path, model: Path, options: tuple[str, ...]) -> None:
+    result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--model", model, *options)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert options[0] in result.stderr
+
+
+def test_seed_that_changes_nothing_is_noted(tmp_path: Path, model: Path) -> None:
+    result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--model", model, "--seed", "3")
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: --seed changes nothing")
+
+
+def test_instance_without_coordinates_gets_savings_and_a_note(tmp_path: Path, model: Path) -> None:
+    matrix = {"capacity": 5, "customers": [{"demand": 3}], "distances": [[0, 7], [7, 0]]}
+    path = save(tmp_path, "m.json", json.dumps(matrix))
+
+    result = invoke("solve", path, "--model", model, "--json")
+
+    assert json.loads(result.stdout)[0]["method"] == "savings"
+    assert "no coordinates" in result.stderr

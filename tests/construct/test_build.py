@@ -22,6 +22,7 @@ from dynaroute.solution import check
 PLAIN: list[Strategy] = [Greedy(), Sampling(3), Sampling(2, 0.1), Sampling(2, 20.0), MultiStart(3)]
 STRATEGIES: list[Strategy] = [*PLAIN, *map(Augmented, PLAIN)]
 
+fewer_examples = settings(max_examples=settings().max_examples // 2)  # of a test for each kind of policy
 with_both_kinds = pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
 with_all_strategies = pytest.mark.parametrize("strategy", STRATEGIES, ids=repr)
 
@@ -50,7 +51,7 @@ def assert_right(given_instances: list[Instance], policy: Policy, strategy: Stra
 # Every solution is right
 
 
-@settings(max_examples=25)
+@fewer_examples
 @with_both_kinds
 @with_all_strategies
 @given(several=st.lists(LOCATED, min_size=1, max_size=4), seed=st.integers(0, 2**32))
@@ -109,7 +110,7 @@ def test_no_instances_give_no_routes() -> None:
 # The batch does not matter
 
 
-@settings(max_examples=25)
+@fewer_examples
 @with_both_kinds
 @given(several=st.lists(LOCATED, min_size=2, max_size=5), seed=st.integers(0, 2**32))
 def test_greedy_routes_of_a_batch_are_those_of_its_instances(

@@ -33,7 +33,8 @@ def test_a_forced_start_is_forced_at_the_first_step_alone() -> None:
 
 def test_a_given_route_is_followed_by_its_nodes_not_by_their_slots() -> None:
     routes = RouteBatch(
-        route=torch.tensor([[-1, 1, 0, 1]], dtype=torch.int32), position=torch.tensor([[-1, 1, 0, 0]], dtype=torch.int32)
+        route=torch.tensor([[-1, 1, 0, 1]], dtype=torch.int32),
+        position=torch.tensor([[-1, 1, 0, 0]], dtype=torch.int32),
     )
     logits = torch.zeros(1, 4)
     left = [[0, 1, 3, 0]]  # customer 2 is gone, the last slot is padding

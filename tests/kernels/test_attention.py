@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import torch
+
 from dynaroute.kernels.attention import SegmentAttention
 from dynaroute.model.encoder import attend
 from dynaroute.model.packing import Packing

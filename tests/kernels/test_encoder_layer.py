@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import torch
+
 from dynaroute.kernels.encoder_layer import EncoderLayer
 from dynaroute.model import PolicyConfig
 from dynaroute.model.encoder import AttentionLayer

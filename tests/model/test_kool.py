@@ -95,7 +95,7 @@ def test_published_weights_reach_their_length(shared_data: Path) -> None:
     batch = InstanceBatch.from_arrays(
         whole.depot[:500], whole.locations[:500], whole.demands[:500], whole.capacity[:500]
     )
-    routes = construct(import_kool(shared_data / "kool-am" / "cvrp_20.pt"), batch, Greedy())
+    routes = construct(import_kool(shared_data / "kool-am" / "cvrp_20.pt").double(), batch, Greedy())
     assert float(routes.lengths(batch).mean()) == pytest.approx(6.423, abs=0.002)
 
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import torch
+from policies import SMALL_AMD, make_policy
+
 from dynaroute.construct import log_probabilities
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.reinforce import sample_solutions, shared_advantages, train_step
 from dynaroute.training.update import PolicyUpdate
-from policies import SMALL_AMD, make_policy
 
 
 def test_advantages_compare_an_instance_with_its_own_samples() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+from policies import SMALL_AM, SMALL_AMD, draw_batch, make_policy
+
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import log_probabilities
 from dynaroute.construct.choose import Sample
@@ -9,7 +11,6 @@ from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.training.replay import ReplayLayout, ReplaySize, replay_log_probabilities
-from policies import SMALL_AM, SMALL_AMD, draw_batch, make_policy
 
 # 16 a head, as the kernels' products need, and long enough that every tile of 16, 32 and 64 occurs
 KERNEL_AMD = PolicyConfig(dimension=32, heads=2, layers=2, feed_forward=32)

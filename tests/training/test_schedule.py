@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dynaroute.errors import OptionError
 from dynaroute.training.schedule import Schedule
 

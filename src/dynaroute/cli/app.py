@@ -14,8 +14,11 @@ from dynaroute import __version__
 from dynaroute.cli import INPUT_FAULT, INTERRUPTED
 from dynaroute.cli.check import check
 from dynaroute.cli.convert import convert
+from dynaroute.cli.evaluate import evaluate
 from dynaroute.cli.generate import generate
+from dynaroute.cli.import_kool import import_kool
 from dynaroute.cli.info import info
+from dynaroute.cli.models import models
 from dynaroute.cli.output import print_error, show_notes
 from dynaroute.cli.plot import plot
 from dynaroute.cli.solve import solve
@@ -23,6 +26,7 @@ from dynaroute.errors import DynarouteError
 
 __all__ = ["app", "run"]
 
+TOO_LARGE = "there is not enough memory for this. Use fewer or smaller instances at a time."
 READER_GONE = 141  # what a shell reports for a program that SIGPIPE ended
 
 
@@ -47,7 +51,16 @@ class Commands(TyperGroup):
             place = f"{error.filename}: " if error.filename is not None else ""
             _leave(f"{place}{error.strerror or error}. Is there space, and permission?", INPUT_FAULT)
         except MemoryError:
-            _leave("there is not enough memory for this. Use fewer or smaller instances at a time.", INPUT_FAULT)
+            _leave(TOO_LARGE, INPUT_FAULT)
+        except RuntimeError as error:
+            if not _tells_of_memory(error):
+                raise
+            _leave(TOO_LARGE, INPUT_FAULT)
+
+
+def _tells_of_memory(error: RuntimeError) -> bool:
+    """Whether this is how PyTorch says that memory is short, on a GPU or not."""
+    return type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
 
 
 def _leave(message: str, code: int) -> NoReturn:
@@ -71,7 +84,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, check, info, plot, convert, generate):
+for command in (solve, check, info, plot, convert, generate, evaluate, models, import_kool):
     app.command()(command)
 
 
@@ -99,6 +112,8 @@ def run() -> NoReturn:
     """Run the application on the program's arguments; a failure that nobody foresaw is told in a sentence, too."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names may hold what a terminal cannot show
+    # Threads that spin while they wait make small steps a hundred times slower on a machine with other work.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         app(prog_name="dynaroute")
     except Exception as error:

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-__all__ = ["CapacityOption", "InstanceArgument", "JsonOption"]
+__all__ = [
+    "AugmentOption",
+    "CapacityOption",
+    "Decode",
+    "DecodeOption",
+    "DeviceOption",
+    "InstanceArgument",
+    "JsonOption",
+    "ModelOption",
+    "SamplesOption",
+    "SeedOption",
+    "TemperatureOption",
+]
+
+# Said again here, since the module it comes from loads numpy, for which --help has no time.
+Decode = Literal["greedy", "sample", "multistart"]
+
+POLICY_PANEL = "Policy"
 
 InstanceArgument = Annotated[
     Path, typer.Argument(metavar="INSTANCE", help="Instance file: .vrp, .json, .csv, or a set with one instance.")
@@ -17,3 +34,70 @@ CapacityOption = Annotated[
     typer.Option("--capacity", metavar="Q", help="Vehicle capacity, for a CSV file without it."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
+
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        metavar="NAME|FOLDER",
+        help="A shipped model, or a folder with one. auto: the shipped one of the nearest size, or savings where that "
+        "is better. savings: no policy.",
+        rich_help_panel=POLICY_PANEL,
+    ),
+]
+DecodeOption = Annotated[
+    Decode | None,
+    typer.Option(
+        "--decode",
+        metavar="HOW",
+        help="greedy: the likeliest stop each time (the default). sample: the best of K samples. multistart: the best "
+        "of K first customers.",
+        rich_help_panel=POLICY_PANEL,
+    ),
+]
+SamplesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--samples",
+        metavar="K",
+        min=1,
+        help="Samples, or first customers of multistart; 16 by default.",
+        rich_help_panel=POLICY_PANEL,
+    ),
+]
+TemperatureOption = Annotated[
+    float | None,
+    typer.Option(
+        "--temperature",
+        metavar="T",
+        help="Of samples: above 1 wilder, below 1 tamer; 1 by default.",
+        rich_help_panel=POLICY_PANEL,
+    ),
+]
+AugmentOption = Annotated[
+    bool,
+    typer.Option(
+        "--augment",
+        help="Decode in all eight orientations of the map, and keep the best.",
+        rich_help_panel=POLICY_PANEL,
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="S",
+        min=0,
+        help="Same seed, same samples; 0 by default.",
+        rich_help_panel=POLICY_PANEL,
+    ),
+]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="D",
+        help="cpu, cuda, ...; a GPU by default if there is one.",
+        rich_help_panel=POLICY_PANEL,
+    ),
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TextIO
@@ -25,6 +25,7 @@ __all__ = [
     "print_json",
     "print_note",
     "print_table",
+    "show_counts",
     "show_length",
     "show_notes",
 ]
@@ -118,6 +119,14 @@ def plain_number(value: int | float | Decimal) -> int | float:
 def count_of(number: int, noun: str) -> str:
     """Write a number of things: 1 route, 2 routes."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def show_counts(counts: Mapping[str, int]) -> str:
+    """Write how many there are of each kind, the most frequent first; of a single kind, its name alone."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count} {name}" for name, count in ordered)
 
 
 def show_length(length: float) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dynaroute.cli.jobs import Job
 from dynaroute.cli.output import plain_number
-from dynaroute.errors import FileError, OptionError, Where, in_file
+from dynaroute.cli.places import refuse_missing_folder
+from dynaroute.errors import OptionError, Where, in_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,7 @@ def check_destinations(jobs: Sequence[Job], out: Path | None, plot: Path | None)
         _check_plot(jobs, plot)
     if out is None:
         return
-    _refuse_missing_folder(out)
+    refuse_missing_folder(out)
     if _is_folder(out):
         _refuse_unusable_folder(jobs, out)
         return
@@ -106,16 +107,11 @@ def _check_plot(jobs: Sequence[Job], plot: Path) -> None:
     if len(jobs) > 1:
         raise _fault("--plot", plot, f"a picture shows one instance, not {len(jobs)}.", "Use dynaroute plot for each.")
     check_picture_path(plot)
-    _refuse_missing_folder(plot)
+    refuse_missing_folder(plot)
 
 
 def _is_folder(out: Path) -> bool:
     return out.is_dir() or not out.suffix
-
-
-def _refuse_missing_folder(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise FileError("its folder does not exist.", where=Where(file=str(path)), remedy="Make the folder first.")
 
 
 def _refuse_unusable_folder(jobs: Sequence[Job], out: Path) -> None:

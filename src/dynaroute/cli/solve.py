@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dynaroute.cli.jobs import Job, gather_jobs
-from dynaroute.cli.options import CapacityOption, JsonOption
-from dynaroute.cli.output import count_of, make_console, print_json, print_note, print_table, show_length
+from dynaroute.cli.options import (
+    AugmentOption,
+    CapacityOption,
+    DecodeOption,
+    DeviceOption,
+    JsonOption,
+    ModelOption,
+    SamplesOption,
+    SeedOption,
+    TemperatureOption,
+)
+from dynaroute.cli.output import count_of, print_json, print_note, print_table, show_counts, show_length
+from dynaroute.cli.policy_options import PolicyOptions
+from dynaroute.cli.progress import show_progress
 from dynaroute.cli.results import check_destinations, describe, write_results
 
 if TYPE_CHECKING:
@@ -24,6 +36,13 @@ LONGEST_TABLE = 40  # instances; a longer list is summed up
 
 def solve(
     files: Annotated[list[Path], typer.Argument(metavar="FILES", help="Instances, sets, or folders of them.")],
+    model: ModelOption = "auto",
+    decode: DecodeOption = None,
+    samples: SamplesOption = None,
+    temperature: TemperatureOption = None,
+    augment: AugmentOption = False,
+    seed: SeedOption = None,
+    device: DeviceOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -39,7 +58,10 @@ def solve(
     capacity: CapacityOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Build routes for instances, sets and folders of them; by savings for now.
+    """Build routes for instances, sets and folders of them.
+
+    By default the shipped policy for the nearest size and the savings
+    heuristic both build routes, and the shorter ones are kept.
 
     All files are read before the first is solved. If one cannot be read,
     every such file is named, nothing is solved or written, and the exit
@@ -48,13 +70,16 @@ def solve(
     Example:
       dynaroute solve X-n101-k25.vrp --out X-n101-k25.sol --plot routes.png
       dynaroute solve folder/ test100.npz --out solutions/
+      dynaroute solve a.vrp --model my-model/ --decode sample --samples 64
     """
+    policy = PolicyOptions(model, decode, samples, temperature, augment, seed, device)
+    policy.print_void()
     jobs = gather_jobs(files, capacity)
     check_destinations(jobs, out, plot)
-    results = _solve_all(jobs)
+    results = _solve_all(jobs, policy)
     write_results(jobs, results, out, plot)
 
-    _print_notes(results)
+    _print_notes(jobs, results)
     if json:
         print_json([describe(job, result) for job, result in zip(jobs, results, strict=True)])
     elif len(jobs) == 1:
@@ -63,48 +88,26 @@ def solve(
         _print_summary(jobs, results)
 
 
-def _solve_all(jobs: Sequence[Job]) -> list[Result]:
+def _solve_all(jobs: Sequence[Job], policy: PolicyOptions) -> list[Result]:
     from dynaroute.solver import solve
 
-    with _progress(len(jobs)) as advance:
-        return solve([job.instance for job in jobs], progress=advance)
+    with show_progress(len(jobs), "solving") as advance:
+        return solve([job.instance for job in jobs], **policy.settings(advance))
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar with rate and time left, on a terminal and for more than one instance."""
-    console = make_console(stderr=True)
-    if total == 1 or not console.is_terminal:
-        yield lambda _: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("solving"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("solving", total=total, rate="")
-
-        def advance(number: int) -> None:
-            bar.advance(task, number)
-            speed = bar.tasks[0].speed
-            bar.update(task, rate=f"{speed:.3g}/s" if speed else "")
-
-        yield advance
-
-
-def _print_notes(results: Sequence[Result]) -> None:
-    messages = list(dict.fromkeys(message for result in results for message in result.messages))
-    for message in messages[:MOST_NOTES]:
-        print_note(message)
-    if len(messages) > MOST_NOTES:
-        print_note(f"and so on, {len(messages) - MOST_NOTES} more.")
+def _print_notes(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+    """Print each message once; one that is about a single instance of many, with its name."""
+    uses = Counter(message for result in results for message in result.messages)
+    notes = [
+        f"{job.name}: {message}" if uses[message] == 1 < len(jobs) else message
+        for job, result in zip(jobs, results, strict=True)
+        for message in result.messages
+    ]
+    distinct = list(dict.fromkeys(notes))
+    for note in distinct[:MOST_NOTES]:
+        print_note(note)
+    if len(distinct) > MOST_NOTES:
+        print_note(f"and so on, {len(distinct) - MOST_NOTES} more.")
 
 
 def _print_routes(job: Job, result: Result) -> None:
@@ -122,7 +125,7 @@ def _print_routes(job: Job, result: Result) -> None:
             zip(routes, result.solution.loads(instance), result.solution.route_costs(instance), strict=True), start=1
         )
     ]
-    typer.echo(f"{job.name}: {count_of(len(routes), 'route')}, cost {show_length(result.cost)} ({_how(result)})")
+    typer.echo(f"{job.name}: {count_of(len(routes), 'route')}, cost {show_length(result.cost)}; by {_how(result)}")
     print_table(("Route", "Load", "Length", "Customers"), rows)
 
 
@@ -141,8 +144,9 @@ def _print_summary(jobs: Sequence[Job], results: Sequence[Result]) -> None:
         print_table(("Instance", "Customers", "Routes", "Cost", "How"), rows)
     mean = math.fsum(result.cost for result in results) / len(results)
     seconds = math.fsum(result.seconds for result in results)
-    typer.echo(f"{len(jobs)} instances, mean cost {show_length(mean)}, {seconds:.2f} s in all")
+    ways = show_counts(Counter(result.how for result in results))
+    typer.echo(f"{len(jobs)} instances, mean cost {show_length(mean)}, {seconds:.2f} s in all; {ways}")
 
 
 def _how(result: Result) -> str:
-    return f"{result.method}, {result.seconds:.2f} s"
+    return f"{result.how}, {result.seconds:.2f} s"

@@ -7,8 +7,6 @@ of a seed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
@@ -17,9 +15,10 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt
 from dynaroute.construct.fused_weights import PackedWeights
+from dynaroute.kernels import dot_precision, kernels_run_on
 from dynaroute.model.policy import Policy
 
-__all__ = ["can_fuse", "construct_fused"]
+__all__ = ["can_fuse", "construct_fused", "is_supported"]
 
 _LARGEST_TILE = 128
 
@@ -51,6 +50,7 @@ class _Launch:
 
 _LAUNCHES = {
     torch.bfloat16: _Launch(tile=128, warps=8, stages=2, programs=1, is_resident=True),
+    torch.float16: _Launch(tile=128, warps=8, stages=2, programs=1, is_resident=True),
     torch.float32: _Launch(tile=128, warps=8, stages=1, programs=1, is_resident=False),
 }
 
@@ -64,21 +64,35 @@ class _Choice(NamedTuple):
 
 
 def can_fuse(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> bool:
-    """Whether `construct_fused` can do this: there is a GPU with Triton (or its interpreter), and kernels for this.
+    """Whether kernels run on the policy's device, and there are some for this.
 
     Parameters
     ----------
     policy
         The policy.
     batch
-        The instances, on the policy's device.
+        The instances.
+    chooser
+        How the next node is chosen.
+    """
+    return kernels_run_on(policy.device) and is_supported(policy, batch, chooser)
+
+
+def is_supported(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> bool:
+    """Whether there are kernels for such a policy, such sizes and this way to choose, wherever they may run.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    batch
+        The instances.
     chooser
         How the next node is chosen.
     """
     config = policy.config
     return (
-        _has_kernels(policy.device.type)
-        and (config.dimension, config.heads, config.feed_forward) == (128, 8, 512)
+        (config.dimension, config.heads, config.feed_forward) == (128, 8, 512)
         and policy.dtype == torch.float32
         and not (config.normalisation == "batch" and policy.training)
         and _read_choice(chooser) is not None
@@ -87,7 +101,7 @@ def can_fuse(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> bool:
 
 
 def construct_fused(
-    policy: Policy, batch: InstanceBatch, chooser: Chooser, *, precision: torch.dtype = torch.bfloat16
+    policy: Policy, batch: InstanceBatch, chooser: Chooser, *, precision: torch.dtype | None = None
 ) -> RouteBatch:
     """Build one solution for each instance, as `construct_eagerly` does.
 
@@ -100,18 +114,20 @@ def construct_fused(
     chooser
         How the next node is chosen: `MostLikely`, `Sample`, or `StartAt` followed by one of them.
     precision
-        Of the operands of matrix products: bfloat16, or float32 for the plain engine's routes. Sums, softmax, logits
-        and noise are in float32 always.
+        Of the operands of matrix products: bfloat16, the default on a GPU; float16; or float32, the default in
+        Triton's interpreter, for the plain engine's routes. Sums, softmax, logits and noise are in float32 always.
     """
     from dynaroute.construct.fused_kernel import build_solutions
 
     choice = _read_choice(chooser)
     assert choice is not None
-    config, launch = policy.config, _LAUNCHES[precision]
     is_interpreted = batch.device.type == "cpu"
+    if precision is None:
+        precision = torch.float32 if is_interpreted else torch.bfloat16
+    config, launch = policy.config, _LAUNCHES[precision]
     count, nodes = len(batch), batch.nodes
     programs = min(count, launch.programs * _multiprocessors(batch.device))
-    with torch.inference_mode():
+    with torch.no_grad():
         weights = PackedWeights.pack(policy, precision)
         routes = RouteBatch.unvisited(batch)
         build_solutions[(programs,)](
@@ -140,8 +156,8 @@ def construct_fused(
             is_sampled=choice.stream_keys is not None,
             is_forced=choice.starts is not None,
             is_resident=launch.is_resident,
-            native=precision == torch.bfloat16 and not is_interpreted,
-            precision="ieee",
+            native=precision != torch.float32 and not is_interpreted,
+            precision=dot_precision(weights.matrices),
             tile=launch.tile,
             num_warps=launch.warps,
             num_stages=launch.stages,
@@ -159,17 +175,6 @@ def _read_choice(chooser: Chooser) -> _Choice | None:
         then = _read_choice(chooser.then)
         return None if then is None else then._replace(starts=chooser.customers)
     return None
-
-
-@cache
-def _has_kernels(device: str) -> bool:
-    if find_spec("triton") is None:
-        return False
-    if device == "cuda":
-        return True
-    import triton
-
-    return device == "cpu" and bool(triton.knobs.runtime.interpret)
 
 
 def _multiprocessors(device: torch.device) -> int:

@@ -28,7 +28,7 @@ import triton.language as tl
 __all__ = ["build_solutions"]
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["batch_size", "nodes"])  # one compilation for all batches
 def build_solutions(
     locations,  # (B, N, 2) float32
     demands,  # (B, N) int32
@@ -316,13 +316,12 @@ def _encode(
             query = (query * (attention_scale * 1.4426950408889634)).to(kind)  # for powers of 2
             key = _project(tokens, in_head + 16384, precision)
             value = _project(tokens, in_head + 32768, precision)
-            if kind == tl.bfloat16:
-                # other segments fall 1024 behind by a product of ones, which costs less than a choice for each score
-                scores = tl.dot(segment, tl.trans(segment))
-                scores = tl.dot(query, tl.trans(key), scores)  # (tile, tile)
-            else:
-                scores = tl.dot(query, tl.trans(key), input_precision=precision)
+            if kind == tl.float32:
+                scores = tl.dot(query, tl.trans(key), input_precision=precision)  # (tile, tile)
                 scores = tl.where(row_slot[:, None] == row_slot[None, :], scores, float("-inf"))
+            else:
+                # other segments fall 1024 behind by a product, which costs less than a choice for every score
+                scores = tl.dot(query, tl.trans(key), tl.dot(segment, tl.trans(segment)))
             scores = _exp2(scores - tl.max(scores, 1)[:, None], native)
             attended = tl.dot(scores.to(kind), value, input_precision=precision)  # (tile, 16)
             attended = attended * _invert(tl.sum(scores, 1), native)[:, None]

@@ -65,7 +65,7 @@ def _matrices(layer: AttentionLayer) -> tuple[Tensor, ...]:
 
 
 def _vectors(layer: AttentionLayer) -> list[Tensor]:
-    vectors = [layer.feed_forward_in.bias, layer.feed_forward_out.bias]
+    vectors: list[Tensor] = [layer.feed_forward_in.bias, layer.feed_forward_out.bias]
     for normalisation in (layer.after_attention, layer.after_feed_forward):
         if isinstance(normalisation, nn.BatchNorm1d):
             vectors += _affine(normalisation)

@@ -1,0 +1,74 @@
+"""``dynaroute models``: what ships."""
+
+from __future__ import annotations
+
+import json as json_text
+import math
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from dynaroute.cli.options import JsonOption
+from dynaroute.cli.output import print_json, print_table
+from dynaroute.errors import ModelError, in_file
+
+_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalisation: stored, not trained
+
+
+def models(json: JsonOption = False) -> None:
+    """List the trained models that ship, for the option --model.
+
+    Greedy lengths are means on the 10,000 published instances of each size.
+
+    Example:
+      dynaroute models --json
+    """
+    from dynaroute.weights import find_model, shipped_models
+
+    described = [_describe(name, find_model(name)) for name in shipped_models()]
+    if json:
+        print_json(described)
+    elif described:
+        columns = ("Name", "Customers", "Kind", "Parameters", "Minutes", "Greedy length (customers)")
+        print_table(columns, [_row(model) for model in described])
+    else:
+        typer.echo("No trained model ships with this version. Name a folder instead: --model FOLDER.")
+
+
+def _describe(name: str, folder: Path) -> dict[str, Any]:
+    """Read the description alone: loading the model would take seconds."""
+    description = json_text.loads((folder / "config.json").read_text(encoding="utf-8"))
+    card = description["card"]
+    return {
+        "name": name,
+        "size": card["size"],
+        "kind": "AM-D" if description["policy"]["dynamic"] else "AM",
+        "parameters": _count_parameters(folder / "model.safetensors"),
+        "minutes": card["minutes"],
+        "greedy_lengths": card["greedy_lengths"],
+    }
+
+
+def _count_parameters(weights: Path) -> int:
+    from safetensors import SafetensorError, safe_open
+
+    with in_file(weights):
+        try:
+            with safe_open(weights, framework="numpy") as file:
+                names = [name for name in file.keys() if not name.endswith(_STATISTICS)]  # noqa: SIM118
+                return sum(math.prod(file.get_slice(name).get_shape()) for name in names)
+        except (OSError, SafetensorError) as error:
+            raise ModelError("the weights are missing or damaged.", remedy="Install Dynaroute again.") from error
+
+
+def _row(model: dict[str, Any]) -> tuple[str, ...]:
+    minutes, lengths = model["minutes"], model["greedy_lengths"]
+    return (
+        model["name"],
+        str(model["size"] or ""),
+        model["kind"],
+        str(model["parameters"]),
+        "" if minutes is None else f"{minutes:.1f}",
+        ", ".join(f"{length:.3f} ({size})" for size, length in lengths.items()),
+    )

@@ -1,0 +1,158 @@
+"""How long the routes of a method are over many instances, and how far above a reference."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Unpack
+
+from dynaroute.errors import InstanceError, OptionError, Where
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution, check
+from dynaroute.solver import Result, SolveOptions, SolveSettings, build_by_policy, solve
+
+if TYPE_CHECKING:
+    from dynaroute.model import Policy
+
+__all__ = ["Evaluation", "evaluate"]
+
+_CHECKED = 16  # solutions judged in an evaluation: enough to show a fault, too few to take time
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a method reaches on a set.
+
+    Attributes
+    ----------
+    count
+        Number of instances.
+    mean_length
+        Mean cost of the solutions.
+    standard_error
+        Of that mean, over the instances; None for a single one.
+    seconds_per_instance
+        Time of building routes, the policy being loaded and the instances read, over the count.
+    gap
+        mean_length / mean reference - 1, a fraction; None without a reference.
+    ways
+        How many instances each model or method had the best solution for; more than one under "auto".
+    """
+
+    count: int
+    mean_length: float
+    standard_error: float | None
+    seconds_per_instance: float
+    gap: float | None
+    ways: Mapping[str, int]
+
+    def to_json(self) -> dict[str, int | float | None]:
+        """The figures under the keys that ``dynaroute evaluate --json`` promises."""
+        document = {
+            "count": self.count,
+            "mean_length": self.mean_length,
+            "standard_error": self.standard_error,
+            "seconds_per_instance": self.seconds_per_instance,
+        }
+        return document if self.gap is None else {**document, "gap": self.gap}
+
+
+def evaluate(
+    instances: Sequence[Instance],
+    *,
+    reference: float | Sequence[float] | None = None,
+    **settings: Unpack[SolveSettings],
+) -> Evaluation:
+    """Build routes for all instances, and sum up their lengths.
+
+    Unlike `solve`, a policy that is named gets no help: an instance that it cannot read is an error. Some of the
+    solutions are judged by `check`.
+
+    Parameters
+    ----------
+    instances
+        At least one, of any sizes.
+    reference
+        Mean length to compare with, or the cost of each instance.
+    **settings
+        The fields of `SolveOptions`: model, decode, samples, temperature, augment, seed, device, progress.
+
+    Examples
+    --------
+    >>> evaluate(dynaroute.read_set("test100.npz"), model="amd-100", reference=15.563).gap
+    """
+    options, problems = SolveOptions(**settings), list(instances)
+    if not problems:
+        raise InstanceError("there is no instance to evaluate on.", remedy="Give at least one.")
+    mean_reference = None if reference is None else _mean_reference(reference, len(problems))
+    if options.model == "auto" or options.model == "savings":
+        measured = _measure_results(solve(problems, **settings))
+    else:
+        measured = _measure_policy(problems, options.model, options)
+    count, mean = len(problems), statistics.fmean(measured.lengths)
+    return Evaluation(
+        count=count,
+        mean_length=mean,
+        standard_error=None if count == 1 else statistics.stdev(measured.lengths, mean) / math.sqrt(count),
+        seconds_per_instance=measured.seconds / count,
+        gap=None if mean_reference is None else mean / mean_reference - 1,
+        ways=measured.ways,
+    )
+
+
+class _Measured(NamedTuple):
+    """Lengths of all solutions, seconds in all, and how many each way had the best solution for."""
+
+    lengths: list[float]
+    seconds: float
+    ways: Counter[str]
+
+
+def _measure_results(results: Sequence[Result]) -> _Measured:
+    for result in results[_some(len(results))]:
+        _require_right(result.instance, result.solution)
+    return _Measured(
+        [result.cost for result in results],
+        math.fsum(result.seconds for result in results),
+        Counter(result.how for result in results),
+    )
+
+
+def _measure_policy(instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions) -> _Measured:
+    """Measure on tensors: ten thousand solutions are summed up faster than written down."""
+    built = build_by_policy(instances, model, options)
+    some = _some(len(instances))
+    for instance, solution in zip(instances[some], built.routes[some].to_solutions(built.batch[some]), strict=True):
+        _require_right(instance, solution)
+    return _Measured(
+        built.routes.lengths(built.batch).tolist(),
+        built.seconds,
+        Counter({f"{built.model} ({options.method})": len(instances)}),
+    )
+
+
+def _some(count: int) -> slice:
+    """A few of this many, spread over all."""
+    return slice(None, None, -(-count // _CHECKED))
+
+
+def _require_right(instance: Instance, solution: Solution) -> None:
+    if violations := check(instance, solution):
+        raise AssertionError(f"a solution that was built is wrong: {violations[0].message}")
+
+
+def _mean_reference(reference: float | Sequence[float], count: int) -> float:
+    costs = reference if isinstance(reference, Sequence) else [reference]
+    if isinstance(reference, Sequence) and len(costs) != count:
+        raise _fault(f"there are {len(costs)} costs for {count} instances.", "Give one for each, or their mean.")
+    if not all(math.isfinite(cost) and cost >= 0 for cost in costs) or not any(costs):
+        raise _fault("it is not a length above 0.", "Give a length in the unit of the instances.")
+    return statistics.fmean(costs)
+
+
+def _fault(message: str, remedy: str) -> OptionError:
+    return OptionError(message, where=Where(field="reference"), remedy=remedy)

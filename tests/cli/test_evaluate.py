@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+from command_line import INSTANCE, RIGHT_SOLUTION, assert_refused, invoke, invoke_json, save
+from policies import draw_instances
+
+from dynaroute import write
+
+pytestmark = pytest.mark.usefixtures("shelf")
+
+KEYS = ["count", "mean_length", "standard_error", "seconds_per_instance"]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "set.json"
+    write(draw_instances(5, 12, 8, 9, seed=1), path)
+    return path
+
+
+def solve_costs(data: Path, *options: str | Path) -> list[float]:
+    return [document["cost"] for document in invoke_json("solve", data, *options)]
+
+
+def test_json_has_the_promised_keys(data: Path, model: Path) -> None:
+    document = invoke_json("evaluate", "--data", data, "--model", model)
+
+    assert list(document) == KEYS
+    assert document["count"] == 4
+    assert document["seconds_per_instance"] > 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--augment",),
+        ("--decode", "multistart", "--samples", "3"),
+        ("--decode", "sample", "--samples", "5", "--temperature", "0.5", "--seed", "7"),
+    ],
+)
+def test_mean_length_is_that_of_the_routes_that_solve_builds(data: Path, model: Path, options: tuple[str, ...]) -> None:
+    costs = solve_costs(data, "--model", model, *options)
+
+    document = invoke_json("evaluate", "--data", data, "--model", model, *options)
+
+    assert document["mean_length"] == pytest.approx(statistics.fmean(costs))
+    assert document["standard_error"] == pytest.approx(statistics.stdev(costs) / 2)
+
+
+def test_gap_to_a_mean_length_is_a_fraction(data: Path, model: Path) -> None:
+    document = invoke_json("evaluate", "--data", data, "--model", model, "--reference", "2.5")
+
+    assert list(document) == [*KEYS, "gap"]
+    assert document["gap"] == pytest.approx(document["mean_length"] / 2.5 - 1)
+
+
+def test_gap_to_an_own_result_is_nothing(tmp_path: Path, data: Path, model: Path) -> None:
+    assert invoke("solve", data, "--model", model, "--out", tmp_path / "all.json").exit_code == 0
+
+    document = invoke_json("evaluate", "--data", data, "--model", model, "--reference", tmp_path / "all.json")
+
+    assert document["gap"] == pytest.approx(0.0)
+
+
+def test_limit_takes_the_first_instances_and_their_references(tmp_path: Path, data: Path, model: Path) -> None:
+    costs = save(tmp_path, "costs.txt", "3\n5\n1000\n1000\n")
+
+    document = invoke_json("evaluate", "--data", data, "--model", model, "--limit", "2", "--reference", costs)
+
+    assert document["count"] == 2
+    assert document["mean_length"] == pytest.approx(statistics.fmean(solve_costs(data, "--model", model)[:2]))
+    assert document["gap"] == pytest.approx(document["mean_length"] / 4 - 1)
+
+
+def test_one_instance_has_no_standard_error(tmp_path: Path) -> None:
+    instance, solution = save(tmp_path, "a.vrp", INSTANCE), save(tmp_path, "a.sol", RIGHT_SOLUTION)
+
+    document = invoke_json("evaluate", "--data", instance, "--model", "savings", "--reference", solution)
+
+    assert (document["count"], document["mean_length"], document["gap"]) == (1, 14, 0)
+    assert document["standard_error"] is None
+
+
+def test_figures_are_shown_with_the_gap_in_per_cent(tmp_path: Path) -> None:
+    result = invoke("evaluate", "--data", save(tmp_path, "a.vrp", INSTANCE), "--model", "savings", "--reference", "10")
+
+    assert result.exit_code == 0
+    facts = dict(line.strip().split("  ", 1) for line in result.stdout.splitlines()[1:])
+    assert facts["instances"].strip() == "1"
+    assert facts["routes by"].strip() == "savings"
+    assert facts["mean length"].strip() == "14"
+    assert facts["gap"].strip().startswith("40.00 %")
+
+
+def test_automatic_choice_without_models_says_that_it_is_savings(data: Path) -> None:
+    result = invoke("evaluate", "--data", data, "--model", "auto", "--json")
+
+    assert "savings" in result.stderr
+    assert json.loads(result.stdout)["mean_length"] == pytest.approx(
+        statistics.fmean(solve_costs(data, "--model", "savings"))
+    )
+
+
+def test_folder_of_instances_is_a_set(tmp_path: Path) -> None:
+    for name in ("a.vrp", "b.vrp"):
+        save(tmp_path, name, INSTANCE)
+
+    document = invoke_json("evaluate", "--data", tmp_path, "--model", "savings")
+
+    assert (document["count"], document["mean_length"], document["standard_error"]) == (2, 14, 0)
+
+
+def test_progress_goes_to_a_terminal_and_never_to_stdout(
+    data: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what makes a stream pass for a terminal
+
+    result = invoke("evaluate", "--data", data, "--model", model, "--json")
+
+    assert "4/4" in result.stderr
+    assert json.loads(result.stdout)["count"] == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--model", "absent"), "absent"),
+        (("--model", "savings", "--augment"), "--augment"),
+        (("--model", "savings", "--reference", "0"), "reference"),
+        (("--model", "savings", "--reference", "-3"), "reference"),
+        (("--model", "savings", "--reference", "none.txt"), "none.txt"),
+        (("--model", "auto", "--samples", "3"), "--samples"),
+    ],
+)
+def test_wrong_options_are_refused(data: Path, options: tuple[str, ...], word: str) -> None:
+    assert_refused(invoke("evaluate", "--data", data, *options), word)
+
+
+def test_policy_is_not_evaluated_on_what_it_cannot_read(tmp_path: Path, model: Path) -> None:
+    matrix = {"capacity": 5, "customers": [{"demand": 3}], "distances": [[0, 7], [7, 0]]}
+    path = save(tmp_path, "m.json", json.dumps(matrix))
+
+    assert_refused(invoke("evaluate", "--data", path, "--model", model), "no coordinates")
+    assert invoke_json("evaluate", "--data", path, "--model", "savings")["mean_length"] == 14

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import assert_refused, invoke, invoke_json
+from policies import SMALL_AM, make_policy
+
+from dynaroute.model import ModelCard, Policy, PolicyConfig
+
+pytestmark = pytest.mark.usefixtures("shelf")
+
+
+@pytest.fixture
+def shipped(shelf: Path) -> Path:
+    card = ModelCard(name="amd-20", size=20, minutes=12.5, greedy_lengths={"20": 6.28, "50": 11.1})
+    make_policy(card=card).save_pretrained(shelf / "amd-20")
+    make_policy(SMALL_AM, card=ModelCard(name="am")).save_pretrained(shelf / "am")
+    return shelf
+
+
+def count_parameters(config: PolicyConfig) -> int:
+    return sum(parameter.numel() for parameter in Policy(config).parameters())
+
+
+def test_nothing_that_ships_is_said_plainly() -> None:
+    result = invoke("models")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("No trained model ships with this version.")
+    assert invoke_json("models") == []
+
+
+def test_json_describes_each_model(shipped: Path) -> None:
+    static, dynamic = invoke_json("models")
+
+    assert dynamic == {
+        "name": "amd-20",
+        "size": 20,
+        "kind": "AM-D",
+        "parameters": count_parameters(make_policy().config),
+        "minutes": 12.5,
+        "greedy_lengths": {"20": 6.28, "50": 11.1},
+    }
+    assert static == {
+        "name": "am",
+        "size": None,
+        "kind": "AM",
+        "parameters": count_parameters(SMALL_AM),
+        "minutes": None,
+        "greedy_lengths": {},
+    }
+
+
+def test_models_are_shown_line_by_line(shipped: Path) -> None:
+    headings, static, dynamic = invoke("models").stdout.splitlines()
+
+    assert headings.split()[:2] == ["Name", "Customers"]
+    assert static.split()[:2] == ["am", "AM"]
+    assert dynamic.split()[:3] == ["amd-20", "20", "AM-D"]
+    assert dynamic.rstrip().endswith("12.5  6.280 (20), 11.100 (50)")
+
+
+def test_damaged_weights_are_named(shipped: Path) -> None:
+    (shipped / "am" / "model.safetensors").write_bytes(b"cut")
+
+    assert_refused(invoke("models"), "model.safetensors", "damaged")

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from agreement import assert_routes_agree, score_greedily
+from torch import Tensor, nn
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.choose import Follow, MostLikely, Sample, StartAt
+from dynaroute.construct.eager import construct_eagerly
+from dynaroute.construct.fused import can_fuse, construct_fused, is_supported
+from dynaroute.construct.noise import make_stream_keys
+from dynaroute.instance import Instance
+from dynaroute.model import Policy, PolicyConfig
+from dynaroute.solution import check
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def make_instance(size: int, *, capacity: int = 40, demands: list[int] | None = None) -> Instance:
+    random = np.random.default_rng(size)
+    return Instance(
+        coordinates=random.random((size + 1, 2)),
+        demands=np.array([0, *(demands or random.integers(1, 10, size))]),
+        capacity=capacity,
+    )
+
+
+def make_policy(config: PolicyConfig) -> Policy:
+    generator = torch.Generator().manual_seed(1)  # one that fills its vehicles: few routes
+    policy = Policy(config, generator=generator).eval()
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.mul_(1.5)  # choices further from ties than a fresh policy's
+        for module in policy.modules():
+            if isinstance(module, nn.BatchNorm1d):
+                assert module.running_mean is not None
+                assert module.running_var is not None
+                module.running_mean.uniform_(-0.5, 0.5, generator=generator)
+                module.running_var.uniform_(1.0, 2.0, generator=generator)
+                module.bias.uniform_(-0.5, 0.5, generator=generator)
+    return policy.to(DEVICE)
+
+
+def make_batch(*instances: Instance) -> InstanceBatch:
+    return InstanceBatch.from_instances(instances).to(DEVICE)
+
+
+def make_streams(batch: InstanceBatch, seed: int = 7) -> Tensor:
+    return make_stream_keys(seed, batch.keys, torch.arange(len(batch), device=batch.device))
+
+
+def assert_valid(batch: InstanceBatch, instances: tuple[Instance, ...], routes: RouteBatch) -> None:
+    for instance, solution in zip(instances, routes.to_solutions(batch), strict=True):
+        assert not check(instance, solution)
+
+
+def assert_same_up_to_ties(policy: Policy, batch: InstanceBatch, chooser: MostLikely | Sample) -> RouteBatch:
+    expected = construct_eagerly(policy, batch, chooser)
+    routes = construct_fused(policy, batch, chooser, precision=torch.float32)
+    score = chooser.scores if isinstance(chooser, Sample) else score_greedily
+    assert_routes_agree(policy, batch, expected, routes, score)
+    return routes
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    return make_policy(PolicyConfig(layers=1))
+
+
+@pytest.fixture(scope="module")
+def mixed() -> tuple[Instance, ...]:
+    return tuple(make_instance(size) for size in (1, 2, 17, 50, 101))
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple[Instance, ...]:
+    return tuple(make_instance(size) for size in (9, 4, 12))
+
+
+def test_greedy_routes_of_mixed_sizes_are_the_plain_engines(policy: Policy, mixed: tuple[Instance, ...]) -> None:
+    batch = make_batch(*mixed)
+    assert_valid(batch, mixed, assert_same_up_to_ties(policy, batch, MostLikely()))
+
+
+def test_several_layers_are_encoded(small: tuple[Instance, ...]) -> None:
+    assert_same_up_to_ties(make_policy(PolicyConfig(layers=3)), make_batch(*small), MostLikely())
+
+
+def test_more_trajectories_than_slots_take_their_turns(policy: Policy) -> None:
+    instances = tuple(make_instance(3 + index % 4) for index in range(21))
+    batch = make_batch(*instances)
+    assert_valid(batch, instances, assert_same_up_to_ties(policy, batch, MostLikely()))
+
+
+def test_a_full_tile_is_used_to_its_last_row(policy: Policy) -> None:
+    instances = (make_instance(127), make_instance(1))
+    batch = make_batch(*instances)
+    assert_valid(batch, instances, assert_same_up_to_ties(policy, batch, MostLikely()))
+
+
+def test_vehicles_are_filled_exactly(policy: Policy) -> None:
+    instances = (
+        make_instance(8, capacity=10, demands=[10, 5, 5, 3, 7, 10, 1, 9]),
+        make_instance(5, capacity=7, demands=[7] * 5),
+        make_instance(6, capacity=30, demands=[5] * 6),
+    )
+    batch = make_batch(*instances)
+    assert_valid(batch, instances, assert_same_up_to_ties(policy, batch, MostLikely()))
+
+
+def test_customers_without_demand_are_visited(policy: Policy) -> None:
+    instances = (make_instance(7, demands=[0] * 7), make_instance(5, capacity=4, demands=[4, 0, 4, 0, 4]))
+    batch = make_batch(*instances)
+    assert_valid(batch, instances, assert_same_up_to_ties(policy, batch, MostLikely()))
+
+
+def test_ties_go_to_the_lower_number(policy: Policy) -> None:
+    instance = replace(make_instance(6, demands=[1] * 6), coordinates=np.full((7, 2), 0.5))
+    routes = construct_fused(policy, make_batch(instance), MostLikely(), precision=torch.float32)
+    solution = routes.to_solutions(make_batch(instance))[0]
+    assert [stop for route in solution.routes for stop in route] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1.7])
+def test_sampled_routes_of_a_seed_are_the_plain_engines(
+    policy: Policy, small: tuple[Instance, ...], temperature: float
+) -> None:
+    batch = make_batch(*small, make_instance(25))
+    routes = assert_same_up_to_ties(policy, batch, Sample(make_streams(batch), temperature))
+    other = construct_fused(policy, batch, Sample(make_streams(batch, seed=8), temperature), precision=torch.float32)
+    assert not torch.equal(routes.route, other.route)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_the_first_customer_is_forced(policy: Policy, small: tuple[Instance, ...], sampled: bool) -> None:
+    batch = make_batch(*small)
+    starts = torch.tensor([9, 2, 5], device=batch.device)
+    chooser = StartAt(starts, Sample(make_streams(batch)) if sampled else MostLikely())
+    expected = construct_eagerly(policy, batch, chooser)
+    routes = construct_fused(policy, batch, chooser, precision=torch.float32)
+    assert routes.visits()[:, 0].tolist() == starts.tolist()
+    assert torch.equal(routes.route, expected.route)
+    assert torch.equal(routes.position, expected.position)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        PolicyConfig.am(),
+        PolicyConfig(layers=1, scaled=True, shrinking_mean=False),
+        PolicyConfig(layers=1, dynamic=False, logit_query=False),
+    ],
+    ids=["published AM", "scaled, constant mean", "static"],
+)
+def test_other_policies_are_built_too(config: PolicyConfig, small: tuple[Instance, ...]) -> None:
+    batch = make_batch(*small)
+    assert_same_up_to_ties(make_policy(config), batch, MostLikely())
+
+
+def test_half_precision_gives_solutions_of_like_length(policy: Policy) -> None:
+    instances = tuple(make_instance(size) for size in (20, 21, 22))
+    batch = make_batch(*instances)
+    # not bfloat16, which the interpreter does not know
+    routes = construct_fused(policy, batch, MostLikely(), precision=torch.float16)
+    assert_valid(batch, instances, routes)
+    expected = construct_eagerly(policy, batch, MostLikely()).lengths(batch).sum()
+    assert abs(routes.lengths(batch).sum() - expected) < 0.1 * expected
+
+
+def test_what_the_kernels_cannot_do_is_refused(policy: Policy, small: tuple[Instance, ...]) -> None:
+    batch = make_batch(*small)
+    follow = Follow(construct_eagerly(policy, batch, MostLikely()))
+    assert is_supported(policy, batch, MostLikely())
+    assert not is_supported(policy, batch, follow)
+    assert not is_supported(policy, batch, StartAt(batch.sizes, follow))
+    assert not is_supported(make_policy(PolicyConfig(dimension=64)), batch, MostLikely())
+    assert not is_supported(make_policy(PolicyConfig.am()).train(), batch, MostLikely())
+    assert not is_supported(make_policy(PolicyConfig(layers=1)).double(), batch, MostLikely())
+
+
+def test_without_a_gpu_the_plain_engine_is_faster(policy: Policy, small: tuple[Instance, ...]) -> None:
+    assert can_fuse(policy, make_batch(*small), MostLikely()) == (DEVICE == "cuda")

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import math
+import statistics
+from pathlib import Path
+
+import pytest
+from policies import SMALL_AM, draw_instances, make_policy
+
+from dynaroute.batch import RouteBatch
+from dynaroute.errors import InstanceError, ModelError, OptionError
+from dynaroute.evaluation import evaluate
+from dynaroute.instance import Instance
+from dynaroute.model import ModelCard
+from dynaroute.savings import build_by_savings
+from dynaroute.solution import Solution
+from dynaroute.solver import solve
+from dynaroute.weights import shipped_models
+
+pytestmark = pytest.mark.usefixtures("shelf")
+
+
+@pytest.mark.parametrize("count", [2, 3, 40])
+def test_policy_is_summed_up_over_mixed_sizes(count: int) -> None:
+    instances = draw_instances(*(1 + index % 9 for index in range(count)))
+    policy = make_policy(card=ModelCard(name="tiny"))
+    costs = [result.cost for result in solve(instances, model=policy)]
+
+    evaluation = evaluate(instances, model=policy)
+
+    assert evaluation.count == count
+    assert evaluation.mean_length == pytest.approx(statistics.fmean(costs))
+    assert evaluation.standard_error == pytest.approx(statistics.stdev(costs) / math.sqrt(count))
+    assert evaluation.seconds_per_instance > 0
+    assert evaluation.gap is None
+    assert evaluation.ways == {"tiny (greedy)": count}
+
+
+def test_settings_reach_the_policy() -> None:
+    instances, policy = draw_instances(9, 7), make_policy(SMALL_AM)
+    costs = [result.cost for result in solve(instances, model=policy, decode="sample", samples=3, seed=5)]
+    finished: list[int] = []
+
+    evaluation = evaluate(
+        instances, model=policy, decode="sample", samples=3, seed=5, device="cpu", progress=finished.append
+    )
+
+    assert evaluation.mean_length == pytest.approx(statistics.fmean(costs))
+    assert evaluation.ways == {"unnamed (sample 3)": 2}
+    assert sum(finished) == 2
+
+
+def test_automatic_choice_counts_who_was_better(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_policy(card=ModelCard(name="amd-9", size=9)).save_pretrained(shelf / "amd-9")
+    shipped_models.cache_clear()
+
+    def build_well_for_seven_customers(instance: Instance) -> Solution:
+        one_by_one = tuple((customer,) for customer in range(1, instance.size + 1))
+        return build_by_savings(instance) if instance.size == 7 else Solution(one_by_one)
+
+    monkeypatch.setattr("dynaroute.solver.build_by_savings", build_well_for_seven_customers)
+
+    evaluation = evaluate(draw_instances(9, 8, 7), model="auto", decode="sample", samples=2)
+
+    assert evaluation.ways == {"amd-9 (sample 2)": 2, "savings": 1}
+
+
+def test_savings_is_evaluated_without_a_policy() -> None:
+    instances = draw_instances(9, 7)
+
+    evaluation = evaluate(instances, model="savings")
+
+    assert evaluation.ways == {"savings": 2}
+    assert evaluation.mean_length == statistics.fmean(result.cost for result in solve(instances, model="savings"))
+
+
+@pytest.mark.parametrize("reference", [4.0, [3.0, 5.0]])
+def test_gap_is_to_the_mean_of_the_reference(reference: float | list[float]) -> None:
+    evaluation = evaluate(draw_instances(9, 7), model="savings", reference=reference)
+
+    assert evaluation.gap == pytest.approx(evaluation.mean_length / 4 - 1)
+    assert evaluation.to_json()["gap"] == evaluation.gap
+
+
+def test_one_instance_has_no_standard_error() -> None:
+    document = evaluate(draw_instances(9), model="savings").to_json()
+
+    assert list(document) == ["count", "mean_length", "standard_error", "seconds_per_instance"]
+    assert document["standard_error"] is None
+
+
+@pytest.mark.parametrize("reference", [0.0, -1.0, math.inf, math.nan, [1.0], [1.0, 2.0, 3.0], [0.0, 0.0], [3.0, -1.0]])
+def test_reference_that_is_no_length_is_refused(reference: float | list[float]) -> None:
+    with pytest.raises(OptionError) as caught:
+        evaluate(draw_instances(9, 7), model="savings", reference=reference)
+
+    assert caught.value.where.field == "reference"
+    assert caught.value.remedy
+
+
+def test_no_instance_is_refused() -> None:
+    with pytest.raises(InstanceError):
+        evaluate([], model="savings")
+
+
+def test_model_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ModelError):
+        evaluate(draw_instances(3), model="absent")
+
+
+def test_wrong_routes_are_never_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    instances = draw_instances(*[9] * 40)
+    monkeypatch.setattr(RouteBatch, "lengths", lambda self, batch: batch.sizes * 0.5)
+
+    with pytest.raises(AssertionError, match="the routes cost"):
+        evaluate(instances, model=make_policy())

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from policies import SMALL_AM, SMALL_AMD, draw_instances, make_policy
+
+from dynaroute.errors import ModelError, OptionError
+from dynaroute.instance import Instance
+from dynaroute.model import ModelCard
+from dynaroute.savings import build_by_savings
+from dynaroute.solution import Solution, check
+from dynaroute.solver import Result, solve
+from dynaroute.weights import shipped_models
+
+WITHOUT_COORDINATES = Instance(
+    None, np.array([0, 1, 1, 1]), 2, distances=np.array([[0, 2, 3, 4], [2, 0, 1, 5], [3, 1, 0, 2], [4, 5, 2, 0]])
+)
+ON_THE_GLOBE = Instance(
+    np.array([[52.5, 13.4], [52.6, 13.3], [52.4, 13.5], [52.5, 13.6]]), np.array([0, 1, 1, 1]), 2, metric="great_circle"
+)
+
+
+@pytest.fixture(autouse=True)
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty place for shipped models."""
+    monkeypatch.setattr("dynaroute.weights._SHELF", tmp_path)
+    shipped_models.cache_clear()
+    yield tmp_path
+    shipped_models.cache_clear()
+
+
+def put(shelf: Path, name: str, size: int) -> None:
+    make_policy(card=ModelCard(name=name, size=size)).save_pretrained(shelf / name)
+    shipped_models.cache_clear()
+
+
+def assert_right(result: Result) -> None:
+    assert check(result.instance, result.solution) == []
+    assert result.cost == result.solution.cost(result.instance)
+    assert result.seconds >= 0
+
+
+# The automatic choice
+
+
+def test_without_shipped_models_savings_builds_the_routes_and_says_so() -> None:
+    (instance,) = draw_instances(12)
+    result = solve(instance)
+    assert_right(result)
+    assert (result.method, result.model) == ("savings", None)
+    assert result.solution == build_by_savings(instance)
+    assert "No trained model ships" in result.messages[0]
+
+
+def test_savings_that_is_better_than_the_policy_is_returned_and_said_to_be(shelf: Path) -> None:
+    put(shelf, "amd-20", 20)
+    (instance,) = draw_instances(15)
+    result = solve(instance)
+    assert_right(result)
+    assert (result.method, result.model) == ("savings", None)
+    assert result.cost < solve(instance, model="amd-20").cost
+    assert "savings was better than amd-20 (greedy)" in result.messages[0]
+
+
+def test_a_policy_that_is_better_than_savings_is_returned_and_said_to_be(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(shelf, "amd-20", 20)
+    (instance,) = draw_instances(15)
+    monkeypatch.setattr("dynaroute.solver.build_by_savings", lambda problem: Solution(one_by_one(problem)))
+    result = solve(instance, decode="sample", samples=20)
+    assert_right(result)
+    assert (result.method, result.model) == ("sample 20", "amd-20")
+    assert result.cost < Solution(one_by_one(instance)).cost(instance)
+    assert "amd-20 (sample 20) was better than savings" in result.messages[0]
+
+
+def one_by_one(instance: Instance) -> tuple[tuple[int, ...], ...]:
+    return tuple((customer,) for customer in range(1, instance.size + 1))
+
+
+def test_the_shipped_model_of_the_nearest_size_is_tried(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(shelf, "amd-10", 10)
+    put(shelf, "amd-30", 30)
+    monkeypatch.setattr("dynaroute.solver.build_by_savings", lambda problem: Solution(one_by_one(problem)))
+    results = solve(draw_instances(28, 5, 40, 12), decode="sample", samples=8)
+    assert [result.model for result in results] == ["amd-30", "amd-10", "amd-30", "amd-10"]
+    assert [result.instance.size for result in results] == [28, 5, 40, 12]
+
+
+# A chosen model
+
+
+@pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
+@pytest.mark.parametrize(
+    ("settings", "method"),
+    [
+        ({}, "greedy"),
+        ({"augment": True}, "greedy x8"),
+        ({"decode": "sample", "samples": 4, "temperature": 0.5}, "sample 4"),
+        ({"decode": "multistart", "samples": 3, "augment": True}, "multistart 3 x8"),
+    ],
+)
+def test_a_policy_solves_in_the_way_that_is_asked_for(settings: Any, method: str, config: Any) -> None:
+    for result in solve(draw_instances(4, 15, 9), model=make_policy(config), **settings):
+        assert_right(result)
+        assert result.method == method
+        assert result.messages == ()
+
+
+def test_a_model_is_given_by_its_folder(tmp_path: Path) -> None:
+    make_policy().save_pretrained(tmp_path / "mine")
+    for folder in (tmp_path / "mine", str(tmp_path / "mine")):
+        result = solve(draw_instances(6)[0], model=folder)
+        assert_right(result)
+        assert result.model == str(folder)
+
+
+def test_savings_can_be_asked_for() -> None:
+    result = solve(draw_instances(12)[0], model="savings")
+    assert result.method == "savings"
+    assert result.messages == ()
+
+
+def test_latitudes_and_longitudes_are_solved_by_a_policy_in_metres() -> None:
+    result = solve(ON_THE_GLOBE, model=make_policy())
+    assert_right(result)
+    assert result.method == "greedy"
+    assert result.cost > 10_000
+
+
+@pytest.mark.parametrize("model", ["auto", "policy"])
+def test_without_coordinates_savings_builds_the_routes_and_says_so(model: str, shelf: Path) -> None:
+    put(shelf, "amd-20", 20)
+    result = solve(WITHOUT_COORDINATES, model=make_policy() if model == "policy" else model)
+    assert_right(result)
+    assert result.method == "savings"
+    assert "no coordinates" in result.messages[0]
+
+
+def test_a_matrix_beside_coordinates_is_what_is_paid() -> None:
+    (instance,) = draw_instances(5)
+    doubled = replace(instance, distances=2 * instance.distance_matrix)
+    policy = make_policy()
+    assert solve(doubled, model=policy).cost == pytest.approx(2 * solve(instance, model=policy).cost)
+
+
+def test_a_policy_that_was_being_trained_solves_as_it_will_when_it_is_not() -> None:
+    several = draw_instances(6, 9)
+    expected = [result.solution for result in solve(several, model=make_policy(SMALL_AM))]
+    policy = make_policy(SMALL_AM).train()
+    statistics = policy.state_dict()["encoder.layers.0.after_attention.running_mean"].clone()
+    assert [result.solution for result in solve(several, model=policy)] == expected
+    assert torch.equal(policy.state_dict()["encoder.layers.0.after_attention.running_mean"], statistics)
+
+
+# Many
+
+
+def test_results_come_in_the_order_of_their_instances(shelf: Path) -> None:
+    put(shelf, "amd-10", 10)
+    put(shelf, "amd-30", 30)
+    several = [*draw_instances(30, 3), WITHOUT_COORDINATES, *draw_instances(12, 28, seed=1), ON_THE_GLOBE]
+    results = solve(several)
+    assert [result.instance for result in results] == several
+    for result in results:
+        assert_right(result)
+
+
+def test_one_instance_gives_one_result_and_a_list_a_list() -> None:
+    (instance,) = draw_instances(5)
+    assert isinstance(solve(instance), Result)
+    assert len(solve([instance])) == 1
+    assert solve([]) == []
+
+
+def test_any_iterable_of_instances_will_do() -> None:
+    results = solve(instance for instance in draw_instances(5, 7))  # type: ignore[call-overload]
+    assert [result.instance.size for result in results] == [5, 7]
+
+
+@pytest.mark.parametrize("settings", [{}, {"model": "savings"}, {"model": "amd-10", "augment": True}])
+def test_progress_counts_every_instance_once(settings: Any, shelf: Path) -> None:
+    put(shelf, "amd-10", 10)
+    finished: list[int] = []
+    solve([*draw_instances(5, 12, 8), WITHOUT_COORDINATES], progress=finished.append, **settings)
+    assert sum(finished) == 4
+
+
+def test_the_same_seed_gives_the_same_routes_and_another_seed_others() -> None:
+    (instance,) = draw_instances(25)
+    policy = make_policy()
+    first, same, other = (
+        solve(instance, model=policy, decode="sample", samples=1, seed=seed).solution for seed in (5, 5, 6)
+    )
+    assert first == same
+    assert first.routes != other.routes
+
+
+# What makes no sense
+
+
+@pytest.mark.parametrize(
+    ("field", "settings"),
+    [
+        ("decode", {"decode": "beam"}),
+        ("samples", {"decode": "sample", "samples": 0}),
+        ("samples", {"decode": "sample", "samples": 2.5}),
+        ("starts", {"decode": "multistart", "samples": -3}),
+        ("temperature", {"decode": "sample", "temperature": 0}),
+        ("temperature", {"decode": "sample", "temperature": float("nan")}),
+        ("temperature", {"decode": "sample", "temperature": 1e-42}),
+        ("seed", {"seed": -1}),
+        ("seed", {"seed": 2**64}),
+        ("seed", {"seed": "lucky"}),
+        ("device", {"device": "toaster"}),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_refused(field: str, settings: Any) -> None:
+    with pytest.raises(OptionError) as caught:
+        solve(draw_instances(4), **{"model": make_policy(), **settings})
+    assert caught.value.where.field == field
+    assert caught.value.remedy
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    with pytest.raises(OptionError, match="cannot be used here"):
+        solve(draw_instances(4), model=make_policy(), device="cuda")
+
+
+def test_a_model_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ModelError, match="there is no model 'amd-7'"):
+        solve(draw_instances(4), model="amd-7")
+
+
+@pytest.mark.parametrize("thing", ["X-n101-k25.vrp", [3], [None]])
+def test_what_is_no_instance_is_refused(thing: Any) -> None:
+    with pytest.raises(OptionError, match="is no instance"):
+        solve(thing)
