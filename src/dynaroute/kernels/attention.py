@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from dynaroute.kernels import dot_precision
 __all__ = ["LONGEST_SEGMENT", "SegmentAttention", "attention_backward", "attention_forward"]
 
 LONGEST_SEGMENT = 128  # a whole segment is one tile; longer ones go to PyTorch's own kernels
+_WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))  # tiles from 2^first to 2^last, and the warps of a program
 
 
 @triton.jit
@@ -70,7 +72,8 @@ def _forward_kernel(
     H: tl.constexpr,
     DK: tl.constexpr,
     PRECISION: tl.constexpr,
-    POWERS: tl.constexpr,
+    FIRST: tl.constexpr,
+    LAST: tl.constexpr,
 ):
     """One program a segment and head: O = softmax(scale Q K^T) V, all of it one tile on chip.
 
@@ -80,7 +83,7 @@ def _forward_kernel(
     head = tl.program_id(1)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
-    for power in tl.static_range(4, POWERS):  # the smallest tile of 16, 32, ... that holds the segment
+    for power in tl.static_range(FIRST, LAST + 1):  # the smallest tile of 16, 32, ... that holds the segment
         if (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power)):
             _forward_tile(packed, out, start, count, head, scale, 1 << power, H, DK, PRECISION)
 
@@ -126,7 +129,8 @@ def _backward_kernel(
     H: tl.constexpr,
     DK: tl.constexpr,
     PRECISION: tl.constexpr,
-    POWERS: tl.constexpr,
+    FIRST: tl.constexpr,
+    LAST: tl.constexpr,
 ):
     """One program a segment and head; the weights A are computed anew, being cheaper than their memory.
 
@@ -136,7 +140,7 @@ def _backward_kernel(
     head = tl.program_id(1)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
-    for power in tl.static_range(4, POWERS):  # the smallest tile of 16, 32, ... that holds the segment
+    for power in tl.static_range(FIRST, LAST + 1):  # the smallest tile of 16, 32, ... that holds the segment
         if (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power)):
             _backward_tile(packed, out_gradient, gradient, start, count, head, scale, 1 << power, H, DK, PRECISION)
 
@@ -165,9 +169,8 @@ def attention_forward(
         (T, d_h); rows in no segment are 0.
     """
     out = packed.new_zeros(len(packed), packed.shape[1] // 3)
-    _forward_kernel[(len(lengths), heads)](
-        packed, offsets, lengths, out, scale, **_settings(packed, longest, heads), num_warps=4
-    )
+    for settings in _launches(packed, longest, heads):
+        _forward_kernel[(len(lengths), heads)](packed, offsets, lengths, out, scale, **settings)
     return out
 
 
@@ -176,9 +179,8 @@ def attention_backward(
 ) -> Tensor:
     """Gradient of `packed`, given that of `attention_forward`'s result; parameters as there."""
     gradient = torch.zeros_like(packed)
-    _backward_kernel[(len(lengths), heads)](
-        packed, offsets, lengths, out_gradient, gradient, scale, **_settings(packed, longest, heads), num_warps=4
-    )
+    for settings in _launches(packed, longest, heads):
+        _backward_kernel[(len(lengths), heads)](packed, offsets, lengths, out_gradient, gradient, scale, **settings)
     return gradient
 
 
@@ -202,10 +204,16 @@ class SegmentAttention(torch.autograd.Function):
         return gradient, None, None, None, None, None
 
 
-def _settings(packed: Tensor, longest: int, heads: int) -> dict[str, Any]:
-    return {
-        "H": heads,
-        "DK": packed.shape[1] // (3 * heads),
-        "PRECISION": dot_precision(packed),
-        "POWERS": max(16, triton.next_power_of_2(longest)).bit_length(),
-    }
+def _launches(packed: Tensor, longest: int, heads: int) -> Iterator[dict[str, Any]]:
+    """A launch for each range of tiles, 16 to 2^LAST, with as many warps as its scores need registers of."""
+    largest = max(16, triton.next_power_of_2(longest)).bit_length() - 1
+    for first, last, warps in _WARPS:
+        if first <= largest:
+            yield {
+                "H": heads,
+                "DK": packed.shape[1] // (3 * heads),
+                "PRECISION": dot_precision(packed),
+                "FIRST": first,
+                "LAST": min(last, largest),
+                "num_warps": warps,
+            }

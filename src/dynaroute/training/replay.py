@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.kernels import kernels_run_on
-from dynaroute.model.encoder import AttentionLayer
+from dynaroute.model.encoder import AttentionLayer, Encoder
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
 
@@ -180,11 +180,23 @@ def _project(
 ) -> Tensor:
     """(T, 5 d_h) projections of every token, encoded in the context of its segment."""
     packing = Packing(layout.lengths, longest)
-    hidden = policy.encoder.embed(features, is_depot).to(dtype)  # (T, d_h); positions need all their digits
+    hidden = _embed(policy.encoder, features, is_depot).to(dtype)  # (T, d_h); positions need all their digits
     for layer in policy.encoder.layers:
         assert isinstance(layer, AttentionLayer)
         hidden = _run_layer(layer, hidden, packing)
     return hidden @ policy.decoder.fold().to(dtype).T
+
+
+def _embed(encoder: Encoder, features: Tensor, is_depot: Tensor) -> Tensor:
+    """Eq 2 as one product: a node is (features, 1, zeros) if a customer, (zeros, features, 1) if a depot."""
+    customer, depot = encoder.embed_customer, encoder.embed_depot
+    missing = features.shape[1] - encoder.depot_features
+    weight = torch.cat(
+        [customer.weight, customer.bias[:, None], F.pad(depot.weight, (0, missing)), depot.bias[:, None]], 1
+    )  # (d_h, 8)
+    known = F.pad(features, (0, 1), value=1.0)  # (T, 4)
+    is_depot_column = is_depot[:, None].to(features.dtype)
+    return torch.cat([known * (1 - is_depot_column), known * is_depot_column], 1) @ weight.T
 
 
 def _run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing) -> Tensor:
