@@ -306,8 +306,10 @@ def make_strategy(options: SolveOptions) -> Strategy:
 
 def _better(by_policy: Result, by_savings: Result) -> Result:
     winner, loser = (by_policy, by_savings) if by_policy.cost <= by_savings.cost else (by_savings, by_policy)
-    excess = 100 * (loser.cost / winner.cost - 1) if winner.cost > 0 else 0.0
-    message = f"{winner.how} was better than {loser.how}, which costs {excess:.1f} % more."
+    message = f"{winner.how} and {loser.how} cost the same."
+    if loser.cost > winner.cost > 0:
+        excess = 100 * (loser.cost / winner.cost - 1)
+        message = f"{winner.how} was better than {loser.how}, which costs {excess:.1f} % more."
     return replace(winner, seconds=by_policy.seconds + by_savings.seconds, messages=(message,))
 
 

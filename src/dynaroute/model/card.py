@@ -82,7 +82,7 @@ class ModelCard:
         if self.greedy_lengths:
             lines += ["", "Greedy length on 10,000 instances of seed 1234:", "", "| customers | length |", "|---|---|"]
             lines += [f"| {size} | {length:.3f} |" for size, length in self.greedy_lengths.items()]
-        lines += ["", f'Load it with `dynaroute.Policy.from_pretrained("{self.name or "FOLDER"}")`.', ""]
+        lines += ["", "Load it with `dynaroute.Policy.from_pretrained(FOLDER)`, or by its name if it ships.", ""]
         return "\n".join(lines)
 
 

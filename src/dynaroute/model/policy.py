@@ -189,8 +189,7 @@ def fill_parameters(policy: Policy, tensors: dict[str, Tensor]) -> None:
         odd = sorted(set(tensors) ^ set(expected))[0]
         raise _fault(odd, "the weights are not those of this configuration.", _TOGETHER)
     sound = {name: _convert(name, tensor, expected[name]) for name, tensor in tensors.items()}
-    policy.to_empty(device="cpu")
-    policy.load_state_dict(sound)
+    policy.load_state_dict(sound, assign=True)  # no copy into empty parameters, which would load half of PyTorch
 
 
 def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
@@ -199,7 +198,7 @@ def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
     is_plain = tensor.layout == torch.strided and not tensor.is_quantized
     if not is_plain or tensor.is_floating_point() != like.is_floating_point():
         raise _fault(name, f"the weights are of the kind {tensor.dtype}.", "Save or copy the model again.")
-    converted = tensor.to(like.dtype)
+    converted = tensor.to(like.dtype).clone()  # in memory of its own: tensors of a file may share theirs
     if not bool(converted.isfinite().all()):
         raise _fault(name, "the weights are not finite.", "Save or copy the model again.")
     return converted
