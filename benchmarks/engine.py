@@ -16,8 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
+from dynaroute.batch import InstanceBatch
+from dynaroute.construct import Augmented, Greedy, construct
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.model import Policy
@@ -67,6 +70,22 @@ def measure_greedy(policy: Policy, size: int, count: int) -> dict[str, float]:
     return {"seconds": seconds, "us_each": 1e6 * seconds / count, "length": float(lengths[0].mean())}
 
 
+def measure_augmented(policy: Policy, size: int, count: int) -> dict[str, float]:
+    """Eight orientations of every instance, the best kept."""
+    batch = TrainingTask(size, CAPACITY[size]).draw(count, torch.Generator("cuda").manual_seed(1), 0)
+    lengths = [torch.zeros(())]
+
+    def job() -> None:
+        lengths[0] = construct(policy, batch, Augmented(Greedy())).lengths(batch)
+
+    return {"seconds": measure(job, 3), "length": float(lengths[0].mean())}
+
+
+def write(results: dict[str, Any], path: Path | None) -> None:
+    if path is not None:
+        path.write_text(json.dumps(results, indent=1))
+
+
 def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dict[str, Any]:
     """Time the parts and the whole of a training step."""
     task, generator = TrainingTask(size, CAPACITY[size]), torch.Generator("cuda").manual_seed(2)
@@ -94,6 +113,7 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
         step()
     torch.cuda.synchronize()
     seconds = (time.perf_counter() - began) / repeats
+    busy = measure_busy_fraction(step)
     floor = 4 * needed.tokens / count * TOKEN_FLOPS / TENSOR_RATE  # construct once, replay forward and backward
     return {
         "trajectories": count,
@@ -104,8 +124,53 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
         "tokens_each": needed.tokens / count,
         "routes_each": needed.segments / count,
         "floor_ratio": seconds / count / floor,
+        "busy": busy,
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
     }
+
+
+def measure_busy_fraction(step: Callable[[], None]) -> float:
+    """The part of the time in which the GPU computes, over a few steps, by PyTorch's profiler."""
+    steps = 5
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(steps):
+            step()
+        torch.cuda.synchronize()
+        seconds = time.perf_counter() - began
+    computing: float = sum(event.self_device_time_total for event in profile.key_averages()) / 1e6
+    return computing / seconds
+
+
+def measure_scaling(models: Path | None, picture: Path) -> dict[str, Any]:
+    """Greedy time per instance against the number of customers, drawn with the exponent of a power law."""
+    from matplotlib.figure import Figure
+
+    sizes = [20, 50, 100, 127, 200, 350, 500, 700, 1000]
+    seconds = []
+    for size in sizes:
+        count = max(64, 200_000 // size if size <= 127 else 100_000 // size)
+        capacity = round(30 + 0.12 * size)
+        batch = TrainingTask(size, capacity).draw(count, torch.Generator("cuda").manual_seed(1), 0)
+        policy = load(min((20, 50, 100), key=lambda trained: abs(trained - size)), models)
+
+        def job(policy: Policy = policy, batch: InstanceBatch = batch) -> None:
+            construct_once(policy, batch, MostLikely()).lengths(batch)
+
+        seconds.append(measure(job, 3) / count)
+        print(f"scaling n={size}: {1e6 * seconds[-1]:.2f} us an instance ({count} at once)", flush=True)
+    logs = np.log(np.array([sizes, seconds]))
+    exponent = float(np.polyfit(logs[0], logs[1], 1)[0])
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.loglog(sizes, 1e6 * np.array(seconds), "o-")
+    axes.set_xlabel("customers")
+    axes.set_ylabel("microseconds an instance, greedy")
+    axes.set_title(f"Greedy construction grows as n^{exponent:.2f}")
+    axes.grid(alpha=0.3, which="both")
+    figure.savefig(picture, dpi=120)
+    return {"sizes": sizes, "seconds": seconds, "exponent": exponent}
 
 
 def main() -> None:
@@ -114,6 +179,8 @@ def main() -> None:
     parser.add_argument("--sizes", default="20,50,100,200,500")
     parser.add_argument("--batches", default="64x8,512x8", help="instances x samples")
     parser.add_argument("--greedy", default="10000", help="instances solved greedily")
+    parser.add_argument("--scaling", type=Path, help="picture of time against size, 20 to 1000")
+    parser.add_argument("--augment", action="store_true", help="also time 10,000 of n=100 in eight orientations")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     properties = torch.cuda.get_device_properties(0)
@@ -131,8 +198,13 @@ def main() -> None:
             entry = measure_step(policy, size, instances, samples)
             results["steps"][f"{size} {batch}"] = entry
             print(f"step n={size} {instances}x{samples}: {entry}", flush=True)
-        if arguments.out is not None:
-            arguments.out.write_text(json.dumps(results, indent=1))
+        if arguments.augment and size == 100:
+            results["augmented"] = measure_augmented(policy, size, 10_000)
+            print(f"greedy x8 n={size}: {results['augmented']}", flush=True)
+        write(results, arguments.out)
+    if arguments.scaling is not None:
+        results["scaling"] = measure_scaling(arguments.models, arguments.scaling)
+        write(results, arguments.out)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from dynaroute.model.policy import Policy
 __all__ = ["construct", "construct_once"]
 
 # Attention scores of one chunk, in numbers. On a CPU, chunks within its caches were fastest (n = 20 and 100, measured).
-_SCORES_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 29}
+_SCORES_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 31}
 _SAME_LENGTH = 1e-12  # relative difference of lengths that only rounding tells apart
 
 
