@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from dynaroute.errors import FileError, ModelError, Where, in_file
@@ -87,11 +87,9 @@ class Policy(nn.Module):
         with in_file(target):
             try:
                 target.mkdir(parents=True, exist_ok=True)
-                weights = target / "model.safetensors.part"
-                save_file(tensors, weights)
-                weights.replace(target / "model.safetensors")
-                _replace_text(target / "config.json", json.dumps(description, indent=2) + "\n")
-                _replace_text(target / "README.md", self.card.to_markdown(self.config))
+                _replace(target / "model.safetensors", save(tensors))
+                _replace(target / "config.json", (json.dumps(description, indent=2) + "\n").encode())
+                _replace(target / "README.md", self.card.to_markdown(self.config).encode())
             except (OSError, SafetensorError, ValueError) as error:  # ValueError: a path that no system has
                 reason = getattr(error, "strerror", None) or error
                 raise FileError(f"cannot write the model: {reason}.", remedy="Choose a writable folder.") from error
@@ -204,9 +202,9 @@ def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
     return converted
 
 
-def _replace_text(path: Path, text: str) -> None:
+def _replace(path: Path, contents: bytes) -> None:
     part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
+    part.write_bytes(contents)
     part.replace(path)
 
 
