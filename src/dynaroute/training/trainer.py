@@ -23,7 +23,6 @@ from dynaroute.training.update import GraphedUpdate, PolicyUpdate
 __all__ = ["Trainer", "TrainingPlan", "measure_greedy_length"]
 
 VALIDATION_SEED = 4321
-VALIDATION_COUNT = 10_000
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class TrainingPlan:
         Peak learning rate.
     instances, samples
         Instances of a step, and solutions sampled of each.
-    validations
-        How many times the greedy length is measured along the way.
+    validations, validation_count
+        How many times the greedy length is measured along the way, and on how many instances.
     seed
         Of instances and samples.
     """
@@ -52,10 +51,11 @@ class TrainingPlan:
     instances: int = 128
     samples: int = 8
     validations: int = 10
+    validation_count: int = 10_000
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for field in ("size", "minutes", "instances", "samples", "validations"):
+        for field in ("size", "minutes", "instances", "samples", "validations", "validation_count"):
             if not getattr(self, field) > 0:
                 raise OptionError(f"{field} is {getattr(self, field)}.", where=Where(field=field), remedy="Give more.")
 
@@ -118,7 +118,7 @@ class Trainer:
 
     def validate(self, seconds: float) -> None:
         """Measure the greedy length, write it down, and keep the policy if it is the best so far."""
-        length = measure_greedy_length(self.policy, self.plan.size, VALIDATION_SEED)
+        length = measure_greedy_length(self.policy, self.plan.size, VALIDATION_SEED, self.plan.validation_count)
         trajectories = self.step * self.plan.instances * self.plan.samples
         line = {
             "step": self.step,
@@ -152,8 +152,8 @@ class Trainer:
         )
 
 
-def measure_greedy_length(policy: Policy, size: int, seed: int) -> float:
-    """Mean greedy length on 10,000 instances drawn as the published sets are.
+def measure_greedy_length(policy: Policy, size: int, seed: int, count: int = 10_000) -> float:
+    """Mean greedy length on instances drawn as the published sets are.
 
     Parameters
     ----------
@@ -163,8 +163,10 @@ def measure_greedy_length(policy: Policy, size: int, seed: int) -> float:
         Customers.
     seed
         4321 is the validation set, 1234 the test set.
+    count
+        How many instances; the published sets have 10,000.
     """
-    drawn = draw_published_set(size, VALIDATION_COUNT, seed)
+    drawn = draw_published_set(size, count, seed)
     batch = InstanceBatch.from_arrays(drawn.depot, drawn.locations, drawn.demands, drawn.capacity).to(policy.device)
     policy.eval()
     length = construct(policy, batch, Greedy()).lengths(batch).mean()

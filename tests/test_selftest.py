@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dynaroute import selftest
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.choose import Chooser
+from dynaroute.construct.fused import construct_fused
+from dynaroute.model import Policy, PolicyConfig
+
+
+@pytest.fixture
+def policy(monkeypatch: pytest.MonkeyPatch) -> Policy:
+    monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
+    return Policy(PolicyConfig(layers=1), generator=torch.Generator().manual_seed(2))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # the interpreter's exp of large numbers
+def test_every_comparison_is_right(policy: Policy) -> None:
+    outcomes = list(selftest.compare_all(policy, [6], 2, "cpu"))
+    assert {outcome.what for outcome in outcomes} >= {"greedy routes", "sampled routes", "replay, gradient"}
+    assert [outcome for outcome in outcomes if not outcome.is_right] == []
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+def test_a_wrong_kernel_is_found(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def swap_customers(policy: Policy, batch: InstanceBatch, chooser: Chooser, precision: torch.dtype) -> RouteBatch:
+        routes = construct_fused(policy, batch, chooser, precision=precision)
+        order = [0, 2, 1, *range(3, batch.nodes)]
+        return RouteBatch(routes.route[:, order], routes.position[:, order])
+
+    monkeypatch.setattr(selftest, "construct_fused", swap_customers)
+    wrong = [outcome.what for outcome in selftest.compare_all(policy, [6], 2, "cpu") if not outcome.is_right]
+    assert "greedy routes" in wrong
+
+
+def test_nan_is_never_right() -> None:
+    assert not selftest.Outcome("any", 1, float("nan"), 1.0).is_right
