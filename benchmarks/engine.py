@@ -194,7 +194,7 @@ def main() -> None:
         for batch in arguments.batches.split(","):
             instances, samples = map(int, batch.split("x"))
             if size > 100:
-                instances = max(1, instances // 8)
+                instances = max(1, 100 * instances // (size * 8))
             entry = measure_step(policy, size, instances, samples)
             results["steps"][f"{size} {batch}"] = entry
             print(f"step n={size} {instances}x{samples}: {entry}", flush=True)

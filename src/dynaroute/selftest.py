@@ -105,7 +105,7 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
             "forced start": StartAt(1 + sample % size, MostLikely()),
         }
         for what, chooser in choosers.items():
-            if is_supported(policy, batch, chooser):
+            if is_supported(policy, chooser):
                 yield compare_routes(policy, batch, chooser, size, what)
         yield from compare_replay(policy, batch[: min(count, 64)], size)
 

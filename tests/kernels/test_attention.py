@@ -30,6 +30,12 @@ def test_segments_of_every_tile_agree_with_the_twin() -> None:
     torch.testing.assert_close(run_kernel(packed, packing, 0.7), run_twin(packed, packing, 0.7), rtol=1e-5, atol=1e-5)
 
 
+def test_longer_segments_are_streamed() -> None:
+    packed, packing = make_segments(1, 128, 129, 300, 5)
+    packed = 4 * packed.detach()  # sharp weights: the largest score moves from block to block
+    torch.testing.assert_close(run_kernel(packed, packing, 0.7), run_twin(packed, packing, 0.7), rtol=1e-5, atol=1e-5)
+
+
 def test_gradients_agree_with_the_twin() -> None:
     packed, packing = make_segments(1, 16, 17, 40)
     weights = torch.randn(len(packed), 32, generator=torch.Generator().manual_seed(1))

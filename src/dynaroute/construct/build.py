@@ -8,17 +8,17 @@ import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct.choose import Chooser
+from dynaroute.construct.choose import Chooser, MostLikely
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import can_fuse, construct_fused
 from dynaroute.construct.strategies import Strategy
-from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 
 __all__ = ["construct", "construct_once"]
 
 # Attention scores of one chunk, in numbers. On a CPU, chunks within its caches were fastest (n = 20 and 100, measured).
 _SCORES_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 31}
+_TOKENS_AT_ONCE = 1 << 22  # of kernels, which keep no scores but some 3.4 KB a node
 _SAME_LENGTH = 1e-12  # relative difference of lengths that only rounding tells apart
 
 
@@ -76,7 +76,7 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Ro
     chooser
         How the next node is chosen.
     """
-    if kernels_run_on(policy.device) and can_fuse(policy, batch, chooser):
+    if can_fuse(policy, chooser):
         return construct_fused(policy, batch, chooser)
     return construct_eagerly(policy, batch, chooser)
 
@@ -123,5 +123,7 @@ def _chunks(sizes: Tensor, policy: Policy, attempts: int) -> list[slice]:
 
 def _fitting(nodes: int, policy: Policy) -> int:
     """How many trajectories of this many nodes fit."""
+    if can_fuse(policy, MostLikely()):
+        return max(1, _TOKENS_AT_ONCE // nodes)
     budget = _SCORES_AT_ONCE.get(policy.device.type, _SCORES_AT_ONCE["cpu"])
     return max(1, budget // (policy.config.heads * nodes * nodes))

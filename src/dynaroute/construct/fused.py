@@ -1,19 +1,19 @@
-"""Building routes with kernels: no launch and no wait per route or step.
+"""Building routes with kernels, which the host never waits for.
 
-The plain twin is `construct_eagerly`: in float32 greedy routes are the same, up to ties, and so are sampled routes
-of a seed.
+Instances that fit in a tile are built by one launch for whole solutions (`fused_kernel`), larger ones by a few
+launches a route (`fused_stream`). The plain twin is `construct_eagerly`: in float32 greedy routes are the same, up to
+ties, and so are sampled routes of a seed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt
+from dynaroute.construct.choose import Chooser
+from dynaroute.construct.fused_choice import Choice, read_choice
 from dynaroute.construct.fused_weights import PackedWeights
 from dynaroute.kernels import dot_precision, kernels_run_on
 from dynaroute.model.policy import Policy
@@ -55,38 +55,26 @@ _LAUNCHES = {
 }
 
 
-class _Choice(NamedTuple):
-    """What the kernels need to know of a chooser."""
-
-    starts: Tensor | None
-    stream_keys: Tensor | None
-    temperature: float
-
-
-def can_fuse(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> bool:
+def can_fuse(policy: Policy, chooser: Chooser) -> bool:
     """Whether kernels run on the policy's device, and there are some for this.
 
     Parameters
     ----------
     policy
         The policy.
-    batch
-        The instances.
     chooser
         How the next node is chosen.
     """
-    return kernels_run_on(policy.device) and is_supported(policy, batch, chooser)
+    return kernels_run_on(policy.device) and is_supported(policy, chooser)
 
 
-def is_supported(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> bool:
-    """Whether there are kernels for such a policy, such sizes and this way to choose, wherever they may run.
+def is_supported(policy: Policy, chooser: Chooser) -> bool:
+    """Whether there are kernels for such a policy and this way to choose, wherever they may run.
 
     Parameters
     ----------
     policy
         The policy.
-    batch
-        The instances.
     chooser
         How the next node is chosen.
     """
@@ -95,8 +83,7 @@ def is_supported(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> bool
         (config.dimension, config.heads, config.feed_forward) == (128, 8, 512)
         and policy.dtype == torch.float32
         and not (config.normalisation == "batch" and policy.training)
-        and _read_choice(chooser) is not None
-        and batch.nodes <= _LARGEST_TILE
+        and read_choice(chooser) is not None
     )
 
 
@@ -117,13 +104,27 @@ def construct_fused(
         Of the operands of matrix products: bfloat16, the default on a GPU; float16; or float32, the default in
         Triton's interpreter, for the plain engine's routes. Sums, softmax, logits and noise are in float32 always.
     """
+    choice = read_choice(chooser)
+    assert choice is not None
+    if precision is None:
+        precision = torch.float32 if batch.device.type == "cpu" else torch.bfloat16
+    if _fits_in_tile(batch):
+        return _construct_whole(policy, batch, choice, precision)
+    from dynaroute.construct.fused_stream import construct_streamed
+
+    return construct_streamed(policy, batch, choice, precision)
+
+
+def _fits_in_tile(batch: InstanceBatch) -> bool:
+    # a part of a mixed batch is padded to more nodes than it has
+    return batch.nodes <= _LARGEST_TILE or int(batch.sizes.max()) < _LARGEST_TILE
+
+
+def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
+    """All routes of all instances by one launch."""
     from dynaroute.construct.fused_kernel import build_solutions
 
-    choice = _read_choice(chooser)
-    assert choice is not None
     is_interpreted = batch.device.type == "cpu"
-    if precision is None:
-        precision = torch.float32 if is_interpreted else torch.bfloat16
     config, launch = policy.config, _LAUNCHES[precision]
     count, nodes = len(batch), batch.nodes
     programs = min(count, launch.programs * _multiprocessors(batch.device))
@@ -135,8 +136,8 @@ def construct_fused(
             batch.demands.contiguous(),
             batch.capacity.contiguous(),
             batch.sizes.contiguous(),
-            batch.sizes if choice.starts is None else choice.starts.contiguous(),
-            batch.sizes if choice.stream_keys is None else choice.stream_keys.contiguous(),
+            batch.sizes if choice.starts is None else choice.starts,
+            batch.sizes if choice.stream_keys is None else choice.stream_keys,
             weights.matrices,
             weights.vectors,
             torch.empty_like(routes.route),
@@ -163,18 +164,6 @@ def construct_fused(
             num_stages=launch.stages,
         )
     return routes
-
-
-def _read_choice(chooser: Chooser) -> _Choice | None:
-    """The chooser as the kernels know it; None if they do not."""
-    if isinstance(chooser, MostLikely):
-        return _Choice(None, None, 1.0)
-    if isinstance(chooser, Sample):
-        return _Choice(None, chooser.stream_keys, chooser.temperature)
-    if isinstance(chooser, StartAt) and not isinstance(chooser.then, StartAt):
-        then = _read_choice(chooser.then)
-        return None if then is None else then._replace(starts=chooser.customers)
-    return None
 
 
 def _multiprocessors(device: torch.device) -> int:

@@ -25,6 +25,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from dynaroute.kernels.arithmetic import draw_gumbel
+
 __all__ = ["build_solutions"]
 
 
@@ -178,7 +180,7 @@ def build_solutions(
             products = tl.dot(logit_key, heads.to(kind), input_precision=precision)  # (tile, 64)
             logits = clip * _tanh(tl.sum(tl.where(belongs, products, 0.0), 1), False)  # (tile,)
             if is_sampled:
-                logits = logits / temperature + _draw_gumbel(first_key, second_key, row_step + clock, node)
+                logits = logits / temperature + draw_gumbel(first_key, second_key, row_step + clock, node)
 
             # the choice; ties go to the lower row, and vehicles that are back stay
             chosen = tl.argmax(tl.where(member & is_feasible[:, None], logits[:, None], float("-inf")), 0)  # (8,)
@@ -390,20 +392,3 @@ def _invert(x, native: tl.constexpr):
     else:
         result = 1.0 / x
     return result
-
-
-@triton.jit
-def _draw_gumbel(first_key, second_key, step, node):
-    """The twin of `noise.draw_gumbel`: the same 32-bit words."""
-    row = _mix(first_key ^ (step.to(tl.uint32) * 0x9E3779B1))
-    bits = _mix(_mix(row ^ (node.to(tl.uint32) * 0x85EBCA77)) ^ second_key)
-    uniform = ((bits >> 9).to(tl.float32) + 0.5) * 1.1920928955078125e-07  # 2^-23
-    return -tl.log(-tl.log(uniform))
-
-
-@triton.jit
-def _mix(words):
-    """The twin of `noise._mix`."""
-    words = (words ^ (words >> 16)) * 0x7FEB352D
-    words = (words ^ (words >> 15)) * 0x846CA68B
-    return words ^ (words >> 16)

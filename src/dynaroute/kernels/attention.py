@@ -1,4 +1,4 @@
-"""Self-attention within short segments of one packed array (eqs 4 to 6)."""
+"""Self-attention within the segments of one packed array (eqs 4 to 6)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import triton.language as tl
 from torch import Tensor
 
 from dynaroute.kernels import dot_precision
+from dynaroute.kernels.arithmetic import loop_end
 
 __all__ = ["LONGEST_SEGMENT", "SegmentAttention", "attention_backward", "attention_forward"]
 
-LONGEST_SEGMENT = 128  # a whole segment is one tile; longer ones go to PyTorch's own kernels
+LONGEST_SEGMENT = 128  # a whole segment is one tile; longer ones are streamed, and have no backward kernel
 _WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))  # tiles from 2^first to 2^last, and the warps of a program
+_QUERIES, _KEYS, _STREAM_WARPS = 128, 64, 8  # rows of the tiles of streamed segments, and the warps of a program
 
 
 @triton.jit
@@ -89,6 +91,51 @@ def _forward_kernel(
 
 
 @triton.jit
+def _streamed_kernel(
+    packed,
+    offsets,
+    lengths,
+    out,
+    scale,
+    H: tl.constexpr,
+    DK: tl.constexpr,
+    PRECISION: tl.constexpr,
+    QUERIES: tl.constexpr,
+    KEYS: tl.constexpr,
+):
+    """One program a segment, head and block of queries, which keys and values pass by in blocks.
+
+    With m the largest score so far, and z and o the sums of e^(s - m) and e^(s - m) v over the keys seen so far, a
+    block with a larger score m' has z and o multiplied by e^(m - m') first; in the end O = o / z.
+
+    Twin: `dynaroute.model.encoder.attend`.
+    """
+    segment = tl.program_id(0)
+    head = tl.program_id(1)
+    first = tl.program_id(2) * QUERIES
+    start = tl.load(offsets + segment).to(tl.int64)
+    count = tl.load(lengths + segment).to(tl.int32)
+    if first < count:
+        query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, QUERIES, DK)
+        highest = tl.full((QUERIES,), -1.0e30, tl.float32)
+        weight_sum = tl.zeros((QUERIES,), tl.float32)
+        total = tl.zeros((QUERIES, DK), tl.float32)
+        for block in tl.range(0, loop_end(count), KEYS):
+            key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, KEYS, DK)
+            value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)
+            scores = tl.dot(query, tl.trans(key), input_precision=PRECISION) * scale
+            scores = tl.where((block + tl.arange(0, KEYS) < count)[None, :], scores, -1.0e30)
+            higher = tl.maximum(highest, tl.max(scores, 1))
+            weights = tl.exp(scores - higher[:, None])
+            fading = tl.exp(highest - higher)
+            weight_sum = weight_sum * fading + tl.sum(weights, 1)
+            total = tl.dot(weights.to(value.dtype), value, total * fading[:, None], input_precision=PRECISION)
+            highest = higher
+        total = total / weight_sum[:, None]
+        _store_head(out, total, start + first, count - first, head * DK, H * DK, QUERIES, DK)
+
+
+@triton.jit
 def _backward_tile(
     packed,
     out_gradient,
@@ -157,7 +204,7 @@ def attention_forward(
     offsets, lengths
         (P,) first token and number of tokens of each segment.
     longest
-        No segment is longer; at most LONGEST_SEGMENT.
+        No segment is longer.
     heads
         Number of heads.
     scale
@@ -169,6 +216,14 @@ def attention_forward(
         (T, d_h); rows in no segment are 0.
     """
     out = packed.new_zeros(len(packed), packed.shape[1] // 3)
+    if longest > LONGEST_SEGMENT:
+        grid = (len(lengths), heads, triton.cdiv(longest, _QUERIES))
+        shape = {"H": heads, "DK": packed.shape[1] // (3 * heads), "QUERIES": _QUERIES, "KEYS": _KEYS}
+        precision = dot_precision(packed)
+        _streamed_kernel[grid](
+            packed, offsets, lengths, out, scale, **shape, PRECISION=precision, num_warps=_STREAM_WARPS
+        )
+        return out
     for settings in _launches(packed, longest, heads):
         _forward_kernel[(len(lengths), heads)](packed, offsets, lengths, out, scale, **settings)
     return out
@@ -177,7 +232,10 @@ def attention_forward(
 def attention_backward(
     packed: Tensor, out_gradient: Tensor, offsets: Tensor, lengths: Tensor, longest: int, heads: int, scale: float
 ) -> Tensor:
-    """Gradient of `packed`, given that of `attention_forward`'s result; parameters as there."""
+    """Gradient of `packed`, given that of `attention_forward`'s result; parameters as there.
+
+    No segment may be longer than LONGEST_SEGMENT.
+    """
     gradient = torch.zeros_like(packed)
     for settings in _launches(packed, longest, heads):
         _backward_kernel[(len(lengths), heads)](packed, offsets, lengths, out_gradient, gradient, scale, **settings)

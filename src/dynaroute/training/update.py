@@ -14,6 +14,7 @@ from dynaroute.training.replay import ReplaySize, replay_log_probabilities
 
 __all__ = ["GraphedUpdate", "PolicyUpdate", "UpdateInput"]
 
+LONGEST_RECORDED = 128  # nodes; larger instances are attended to by PyTorch's own kernels, in exactly fitting arrays
 _MOST_RECORDINGS = 8
 
 
@@ -103,6 +104,8 @@ class GraphedUpdate:
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient's norm before clipping."""
+        if given.batch.nodes > LONGEST_RECORDED:
+            return self.update(given)
         needed = ReplaySize.of(given.routes)
         fitting = [recording for recording in self._recordings if recording.suits(needed)]
         if fitting:

@@ -1,0 +1,47 @@
+"""Choosers as the kernels know them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt
+
+__all__ = ["Choice", "read_choice"]
+
+
+class Choice(NamedTuple):
+    """What the kernels need to know of a chooser.
+
+    Attributes
+    ----------
+    starts
+        (B,) int64 first customers, where they are forced.
+    stream_keys
+        (B, 2) int64 random streams, where nodes are sampled.
+    temperature
+        Of the samples.
+    """
+
+    starts: Tensor | None
+    stream_keys: Tensor | None
+    temperature: float
+
+
+def read_choice(chooser: Chooser) -> Choice | None:
+    """The chooser as the kernels know it; None if they do not.
+
+    Parameters
+    ----------
+    chooser
+        How the next node is chosen.
+    """
+    if isinstance(chooser, MostLikely):
+        return Choice(None, None, 1.0)
+    if isinstance(chooser, Sample):
+        return Choice(None, chooser.stream_keys.contiguous(), chooser.temperature)
+    if isinstance(chooser, StartAt) and not isinstance(chooser.then, StartAt):
+        then = read_choice(chooser.then)
+        return None if then is None else then._replace(starts=chooser.customers.contiguous())
+    return None

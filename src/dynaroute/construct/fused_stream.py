@@ -1,0 +1,294 @@
+"""Building routes of instances of any size with kernels: the host loops over routes.
+
+In each turn what is left of every unfinished trajectory is packed, longest first, encoded by matrix products on all
+tokens and attention within segments, projected for the decoder, and one kernel drives a route of every trajectory.
+The device is not waited for: see `_LateCounts`. The plain twin is `construct_eagerly`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+import triton
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.fused_choice import Choice
+from dynaroute.kernels.attention import attention_forward
+from dynaroute.kernels.drive_route import drive_routes, lay_out_tokens
+from dynaroute.kernels.encoder_layer import EncoderLayer
+from dynaroute.model.encoder import AttentionLayer
+from dynaroute.model.policy import Policy
+
+__all__ = ["construct_streamed"]
+
+_LAY_OUT_BLOCK = 32
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """How the driving kernel is laid out on the machine; found by measurement.
+
+    Attributes
+    ----------
+    block
+        Rows that a program reads at once.
+    stages
+        Depth of the pipeline that fetches them.
+    warps
+        Of a program.
+    """
+
+    block: int
+    stages: int
+    warps: int
+
+
+# several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
+_NARROW = _Launch(block=32, stages=1, warps=4)
+_WIDE = _Launch(block=128, stages=1, warps=16)
+
+
+def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
+    """Build one solution for each instance, as `construct_eagerly` does.
+
+    Parameters
+    ----------
+    policy
+        On the batch's device.
+    batch
+        The instances.
+    choice
+        How the next node is chosen.
+    precision
+        Of the embeddings and the operands of matrix products.
+    """
+    with torch.no_grad():
+        encoder = _Encoder(policy, precision)
+        drive = _Drive(policy, batch, choice)
+        counts = _LateCounts(batch)
+        # each route visits a customer at least; a static policy drives all routes in one turn
+        for turn in range(batch.nodes - 1 if policy.config.dynamic else 1):
+            room = counts.room_for(turn)
+            if room.segments == 0:
+                break
+            segments = _Segments.of(drive.left, room)
+            tokens = drive.lay_out(encoder, segments)
+            drive.drive(tokens, encoder.project(tokens.hidden, segments), segments, counts.of_turn(turn), turn)
+            counts.fetch(turn)
+    return drive.routes
+
+
+class _Room(NamedTuple):
+    """Upper bounds: of unfinished trajectories, of their tokens, of the tokens of one."""
+
+    segments: int
+    tokens: int
+    longest: int
+
+
+class _LateCounts:
+    """How much is left after each turn, as the kernels count it and the host reads it: one turn late.
+
+    So the host prepares a turn while the device still works on the one before, and neither waits. What is left only
+    shrinks, so that late counts are room enough; they cost a few rows of padding, and one empty turn in the end.
+    """
+
+    def __init__(self, batch: InstanceBatch) -> None:
+        self._before = _Room(len(batch), int(batch.sizes.sum()) + len(batch), batch.nodes)
+        # a fourth column, so that rows are aligned alike: else kernels would be compiled anew
+        self._counts = torch.zeros(batch.nodes, 4, dtype=torch.int32, device=batch.device)
+        self._host = self._counts
+        self._copies: list[torch.cuda.Event] = []
+        if batch.device.type == "cuda":
+            self._host = torch.zeros(batch.nodes, 4, dtype=torch.int32, pin_memory=True)
+
+    def of_turn(self, turn: int) -> Tensor:
+        """Where the kernels count."""
+        return self._counts[turn]
+
+    def fetch(self, turn: int) -> None:
+        """Have a turn's counts copied to the host when the device gets there."""
+        if self._host is self._counts:
+            return
+        self._host[turn].copy_(self._counts[turn], non_blocking=True)
+        copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        copied.record()
+        self._copies.append(copied)
+
+    def room_for(self, turn: int) -> _Room:
+        """What was left when the turn before began."""
+        if turn < 2:
+            return self._before
+        if self._copies:
+            self._copies[turn - 2].synchronize()
+        return _Room(*self._host[turn - 2, :3].tolist())
+
+
+class _Segments(NamedTuple):
+    """What is left of the trajectories, longest first; those past the last unfinished one are empty.
+
+    Attributes
+    ----------
+    trajectories, offsets, lengths
+        (P,) index in the batch, first token, number of tokens.
+    room
+        Upper bounds of all.
+    """
+
+    trajectories: Tensor
+    offsets: Tensor
+    lengths: Tensor
+    room: _Room
+
+    @classmethod
+    def of(cls, left: Tensor, room: _Room) -> _Segments:
+        """Lay out segments for (B,) customers left."""
+        in_order = left.sort(descending=True, stable=True)
+        customers = in_order.values[: room.segments]  # (P,)
+        lengths = customers + (customers > 0)
+        return cls(in_order.indices, lengths.cumsum(0) - lengths, lengths, room)
+
+
+class _Tokens(NamedTuple):
+    """All segments' nodes: (T, 128) initial embeddings, (T,) node numbers, (T,) demands, -1 where not open."""
+
+    hidden: Tensor
+    nodes: Tensor
+    open_demands: Tensor
+
+
+class _Encoder:
+    """A policy's encoder, with the decoder's projections, in the precision of its products."""
+
+    def __init__(self, policy: Policy, precision: torch.dtype) -> None:
+        self.precision = precision
+        depot = policy.encoder.embed_depot
+        customer = policy.encoder.embed_customer
+        depot_weight = F.pad(depot.weight, (0, 3 - depot.weight.shape[1]))  # (d_h, 3)
+        self.embedding = (customer.weight, customer.bias, depot_weight, depot.bias)
+        self.layers = [_Layer.of(layer, precision) for layer in policy.encoder.layers]
+        self.folded = policy.decoder.fold().to(precision)
+
+    def project(self, hidden: Tensor, segments: _Segments) -> Tensor:
+        """Eqs 3 to 11, 13, 17 and 18: (T, 5 d_h) from (T, d_h) initial embeddings."""
+        for layer in self.layers:
+            hidden = layer.run(hidden, segments)
+        return F.linear(hidden, self.folded)
+
+
+class _Layer(NamedTuple):
+    """A layer, and its parameters in the precision of the products, in the order of `EncoderLayer`."""
+
+    module: AttentionLayer
+    parameters: tuple[Tensor, ...]
+
+    @classmethod
+    def of(cls, module: nn.Module, precision: torch.dtype) -> _Layer:
+        assert isinstance(module, AttentionLayer)
+        parameters = (
+            module.query_key_value.weight,
+            module.output.weight,
+            module.feed_forward_in.weight,
+            module.feed_forward_in.bias,
+            module.feed_forward_out.weight,
+            module.feed_forward_out.bias,
+        )
+        return cls(module, tuple(parameter.to(precision) for parameter in parameters))
+
+    def run(self, hidden: Tensor, segments: _Segments) -> Tensor:
+        """Eqs 3 to 10, (T, d_h)."""
+        layout = (segments.offsets, segments.lengths, segments.room.longest, self.module.heads, self.module.scale)
+        if isinstance(self.module.after_attention, nn.Tanh):
+            result: Tensor = EncoderLayer.apply(hidden, *self.parameters, *layout)  # type: ignore[no-untyped-call]
+            return result
+        query_key_value, output, weight_in, bias_in, weight_out, bias_out = self.parameters
+        attended = attention_forward(F.linear(hidden, query_key_value), *layout)
+        middle = _normalise(self.module.after_attention, hidden + F.linear(attended, output))
+        inner = F.relu(F.linear(middle, weight_in, bias_in))
+        return _normalise(self.module.after_feed_forward, middle + F.linear(inner, weight_out, bias_out))
+
+
+def _normalise(normalisation: nn.Module, hidden: Tensor) -> Tensor:
+    normalised: Tensor = normalisation(hidden.float())
+    return normalised.to(hidden.dtype)
+
+
+class _Drive:
+    """Where all trajectories are, and the kernels that move them."""
+
+    def __init__(self, policy: Policy, batch: InstanceBatch, choice: Choice) -> None:
+        self.config = policy.config
+        self.choice = choice
+        self.locations = batch.locations.float().contiguous()
+        self.demands, self.capacity = batch.demands.contiguous(), batch.capacity.contiguous()
+        self.sizes = batch.sizes.contiguous()
+        self.capacity_query = policy.decoder.context_query.weight[:, -1].contiguous()  # (d_h,)
+        self.left = batch.sizes.int()  # (B,)
+        self.left_nodes = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device).repeat(len(batch), 1)
+        self.routes = RouteBatch.unvisited(batch)
+
+    def lay_out(self, encoder: _Encoder, segments: _Segments) -> _Tokens:
+        """Pack and embed what is left."""
+        room, device = segments.room, self.left.device
+        tokens = _Tokens(
+            hidden=torch.zeros(room.tokens, self.config.dimension, dtype=encoder.precision, device=device),
+            nodes=torch.empty(room.tokens, dtype=torch.int32, device=device),
+            open_demands=torch.empty(room.tokens, dtype=torch.int32, device=device),
+        )
+        lay_out_tokens[(room.segments, triton.cdiv(room.longest, _LAY_OUT_BLOCK))](
+            self.locations,
+            self.demands,
+            self.capacity,
+            self.left_nodes,
+            segments.trajectories,
+            segments.offsets,
+            segments.lengths,
+            *encoder.embedding,
+            *tokens,
+            self.left_nodes.shape[1],
+            BLOCK=_LAY_OUT_BLOCK,
+        )
+        return tokens
+
+    def drive(self, tokens: _Tokens, projected: Tensor, segments: _Segments, counts: Tensor, turn: int) -> None:
+        """Drive a route of every trajectory, or, if the policy is static, all of them."""
+        choice, launch = self.choice, self._choose_launch(segments.room.segments)
+        drive_routes[(segments.room.segments,)](
+            projected,
+            tokens.nodes,
+            tokens.open_demands,
+            segments.trajectories,
+            segments.offsets,
+            segments.lengths,
+            self.capacity,
+            self.sizes,
+            self.sizes if choice.starts is None else choice.starts,
+            self.sizes if choice.stream_keys is None else choice.stream_keys,
+            self.capacity_query,
+            self.left,
+            self.left_nodes,
+            counts,
+            self.routes.route,
+            self.routes.position,
+            self.left_nodes.shape[1],
+            turn,
+            choice.temperature,
+            self.config.clip,
+            IS_DYNAMIC=self.config.dynamic,
+            SHRINKS=self.config.shrinking_mean,
+            IS_SAMPLED=choice.stream_keys is not None,
+            IS_FORCED=choice.starts is not None,
+            BLOCK=launch.block,
+            STAGES=launch.stages,
+            num_warps=launch.warps,
+        )
+
+    def _choose_launch(self, programs: int) -> _Launch:
+        if self.left.device.type == "cpu":
+            return _WIDE
+        processors = torch.cuda.get_device_properties(self.left.device).multi_processor_count
+        return _WIDE if programs <= processors else _NARROW

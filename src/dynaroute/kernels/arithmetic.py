@@ -1,0 +1,42 @@
+"""What several kernels compute."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+__all__ = ["draw_gumbel", "loop_end", "tanh"]
+
+_IS_INTERPRETED = tl.constexpr(triton.knobs.runtime.interpret)
+
+
+@triton.jit
+def loop_end(count):
+    """A number from memory as the end of a loop: the interpreter's own conversion fails with NumPy 2.4 and later."""
+    if _IS_INTERPRETED:
+        return count.handle.data.item()
+    else:  # noqa: RET505 (Triton compiles what follows a return, too)
+        return count
+
+
+@triton.jit
+def tanh(x):
+    """Tanh, within 1e-7. Twin: torch.tanh."""
+    return 1.0 - 2.0 / (tl.exp(2.0 * tl.minimum(x, 40.0)) + 1.0)  # beyond 40 exp may overflow, tanh is 1
+
+
+@triton.jit
+def draw_gumbel(first_key, second_key, step, node):
+    """Gumbel noise from the same 32-bit words as the twin's, `dynaroute.construct.noise.draw_gumbel`."""
+    row = _mix(first_key ^ (step.to(tl.uint32) * 0x9E3779B1))
+    bits = _mix(_mix(row ^ (node.to(tl.uint32) * 0x85EBCA77)) ^ second_key)
+    uniform = ((bits >> 9).to(tl.float32) + 0.5) * 1.1920928955078125e-07  # 2^-23
+    return -tl.log(-tl.log(uniform))
+
+
+@triton.jit
+def _mix(words):
+    """The twin of `noise._mix`."""
+    words = (words ^ (words >> 16)) * 0x7FEB352D
+    words = (words ^ (words >> 15)) * 0x846CA68B
+    return words ^ (words >> 16)

@@ -1,0 +1,248 @@
+"""One route of every trajectory, for instances of any size: nodes pass by in blocks (eqs 2, 12 to 21).
+
+A segment holds what is left of a trajectory: row 0 the depot, then the customers in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from dynaroute.kernels.arithmetic import draw_gumbel, loop_end, tanh
+
+__all__ = ["drive_routes", "lay_out_tokens"]
+
+
+@triton.jit(do_not_specialize=["nodes"])
+def lay_out_tokens(
+    locations,  # (B, N, 2) float32
+    demands,  # (B, N) int32
+    capacity,  # (B,) int32
+    left_nodes,  # (B, N) int32: the customers left, from column 1
+    trajectories,  # (P,) int64
+    offsets,  # (P,) int64
+    lengths,  # (P,) tokens of each segment, 0 if the trajectory is finished
+    customer_weight,  # (128, 3) float32
+    customer_bias,  # (128,)
+    depot_weight,  # (128, 3)
+    depot_bias,  # (128,)
+    hidden,  # (T, 128) result
+    token_nodes,  # (T,) int32 result
+    open_demands,  # (T,) int32 result; -1 for the depot
+    nodes,
+    BLOCK: tl.constexpr,
+):
+    """One program a segment and block of its tokens: eq 2, and what the drivers need to know of a node.
+
+    Twin: `dynaroute.model.encoder.Encoder.embed`.
+    """
+    segment = tl.program_id(0)
+    count = tl.load(lengths + segment).to(tl.int32)
+    row = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    if tl.program_id(1) * BLOCK < count:
+        is_row = row < count
+        is_customer = is_row & (row > 0)
+        trajectory = tl.load(trajectories + segment)
+        table = trajectory * nodes
+        node = tl.load(left_nodes + table + row, mask=is_customer, other=0)
+        demand = tl.load(demands + table + node, mask=is_row, other=0)
+        token = tl.load(offsets + segment) + row
+        tl.store(token_nodes + token, node, mask=is_row)
+        tl.store(open_demands + token, tl.where(is_customer, demand, -1), mask=is_row)
+        x = tl.load(locations + (table + node) * 2, mask=is_row, other=0.0)
+        y = tl.load(locations + (table + node) * 2 + 1, mask=is_row, other=0.0)
+        fraction = demand.to(tl.float32) / tl.load(capacity + trajectory).to(tl.float32)
+        customer = _embed(x, y, fraction, customer_weight, customer_bias)
+        depot = _embed(x, y, fraction, depot_weight, depot_bias)
+        embedded = tl.where(is_customer[:, None], customer, depot)  # (BLOCK, 128)
+        cell = token[:, None] * 128 + tl.arange(0, 128)[None, :]
+        tl.store(hidden + cell, embedded.to(hidden.dtype.element_ty), mask=is_row[:, None])
+
+
+@triton.jit
+def _embed(x, y, fraction, weight, bias):
+    dim = tl.arange(0, 128)
+    from_x = x[:, None] * tl.load(weight + dim * 3)[None, :]
+    from_y = y[:, None] * tl.load(weight + dim * 3 + 1)[None, :]
+    from_demand = fraction[:, None] * tl.load(weight + dim * 3 + 2)[None, :]
+    return from_x + from_y + from_demand + tl.load(bias + dim)[None, :]
+
+
+@triton.jit(do_not_specialize=["nodes", "routes_done"])  # one compilation for all batches and routes
+def drive_routes(
+    projected,  # (T, 640): key, value, logit key, graph and last of every token
+    token_nodes,  # (T,) int32
+    open_demands,  # (T,) int32, -1 for the depot; becomes -1 where visited
+    trajectories,  # (P,) int64
+    offsets,  # (P,) int64
+    lengths,  # (P,) tokens of each segment, 0 if the trajectory is finished
+    capacity,  # (B,) int32
+    sizes,  # (B,) int64
+    starts,  # (B,) int64 first customers, if IS_FORCED
+    stream_keys,  # (B, 2) int64, if IS_SAMPLED
+    capacity_query,  # (128,) float32
+    left,  # (B,) int32 result: how many customers are left
+    left_nodes,  # (B, N) int32 result: which, from column 1
+    counts,  # (3,) int32 result: unfinished trajectories, their tokens, tokens of the longest
+    route,  # (B, N) int32 result
+    position,  # (B, N) int32 result
+    nodes,
+    routes_done,
+    temperature,
+    clip,
+    IS_DYNAMIC: tl.constexpr,
+    SHRINKS: tl.constexpr,
+    IS_SAMPLED: tl.constexpr,
+    IS_FORCED: tl.constexpr,
+    BLOCK: tl.constexpr,
+    STAGES: tl.constexpr,
+):
+    """One program a trajectory: drive until the depot, or, if the policy is static, until nothing is left.
+
+    A step reads all rows twice: for the glimpse, then for the logits. Each of BLOCK lanes keeps its own softmax
+    statistics and its own best node; they meet once a step, so that threads do not wait for each other in between.
+    Twin: `dynaroute.construct.eager`.
+    """
+    segment = tl.program_id(0)
+    count = tl.load(lengths + segment).to(tl.int32)
+    if count > 0:
+        start = tl.load(offsets + segment)
+        projected += start * 640
+        token_nodes += start
+        open_demands += start
+        trajectory = tl.load(trajectories + segment)
+        full = tl.load(capacity + trajectory)
+        column = tl.arange(0, 8)[:, None] * 16 + tl.arange(0, 16)[None, :]  # (8, 16): head, dimension
+        from_capacity = tl.load(capacity_query + column)
+        lane = tl.arange(0, BLOCK)
+        if IS_SAMPLED:
+            first_key = tl.load(stream_keys + trajectory * 2).to(tl.uint32)
+            second_key = tl.load(stream_keys + trajectory * 2 + 1).to(tl.uint32)
+        if IS_FORCED:
+            forced = tl.load(starts + trajectory).to(tl.int32)  # at first, rows are nodes
+
+        customers_left = count - 1
+        step = tl.load(sizes + trajectory).to(tl.int32) - customers_left + routes_done
+        stop, remaining, previous = 0, full, 0
+        graph_sum = _sum_rows(projected + 384, count, BLOCK)  # (8, 16)
+        is_driving = customers_left > 0
+        while is_driving:
+            # eqs 12 and 13
+            graph_count = count
+            if SHRINKS:
+                graph_count = customers_left + 1
+            last = tl.load(projected + previous * 640 + 512 + column).to(tl.float32)
+            fraction = remaining.to(tl.float32) / full.to(tl.float32)
+            query = graph_sum / graph_count.to(tl.float32) + last + fraction * from_capacity  # (8, 16)
+
+            glimpse = _attend(projected, open_demands, query, count, remaining, previous, BLOCK, STAGES)  # (8, 16)
+            best_score = tl.full((BLOCK,), float("-inf"), tl.float32)
+            best_row = tl.zeros((BLOCK,), tl.int32)
+            for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
+                row = first + lane
+                logit_key = _load_block(projected + 256, first, count, BLOCK)
+                product = tl.sum(tl.sum(logit_key * glimpse[None, :, :], 2), 1)  # (BLOCK,)
+                score = clip * tanh(product)  # eq 19
+                if IS_SAMPLED:
+                    node = tl.load(token_nodes + row, mask=row < count, other=0)
+                    score = score / temperature + draw_gumbel(first_key, second_key, step, node)
+                is_feasible = _is_feasible(open_demands, row, count, remaining, previous)
+                is_better = is_feasible & (score > best_score)
+                best_score = tl.where(is_better, score, best_score)
+                best_row = tl.where(is_better, row, best_row)
+            # ties go to the lower row
+            chosen = tl.min(tl.where(best_score == tl.max(best_score, 0), best_row, count), 0)
+            if IS_FORCED:
+                chosen = tl.where(step == 0, forced, chosen)
+
+            # eq 21
+            is_visit = chosen != 0
+            node = tl.load(token_nodes + chosen)
+            demand = tl.load(open_demands + chosen)
+            tl.store(route + trajectory * nodes + node, routes_done, mask=is_visit)
+            tl.store(position + trajectory * nodes + node, stop, mask=is_visit)
+            tl.debug_barrier()  # no thread may still want to read what is overwritten now
+            tl.store(open_demands + chosen, -1)
+            tl.debug_barrier()  # and every thread reads it in the next step
+            if SHRINKS:
+                visited = tl.load(projected + chosen * 640 + 384 + column).to(tl.float32)
+                graph_sum -= tl.where(is_visit, visited, 0.0)
+            remaining = tl.where(is_visit, remaining - demand, full)
+            customers_left -= is_visit.to(tl.int32)
+            stop = tl.where(is_visit, stop + 1, 0)
+            routes_done += tl.where(is_visit, 0, 1)
+            previous = chosen
+            step += 1
+            is_driving = customers_left > 0
+            if IS_DYNAMIC:
+                is_driving = is_driving & is_visit
+
+        _list_what_is_left(token_nodes, open_demands, left_nodes + trajectory * nodes, count, BLOCK)
+        tl.store(left + trajectory, customers_left)
+        if customers_left > 0:
+            tl.atomic_add(counts, 1, sem="relaxed")
+            tl.atomic_add(counts + 1, customers_left + 1, sem="relaxed")
+            tl.atomic_max(counts + 2, customers_left + 1, sem="relaxed")
+
+
+@triton.jit
+def _load_block(rows, first, count, BLOCK: tl.constexpr):
+    """(BLOCK, 8, 16) float32: 128 columns of rows of the projections, by heads; zeros past the segment's end."""
+    row = tl.arange(0, BLOCK)
+    cell = row[:, None] * 640 + tl.arange(0, 128)[None, :]
+    block = tl.load(rows + first * 640 + cell, mask=(first + row < count)[:, None], other=0.0)
+    return tl.reshape(block, (BLOCK, 8, 16)).to(tl.float32)  # loaded flat, a row by neighbouring threads
+
+
+@triton.jit
+def _sum_rows(rows, count, BLOCK: tl.constexpr):
+    """(8, 16) sum of 128 columns over a segment."""
+    total = tl.zeros((BLOCK, 8, 16), tl.float32)
+    for first in tl.range(0, loop_end(count), BLOCK):
+        total += _load_block(rows, first, count, BLOCK)
+    return tl.sum(total, 0)
+
+
+@triton.jit
+def _is_feasible(open_demands, row, count, remaining, previous):
+    """Eqs 14 and 19: unvisited customers that fit; the depot unless just visited."""
+    demand = tl.load(open_demands + row, mask=row < count, other=-1)
+    return ((demand >= 0) & (demand <= remaining)) | ((row == 0) & (previous != 0))
+
+
+@triton.jit
+def _attend(projected, open_demands, query, count, remaining, previous, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+    """Eqs 14 to 16: (8, 16) outputs of the heads.
+
+    A lane keeps the largest score m of its rows, and the sums z and o of e^(s - m) and e^(s - m) v: see
+    `dynaroute.kernels.attention`.
+    """
+    highest = tl.full((BLOCK, 8), -1.0e30, tl.float32)
+    weight_sum = tl.zeros((BLOCK, 8), tl.float32)
+    total = tl.zeros((BLOCK, 8, 16), tl.float32)
+    for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
+        key = _load_block(projected, first, count, BLOCK)
+        value = _load_block(projected + 128, first, count, BLOCK)
+        is_feasible = _is_feasible(open_demands, first + tl.arange(0, BLOCK), count, remaining, previous)[:, None]
+        score = tl.where(is_feasible, tl.sum(key * query[None, :, :], 2), -1.0e30)  # (BLOCK, 8)
+        higher = tl.maximum(highest, score)
+        fading = tl.exp(highest - higher)
+        weight = tl.where(is_feasible, tl.exp(score - higher), 0.0)
+        weight_sum = weight_sum * fading + weight
+        total = total * fading[:, :, None] + weight[:, :, None] * value
+        highest = higher
+    factor = tl.exp(highest - tl.max(highest, 0)[None, :])  # 0 for lanes without a feasible row
+    return tl.sum(total * factor[:, :, None], 0) / tl.sum(weight_sum * factor, 0)[:, None]
+
+
+@triton.jit
+def _list_what_is_left(token_nodes, open_demands, left_nodes, count, BLOCK: tl.constexpr):
+    """Keep the nodes that are still open, in order, from column 1."""
+    listed = 0
+    for first in tl.range(0, loop_end(count), BLOCK):
+        row = first + tl.arange(0, BLOCK)
+        is_open = tl.load(open_demands + row, mask=row < count, other=-1) >= 0
+        node = tl.load(token_nodes + row, mask=is_open, other=0)
+        rank = listed + tl.cumsum(is_open.to(tl.int32), 0)
+        tl.store(left_nodes + rank, node, mask=is_open)
+        listed += tl.sum(is_open.to(tl.int32), 0)
