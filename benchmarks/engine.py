@@ -185,7 +185,7 @@ def main() -> None:
     arguments = parser.parse_args()
     properties = torch.cuda.get_device_properties(0)
     results: dict[str, Any] = {"device": properties.name, "torch": torch.__version__, "greedy": {}, "steps": {}}
-    for size in map(int, arguments.sizes.split(",")):
+    for size in map(int, filter(None, arguments.sizes.split(","))):
         policy = load(size, arguments.models)
         for count in map(int, arguments.greedy.split(",")):
             entry = measure_greedy(policy, size, count if size <= 100 else max(1, count // 10))
