@@ -56,8 +56,7 @@ def execute(*arguments: str | Path, **settings: Any) -> subprocess.CompletedProc
         [sys.executable, "-m", "dynaroute", *map(str, arguments)],
         text=True,
         check=False,
-        stderr=subprocess.PIPE,
-        **{"stdout": subprocess.PIPE, **settings},
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings},
     )
 
 

@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from command_line import INSTANCE, RIGHT_SOLUTION, WRONG_SOLUTION, execute, invoke, save
+from command_line import INSTANCE, RIGHT_SOLUTION, WRONG_SOLUTION, assert_refused, execute, invoke, save
 
 from dynaroute import __version__, formats
 from dynaroute.errors import InputWarning
@@ -144,6 +144,45 @@ def test_full_disk_behind_stdout_is_one_sentence(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_full_disk_behind_stderr_leaves_the_exit_code(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        assert execute("info", tmp_path / "none.vrp", stderr=full).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "info secret.vrp",
+        "solve secret.vrp",
+        "check secret.vrp right.sol",
+        "check open.vrp secret.sol",
+        "convert secret.vrp a.json",
+        "plot open.vrp secret.sol --out a.png",
+        "evaluate --data secret.vrp --model savings",
+    ],
+)
+def test_no_permission_to_read_is_told_like_any_fault_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
+) -> None:
+    save(tmp_path, "open.vrp", INSTANCE)
+    save(tmp_path, "right.sol", RIGHT_SOLUTION)
+    for name in ("secret.vrp", "secret.sol"):
+        save(tmp_path, name, "anything")
+    monkeypatch.chdir(tmp_path)
+    read_bytes = Path.read_bytes
+
+    def refuse(self: Path) -> bytes:  # permissions do not stop the superuser, whom tests may run as
+        if self.stem == "secret":
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(self)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).stem != "secret")
+
+    assert_refused(invoke(*arguments.split()), "secret", "no permission to read")
 
 
 def test_unforeseen_failure_is_one_sentence(tmp_path: Path) -> None:

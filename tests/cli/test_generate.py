@@ -23,6 +23,14 @@ def test_published_set_is_the_published_one_draw_for_draw(tmp_path: Path) -> Non
         assert set(arrays["capacity"].tolist()) == {30}
 
 
+def test_part_of_a_published_set_is_another_draw_and_a_note_says_so(tmp_path: Path) -> None:
+    result = invoke("generate", "--size", "20", "--count", "100", "--published", "--out", tmp_path / "t.npz")
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: ")
+    assert "another draw" in result.stderr
+
+
 def test_same_seed_gives_the_same_file(tmp_path: Path) -> None:
     for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
         invoke("generate", "--size", "9", "--count", "2", "--seed", seed, "--out", tmp_path / f"{name}.json")

@@ -75,6 +75,13 @@ def test_a_delimiter_that_cannot_be_one_is_refused() -> None:
         parse_csv('sep="\nx"y"demand\n0"0"0\n')
 
 
+def test_a_quote_astray_takes_no_row_into_an_id() -> None:
+    with pytest.raises(FormatError, match="line end") as caught:
+        parse_csv('# capacity: 10\nid,x,y,demand\n0,0,0,0\n"1,6,8,5\n2",0,5,6\n')
+
+    assert (caught.value.where.line, caught.value.where.field) == (4, "id")
+
+
 def test_a_matrix_is_refused_with_formats_that_hold_it() -> None:
     with pytest.raises(UnsupportedError, match="matrix") as caught:
         format_csv(make_instance(None, [0, 4], 10, distances=[[0, 1], [1, 0]]))

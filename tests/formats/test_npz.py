@@ -175,9 +175,39 @@ def test_an_array_that_announces_more_than_it_has_is_refused_before_room_is_made
         parse_npz(packed(header.getvalue()))
 
 
-def test_a_damaged_array_is_refused() -> None:
-    with pytest.raises(FormatError):
-        parse_npz(packed(b"\x93NUMPY\x01\x00\x10\x00{'descr': oh no}"))
+def described(header: bytes, values: bytes = b"") -> bytes:
+    """An array in numpy's file format, with any text for its description."""
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + values
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"{'descr': oh no}",
+        b"{'descr': '<f8', 'shape': (2",  # a bracket that stays open
+        b"{'descr': '''<f8', }",  # a quotation that does
+        b"{'descr': '<,8', 'fortran_order': False, 'shape': (2, 3), }",  # a kind that is none
+    ],
+)
+def test_a_damaged_array_is_refused(header: bytes) -> None:
+    with pytest.raises(FormatError, match="not a sound"):
+        parse_npz(packed(described(header)))
+
+
+def test_an_array_of_python_2_is_read_without_a_word() -> None:
+    demand = arrays()["demand"].astype("<i8")
+    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({demand.shape[0]}L, {demand.shape[1]}L), }}\n"
+
+    assert parse_npz(packed(described(header.encode(), demand.tobytes()))) == parse_npz(archive(**arrays()))
+
+
+def test_the_complaint_about_a_damaged_archive_is_short() -> None:
+    content = archive(**arrays()).replace(b"depot.npy", b"depot" + b"y" * 4, 1)
+
+    with pytest.raises(FormatError, match="not a sound") as caught:
+        parse_npz(content)
+
+    assert len(str(caught.value)) < 200
 
 
 def test_an_archive_that_unpacks_to_more_than_a_gigabyte_is_refused_unread() -> None:

@@ -149,6 +149,8 @@ def test_a_registered_extension_is_refused_too() -> None:
         b"\x8d" + b"\xff" * 8 + b".",  # a text of 2^64 bytes
         b"G\x00\x00.",
         b"]",
+        b"K\x01.K\x02.",  # another one behind it
+        b"K\x01.\n",
     ],
 )
 def test_a_damaged_pickle_is_refused(content: bytes) -> None:

@@ -320,6 +320,7 @@ ODD_SOLUTIONS = {
 }
 
 WARNED = {
+    "address_on_two_lines.csv": "address",
     "decimal_commas.csv": "decimal commas",
     "extra_columns.csv": "colour",
     "field_best_known.vrp": "BEST_KNOWN",

@@ -61,6 +61,15 @@ def test_kernels_equal_the_sequential_path_in_float32(monkeypatch: pytest.Monkey
         assert (one - other).norm() <= 1e-4 * other.norm()
 
 
+def test_segments_too_long_for_the_kernels_are_replayed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = make_policy(KERNEL_AMD)
+    batch = draw_batch(130, capacity=60)
+    routes = sample(policy, batch)
+    expected = log_probabilities(policy, batch, routes)
+    monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
+    torch.testing.assert_close(replay_log_probabilities(policy, batch, routes), expected, rtol=0, atol=2e-4)
+
+
 def test_size_counts_segments_tokens_and_the_longest_route() -> None:
     #                 depot, customers 1..5: routes (1, 2, 3) and (4, 5)
     routes = RouteBatch(torch.tensor([[-1, 0, 0, 0, 1, 1]]).int(), torch.tensor([[-1, 0, 1, 2, 0, 1]]).int())

@@ -14,7 +14,7 @@ from dynaroute.cli.output import count_of, plain_number, print_json, print_table
 
 def check(
     instance: InstanceArgument,
-    solution: Annotated[Path, typer.Argument(metavar="SOLUTION", help="Solution file: .sol or .json.")],
+    solution: Annotated[Path, typer.Argument(metavar="SOLUTION", readable=False, help="Solution file: .sol or .json.")],
     capacity: CapacityOption = None,
     json: JsonOption = False,
 ) -> None:

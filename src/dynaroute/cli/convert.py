@@ -14,7 +14,7 @@ from dynaroute.errors import OptionError, Where
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="File to read.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File to read.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its suffix chooses the format.")],
     capacity: CapacityOption = None,
     json: JsonOption = False,
@@ -26,7 +26,8 @@ def convert(
     was.
 
     Example:
-      dynaroute convert customers.csv customers.vrp --capacity 50
+      dynaroute convert customers.csv customers.json --capacity 50
+      dynaroute convert vrp100_test_seed1234.pkl test100.npz
     """
     from dynaroute.formats import read_set, read_solution, write
 

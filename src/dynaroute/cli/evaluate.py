@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    data: Annotated[Path, typer.Option("--data", metavar="SET", help="A set, an instance, or a folder of them.")],
+    data: Annotated[
+        Path, typer.Option("--data", metavar="SET", readable=False, help="A set, an instance, or a folder of them.")
+    ],
     model: ModelOption,
     decode: DecodeOption = None,
     samples: SamplesOption = None,

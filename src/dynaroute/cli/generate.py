@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dynaroute.cli.options import JsonOption
-from dynaroute.cli.output import count_of, print_json
+from dynaroute.cli.output import count_of, print_json, print_note
 from dynaroute.errors import OptionError, Where
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]
 DemandKind = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
 
+PUBLISHED_COUNT = 10_000
 X_PANEL = "In the manner of the X set, once any of these is given"
 
 
@@ -75,6 +76,10 @@ def generate(
         drawn = _draw_paper(size, count, seed, capacity)
     instances = drawn.instances()
     write(replace(instances[0], name=out.stem) if count == 1 else instances, out)
+    if published and count != PUBLISHED_COUNT:
+        print_note(
+            f"the published sets are {PUBLISHED_COUNT} instances drawn at once; {count} are another draw, not a part."
+        )
 
     if json:
         capacities = {"smallest": int(drawn.capacity.min()), "largest": int(drawn.capacity.max())}

@@ -15,7 +15,7 @@ from dynaroute.errors import in_file
 
 
 def import_kool(
-    file: Annotated[Path, typer.Argument(metavar="FILE.pt", help="Published weights for the CVRP.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.pt", readable=False, help="Published weights for the CVRP.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to make, for --model.")],
     size: Annotated[
         int | None, typer.Option("--size", metavar="N", min=1, help="Customers it was trained on, for its card.")

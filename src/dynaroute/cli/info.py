@@ -24,7 +24,9 @@ ROUNDINGS = {"none": "not rounded", "nearest": "rounded to the nearest integer",
 
 
 def info(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An instance, a set of instances, or a solution.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", readable=False, help="An instance, a set of instances, or a solution.")
+    ],
     capacity: CapacityOption = None,
     json: JsonOption = False,
 ) -> None:

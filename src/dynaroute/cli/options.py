@@ -26,8 +26,12 @@ Decode = Literal["greedy", "sample", "multistart"]
 
 POLICY_PANEL = "Policy"
 
+# Of files to read, readable=False: that there is no permission is for the reader to say, as it says everything else.
 InstanceArgument = Annotated[
-    Path, typer.Argument(metavar="INSTANCE", help="Instance file: .vrp, .json, .csv, or a set with one instance.")
+    Path,
+    typer.Argument(
+        metavar="INSTANCE", readable=False, help="Instance file: .vrp, .json, .csv, or a set with one instance."
+    ),
 ]
 CapacityOption = Annotated[
     float | None,

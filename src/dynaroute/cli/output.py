@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -71,7 +71,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def print_error(message: str) -> None:
     """Print an error, one paragraph, to stderr."""
-    typer.echo(f"{typer.style('error:', fg='red', bold=True)} {message}", err=True)
+    with suppress(OSError):  # where even stderr is full or closed, the exit code still tells
+        typer.echo(f"{typer.style('error:', fg='red', bold=True)} {message}", err=True)
 
 
 def print_note(message: str) -> None:

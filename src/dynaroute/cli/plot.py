@@ -15,7 +15,7 @@ def plot(
     instance: InstanceArgument,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Picture to write: .png, .svg or .pdf.")],
     solution: Annotated[
-        Path | None, typer.Argument(metavar="SOLUTION", help="Routes to draw: a .sol or .json file.")
+        Path | None, typer.Argument(metavar="SOLUTION", readable=False, help="Routes to draw: a .sol or .json file.")
     ] = None,
     capacity: CapacityOption = None,
     json: JsonOption = False,

@@ -35,7 +35,9 @@ LONGEST_TABLE = 40  # instances; a longer list is summed up
 
 
 def solve(
-    files: Annotated[list[Path], typer.Argument(metavar="FILES", help="Instances, sets, or folders of them.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILES", readable=False, help="Instances, sets, or folders of them.")
+    ],
     model: ModelOption = "auto",
     decode: DecodeOption = None,
     samples: SamplesOption = None,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import get_args
 
@@ -183,7 +184,8 @@ def _read_table(text: str) -> _Table:
     rows: list[_Row] = []
     directives: dict[str, tuple[str, int]] = {}
     commented_rows: list[int] = []
-    for number, text_line in enumerate(split_lines(text), start=1):
+    lines = enumerate(split_lines(text), start=1)
+    for number, text_line in lines:
         line = text_line.strip(" ")  # spaces alone: a tab at the end is an empty cell
         if header is None and line.startswith('"#'):  # as spreadsheets write a comment with a comma
             line = line.rstrip(_DELIMITERS).strip('"')
@@ -194,18 +196,18 @@ def _read_table(text: str) -> _Table:
         elif not line.strip(_DELIMITERS + " "):
             continue
         elif header is not None:
-            rows.append(_read_row(line, header, number))
+            rows.append(_read_row(line, lines, header, number))
         elif declared := _DELIMITER_LINE.fullmatch(line):
             delimiter = declared[1]
         else:
-            header = _read_header(line, delimiter or max(_DELIMITERS, key=line.count), number)
+            header = _read_header(line, lines, delimiter or max(_DELIMITERS, key=line.count), number)
     if header is None:
         raise FormatError("there is no header.", remedy="Start with a line 'id,x,y,demand'.")
     return _Table(header, rows, directives, commented_rows)
 
 
-def _read_header(line: str, delimiter: str, number: int) -> _Header:
-    names = [cell.lower() for cell in _split_cells(line, delimiter, number)]
+def _read_header(line: str, following: Iterator[tuple[int, str]], delimiter: str, number: int) -> _Header:
+    names = [cell.lower() for cell in _split_cells(line, following, delimiter, number)]
     columns = [_SYNONYMS.get(name, name) for name in names]
     repeated = next((name for name in _KNOWN_COLUMNS if columns.count(name) > 1), None)
     if repeated is not None:
@@ -217,8 +219,8 @@ def _read_header(line: str, delimiter: str, number: int) -> _Header:
     return _Header(columns, delimiter, number)
 
 
-def _read_row(line: str, header: _Header, number: int) -> _Row:
-    cells = _split_cells(line, header.delimiter, number)
+def _read_row(line: str, following: Iterator[tuple[int, str]], header: _Header, number: int) -> _Row:
+    cells = _split_cells(line, following, header.delimiter, number)
     if len(cells) != len(header.columns):
         raise FormatError(
             f"the row has {len(cells)} cells, the header {len(header.columns)}.",
@@ -244,9 +246,13 @@ def _read_directive(directives: dict[str, tuple[str, int]], line: str, number: i
         )
 
 
-def _split_cells(line: str, delimiter: str, number: int) -> list[str]:
+def _split_cells(line: str, following: Iterator[tuple[int, str]], delimiter: str, number: int) -> list[str]:
+    """Cut a line into cells, and with it those of the following lines that a cell in quotes goes on over."""
+    lines = chain([line], (text for _, text in following))
     try:
-        cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True))
+        cells = next(
+            csv.reader((f"{text}\n" for text in lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+        )
     except (csv.Error, TypeError, ValueError) as error:
         raise FormatError(
             f"the line cannot be cut into cells ({error}).", where=Where(line=number), remedy="Check the quotes."
@@ -348,6 +354,10 @@ def _read_names(table: _Table) -> tuple[str, ...] | None:
         return None
     lines: dict[str, int] = {}
     for index, row in enumerate(table.rows):
+        if "\n" in row.cells["id"]:  # a quote astray would take whole rows into it
+            raise FormatError(
+                "the id goes on over a line end.", where=row.where("id"), remedy="Check the quotes; ids are one line."
+            )
         name = one_line(row.cells["id"])
         if not name and index > 0:
             raise FormatError("the id is missing.", where=row.where("id"), remedy="Give each customer an id.")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
+import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -26,7 +29,17 @@ __all__ = ["format_npz", "parse_npz"]
 
 _KEYS = ("depot", "locs", "demand", "capacity")
 _SHAPES = "depot (N, 2), locs (N, n, 2), demand (N, n), capacity (N,)"
-_DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError)
+_DAMAGES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    NotImplementedError,
+    SyntaxError,  # this and the next: numpy reads the headers of arrays as Python text
+    tokenize.TokenError,
+)
 
 
 def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
@@ -50,7 +63,8 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
             arrays = _load_arrays(archive)
     except _DAMAGES as error:
         raise FormatError(
-            f"this is not a sound .npz archive ({error}).", remedy="Write it with numpy.savez, and copy it whole."
+            f"this is not a sound .npz archive ({textwrap.shorten(str(error), 80, placeholder=' ...')}).",
+            remedy="Write it with numpy.savez, and copy it whole.",
         ) from error
     instances = _make_instances(arrays, Path(source).stem)
     ignored = [name.removesuffix(".npy") for name in names if name.removesuffix(".npy") not in _KEYS]
@@ -122,7 +136,10 @@ def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
             where=Where(field=max(members, key=lambda member: member.file_size).filename.removesuffix(".npy")),
             remedy="Split the set into smaller files.",
         )
-    return {key: _load_array(archive, member, key) for key, member in zip(_KEYS, members, strict=True)}
+    with warnings.catch_warnings():
+        # numpy finds a header of Python 2 worth a word, but reads it rightly
+        warnings.simplefilter("ignore", UserWarning)
+        return {key: _load_array(archive, member, key) for key, member in zip(_KEYS, members, strict=True)}
 
 
 def _load_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, key: str) -> NDArray[Any]:

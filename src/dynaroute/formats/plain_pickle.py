@@ -69,7 +69,8 @@ class _Machine:
             if instruction is None:
                 raise self.refuse(code)
             instruction(self)
-        if len(self.stack) != 1 or self.outer_stacks:
+        self.position += 1
+        if len(self.stack) != 1 or self.outer_stacks or self.position != len(program):
             raise ValueError
         return self.stack[0]
 

@@ -48,9 +48,6 @@ _SECTIONS = frozenset(
 )
 
 
-_ELSEWHERE = "Write a .csv or .json file."
-
-
 def parse_vrplib(text: str, *, source: str = "") -> Instance:
     """Read a CVRPLIB instance.
 
@@ -121,11 +118,15 @@ def format_vrplib(instance: Instance) -> str:
     """
     if instance.customer_names is not None:
         raise UnsupportedError(
-            "a .vrp file cannot hold names of customers.", where=Where(field="customer_names"), remedy=_ELSEWHERE
+            "a .vrp file cannot hold names of customers.",
+            where=Where(field="customer_names"),
+            remedy="Write a .csv or .json file; or drop the names (in a CSV file: the column id).",
         )
     if instance.metric == "great_circle":
         raise UnsupportedError(
-            "a .vrp file cannot hold latitudes and longitudes.", where=Where(field="metric"), remedy=_ELSEWHERE
+            "a .vrp file cannot hold latitudes and longitudes.",
+            where=Where(field="metric"),
+            remedy="Write a .csv or .json file.",
         )
     return "\n".join([*_header_lines(instance), *_section_lines(instance), "EOF", ""])
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
 from dynaroute.formats.notes import warn_of_input
-from dynaroute.formats.numbers import is_number, parse_float, refuse_unmeasurable
+from dynaroute.formats.numbers import format_number, is_number, parse_float, refuse_unmeasurable
 from dynaroute.formats.vrplib_outline import Field, Section
 
 __all__ = ["EDGE_WEIGHT_FORMATS", "read_matrix"]
@@ -79,8 +79,8 @@ def read_matrix(section: Section, layout: Field, size: int, source: str) -> NDAr
         position = int(np.argmax(faulty))
         start, end = int(rows[position]), int(columns[position])
         raise UnsupportedError(
-            f"the matrix is asymmetric: node {start + 1} to {end + 1} is {matrix[start, end]:g}, back it is "
-            f"{matrix[end, start]:g}.",
+            f"the matrix is asymmetric: node {start + 1} to {end + 1} is {format_number(matrix[start, end])}, "
+            f"back it is {format_number(matrix[end, start])}.",
             where=Where(line=weights.lines[position], field=_SECTION),
             remedy="Only symmetric distances are solved.",
         )

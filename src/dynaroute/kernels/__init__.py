@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["dot_precision", "kernels_run_on"]
+__all__ = ["LONGEST_SEGMENT", "dot_precision", "kernels_run_on"]
+
+LONGEST_SEGMENT = 128  # nodes that fit in one tile on chip
 
 
 def kernels_run_on(device: torch.device) -> bool:

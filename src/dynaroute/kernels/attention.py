@@ -10,12 +10,11 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from dynaroute.kernels import dot_precision
+from dynaroute.kernels import LONGEST_SEGMENT, dot_precision
 from dynaroute.kernels.arithmetic import loop_end
 
-__all__ = ["LONGEST_SEGMENT", "SegmentAttention", "attention_backward", "attention_forward"]
+__all__ = ["SegmentAttention", "attention_backward", "attention_forward"]
 
-LONGEST_SEGMENT = 128  # a whole segment is one tile; longer ones are streamed, and have no backward kernel
 _WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))  # tiles from 2^first to 2^last, and the warps of a program
 _QUERIES, _KEYS, _STREAM_WARPS = 128, 64, 8  # rows of the tiles of streamed segments, and the warps of a program
 

@@ -295,7 +295,7 @@ class RouteLogProbability(torch.autograd.Function):
         demands
             (T,) int32.
         longest, longest_route
-            No segment, no route is longer.
+            No segment, no route is longer; at most LONGEST_SEGMENT nodes.
         heads
             Number of heads.
         clip
@@ -308,7 +308,7 @@ class RouteLogProbability(torch.autograd.Function):
             "H": heads,
             "DK": packed.shape[1] // (5 * heads),
             "PRECISION": dot_precision(packed),
-            "num_warps": 4 if longest <= 128 else 8,
+            "num_warps": 4,
         }
         routes = (offsets, lengths, route_lengths, capacities, demands, capacity_weight)
         _forward_kernel[(len(lengths),)](packed, *routes, out, clip, **settings)

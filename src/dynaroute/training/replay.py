@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.kernels import kernels_run_on
+from dynaroute.kernels import LONGEST_SEGMENT, kernels_run_on
 from dynaroute.model.encoder import AttentionLayer, Encoder
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
@@ -152,7 +152,7 @@ def replay_log_probabilities(
     projected = _project(policy, features, node == 0, layout, batch.nodes, dtype)  # (T, 5 d_h)
     capacities = batch.capacity[layout.trajectory]  # (P,)
     weight = policy.decoder.context_query.weight[:, -1]  # (d_h,)
-    if kernels_run_on(batch.device) and dtype != torch.float64:
+    if _use_kernels(projected, batch.nodes):
         from dynaroute.kernels.route_probability import RouteLogProbability
 
         per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
@@ -169,8 +169,9 @@ def replay_log_probabilities(
             policy.config.clip,
         )  # (P,)
     else:
+        exact = projected if dtype == torch.float64 else projected.float()  # softmax and logits want all digits
         per_route = route_log_probabilities(
-            projected, weight, layout, capacities, demands, policy.config.heads, policy.config.clip
+            exact, weight, layout, capacities, demands, policy.config.heads, policy.config.clip
         )
     return per_route.new_zeros(len(batch)).index_add(0, layout.trajectory, per_route)
 
@@ -199,17 +200,18 @@ def _embed(encoder: Encoder, features: Tensor, is_depot: Tensor) -> Tensor:
     return torch.cat([known * (1 - is_depot_column), known * is_depot_column], 1) @ weight.T
 
 
-def _run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing) -> Tensor:
-    if not kernels_run_on(hidden.device) or hidden.dtype == torch.float64:
-        plain: Tensor = layer(hidden, packing)
-        return plain
-    from dynaroute.kernels.attention import LONGEST_SEGMENT
-    from dynaroute.kernels.encoder_layer import EncoderLayer
+def _use_kernels(tokens: Tensor, longest: int) -> bool:
+    """Whether kernels can do this: they hold a segment, of this many nodes at the most, in one tile."""
+    return kernels_run_on(tokens.device) and tokens.dtype != torch.float64 and longest <= LONGEST_SEGMENT
 
-    if packing.longest > LONGEST_SEGMENT:
-        with torch.autocast(hidden.device.type, hidden.dtype, enabled=hidden.dtype != torch.float32):
-            long: Tensor = layer(hidden, packing)
-        return long
+
+def _run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing) -> Tensor:
+    if not _use_kernels(hidden, packing.longest):
+        is_half = hidden.dtype not in (torch.float32, torch.float64)
+        with torch.autocast(hidden.device.type, hidden.dtype if is_half else None, enabled=is_half):
+            plain: Tensor = layer(hidden, packing)
+        return plain
+    from dynaroute.kernels.encoder_layer import EncoderLayer
 
     parameters = (
         layer.query_key_value.weight,

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.kernels import LONGEST_SEGMENT
 from dynaroute.model.policy import Policy
 from dynaroute.training.replay import ReplaySize, replay_log_probabilities
 
 __all__ = ["GraphedUpdate", "PolicyUpdate", "UpdateInput"]
 
-LONGEST_RECORDED = 128  # nodes; larger instances are attended to by PyTorch's own kernels, in exactly fitting arrays
 _MOST_RECORDINGS = 8
 
 
@@ -104,7 +104,7 @@ class GraphedUpdate:
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient's norm before clipping."""
-        if given.batch.nodes > LONGEST_RECORDED:
+        if given.batch.nodes > LONGEST_SEGMENT:  # plain operations, in arrays that fit exactly
             return self.update(given)
         needed = ReplaySize.of(given.routes)
         fitting = [recording for recording in self._recordings if recording.suits(needed)]
