@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from dynaroute.instance import LARGEST_INTEGER, Instance, Metric, Rounding
+from dynaroute.instance import LARGEST_INTEGER, Instance
+from dynaroute.lengths import Metric, Rounding
 from dynaroute.solution import Solution
 
 Placement = Literal["plane", "globe", "matrix", "matrix and plane", "matrix and globe"]

@@ -13,7 +13,8 @@ from strategies import instances, solutions_of
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.distributions import draw_paper_set
 from dynaroute.errors import InstanceError, SolutionError
-from dynaroute.instance import Instance, Rounding
+from dynaroute.instance import Instance
+from dynaroute.lengths import Rounding
 from dynaroute.solution import Solution, check, recompute_cost
 
 LOCATED = instances(placements=st.sampled_from(("plane", "globe", "matrix and plane", "matrix and globe")))

@@ -11,14 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import instances
 
+from dynaroute.decimals import count_decimals, scale_to_integers
 from dynaroute.errors import InstanceError
-from dynaroute.instance import (
-    EARTH_RADIUS_METRES,
-    LARGEST_INTEGER,
-    Instance,
-    count_decimals,
-    scale_to_integers,
-)
+from dynaroute.instance import LARGEST_INTEGER, Instance
+from dynaroute.lengths import EARTH_RADIUS_METRES
 
 SQUARE = [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]
 MATRIX = [[0.0, 2.0, 3.0], [2.0, 0.0, 4.0], [3.0, 4.0, 0.0]]

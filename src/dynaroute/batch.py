@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynaroute.errors import InstanceError, SolutionError, Where
-from dynaroute.instance import LARGEST_INTEGER, Instance, Rounding
+from dynaroute.instance import LARGEST_INTEGER, Instance
+from dynaroute.lengths import LONGEST_LENGTH, Rounding
 from dynaroute.solution import Solution
 
 __all__ = ["InstanceBatch", "RouteBatch"]
 
-_LONGEST = 1e150  # squares of larger coordinates overflow
 _ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}
 
 
@@ -354,7 +354,7 @@ def _refuse_faulty_values(
     positions: NDArray[np.float64], demands: NDArray[np.float64], capacity: NDArray[np.float64]
 ) -> None:
     checks: tuple[tuple[str, Any, str], ...] = (
-        ("coordinates", (np.abs(positions) <= _LONGEST).all(axis=(1, 2)), "has a position that is not finite"),
+        ("coordinates", (np.abs(positions) <= LONGEST_LENGTH).all(axis=(1, 2)), "has a position that is not finite"),
         ("demands", (demands == np.floor(demands)).all(axis=1), "has a demand that is not a whole number"),
         ("demands", (demands >= 0).all(axis=1), "has a negative demand"),
         ("capacity", capacity == np.floor(capacity), "has a capacity that is not a whole number"),

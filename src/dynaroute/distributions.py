@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.errors import InstanceError, OptionError, Where
-from dynaroute.instance import LARGEST_INTEGER, Instance, Rounding
+from dynaroute.instance import LARGEST_INTEGER, Instance
+from dynaroute.lengths import Rounding
 
 __all__ = [
     "CustomerPositions",

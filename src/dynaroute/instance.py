@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynaroute.decimals import unscale
 from dynaroute.errors import InstanceError, Where
+from dynaroute.lengths import LONGEST_LENGTH, Metric, Rounding, great_circle, round_lengths, straight_line
 
-__all__ = [
-    "EARTH_RADIUS_METRES",
-    "LARGEST_INTEGER",
-    "Instance",
-    "Metric",
-    "Rounding",
-    "count_decimals",
-    "scale_to_integers",
-]
-
-Rounding = Literal["none", "nearest", "up"]
-Metric = Literal["euclidean", "great_circle"]
+__all__ = ["LARGEST_INTEGER", "Instance"]
 
 LARGEST_INTEGER = 2**31 - 1  # loads are added in 32-bit registers on the GPU
-EARTH_RADIUS_METRES = 6_371_008.8  # mean radius of the WGS 84 ellipsoid
-
-_LONGEST = 1e150  # squares of larger numbers overflow
-_MOST_DIGITS = 40  # before or after the point; far more than a capacity can have after scaling
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +116,7 @@ class Instance:
         load
             A demand, a load or the capacity, as stored.
         """
-        return _unscaled(load, self.demand_scale)
+        return unscale(load, self.demand_scale)
 
     def leg_lengths(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
         """Lengths of the legs between pairs of nodes, under this instance's metric and rounding.
@@ -144,8 +130,8 @@ class Instance:
         if self.distances is not None:
             return np.asarray(self.distances[start, end], dtype=np.float64)
         assert self.coordinates is not None  # __post_init__ saw to it
-        measure = _great_circle if self.metric == "great_circle" else _straight_line
-        return _rounded(measure(self.coordinates[start], self.coordinates[end]), self.rounding)
+        measure = great_circle if self.metric == "great_circle" else straight_line
+        return round_lengths(measure(self.coordinates[start], self.coordinates[end]), self.rounding)
 
     @cached_property
     def distance_matrix(self) -> NDArray[np.float64]:
@@ -175,64 +161,6 @@ class Instance:
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""
         return f"Instance({name}{self.size} customers, capacity {self.shown_demand(self.capacity)})"
-
-
-def scale_to_integers(values: Sequence[Decimal]) -> tuple[list[int], int]:
-    """Scale decimals to integers by the smallest power of ten that makes all of them whole.
-
-    Parameters
-    ----------
-    values
-        Finite decimals.
-
-    Returns
-    -------
-    tuple[list[int], int]
-        The integers and the power of ten.
-
-    Raises
-    ------
-    InstanceError
-        If a value is so large, or has so many decimals, that no capacity could hold it.
-    """
-    decimals = max(map(count_decimals, values), default=0)
-    for value in values:  # 1e999999999 would fill the memory
-        if value and (decimals > _MOST_DIGITS or value.adjusted() > _MOST_DIGITS):
-            raise InstanceError(f"the number {value} is out of range.", remedy="Use another unit, or fewer decimals.")
-    return [_scaled(value, decimals) for value in values], 10**decimals
-
-
-def count_decimals(value: Decimal) -> int:
-    """Number of decimals that a finite decimal needs: one for 1.50, none for 20.
-
-    Parameters
-    ----------
-    value
-        A finite decimal of any length.
-    """
-    # by digits, since Decimal.normalize() rounds to the context's 28 digits
-    _, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)  # finite, as the caller promised
-    if exponent >= 0 or not any(digits):
-        return 0
-    trailing_zeros = next(count for count, digit in enumerate(reversed(digits)) if digit)
-    return max(0, -exponent - trailing_zeros)
-
-
-def _unscaled(amount: int, scale: int) -> int | Decimal:
-    return int(amount) if scale == 1 else Decimal(int(amount)) / Decimal(scale)
-
-
-def _scaled(value: Decimal, decimals: int) -> int:
-    # by digits, since Decimal multiplication rounds to the context's 28 digits
-    if not value:  # 0e999999999 is a zero too
-        return 0
-    sign, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)
-    whole: int = int("".join(map(str, digits)))
-    shift = exponent + decimals
-    whole = whole * int(10**shift) if shift >= 0 else whole // int(10**-shift)
-    return -whole if sign else whole
 
 
 def _fault(field: str, message: str, remedy: str = "", customer: int | None = None) -> InstanceError:
@@ -274,7 +202,7 @@ def _whole_numbers(values: object, field: str) -> NDArray[np.int64]:
     floats = _floats(array, field)  # unsigned integers too: exact as far as we allow them
     _refuse_where(~np.isfinite(floats), field, "not finite", "Give whole numbers.")
     _refuse_where(floats > LARGEST_INTEGER, field, f"above {LARGEST_INTEGER}", "Use a coarser unit.")
-    remedy = "Scale all of them to whole numbers (dynaroute.instance.scale_to_integers does it exactly)."
+    remedy = "Scale all of them to whole numbers (dynaroute.decimals.scale_to_integers does it exactly)."
     _refuse_where(floats != np.floor(floats), field, "not a whole number", remedy)
     return np.maximum(floats, -(2.0**62)).astype(np.int64)  # still negative, so refused by who asked, and in 64 bits
 
@@ -329,7 +257,7 @@ def _refuse_overlarge_demand(
         return
     customer = int(np.argmax(demands > capacity))
     called = "" if names is None else f" ({names[customer - 1]})"
-    demand, limit = _unscaled(demands[customer], scale), _unscaled(capacity, scale)
+    demand, limit = unscale(demands[customer], scale), unscale(capacity, scale)
     raise _fault(
         "demands",
         f"the demand of customer {customer}{called} is {demand}, above the capacity {limit}.",
@@ -362,11 +290,11 @@ def _checked_coordinates(values: object, count: int, metric: Metric) -> NDArray[
                 "Latitude is -90 to 90, longitude -180 to 180, in degrees.",
                 index or None,
             )
-    elif np.abs(coordinates).max() > _LONGEST:
+    elif np.abs(coordinates).max() > LONGEST_LENGTH:
         index = int(np.argmax(np.abs(coordinates).max(axis=1)))
         raise _fault(
             "coordinates",
-            f"the position of {_node(index)} is above {_LONGEST:g}, which cannot be measured.",
+            f"the position of {_node(index)} is above {LONGEST_LENGTH:g}, which cannot be measured.",
             "Use a coarser unit.",
             index or None,
         )
@@ -384,7 +312,7 @@ def _checked_distances(values: object, count: int, rounding: Rounding) -> NDArra
     reasons = (
         (~np.isfinite(distances), "not finite"),
         (distances < 0, "negative"),
-        (distances > _LONGEST, f"above {_LONGEST:g}"),
+        (distances > LONGEST_LENGTH, f"above {LONGEST_LENGTH:g}"),
     )
     for bad, reason in reasons:
         if bad.any():
@@ -403,7 +331,7 @@ def _checked_distances(values: object, count: int, rounding: Rounding) -> NDArra
             f"back it is {distances[column, row]:g}.",
             "Only symmetric distances are solved.",
         )
-    return _rounded(distances, rounding)
+    return round_lengths(distances, rounding)
 
 
 def _checked_scale(value: object) -> int:
@@ -474,32 +402,3 @@ def _equal_or_none(left: NDArray[Any] | None, right: NDArray[Any] | None) -> boo
     if left is None or right is None:
         return left is right
     return np.array_equal(left, right)
-
-
-def _straight_line(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
-    difference = start - end
-    return np.sqrt(difference[..., 0] ** 2 + difference[..., 1] ** 2)
-
-
-def _great_circle(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Metres between points in degrees: the haversine of the arc and that of the rest of the half circle.
-
-    The first is exact for near points, the second for opposite ones. To the micrometre, lest a rounding rule be
-    decided by the last bit.
-    """
-    (latitude_1, longitude_1), (latitude_2, longitude_2) = (
-        np.moveaxis(np.radians(points), -1, 0) for points in (start, end)
-    )
-    parallels = np.cos(latitude_1) * np.cos(latitude_2)
-    half_turn = (longitude_2 - longitude_1) / 2
-    near = np.sin((latitude_2 - latitude_1) / 2) ** 2 + parallels * np.sin(half_turn) ** 2
-    opposite = np.sin((latitude_2 + latitude_1) / 2) ** 2 + parallels * np.cos(half_turn) ** 2
-    return np.asarray(np.round(2 * EARTH_RADIUS_METRES * np.arctan2(np.sqrt(near), np.sqrt(opposite)), 6))
-
-
-def _rounded(lengths: NDArray[np.float64], rounding: Rounding) -> NDArray[np.float64]:
-    if rounding == "nearest":
-        return np.floor(lengths + 0.5)
-    if rounding == "up":
-        return np.ceil(lengths)
-    return lengths

@@ -15,7 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from dynaroute.errors import SolutionError, Where
-from dynaroute.instance import EARTH_RADIUS_METRES, Instance
+from dynaroute.instance import Instance
+from dynaroute.lengths import EARTH_RADIUS_METRES
 
 __all__ = ["Solution", "Violation", "ViolationKind", "check", "recompute_cost"]
 

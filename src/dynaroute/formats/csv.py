@@ -17,7 +17,8 @@ from dynaroute.errors import FormatError, InstanceError, OptionError, Unsupporte
 from dynaroute.formats.notes import warn_of_input
 from dynaroute.formats.numbers import format_load, format_number, parse_decimal, parse_float, placed, scale_quantities
 from dynaroute.formats.text import one_line, shorten, split_lines
-from dynaroute.instance import Instance, Metric, Rounding
+from dynaroute.instance import Instance
+from dynaroute.lengths import Metric, Rounding
 
 __all__ = ["format_csv", "parse_csv"]
 

@@ -27,7 +27,8 @@ from dynaroute.formats.notes import warn_of_input
 from dynaroute.formats.numbers import placed, refuse_unmeasurable, scale_quantities
 from dynaroute.formats.requests import asks_for_more
 from dynaroute.formats.text import one_line, shorten
-from dynaroute.instance import Instance, Rounding
+from dynaroute.instance import Instance
+from dynaroute.lengths import Rounding
 
 __all__ = ["format_json", "format_json_set", "instance_from_json", "instance_to_json", "parse_json"]
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 
+from dynaroute.decimals import count_decimals, scale_to_integers
 from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where
 from dynaroute.formats.text import shorten
-from dynaroute.instance import LARGEST_INTEGER, Instance, count_decimals, scale_to_integers
+from dynaroute.instance import LARGEST_INTEGER, Instance
 
 __all__ = [
     "Quantities",

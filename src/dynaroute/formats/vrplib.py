@@ -24,7 +24,8 @@ from dynaroute.formats.requests import asks_for_more
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.formats.vrplib_matrix import EDGE_WEIGHT_FORMATS, read_matrix
 from dynaroute.formats.vrplib_outline import Field, Outline, Row, Section, outline_vrplib
-from dynaroute.instance import Instance, Rounding
+from dynaroute.instance import Instance
+from dynaroute.lengths import Rounding
 
 __all__ = ["format_vrplib", "parse_vrplib"]
 

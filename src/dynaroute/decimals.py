@@ -1,0 +1,79 @@
+"""Decimal amounts as exact integers, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from dynaroute.errors import InstanceError
+
+__all__ = ["count_decimals", "scale_to_integers", "unscale"]
+
+_MOST_DIGITS = 40  # before or after the point; far more than a capacity can have after scaling
+
+
+def scale_to_integers(values: Sequence[Decimal]) -> tuple[list[int], int]:
+    """Scale decimals to integers by the smallest power of ten that makes all of them whole.
+
+    Parameters
+    ----------
+    values
+        Finite decimals.
+
+    Returns
+    -------
+    tuple[list[int], int]
+        The integers and the power of ten.
+
+    Raises
+    ------
+    InstanceError
+        If a value is so large, or has so many decimals, that no capacity could hold it.
+    """
+    decimals = max(map(count_decimals, values), default=0)
+    for value in values:  # 1e999999999 would fill the memory
+        if value and (decimals > _MOST_DIGITS or value.adjusted() > _MOST_DIGITS):
+            raise InstanceError(f"the number {value} is out of range.", remedy="Use another unit, or fewer decimals.")
+    return [_scaled(value, decimals) for value in values], 10**decimals
+
+
+def count_decimals(value: Decimal) -> int:
+    """Number of decimals that a finite decimal needs: one for 1.50, none for 20.
+
+    Parameters
+    ----------
+    value
+        A finite decimal of any length.
+    """
+    # by digits, since Decimal.normalize() rounds to the context's 28 digits
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)  # finite, as the caller promised
+    if exponent >= 0 or not any(digits):
+        return 0
+    trailing_zeros = next(count for count, digit in enumerate(reversed(digits)) if digit)
+    return max(0, -exponent - trailing_zeros)
+
+
+def unscale(amount: int, scale: int) -> int | Decimal:
+    """The decimal that a scaled integer stands for; an integer where nothing was scaled.
+
+    Parameters
+    ----------
+    amount
+        The integer.
+    scale
+        A power of ten.
+    """
+    return int(amount) if scale == 1 else Decimal(int(amount)) / Decimal(scale)
+
+
+def _scaled(value: Decimal, decimals: int) -> int:
+    # by digits, since Decimal multiplication rounds to the context's 28 digits
+    if not value:  # 0e999999999 is a zero too
+        return 0
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    whole: int = int("".join(map(str, digits)))
+    shift = exponent + decimals
+    whole = whole * int(10**shift) if shift >= 0 else whole // int(10**-shift)
+    return -whole if sign else whole

@@ -1,0 +1,55 @@
+"""How long a leg is: metrics and rounding rules."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "EARTH_RADIUS_METRES",
+    "LONGEST_LENGTH",
+    "Metric",
+    "Rounding",
+    "great_circle",
+    "round_lengths",
+    "straight_line",
+]
+
+Rounding = Literal["none", "nearest", "up"]
+Metric = Literal["euclidean", "great_circle"]
+
+EARTH_RADIUS_METRES = 6_371_008.8  # mean radius of the WGS 84 ellipsoid
+LONGEST_LENGTH = 1e150  # squares of larger numbers overflow
+
+
+def straight_line(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Length of straight lines between (..., 2) points."""
+    difference = start - end
+    return np.sqrt(difference[..., 0] ** 2 + difference[..., 1] ** 2)
+
+
+def great_circle(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Metres between points in degrees: the haversine of the arc and that of the rest of the half circle.
+
+    The first is exact for near points, the second for opposite ones. To the micrometre, lest a rounding rule be
+    decided by the last bit.
+    """
+    (latitude_1, longitude_1), (latitude_2, longitude_2) = (
+        np.moveaxis(np.radians(points), -1, 0) for points in (start, end)
+    )
+    parallels = np.cos(latitude_1) * np.cos(latitude_2)
+    half_turn = (longitude_2 - longitude_1) / 2
+    near = np.sin((latitude_2 - latitude_1) / 2) ** 2 + parallels * np.sin(half_turn) ** 2
+    opposite = np.sin((latitude_2 + latitude_1) / 2) ** 2 + parallels * np.cos(half_turn) ** 2
+    return np.asarray(np.round(2 * EARTH_RADIUS_METRES * np.arctan2(np.sqrt(near), np.sqrt(opposite)), 6))
+
+
+def round_lengths(lengths: NDArray[np.float64], rounding: Rounding) -> NDArray[np.float64]:
+    """Apply a rounding rule; halves go up, as in CVRPLIB."""
+    if rounding == "nearest":
+        return np.floor(lengths + 0.5)
+    if rounding == "up":
+        return np.ceil(lengths)
+    return lengths
