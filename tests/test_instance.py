@@ -208,8 +208,8 @@ def test_an_asymmetric_matrix_is_refused() -> None:
     assert "asymmetric" in refusal_of(distances=matrix).message
 
 
-def test_a_diagonal_above_zero_is_refused() -> None:
-    assert "to itself" in refusal_of(distances=np.array(MATRIX) + np.diag([0, 0, 1])).message
+def test_a_diagonal_above_zero_is_read_as_zero() -> None:
+    assert make(distances=np.array(MATRIX) + np.diag([0, 0, 9999])) == make(distances=MATRIX)
 
 
 @pytest.mark.parametrize("matrix", [[[0.0]], np.zeros((3, 2)), np.zeros((4, 4)), np.zeros(9)])

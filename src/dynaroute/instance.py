@@ -38,7 +38,7 @@ class Instance:
     name
         A label; it plays no part in comparisons.
     distances
-        (n + 1, n + 1) symmetric matrix with a zero diagonal, used instead of the metric.
+        (n + 1, n + 1) symmetric matrix, used instead of the metric; its diagonal is read as 0.
         `rounding` is applied to it once, here.
     rounding
         How the length of one leg is rounded: not at all, to the nearest integer (halves up, as in CVRPLIB's
@@ -320,9 +320,7 @@ def _checked_distances(values: object, count: int, rounding: Rounding) -> NDArra
             raise _fault(
                 "distances", f"the distance from node {row} to node {column} is {reason}.", "Distances are 0 or more."
             )
-    if (np.diagonal(distances) != 0).any():
-        node = int(np.argmax(np.diagonal(distances) != 0))
-        raise _fault("distances", f"the distance from node {node} to itself is not 0.", "The diagonal must be 0.")
+    np.fill_diagonal(distances, 0.0)  # no vehicle drives it, and some files hold 9999 there
     if (distances != distances.T).any():
         row, column = np.argwhere(distances != distances.T)[0]
         raise _fault(

@@ -28,7 +28,11 @@ def generate(
     size: Annotated[int, typer.Option("--size", metavar="N", min=1, help="Customers of each instance.")],
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="FILE", help="File to write: .npz or .json for many, any format for one."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File to write: .npz for many (X set: .json), any format for one.",
+        ),
     ],
     count: Annotated[int, typer.Option("--count", metavar="C", min=1, help="Number of instances.")] = 1,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Same seed, same instances.")] = 1234,

@@ -307,12 +307,14 @@ def _read_distances(value: object, count: int) -> NDArray[np.float64] | None:
 
 
 def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
-    """Names of the customers, if they have any; the depot's is not kept."""
+    """Names of the customers, if they have any, those without one being called by their number."""
     if all(node.get("id") is None for node in nodes[1:]):
         return None
     names = []
     for index, node in enumerate(nodes[1:], start=1):
-        value = require(node, "id", _path_of(index))
+        value = node.get("id")
+        if value is None:
+            value = index
         if not isinstance(value, str | int) or isinstance(value, bool):
             raise FormatError(
                 "the id is neither a text nor a whole number.",

@@ -327,7 +327,7 @@ def _refuse_other_depot(outline: Outline, dimension: int) -> None:
         )
     tokens = [(token, row.line) for row in section.rows for token in row.tokens]
     depots = [(parse_whole(token, Where(line=line, field="DEPOT_SECTION")), line) for token, line in tokens]
-    if depots and depots[-1][0] == -1:
+    while depots and depots[-1][0] == -1:
         depots.pop()
     where = Where(line=depots[0][1] if depots else section.line, field="DEPOT_SECTION")
     if not depots:

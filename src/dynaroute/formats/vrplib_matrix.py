@@ -66,14 +66,8 @@ def read_matrix(section: Section, layout: Field, size: int, source: str) -> NDAr
     matrix[rows, columns] = weights.values
     if name != "FULL_MATRIX":
         matrix[columns, rows] = weights.values
-    faulty = (rows == columns) & (weights.values != 0)
-    if faulty.any():
-        position = int(np.argmax(faulty))
-        raise InstanceError(
-            f"the distance from node {rows[position] + 1} to itself is {weights.values[position]:g}.",
-            where=Where(line=weights.lines[position], field=_SECTION),
-            remedy="The diagonal must be 0.",
-        )
+    if np.diagonal(matrix).any():
+        warn_of_input(source, "the diagonal of the matrix is not 0; no vehicle drives it, so it is ignored.")
     faulty = matrix[rows, columns] != matrix[columns, rows]
     if faulty.any():
         position = int(np.argmax(faulty))
