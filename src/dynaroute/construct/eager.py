@@ -158,20 +158,21 @@ class _Drive:
 
     def decide(self, chooser: Chooser) -> Iterator[Decision]:
         """Step until every vehicle is back for good."""
-        position = torch.zeros_like(self.step)
+        depot = torch.zeros_like(self.step)  # also the first position on a route
+        position = depot
         is_driving = torch.ones_like(self.step, dtype=torch.bool)
         while bool(is_driving.any()):
             info = StepInfo(self.trajectory, self.step, self.route, position, self.nodes)
             logits = self.decoder.logits(self.projections, self.state)  # (P, M)
-            chosen = torch.where(is_driving, chooser(logits, info), 0)  # (P,)
+            chosen = torch.where(is_driving, chooser(logits, info), depot)  # (P,)
             yield Decision(info, logits, chosen, is_driving)
             self.state = self.state.update(chosen)
             is_back = chosen == 0
             self.step = self.step + is_driving
             self.route = self.route + (is_driving & is_back)
-            position = torch.where(is_back, 0, position + 1)
+            position = torch.where(is_back, depot, position + 1)
             # a static policy goes on with the embeddings it has; a dynamic one waits to be encoded anew
-            is_driving = is_driving & ~is_back if self.dynamic else is_driving & (self.state.is_open.any(1) | ~is_back)
+            is_driving = is_driving & ~(is_back if self.dynamic else is_back & self.state.is_done)
 
     def finish(self, is_open: Tensor, steps: Tensor, routes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """What is open, how many steps and routes were taken, in the whole batch."""

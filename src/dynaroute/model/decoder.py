@@ -20,9 +20,9 @@ class Projections(NamedTuple):
     Attributes
     ----------
     key
-        (P, heads, d_k, M): eq 13, with the scale of eq 14.
+        (P heads, d_k, M): eq 13, with the scale of eq 14.
     value
-        (P, heads, M, d_k): eq 13.
+        (P heads, M, d_k): eq 13.
     logit_key
         (P, M, d_h): what the heads' outputs meet in eq 19, with W^O of eq 17 and W^Q of eq 18 folded in.
     graph, last
@@ -88,8 +88,8 @@ class Decoder(nn.Module):
         padded = packing.pad(hidden @ folded.T)  # (P, M, 5 d_h)
         key, value, logit_key, graph, last = padded.chunk(5, dim=-1)  # each (P, M, d_h)
         return Projections(  # laid out once as every step reads them
-            key=self._split_heads(key).transpose(-1, -2).contiguous(),
-            value=self._split_heads(value).contiguous(),
+            key=self._split_heads(key).transpose(-1, -2).flatten(0, 1).contiguous(),
+            value=self._split_heads(value).flatten(0, 1).contiguous(),
             logit_key=logit_key.contiguous(),
             graph=graph.contiguous(),
             last=last.contiguous(),
@@ -98,22 +98,19 @@ class Decoder(nn.Module):
 
     def logits(self, projections: Projections, state: RouteState) -> Tensor:
         """Eqs 12 to 19: (P, M) logits of the next node, minus infinity where it is not feasible."""
-        feasible = state.feasible()  # (P, M)
-        query = self._query(projections, state)  # (P, heads, 1, d_k), eqs 12 and 13
-        scores = query @ projections.key  # (P, heads, 1, M), eq 14
-        weights = torch.where(feasible[:, None, None, :], scores, -torch.inf).softmax(-1)  # eq 15
-        heads = (weights @ projections.value).flatten(1)  # (P, d_h), eq 16
-        logits = (projections.logit_key @ heads[:, :, None]).squeeze(-1)  # (P, M), eqs 17 and 18
-        return torch.where(feasible, self.config.clip * logits.tanh(), -torch.inf)  # eq 19
+        is_masked = ~state.feasible()  # (P, M)
+        query = self._query(projections, state)  # (P, d_h), eqs 12 and 13
+        queries = query.view(-1, 1, self.config.head_dimension)  # (P heads, 1, d_k)
+        scores = torch.bmm(queries, projections.key).view(len(query), self.config.heads, -1)  # (P, heads, M), eq 14
+        weights = scores.masked_fill(is_masked[:, None, :], -torch.inf).softmax(-1)  # eq 15
+        heads = torch.bmm(weights.view(-1, 1, weights.shape[-1]), projections.value)  # (P heads, 1, d_k), eq 16
+        logits = torch.bmm(projections.logit_key, heads.view(len(query), -1, 1)).squeeze(-1)  # (P, M), eqs 17 and 18
+        return (self.config.clip * logits.tanh()).masked_fill(is_masked, -torch.inf)  # eq 19
 
     def _query(self, projections: Projections, state: RouteState) -> Tensor:
         fraction = state.remaining.to(projections.graph.dtype) / state.capacity.to(projections.graph.dtype)  # (P,)
-        query = (
-            state.graph_sum / state.graph_count[:, None]
-            + state.pick(projections.last, state.previous)
-            + fraction[:, None] * projections.capacity
-        )  # (P, d_h)
-        return query.view(len(query), self.config.heads, 1, -1)  # (P, heads, 1, d_k)
+        mean, last = state.graph_sum / state.graph_count[:, None], state.pick(projections.last, state.previous)
+        return torch.addcmul(mean + last, fraction[:, None], projections.capacity)  # (P, d_h)
 
     def _split_context_query(self) -> tuple[Tensor, Tensor, Tensor]:
         dimension = self.config.dimension

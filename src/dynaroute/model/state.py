@@ -28,6 +28,8 @@ class RouteState(NamedTuple):
         (P,) int64: slot of the node visited last.
     is_open
         (P, M) bool: customers not visited yet.
+    is_done
+        (P,) bool: no customer is left.
     graph
         (P, M, d_h): what each node adds to the graph's sum.
     graph_sum
@@ -45,6 +47,7 @@ class RouteState(NamedTuple):
     remaining: Tensor
     previous: Tensor
     is_open: Tensor
+    is_done: Tensor
     graph: Tensor
     graph_sum: Tensor
     graph_count: Tensor
@@ -78,6 +81,7 @@ class RouteState(NamedTuple):
             remaining=capacity,
             previous=torch.zeros_like(capacity, dtype=torch.int64),
             is_open=is_open,
+            is_done=~is_open.any(1),
             graph=graph,
             graph_sum=graph.sum(1),
             graph_count=is_token.sum(1).to(graph.dtype),
@@ -91,16 +95,18 @@ class RouteState(NamedTuple):
         A vehicle with nothing left to do may stay at the depot.
         """
         fits = self.is_open & (self.demands <= self.remaining[:, None])
-        fits[:, 0] = (self.previous != 0) | ~self.is_open.any(1)
+        fits[:, 0] = (self.previous != 0) | self.is_done
         return fits
 
     def update(self, chosen: Tensor) -> RouteState:
         """Eq 21: the state after each vehicle went to its (P,) chosen slot."""
         to_customer = chosen != 0
+        is_open = self.is_open.scatter(1, chosen[:, None], False)
         driven = self._replace(
             remaining=torch.where(to_customer, self.remaining - self.pick(self.demands, chosen), self.capacity),
             previous=chosen,
-            is_open=self.is_open.scatter(1, chosen[:, None], False),
+            is_open=is_open,
+            is_done=~is_open.any(1),
         )
         if not self.shrinks:
             return driven
