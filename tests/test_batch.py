@@ -48,6 +48,10 @@ def test_places_in_the_unit_square_stay_where_they_are() -> None:
     assert locations_of(places) == places
 
 
+def test_places_close_together_in_the_unit_square_are_spread_out() -> None:
+    assert locations_of([[0.5, 0.25], [0.5078125, 0.25], [0.5, 0.25390625]]) == [[0, 0], [1, 0], [0, 0.5]]
+
+
 def test_other_places_are_scaled_alike_on_both_axes() -> None:
     assert locations_of([[10, 100], [20, 100], [10, 105]]) == [[0, 0], [1, 0], [0, 0.5]]
 

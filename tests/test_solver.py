@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -203,6 +203,15 @@ def test_the_same_seed_gives_the_same_routes_and_another_seed_others() -> None:
     assert first.routes != other.routes
 
 
+def test_a_seed_may_be_a_whole_number_of_numpy() -> None:
+    (instance,) = draw_instances(25)
+    plain, numpys = (
+        solve(instance, model=make_policy(), decode="sample", samples=1, seed=seed).solution
+        for seed in (5, cast(int, np.int64(5)))
+    )
+    assert plain == numpys
+
+
 # What makes no sense
 
 
@@ -220,6 +229,8 @@ def test_the_same_seed_gives_the_same_routes_and_another_seed_others() -> None:
         ("seed", {"seed": 2**64}),
         ("seed", {"seed": "lucky"}),
         ("device", {"device": "toaster"}),
+        ("device", {"device": "meta"}),
+        ("device", {"device": "privateuseone"}),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(field: str, settings: Any) -> None:

@@ -18,6 +18,7 @@ from dynaroute.solution import Solution
 
 __all__ = ["InstanceBatch", "RouteBatch"]
 
+_SMALLEST_SPREAD = 0.1  # of the unit square: places closer together look all alike to a policy
 _ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}
 
 
@@ -291,9 +292,10 @@ def _flatten_globe(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _locate_in_unit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale (B, M, 2) positions, but for those in the unit square already: they are what the policy was trained on."""
+    """Scale (B, M, 2) positions, but for those spread in the unit square already: the policy was trained on such."""
     inside = ((positions >= 0) & (positions <= 1)).all(axis=(1, 2), keepdims=True)  # (B, 1, 1)
-    return np.where(inside, positions, _scale_to_unit_square(positions))
+    spread = np.ptp(positions, axis=1, keepdims=True).max(axis=2, keepdims=True) >= _SMALLEST_SPREAD  # (B, 1, 1)
+    return np.where(inside & spread, positions, _scale_to_unit_square(positions))
 
 
 def _scale_to_unit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -254,7 +254,7 @@ def build_by_policy(instances: Sequence[Instance], model: str | Path | Policy, o
     policy = load_policy(model, options.device)
     start = time.perf_counter()
     batch = InstanceBatch.from_instances(instances)
-    generator = torch.Generator().manual_seed(options.seed)
+    generator = torch.Generator().manual_seed(int(options.seed))  # NumPy's integers too
     routes = construct(policy, batch, make_strategy(options), generator, progress=options.progress)
     seconds = time.perf_counter() - start
     name = policy.card.name or ("unnamed" if model is policy else str(model))
@@ -279,10 +279,13 @@ def load_policy(model: str | Path | Policy, device: str) -> Policy:
     policy = model.eval() if isinstance(model, Policy) else Policy.from_pretrained(model)
     if device == "auto":
         return policy.to("cuda" if torch.cuda.is_available() else "cpu")
+    fault = _fault("device", f"the device {device!r} cannot be used here.", "Use cpu, or auto.")
+    if str(device).startswith("meta"):  # PyTorch's device that takes every weight and keeps none
+        raise fault
     try:
         return policy.to(device)
-    except (RuntimeError, AssertionError) as error:  # PyTorch's words for a device it does not have
-        raise _fault("device", f"the device {device!r} cannot be used here.", "Use cpu, or auto.") from error
+    except (RuntimeError, AssertionError, ImportError) as error:  # PyTorch's words for a device it does not have
+        raise fault from error
 
 
 def make_strategy(options: SolveOptions) -> Strategy:
