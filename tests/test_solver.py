@@ -255,3 +255,9 @@ def test_a_model_that_is_not_there_is_refused() -> None:
 def test_what_is_no_instance_is_refused(thing: Any) -> None:
     with pytest.raises(OptionError, match="is no instance"):
         solve(thing)
+
+
+@pytest.mark.parametrize("nonsense", [3, None, "a.vrp"])
+def test_what_is_neither_an_instance_nor_many_is_refused(nonsense: Any) -> None:
+    with pytest.raises(OptionError, match="no instance"):
+        solve(nonsense)

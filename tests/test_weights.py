@@ -81,3 +81,8 @@ def test_an_unknown_name_is_answered_with_those_that_ship(name: str, shelf: Path
 def test_what_ships_can_be_loaded() -> None:
     for name, size in shipped_models().items():
         assert Policy.from_pretrained(name).card.size == size
+
+
+def test_an_empty_name_is_no_model() -> None:
+    with pytest.raises(ModelError):
+        find_model("")

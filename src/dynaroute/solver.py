@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -176,7 +176,7 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
     options = SolveOptions(**settings)
     if isinstance(instances, Instance):
         return _solve_all([instances], options)[0]
-    many = list(instances)
+    many = list(instances) if isinstance(instances, Iterable) else [instances]
     for instance in many:
         if not isinstance(instance, Instance):
             kind = type(instance).__name__

@@ -47,7 +47,7 @@ def find_model(name: str | Path) -> Path:
         return _SHELF / str(name)
     folder = Path(name)
     with suppress(OSError):  # a name too long for a path, or a folder that must not be looked into
-        if folder.is_dir():
+        if str(name) and folder.is_dir():  # an empty name would be the current folder
             return folder
     shipped = ", ".join(shipped_models()) or "none in this version"
     raise ModelError(
