@@ -117,5 +117,4 @@ class Follow:
         rows = info.trajectory[:, None]
         on_route = self.routes.route[rows, info.nodes] == info.route[:, None]  # (P, M)
         is_next = on_route & (self.routes.position[rows, info.nodes] == info.position[:, None])
-        is_next[:, 0] = False  # padding slots show the depot's row
         return is_next.int().argmax(1)  # 0, the depot, where no customer is next
