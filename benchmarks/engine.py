@@ -24,10 +24,13 @@ from dynaroute.construct import Augmented, Greedy, construct
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.model import Policy
+from dynaroute.training.baselines import SharedBaseline
 from dynaroute.training.instances import TrainingTask
-from dynaroute.training.reinforce import sample_solutions, shared_advantages, train_step
+from dynaroute.training.optimiser import AdamOptimiser
+from dynaroute.training.ranks import Ranks
+from dynaroute.training.reinforce import Learner, sample_solutions, train_step
 from dynaroute.training.replay import ReplaySize
-from dynaroute.training.update import GraphedUpdate, PolicyUpdate, UpdateInput
+from dynaroute.training.update import GraphedUpdate, PolicyUpdate, Replay, UpdateInput
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
 TOKEN_FLOPS = 2 * (3 * (4 * 128 * 128 + 2 * 128 * 512) + 5 * 128 * 128)  # encoder and projections, one token
@@ -55,12 +58,12 @@ def load(size: int, models: Path | None) -> Policy:
 
 def make_update(policy: Policy, rate: float = 1e-6) -> PolicyUpdate:
     """Adam with a tiny rate: the policy stays as trained while its steps are timed."""
-    optimiser = torch.optim.Adam(policy.parameters(), lr=torch.tensor(rate, device="cuda"), fused=True, capturable=True)
-    return PolicyUpdate(policy, optimiser, precision=torch.bfloat16)
+    optimiser = AdamOptimiser(list(policy.parameters()), torch.tensor(rate, device="cuda"))
+    return PolicyUpdate(Replay(policy, torch.float16), optimiser, Ranks())
 
 
 def measure_greedy(policy: Policy, size: int, count: int) -> dict[str, float]:
-    batch = TrainingTask(size, CAPACITY[size]).draw(count, torch.Generator("cuda").manual_seed(1), 0)
+    batch = TrainingTask(size, (CAPACITY[size],)).draw(count, torch.Generator("cuda").manual_seed(1), 0)
     lengths = [torch.zeros(())]
 
     def job() -> None:
@@ -72,7 +75,7 @@ def measure_greedy(policy: Policy, size: int, count: int) -> dict[str, float]:
 
 def measure_augmented(policy: Policy, size: int, count: int) -> dict[str, float]:
     """Eight orientations of every instance, the best kept."""
-    batch = TrainingTask(size, CAPACITY[size]).draw(count, torch.Generator("cuda").manual_seed(1), 0)
+    batch = TrainingTask(size, (CAPACITY[size],)).draw(count, torch.Generator("cuda").manual_seed(1), 0)
     lengths = [torch.zeros(())]
 
     def job() -> None:
@@ -88,21 +91,23 @@ def write(results: dict[str, Any], path: Path | None) -> None:
 
 def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dict[str, Any]:
     """Time the parts and the whole of a training step."""
-    task, generator = TrainingTask(size, CAPACITY[size]), torch.Generator("cuda").manual_seed(2)
+    task, generator = TrainingTask(size, (CAPACITY[size],)), torch.Generator("cuda").manual_seed(2)
     count = instances * samples
     copies = task.draw(instances, generator, 0).repeat_each(samples)
     routes = sample_solutions(policy, copies, samples, 3)
     needed = ReplaySize.of(routes)
     plain = make_update(policy)
-    given = UpdateInput(copies, routes, shared_advantages(routes.lengths(copies), samples))
+    baseline = SharedBaseline(Ranks())
+    given = UpdateInput(copies, routes, baseline.advantages(copies[::samples], routes.lengths(copies)))
     torch.cuda.reset_peak_memory_stats()
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
     replay_seconds = measure(lambda: plain(given), 7)
     graphed = GraphedUpdate(make_update(policy))
+    learner = Learner(policy, graphed, baseline, task, instances, samples, generator, Ranks())
     steps = iter(range(10**9))
 
     def step() -> None:
-        train_step(policy, graphed, task, instances, samples, generator, next(steps))
+        train_step(learner, next(steps))
 
     for _ in range(25):  # until the common sizes are recorded
         step()
@@ -152,7 +157,7 @@ def measure_scaling(models: Path | None, picture: Path) -> dict[str, Any]:
     for size in sizes:
         count = max(64, 200_000 // size if size <= 127 else 100_000 // size)
         capacity = round(30 + 0.12 * size)
-        batch = TrainingTask(size, capacity).draw(count, torch.Generator("cuda").manual_seed(1), 0)
+        batch = TrainingTask(size, (capacity,)).draw(count, torch.Generator("cuda").manual_seed(1), 0)
         policy = load(min((20, 50, 100), key=lambda trained: abs(trained - size)), models)
 
         def job(policy: Policy = policy, batch: InstanceBatch = batch) -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "ModelError",
     "OptionError",
     "SolutionError",
+    "TrainingError",
     "UnsupportedError",
     "Where",
     "in_file",
@@ -125,6 +126,12 @@ class ModelError(DynarouteError):
     """A trained model cannot be loaded or used."""
 
     code = "model"
+
+
+class TrainingError(DynarouteError):
+    """A training run cannot go on."""
+
+    code = "training"
 
 
 @contextmanager

@@ -1,41 +1,105 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from policies import SMALL_AMD, make_policy
 
-from dynaroute.construct import log_probabilities
+from dynaroute.construct import Greedy, construct, log_probabilities
+from dynaroute.model import Policy
+from dynaroute.training.baselines import make_baseline
 from dynaroute.training.instances import TrainingTask
-from dynaroute.training.reinforce import sample_solutions, shared_advantages, train_step
-from dynaroute.training.update import PolicyUpdate
+from dynaroute.training.plan import BaselineName
+from dynaroute.training.ranks import Ranks
+from dynaroute.training.reinforce import Learner, sample_solutions, train_step
+from dynaroute.training.update import PolicyUpdate, Replay
+
+TASK = TrainingTask(6, (20,))
+RATE = 1e-3
 
 
-def test_advantages_compare_an_instance_with_its_own_samples() -> None:
-    advantages = shared_advantages(torch.tensor([1.0, 3.0, 10.0, 10.0]), samples=2)
-    assert advantages[0] < 0 < advantages[1]
-    assert advantages[2:].tolist() == [0.0, 0.0]
-    torch.testing.assert_close(advantages[0], -advantages[1])
+class PlainDescent:
+    """θ <- θ - rate x gradient, so that a step shows the gradient."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.descent = torch.optim.SGD(policy.parameters(), lr=RATE)
+
+    def zero_grad(self) -> None:
+        self.descent.zero_grad()
+
+    def step(self) -> None:
+        self.descent.step()
+
+    def state(self) -> dict[str, object]:
+        return {}
+
+    def restore(self, state: dict[str, object]) -> None:
+        pass
 
 
-def test_step_moves_against_the_gradient_of_advantage_times_log_probability() -> None:
+def make_learner(policy: Policy, baseline: BaselineName, instances: int, samples: int, norm: float = 1e9) -> Learner:
+    ranks = Ranks()
+    return Learner(
+        policy=policy,
+        update=PolicyUpdate(Replay(policy, policy.dtype), PlainDescent(policy), ranks, norm),
+        baseline=make_baseline(baseline, policy, TASK, 16, 1, ranks),
+        task=TASK,
+        instances=instances,
+        samples=samples,
+        generator=torch.Generator().manual_seed(5),
+        ranks=ranks,
+    )
+
+
+def by_hand(policy: Policy, baseline: BaselineName, instances: int, samples: int) -> tuple[torch.Tensor, ...]:
+    """Eq 27, from lengths and sequential log-probabilities."""
+    batch = TASK.draw(instances, torch.Generator().manual_seed(5), first_key=0)
+    copies = batch.repeat_each(samples)
+    routes = sample_solutions(policy, copies, samples, seed=0)
+    lengths = routes.lengths(copies)
+    if baseline == "greedy":
+        advantages = lengths - construct(policy, batch, Greedy()).lengths(batch).repeat_interleave(samples)
+    elif baseline == "rollout":  # in its first epoch: the average of what was seen, which is this batch
+        advantages = lengths - lengths.mean()
+    else:
+        grouped = lengths.view(instances, samples)
+        advantages = (grouped - grouped.mean(1, keepdim=True)).flatten()
+        advantages = advantages / advantages.std()
+    assert advantages.abs().max() > 0
+    loss = sum(advantages[i].double() * log_probabilities(policy, copies, routes)[i] for i in range(len(copies)))
+    assert isinstance(loss, torch.Tensor)
+    return torch.autograd.grad(loss / len(copies), list(policy.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("baseline", "instances", "samples"), [("greedy", 8, 1), ("rollout", 8, 1), ("shared", 4, 3), ("greedy", 4, 2)]
+)
+def test_a_step_moves_against_the_gradient_computed_by_hand(
+    baseline: BaselineName, instances: int, samples: int
+) -> None:
     policy = make_policy(SMALL_AMD).double()
-    rate = 1e-3
-    update = PolicyUpdate(policy, torch.optim.SGD(policy.parameters(), lr=rate), torch.float64, largest_norm=1e9)
-    task = TrainingTask(6, 20)
     before = [parameter.detach().clone() for parameter in policy.parameters()]
-
-    batch = task.draw(4, torch.Generator().manual_seed(5), first_key=0).repeat_each(3)
-    routes = sample_solutions(policy, batch, 3, seed=0)
-    advantages = shared_advantages(routes.lengths(batch), 3).double()
-    loss = (advantages * log_probabilities(policy, batch, routes)).mean()
-    expected = torch.autograd.grad(loss, list(policy.parameters()))
-
-    train_step(policy, update, task, 4, 3, torch.Generator().manual_seed(5), step=0)
+    expected = by_hand(policy, baseline, instances, samples)
+    train_step(make_learner(policy, baseline, instances, samples), step=0)
     for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
-        torch.testing.assert_close(new.detach(), old - rate * gradient, rtol=0, atol=1e-9)
+        torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
+
+
+def test_gradients_are_clipped_to_the_largest_norm() -> None:
+    policy = make_policy(SMALL_AMD).double()
+    before = torch.cat([parameter.detach().flatten() for parameter in policy.parameters()])
+    report = train_step(make_learner(policy, "shared", 4, 3, norm=0.01), step=0)
+    after = torch.cat([parameter.detach().flatten() for parameter in policy.parameters()])
+    assert report.gradient_norm > 0.01
+    assert float((after - before).norm()) == pytest.approx(0.01 * RATE, rel=1e-3)
+
+
+def test_steps_draw_other_instances_and_samples() -> None:
+    learner = make_learner(make_policy(SMALL_AMD), "shared", 4, 3)
+    assert train_step(learner, 0).length != train_step(learner, 1).length
 
 
 def test_instances_follow_the_generator_and_the_papers_distribution() -> None:
-    task = TrainingTask(20, 30)
+    task = TrainingTask(20, (30,))
     batch = task.draw(500, torch.Generator().manual_seed(1), first_key=7)
     again = task.draw(500, torch.Generator().manual_seed(1), first_key=7)
     assert torch.equal(batch.locations, again.locations)
@@ -43,3 +107,10 @@ def test_instances_follow_the_generator_and_the_papers_distribution() -> None:
     assert batch.demands[:, 0].max() == 0
     assert set(batch.demands[:, 1:].flatten().tolist()) == set(range(1, 10))
     assert 0 <= batch.locations.min() < batch.locations.max() <= 1
+    assert set(batch.capacity.tolist()) == {30}
+
+
+def test_capacities_are_mixed() -> None:
+    batch = TrainingTask(5, (20, 30)).draw(200, torch.Generator().manual_seed(1), first_key=0)
+    assert 50 < int((batch.capacity == 20).sum()) < 150
+    assert set(batch.capacity.tolist()) == {20, 30}

@@ -1,42 +1,141 @@
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from policies import SMALL_AMD
+from policies import SMALL_AM, SMALL_AMD
 
-from dynaroute.errors import OptionError
-from dynaroute.model import Policy
-from dynaroute.training.trainer import VALIDATION_SEED, Trainer, TrainingPlan, measure_greedy_length
+from dynaroute.errors import TrainingError
+from dynaroute.model import ModelCard, Policy, PolicyConfig
+from dynaroute.training.journal import read_metrics
+from dynaroute.training.plan import BaselineName, Stage, TrainingPlan
+from dynaroute.training.trainer import Trainer
+from dynaroute.training.validation import VALIDATION_SEED, measure_greedy_length
 
-PLAN = TrainingPlan(size=6, minutes=0.1, rate=3e-3, instances=16, samples=4, validations=3, validation_count=200)
+STAGE = Stage(size=6, capacities=(20,), instances=16, samples=4, rate=3e-3)
+PLAN = TrainingPlan((STAGE,), updates=60, validations=3, validation_count=200)
+
+
+def make_policy(config: PolicyConfig = SMALL_AMD) -> Policy:
+    return Policy(config, generator=torch.Generator().manual_seed(1))
+
+
+def weights(policy: Policy) -> torch.Tensor:
+    return torch.cat([tensor.flatten().double() for tensor in policy.state_dict().values()])
 
 
 def test_training_shortens_routes_and_keeps_the_best_policy(tmp_path: Path) -> None:
-    policy = Policy(SMALL_AMD, generator=torch.Generator().manual_seed(1))
+    policy = make_policy()
     before = measure_greedy_length(policy, 6, VALIDATION_SEED, 200)
-    lines: list[dict[str, float]] = []
-    best = Trainer(policy, PLAN, tmp_path, lines.append).run()
-    assert best < 0.9 * before
-    assert best == min(line["validation"] for line in lines)
+    events: list[dict[str, Any] | str] = []
+    outcome = Trainer(policy, PLAN, tmp_path, on_event=events.append).run()
+    assert outcome.best_length < 0.9 * before
+    assert (outcome.step, outcome.is_interrupted) == (60, False)
+    written = read_metrics(tmp_path)
+    assert written == events
+    assert outcome.best_length == min(line["validation"] for line in written)
     kept = Policy.from_pretrained(tmp_path)
-    assert measure_greedy_length(kept, 6, VALIDATION_SEED, 200) == pytest.approx(best, abs=1e-6)
-    written = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    assert written == lines
+    assert measure_greedy_length(kept, 6, VALIDATION_SEED, 200) == pytest.approx(outcome.best_length, abs=1e-6)
 
 
-def test_card_adds_up_what_ancestors_took(tmp_path: Path) -> None:
-    policy = Policy(SMALL_AMD, generator=torch.Generator().manual_seed(1))
-    first = Trainer(policy, PLAN, tmp_path / "first", lambda line: None)
-    first.step = 10
-    policy.card = first._describe(trajectories=640, minutes=2.0)
-    second = Trainer(policy, PLAN, tmp_path / "second", lambda line: None)
-    card = second._describe(trajectories=60, minutes=1.0)
-    assert (card.trajectories, card.minutes) == (700, 3.0)
+@pytest.mark.parametrize("baseline", ["shared", "greedy", "rollout"])
+@pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
+def test_a_run_that_was_killed_goes_on_bit_for_bit(
+    tmp_path: Path, baseline: BaselineName, config: PolicyConfig
+) -> None:
+    plan = replace(
+        PLAN, updates=12, baseline=baseline, updates_per_epoch=5, validation_count=20, checkpoint_seconds=1e-9
+    )
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    whole.mkdir()
+    broken.mkdir()
+    uninterrupted = make_policy(config)
+    Trainer(uninterrupted, plan, whole).run()
+
+    class KilledError(Exception):
+        pass
+
+    def die() -> bool:
+        if killed.step == 7:
+            raise KilledError
+        return False
+
+    killed = Trainer(make_policy(config), plan, broken, is_interrupted=die)
+    with pytest.raises(KilledError):
+        killed.run()
+    resumed_policy = make_policy(config)
+    resumed = Trainer(resumed_policy, plan, broken)
+    resumed.restore()
+    assert 0 < resumed.step <= 7
+    resumed.run()
+    assert torch.equal(weights(resumed_policy), weights(uninterrupted))
+    assert _without_time(read_metrics(broken)) == _without_time(read_metrics(whole))
 
 
-def test_a_plan_without_minutes_is_refused() -> None:
-    with pytest.raises(OptionError, match="minutes"):
-        TrainingPlan(size=6, minutes=0)
+def _without_time(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in line.items() if name != "minutes"} for line in lines]
+
+
+def test_an_interrupted_run_saves_where_it_is(tmp_path: Path) -> None:
+    trainer = Trainer(make_policy(), PLAN, tmp_path, is_interrupted=lambda: trainer.step == 5)
+    outcome = trainer.run()
+    assert (outcome.step, outcome.is_interrupted) == (5, True)
+    resumed = Trainer(make_policy(), PLAN, tmp_path)
+    resumed.restore()
+    assert resumed.step == 5
+
+
+def test_a_finished_run_has_nothing_to_go_on_with(tmp_path: Path) -> None:
+    plan = replace(PLAN, updates=4)
+    Trainer(make_policy(), plan, tmp_path).run()
+    lines = read_metrics(tmp_path)
+    resumed = Trainer(make_policy(), plan, tmp_path)
+    resumed.restore()
+    assert resumed.run().step == 4
+    assert read_metrics(tmp_path) == lines
+
+
+def test_a_curriculum_trains_one_size_after_the_other(tmp_path: Path) -> None:
+    plan = replace(PLAN, stages=(STAGE, replace(STAGE, size=8)), updates=6)
+    Trainer(make_policy(), plan, tmp_path).run()
+    assert [line["size"] for line in read_metrics(tmp_path)] == sorted(line["size"] for line in read_metrics(tmp_path))
+    assert {line["size"] for line in read_metrics(tmp_path)} == {6, 8}
+    assert Policy.from_pretrained(tmp_path).card.size == 8
+
+
+def test_minutes_end_a_run(tmp_path: Path) -> None:
+    plan = replace(PLAN, updates=None, minutes=0.02)
+    assert Trainer(make_policy(), plan, tmp_path).run().step > 0
+
+
+def test_parameters_that_are_not_finite_end_the_run_and_spare_the_checkpoint(tmp_path: Path) -> None:
+    policy = make_policy()
+
+    def spoil() -> bool:
+        if trainer.step == 3:
+            with torch.no_grad():
+                next(policy.parameters()).fill_(torch.nan)
+        return False
+
+    trainer = Trainer(policy, replace(PLAN, checkpoint_seconds=1e-9), tmp_path, is_interrupted=spoil)
+    with pytest.raises(TrainingError, match="not finite"):
+        trainer.run()
+    resumed = Trainer(make_policy(), PLAN, tmp_path)
+    resumed.restore()
+    assert resumed.step == 3
+    assert bool(weights(resumed.policy).isfinite().all())
+
+
+def test_the_card_adds_up_what_ancestors_took(tmp_path: Path) -> None:
+    policy = make_policy()
+    policy.card = ModelCard(recipe="before", trajectories=1000, minutes=2.0)
+    Trainer(policy, replace(PLAN, updates=3), tmp_path).run()
+    card = Policy.from_pretrained(tmp_path).card
+    assert card.trajectories == 1000 + 3 * 16 * 4 or card.trajectories == 1000  # the best may be the start itself
+    assert card.minutes is not None
+    assert card.minutes >= 2.0
+    assert card.recipe.startswith("before; then")
+    assert card.name == "amd-6"

@@ -22,6 +22,7 @@ from dynaroute.cli.models import models
 from dynaroute.cli.output import print_error, show_notes
 from dynaroute.cli.plot import plot
 from dynaroute.cli.solve import solve
+from dynaroute.cli.train import train
 from dynaroute.errors import DynarouteError
 
 __all__ = ["app", "run"]
@@ -84,7 +85,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, check, info, plot, convert, generate, evaluate, models, import_kool):
+for command in (solve, check, info, plot, convert, generate, evaluate, models, import_kool, train):
     app.command()(command)
 
 

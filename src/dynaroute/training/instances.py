@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from dynaroute.batch import InstanceBatch
 from dynaroute.errors import OptionError, Where
@@ -20,20 +21,19 @@ class TrainingTask:
     ----------
     size
         Customers.
-    capacity
-        Of a vehicle.
+    capacities
+        Of vehicles; each instance gets one of them, all equally likely.
     """
 
     size: int
-    capacity: int
+    capacities: tuple[int, ...]
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise OptionError(f"the size is {self.size}.", where=Where(field="size"), remedy="Give 1 or more.")
-        if self.capacity < 9:
-            raise OptionError(
-                f"the capacity is {self.capacity}.", where=Where(field="capacity"), remedy="Demands go up to 9."
-            )
+        if not self.capacities or min(self.capacities) < 9:
+            message = f"the capacities are {self.capacities}."
+            raise OptionError(message, where=Where(field="capacities"), remedy="Demands go up to 9: give 9 or more.")
 
     def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
         """Draw instances on the generator's device, without a word to the host.
@@ -54,9 +54,17 @@ class TrainingTask:
         return InstanceBatch(
             locations=locations,
             demands=demands,
-            capacity=torch.full((count,), self.capacity, dtype=torch.int32, device=device),
+            capacity=self._draw_capacities(count, generator),
             sizes=torch.full((count,), self.size, dtype=torch.int64, device=device),
             keys=torch.arange(first_key, first_key + count, device=device),
             coordinates=locations,
             rounding=torch.zeros(count, dtype=torch.int8, device=device),
         )
+
+    def _draw_capacities(self, count: int, generator: torch.Generator) -> Tensor:
+        """(B,) capacities."""
+        device = generator.device
+        if len(self.capacities) == 1:  # a fill, not a copy from the host
+            return torch.full((count,), self.capacities[0], dtype=torch.int32, device=device)
+        choices = torch.tensor(self.capacities, dtype=torch.int32, device=device)
+        return choices[torch.randint(len(choices), (count,), generator=generator, device=device)]

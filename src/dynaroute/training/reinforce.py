@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -13,10 +14,12 @@ from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import Sample
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model.policy import Policy
+from dynaroute.training.baselines import Baseline
 from dynaroute.training.instances import TrainingTask
+from dynaroute.training.ranks import Ranks
 from dynaroute.training.update import UpdateInput
 
-__all__ = ["StepReport", "sample_solutions", "shared_advantages", "train_step"]
+__all__ = ["Learner", "StepReport", "sample_solutions", "train_step"]
 
 
 class StepReport(NamedTuple):
@@ -34,38 +37,57 @@ class StepReport(NamedTuple):
     gradient_norm: Tensor
 
 
-def train_step(
-    policy: Policy,
-    update: Callable[[UpdateInput], Tensor],
-    task: TrainingTask,
-    instances: int,
-    samples: int,
-    generator: torch.Generator,
-    step: int,
-) -> StepReport:
-    """Draw instances, sample solutions, compare each with its siblings, and learn.
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """All that a step needs.
 
-    Parameters
+    Attributes
     ----------
     policy
         What learns.
     update
         Replays the solutions and takes the gradient step.
+    baseline
+        What lengths are compared with.
     task
         Where instances come from.
     instances, samples
-        How many instances, and solutions of each.
+        How many instances of this process, and solutions of each.
     generator
-        Source of the instances, on the policy's device.
+        Source of the instances, on the policy's device and in the same state in all processes.
+    ranks
+        The processes.
+    """
+
+    policy: Policy
+    update: Callable[[UpdateInput], Tensor]
+    baseline: Baseline
+    task: TrainingTask
+    instances: int
+    samples: int
+    generator: torch.Generator
+    ranks: Ranks
+
+
+def train_step(learner: Learner, step: int) -> StepReport:
+    """Draw instances, sample solutions, compare them with the baseline, and learn.
+
+    Parameters
+    ----------
+    learner
+        What learns, and from what.
     step
         Number of this step; it names the random streams.
     """
-    batch = task.draw(instances, generator, first_key=step * instances)
-    copies = batch.repeat_each(samples)  # (B,) = instances x samples
-    routes = sample_solutions(policy, copies, samples, seed=step)
+    # every process draws the instances of all and keeps its part: the same as one process with all of them
+    count = learner.instances * learner.ranks.count
+    everyones = learner.task.draw(count, learner.generator, first_key=step * count)
+    batch = everyones[learner.ranks.part(learner.instances)]
+    copies = batch.repeat_each(learner.samples)  # (B,) = instances x samples
+    routes = sample_solutions(learner.policy, copies, learner.samples, seed=step)
     lengths = routes.lengths(copies)  # (B,)
-    advantages = shared_advantages(lengths, samples)  # (B,)
-    norm = update(UpdateInput(copies, routes, advantages))
+    advantages = learner.baseline.advantages(batch, lengths)  # (B,)
+    norm = learner.update(UpdateInput(copies, routes, advantages))
     return StepReport(lengths.mean(), norm)
 
 
@@ -85,18 +107,3 @@ def sample_solutions(policy: Policy, copies: InstanceBatch, samples: int, seed: 
     """
     sample = torch.arange(len(copies), device=copies.device) % samples
     return construct_once(policy, copies, Sample(make_stream_keys(seed, copies.keys, sample)))
-
-
-def shared_advantages(lengths: Tensor, samples: int) -> Tensor:
-    """Length minus the mean of the instance's samples, over the standard deviation of the batch: (B,).
-
-    Parameters
-    ----------
-    lengths
-        (B,) the samples of an instance in a row.
-    samples
-        How many an instance has.
-    """
-    grouped = lengths.view(-1, samples)
-    difference = grouped - grouped.mean(1, keepdim=True)
-    return (difference / difference.std().clamp(min=1e-9)).flatten()

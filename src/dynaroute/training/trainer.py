@@ -1,67 +1,88 @@
-"""Training a policy for a number of minutes: steps, a falling rate, and the best weights on the validation set."""
+"""A training run: updates until the budget is spent, and everything that makes it safe to interrupt."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from dynaroute.batch import InstanceBatch
-from dynaroute.construct import Greedy, construct
-from dynaroute.distributions import draw_published_set, usual_capacity
-from dynaroute.errors import OptionError, Where
+from dynaroute.errors import TrainingError
 from dynaroute.model import ModelCard, Policy
+from dynaroute.training.baselines import make_baseline
+from dynaroute.training.checkpoint import load_checkpoint, save_checkpoint
 from dynaroute.training.instances import TrainingTask
-from dynaroute.training.reinforce import train_step
+from dynaroute.training.journal import Journal
+from dynaroute.training.optimiser import make_optimiser
+from dynaroute.training.plan import TrainingPlan
+from dynaroute.training.ranks import Ranks
+from dynaroute.training.reinforce import Learner, StepReport, train_step
 from dynaroute.training.schedule import Schedule
-from dynaroute.training.update import GraphedUpdate, PolicyUpdate
+from dynaroute.training.update import GraphedUpdate, PolicyUpdate, Replay
+from dynaroute.training.validation import VALIDATION_SEED, measure_greedy_length
 
-__all__ = ["Trainer", "TrainingPlan", "measure_greedy_length"]
+__all__ = ["LAST", "Outcome", "RunProgress", "Trainer"]
 
-VALIDATION_SEED = 4321
+LAST, BEST = "last.pt", "best.pt"
+_REPORT_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class TrainingPlan:
-    """What to train, on what, for how long.
+class RunProgress:
+    """How a run is doing, about once a second.
 
     Attributes
     ----------
-    size
-        Customers of the training instances; the capacity is the usual one for it.
-    minutes
-        Budget, compiling and validation included.
+    spent
+        Part of the budget, 0 to 1.
+    step, size
+        Updates so far, and customers of the instances now.
+    length
+        Mean length of the last update's samples.
     rate
-        Peak learning rate.
-    instances, samples
-        Instances of a step, and solutions sampled of each.
-    validations, validation_count
-        How many times the greedy length is measured along the way, and on how many instances.
-    seed
-        Of instances and samples.
+        Learning rate.
+    trajectories_per_second
+        Since the last report.
+    best_length
+        Best greedy validation length at this size so far.
+    seconds_left
+        Until the budget is spent, at this pace.
     """
 
+    spent: float
+    step: int
     size: int
-    minutes: float
-    rate: float = 5e-4
-    instances: int = 128
-    samples: int = 8
-    validations: int = 10
-    validation_count: int = 10_000
-    seed: int = 1
+    length: float
+    rate: float
+    trajectories_per_second: float
+    best_length: float
+    seconds_left: float
 
-    def __post_init__(self) -> None:
-        for field in ("size", "minutes", "instances", "samples", "validations", "validation_count"):
-            if not getattr(self, field) > 0:
-                raise OptionError(f"{field} is {getattr(self, field)}.", where=Where(field=field), remedy="Give more.")
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes
+    ----------
+    best_length
+        Best greedy validation length at the last size.
+    step
+        Updates done.
+    is_interrupted
+        Whether it was stopped before its budget was spent.
+    """
+
+    best_length: float
+    step: int
+    is_interrupted: bool
 
 
 class Trainer:
-    """Trains a policy; the best one so far on the validation set is in its folder at any time.
+    """Trains a policy. Its folder holds the best policy so far at any time, and all that is needed to go on.
 
     Parameters
     ----------
@@ -69,106 +90,216 @@ class Trainer:
         Where to start; it is changed.
     plan
         What to do.
-    out
-        Folder for the best policy and `metrics.jsonl`.
-    report
-        Called with each line of metrics.
+    folder
+        Of the run; must be there.
+    ranks
+        The processes; this one alone by default.
+    on_progress
+        Called about once a second.
+    on_event
+        Called with a line of metrics, or words about what happened.
+    is_interrupted
+        Asked before each update: True saves and ends the run.
     """
 
     def __init__(
-        self, policy: Policy, plan: TrainingPlan, out: Path, report: Callable[[dict[str, float]], None]
+        self,
+        policy: Policy,
+        plan: TrainingPlan,
+        folder: Path,
+        ranks: Ranks | None = None,
+        on_progress: Callable[[RunProgress], None] = lambda progress: None,
+        on_event: Callable[[dict[str, Any] | str], None] = lambda event: None,
+        is_interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
-        on_gpu = policy.device.type == "cuda"
-        self.policy, self.plan, self.out, self.report = policy, plan, out, report
+        self.policy, self.plan, self.folder = policy.train(), plan, folder
+        self.ranks = ranks if ranks is not None else Ranks(device=str(policy.device))
+        self.on_progress, self.on_event, self.is_interrupted = on_progress, on_event, is_interrupted
         self.ancestor = policy.card
-        self.task = TrainingTask(plan.size, usual_capacity(plan.size))
-        self.schedule = Schedule(plan.rate)
-        self.rate = torch.tensor(plan.rate, device=policy.device)  # a tensor, since recorded steps read it anew
-        optimiser = torch.optim.Adam(policy.parameters(), lr=self.rate, fused=on_gpu, capturable=on_gpu)
-        plain = PolicyUpdate(policy, optimiser, torch.bfloat16 if on_gpu else torch.float32)
-        self.update = GraphedUpdate(plain) if on_gpu else plain
         self.generator = torch.Generator(policy.device).manual_seed(plan.seed)
-        self.step = 0
+        self.rate = torch.zeros((), device=policy.device)  # a tensor, since recorded steps read it anew
+        self.step = self.trajectories = self.validated = 0
+        self.validated_step = -1
+        self.seconds_before = 0.0
+        self.best_length = float("inf")
+        self.journal: Journal | None = None
+        self.began = self.saved_at = self.reported_at = time.perf_counter()
+        self.begun_spent, self.reported_trajectories = 0.0, 0
+        self._enter_stage(0)
+
+    def restore(self) -> None:
+        """Go on where the folder's last checkpoint is."""
+        state = load_checkpoint(self.folder / LAST, self.policy.device)
+        self._enter_stage(state["stage"])
+        self.policy.load_state_dict(state["policy"])
+        self.optimiser.restore(state["optimiser"])
+        self.learner.baseline.restore(state["baseline"])
+        self.generator.set_state(state["generator"].cpu())
+        self.step, self.trajectories = state["step"], state["trajectories"]
+        self.validated, self.validated_step = state["validated"], state["validated_step"]
+        self.seconds_before, self.best_length = state["seconds"], state["best_length"]
+        self.ancestor = ModelCard(**state["ancestor"])
+
+    def run(self) -> Outcome:
+        """Train until the budget is spent or the run is interrupted."""
+        self.began = self.saved_at = self.reported_at = time.perf_counter()
+        self.begun_spent, self.reported_trajectories = self._spent(), self.trajectories
+        self.journal = Journal(self.folder, self.step) if self.ranks.writes else None
+        if self.step == 0:
+            self._validate()
+            self._save(LAST)
+        while True:
+            spent, is_interrupted = self.ranks.agree([self._spent(), float(self.is_interrupted())])
+            if spent >= 1.0 or is_interrupted:
+                break
+            self._take_step(spent)
+        if not is_interrupted:
+            self._validate()
+        self._save(LAST)
+        if self.journal is not None:
+            self.journal.close()
+        return Outcome(self.best_length, self.step, bool(is_interrupted))
+
+    def _take_step(self, spent: float) -> None:
+        index, spent_of_stage = self.plan.find_stage(spent)
+        if index != self.stage_index:
+            self._validate()
+            self._enter_stage(index)
+        self.rate.fill_(self.schedule.rate(spent_of_stage))
+        report = train_step(self.learner, self.step)
+        self.step += 1
+        self.trajectories += self.learner.instances * self.learner.samples * self.ranks.count
+        if self.step % self.plan.updates_per_epoch == 0 and (words := self.learner.baseline.end_epoch(self.policy)):
+            self.on_event(words)
+        if int(spent * self.plan.validations) > self.validated:
+            self.validated = int(spent * self.plan.validations)
+            self._validate()
+            self._save(LAST)
+        elif time.perf_counter() - self.saved_at > self.plan.checkpoint_seconds:
+            self._save(LAST)
+        if time.perf_counter() - self.reported_at > _REPORT_SECONDS:
+            self._report(spent, report)
+
+    def _enter_stage(self, index: int) -> None:
+        """Start on a size, with a fresh optimiser."""
+        plan, policy, on_gpu = self.plan, self.policy, self.policy.device.type == "cuda"
+        stage = plan.stages[index]
+        self.stage_index, self.stage = index, stage
+        self.schedule = Schedule(stage.rate, plan.rise, plan.fall)
+        self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
+        # float16 keeps three bits more than bfloat16, and tanh keeps everything within its range
+        replay = Replay(policy, torch.float16 if on_gpu else torch.float32)
+        plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm)
+        task = TrainingTask(stage.size, stage.capacities)
+        self.learner = Learner(
+            policy=policy,
+            update=GraphedUpdate(plain) if on_gpu and policy.config.dynamic and self.ranks.count == 1 else plain,
+            baseline=make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks),
+            task=task,
+            instances=stage.instances,
+            samples=stage.samples,
+            generator=self.generator,
+            ranks=self.ranks,
+        )
         self.best_length = float("inf")
 
-    def run(self) -> float:
-        """Train until the minutes are spent; returns the best validation length."""
-        began = time.perf_counter()
-        budget = 60.0 * self.plan.minutes
-        self.out.mkdir(parents=True, exist_ok=True)
-        validated = 0
-        self.validate(0.0)
-        while (spent := (time.perf_counter() - began) / budget) < 1.0:
-            self.rate.fill_(self.schedule.rate(spent))
-            train_step(
-                self.policy,
-                self.update,
-                self.task,
-                self.plan.instances,
-                self.plan.samples,
-                self.generator,
-                self.step,
-            )
-            self.step += 1
-            if int(spent * self.plan.validations) > validated:
-                validated = int(spent * self.plan.validations)
-                self.validate(time.perf_counter() - began)
-        self.validate(time.perf_counter() - began)
-        return self.best_length
-
-    def validate(self, seconds: float) -> None:
+    def _validate(self) -> None:
         """Measure the greedy length, write it down, and keep the policy if it is the best so far."""
-        length = measure_greedy_length(self.policy, self.plan.size, VALIDATION_SEED, self.plan.validation_count)
-        trajectories = self.step * self.plan.instances * self.plan.samples
+        if not self.ranks.writes or self.validated_step == self.step:
+            return
+        self.validated_step = self.step
+        self._require_finite()
+        size, count = self.stage.size, self.plan.validation_count
+        length = measure_greedy_length(self.policy, size, VALIDATION_SEED, count, self.stage.capacities[0])
         line = {
             "step": self.step,
-            "trajectories": trajectories,
-            "minutes": round(seconds / 60, 3),
+            "trajectories": self.trajectories,
+            "minutes": round(self._seconds() / 60, 3),
+            "size": size,
             "rate": float(self.rate),
             "validation": length,
         }
-        with (self.out / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-        self.report(line)
+        assert self.journal is not None
+        self.journal.add(line)
+        self.on_event(line)
         if length < self.best_length:
             self.best_length = length
-            self.policy.card = self._describe(trajectories, seconds / 60)
-            self.policy.save_pretrained(self.out)
+            self.policy.card = self._describe()
+            self.policy.save_pretrained(self.folder)
+            self._save(BEST)
 
-    def _describe(self, trajectories: int, minutes: float) -> ModelCard:
-        before, plan = self.ancestor, self.plan
-        hardware = torch.cuda.get_device_name() if self.policy.device.type == "cuda" else "CPU"
-        batch = f"{plan.instances} instances x {plan.samples} samples"
-        recipe = f"n={plan.size}: REINFORCE, shared baseline, {batch}, Adam {plan.rate:g}"
-        return replace(
-            before,
-            name=f"amd-{plan.size}",
-            size=plan.size,
-            capacity=self.task.capacity,
-            recipe=f"{before.recipe}; then {recipe}" if before.recipe else recipe,
-            trajectories=(before.trajectories or 0) + trajectories or None,
-            minutes=round((before.minutes or 0.0) + minutes, 2) or None,
-            hardware=hardware,
+    def _save(self, name: str) -> None:
+        if not self.ranks.writes:
+            return
+        self._require_finite()
+        self.saved_at = time.perf_counter()
+        state = {
+            "step": self.step,
+            "trajectories": self.trajectories,
+            "validated": self.validated,
+            "validated_step": self.validated_step,
+            "seconds": self._seconds(),
+            "best_length": self.best_length,
+            "stage": self.stage_index,
+            "policy": self.policy.state_dict(),
+            "optimiser": self.optimiser.state(),
+            "baseline": self.learner.baseline.state(),
+            "generator": self.generator.get_state(),
+            "ancestor": asdict(self.ancestor),
+        }
+        save_checkpoint(state, self.folder / name)
+
+    def _require_finite(self) -> None:
+        if all(bool(parameter.isfinite().all()) for parameter in self.policy.parameters()):
+            return
+        raise TrainingError(
+            f"the parameters are not finite after update {self.step}.",
+            remedy=f"The checkpoint before is untouched. Use a rate below {self.stage.rate:g}.",
         )
 
+    def _report(self, spent: float, report: StepReport) -> None:
+        now, done = time.perf_counter(), self.trajectories
+        per_second = (done - self.reported_trajectories) / (now - self.reported_at)
+        self.reported_at, self.reported_trajectories = now, done
+        pace = (spent - self.begun_spent) / max(1e-9, now - self.began)
+        self.on_progress(
+            RunProgress(
+                spent=spent,
+                step=self.step,
+                size=self.stage.size,
+                length=float(report.length),
+                rate=float(self.rate),
+                trajectories_per_second=per_second,
+                best_length=self.best_length,
+                seconds_left=(1.0 - spent) / max(1e-12, pace),
+            )
+        )
 
-def measure_greedy_length(policy: Policy, size: int, seed: int, count: int = 10_000) -> float:
-    """Mean greedy length on instances drawn as the published sets are.
+    def _seconds(self) -> float:
+        return self.seconds_before + time.perf_counter() - self.began
 
-    Parameters
-    ----------
-    policy
-        The policy.
-    size
-        Customers.
-    seed
-        4321 is the validation set, 1234 the test set.
-    count
-        How many instances; the published sets have 10,000.
-    """
-    drawn = draw_published_set(size, count, seed)
-    batch = InstanceBatch.from_arrays(drawn.depot, drawn.locations, drawn.demands, drawn.capacity).to(policy.device)
-    policy.eval()
-    length = construct(policy, batch, Greedy()).lengths(batch).mean()
-    policy.train()
-    return float(length)
+    def _spent(self) -> float:
+        """Part of the budget that is spent, 0 to 1."""
+        updates = self.plan.all_updates
+        if updates is not None:
+            return self.step / updates
+        assert self.plan.minutes is not None
+        return self._seconds() / (60.0 * self.plan.minutes)
+
+    def _describe(self) -> ModelCard:
+        before, stage, plan = self.ancestor, self.stage, self.plan
+        done = plan.stages[: self.stage_index + 1]
+        how = "; then ".join(f"n={each.size}: {each.instances} x {each.samples}, rate {each.rate:g}" for each in done)
+        recipe = f"{plan.recipe} recipe ({plan.baseline} baseline, {plan.optimiser}), {how}"
+        hardware = torch.cuda.get_device_name() if self.policy.device.type == "cuda" else "CPU"
+        return replace(
+            before,
+            name=f"{plan.policy}-{stage.size}",
+            size=stage.size,
+            capacity=stage.capacities[0] if len(stage.capacities) == 1 else None,
+            recipe=f"{before.recipe}; then {recipe}" if before.recipe else recipe,
+            trajectories=(before.trajectories or 0) + self.trajectories or None,
+            minutes=round((before.minutes or 0.0) + self._seconds() / 60, 2) or None,
+            hardware=hardware,
+            greedy_lengths={},
+        )

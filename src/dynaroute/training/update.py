@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.kernels import LONGEST_SEGMENT
 from dynaroute.model.policy import Policy
+from dynaroute.training.optimiser import Optimiser
+from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay import ReplaySize, replay_log_probabilities
 
-__all__ = ["GraphedUpdate", "PolicyUpdate", "UpdateInput"]
+__all__ = ["GraphedUpdate", "PolicyUpdate", "Replay", "UpdateInput"]
 
 _MOST_RECORDINGS = 8
 
@@ -49,26 +53,51 @@ class UpdateInput:
         return UpdateInput(self.batch.map_tensors(torch.clone), routes, self.advantages.clone())
 
 
+class Replay(nn.Module):
+    """`replay_log_probabilities` as a module, which is what PyTorch shares among processes.
+
+    Parameters
+    ----------
+    policy
+        What learns.
+    precision
+        Of the matrix products.
+    """
+
+    def __init__(self, policy: Policy, precision: torch.dtype) -> None:
+        super().__init__()
+        self.policy, self.precision = policy, precision
+
+    def forward(self, batch: InstanceBatch, routes: RouteBatch, size: ReplaySize) -> Tensor:
+        """Eq 1: (B,) log p(π | X)."""
+        return replay_log_probabilities(self.policy, batch, routes, size, self.precision)
+
+
 @dataclass(frozen=True, eq=False)
 class PolicyUpdate:
     """Eq 27: θ <- Adam(θ, mean of advantage times ∇ log p).
 
     Attributes
     ----------
-    policy
-        What learns.
+    replay
+        Log-probabilities of solutions.
     optimiser
         Over the policy's parameters.
-    precision
-        Of the matrix products.
+    ranks
+        The processes, over which gradients are averaged.
     largest_norm
         Gradients are clipped to this norm.
     """
 
-    policy: Policy
-    optimiser: torch.optim.Optimizer
-    precision: torch.dtype = torch.float32
+    replay: Replay
+    optimiser: Optimiser
+    ranks: Ranks
     largest_norm: float = 1.0
+
+    @cached_property
+    def shared_replay(self) -> nn.Module:
+        """The replay whose gradients are means over all processes."""
+        return self.replay if self.ranks.count == 1 else DistributedDataParallel(self.replay)
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient's norm before clipping."""
@@ -76,11 +105,14 @@ class PolicyUpdate:
 
     def step(self, given: UpdateInput, size: ReplaySize) -> Tensor:
         """The step itself, in arrays of the given size."""
-        log_probability = replay_log_probabilities(self.policy, given.batch, given.routes, size, self.precision)  # (B,)
-        loss = (given.advantages * log_probability).mean()
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.largest_norm, foreach=True)
+        log_probability = self.shared_replay(given.batch, given.routes, size)  # (B,)
+        # 16 solutions weigh 1 on the way back, not all of them: half precision would lose the small gradients
+        loss = (given.advantages * log_probability).sum() / 16
+        self.optimiser.zero_grad()
+        loss.backward()
+        gradients = [parameter.grad for parameter in self.replay.parameters() if parameter.grad is not None]
+        torch._foreach_mul_(gradients, 16 / len(given.batch))  # the mean over solutions
+        norm = torch.nn.utils.clip_grad_norm_(self.replay.parameters(), self.largest_norm, foreach=True)
         self.optimiser.step()
         return norm
 

@@ -1,0 +1,259 @@
+"""``dynaroute train``: a policy from nothing, or from another one."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from dynaroute.cli import INTERRUPTED
+from dynaroute.cli.interrupt import note_interrupt
+from dynaroute.cli.options import DeviceOption, JsonOption
+from dynaroute.cli.output import print_json, print_note
+from dynaroute.errors import FileError, OptionError, Where
+
+if TYPE_CHECKING:
+    from dynaroute.model import Policy
+    from dynaroute.training.plan import TrainingPlan
+    from dynaroute.training.trainer import Outcome
+
+# Said again here, since the modules they come from load torch, for which --help has no time.
+Recipe = Literal["fast", "paper", "am"]
+PolicyChoice = Literal["amd", "am"]
+BaselineChoice = Literal["shared", "greedy", "rollout"]
+OptimiserChoice = Literal["adam", "muon"]
+
+BUDGET, STEP = "Budget (one of them)", "Each update"
+
+
+def train(
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="RUN", help="Folder for the run; the best model is in it.")
+    ] = None,
+    size: Annotated[int | None, typer.Option("--size", metavar="N", min=1, help="Customers.")] = None,
+    sizes: Annotated[
+        str | None, typer.Option("--sizes", metavar="N,N,...", help="A curriculum: one size after the other.")
+    ] = None,
+    recipe: Annotated[
+        Recipe,
+        typer.Option(
+            "--recipe",
+            help="fast: ours. paper: Algorithm 1 with the paper's settings (gradients clipped to norm 1, which it "
+            "leaves open). am: Kool et al.'s.",
+        ),
+    ] = "fast",
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE.toml", help="A whole plan, as a run's plan.toml, instead of a recipe."),
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped or killed.")
+    ] = None,
+    init: Annotated[str | None, typer.Option("--init", metavar="NAME|FOLDER", help="A model to start from.")] = None,
+    policy: Annotated[
+        PolicyChoice | None, typer.Option("--policy", help="amd: dynamic; am: static. The recipe's otherwise.")
+    ] = None,
+    capacity: Annotated[
+        str | None,
+        typer.Option("--capacity", metavar="Q,Q,...", help="Vehicle capacities, mixed at random; usual: the size's."),
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", metavar="M", help="All included.", rich_help_panel=BUDGET)
+    ] = None,
+    updates: Annotated[int | None, typer.Option("--updates", metavar="U", rich_help_panel=BUDGET)] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", metavar="E", rich_help_panel=BUDGET)] = None,
+    instances: Annotated[
+        int | None, typer.Option("--instances", metavar="B", help="Of each process.", rich_help_panel=STEP)
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", metavar="K", help="Of each instance.", rich_help_panel=STEP)
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", metavar="ETA", help="Peak learning rate.", rich_help_panel=STEP)
+    ] = None,
+    baseline: Annotated[BaselineChoice | None, typer.Option("--baseline", rich_help_panel=STEP)] = None,
+    optimiser: Annotated[OptimiserChoice | None, typer.Option("--optimiser", rich_help_panel=STEP)] = None,
+    validation_count: Annotated[
+        int | None,
+        typer.Option("--validation-count", metavar="N", help="Instances of a validation; usual: 10000."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="S", help="Of everything random; usual: 1.")] = None,
+    device: DeviceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Train a policy by REINFORCE.
+
+    The folder holds the best model so far (use it with --model RUN), the plan,
+    metrics.jsonl, TensorBoard's files, checkpoints and a picture of the curve.
+    Ctrl-C saves and leaves; --resume goes on. Several GPUs: start it with
+    torchrun --nproc-per-node 4 -m dynaroute train ...
+
+    Example:
+      dynaroute train --size 20 --minutes 5 --out my-run
+      dynaroute train --resume my-run
+      dynaroute train --sizes 20,50,100 --minutes 60 --out curriculum
+    """
+    overrides: dict[str, Any] = {
+        "init": init,
+        "policy": policy,
+        "baseline": baseline,
+        "optimiser": optimiser,
+        "validation_count": validation_count,
+        "seed": seed,
+    }
+    budget = {"minutes": minutes, "updates": updates, "epochs": epochs}
+    steps: dict[str, Any] = {"instances": instances, "samples": samples, "rate": rate}
+    if resume is not None:
+        _refuse_with_resume(
+            {**overrides, **budget, **steps, "out": out, "size": size, "sizes": sizes, "config": config}
+        )
+        _run(resume, None, device, json)
+        return
+    if out is None:
+        raise OptionError("there is no folder for the run.", where=Where(field="out"), remedy="Give --out RUN.")
+    capacities = _parse_numbers("capacity", capacity) if capacity is not None else ()
+    plan = _make_plan(config, recipe, _choose_sizes(size, sizes, config), capacities)
+    plan = _change(plan, overrides, budget, steps)
+    _run(out, plan, device, json)
+
+
+def _choose_sizes(size: int | None, sizes: str | None, config: Path | None) -> tuple[int, ...]:
+    if sum(value is not None for value in (size, sizes, config)) != 1:
+        raise OptionError(
+            "the size is not clear.", where=Where(field="size"), remedy="Give one of --size, --sizes and --config."
+        )
+    if sizes is not None:
+        return _parse_numbers("sizes", sizes)
+    return () if size is None else (size,)
+
+
+def _parse_numbers(option: str, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise OptionError(
+            f"{text!r} are no whole numbers.", where=Where(field=option), remedy="Write them as 20,50,100."
+        ) from None
+
+
+def _make_plan(
+    config: Path | None, recipe: Recipe, sizes: tuple[int, ...], capacities: tuple[int, ...]
+) -> TrainingPlan:
+    from dynaroute.training.plan import read_plan
+    from dynaroute.training.recipes import make_plan
+
+    return read_plan(config) if config is not None else make_plan(recipe, sizes, capacities)
+
+
+def _change(
+    plan: TrainingPlan, overrides: dict[str, Any], budget: dict[str, Any], steps: dict[str, Any]
+) -> TrainingPlan:
+    """What the command line says goes before what the recipe or the file says."""
+    changes = {name: value for name, value in overrides.items() if value is not None}
+    if any(value is not None for value in budget.values()):
+        changes |= budget
+    in_stages = {name: value for name, value in steps.items() if value is not None}
+    if in_stages:
+        changes["stages"] = tuple(replace(stage, **in_stages) for stage in plan.stages)
+    return replace(plan, **changes)
+
+
+def _refuse_with_resume(given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            option = name.replace("_", "-")
+            raise OptionError(
+                f"--{option} and --resume do not go together.",
+                where=Where(field=option),
+                remedy="A run goes on as it was begun: leave it out.",
+            )
+
+
+def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool) -> None:
+    """Begin a run with this plan, or go on with the one in the folder."""
+    import torch
+
+    from dynaroute.cli.training_progress import show_training
+    from dynaroute.training.plan import read_plan, write_plan
+    from dynaroute.training.ranks import Ranks
+    from dynaroute.training.trainer import LAST, Trainer
+
+    chosen = device if device not in (None, "auto") else ("cuda" if torch.cuda.is_available() else "cpu")
+    if chosen == "cpu":
+        print_note("there is no GPU in use: training on the CPU is for trying things out.")
+    ranks = Ranks.join(str(chosen))
+    if plan is not None and ranks.writes:
+        _prepare_folder(folder, LAST)
+        write_plan(plan, folder / "plan.toml")
+    settled = plan if plan is not None else read_plan(folder / "plan.toml")
+    policy = _make_policy(settled, plan is None).to(ranks.device)
+    with (
+        note_interrupt(signal.SIGINT, signal.SIGTERM) as is_interrupted,
+        show_training(settled, is_quiet=not ranks.writes) as (on_progress, on_event),
+    ):
+        trainer = Trainer(policy, settled, folder, ranks, on_progress, on_event, is_interrupted)
+        if plan is None:
+            trainer.restore()
+        outcome = trainer.run()
+    if ranks.writes:
+        _finish(folder, outcome, json)
+    del trainer, policy
+    ranks.leave()
+    if outcome.is_interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _prepare_folder(folder: Path, checkpoint: str) -> None:
+    if (folder / checkpoint).exists():
+        raise FileError(
+            "there is a run already.",
+            where=Where(file=str(folder)),
+            remedy="Go on with --resume, or use another folder.",
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"cannot make the folder: {error.strerror}.", where=Where(file=str(folder)), remedy="Use another one."
+        ) from error
+
+
+def _make_policy(plan: TrainingPlan, is_resumed: bool) -> Policy:
+    """The policy to start from; for a run that goes on, one of the same kind, whose parameters are then replaced."""
+    import torch
+
+    from dynaroute.model import Policy, PolicyConfig
+
+    if plan.init is not None and not is_resumed:
+        policy = Policy.from_pretrained(plan.init)
+        if policy.config.dynamic != (plan.policy == "amd"):
+            raise OptionError(
+                f"{plan.init} is not of the kind {plan.policy}.", where=Where(field="init"), remedy="Change --policy."
+            )
+        return policy
+    config = PolicyConfig() if plan.policy == "amd" else PolicyConfig.am()
+    return Policy(config, generator=torch.Generator().manual_seed(plan.seed))
+
+
+def _finish(folder: Path, outcome: Outcome, json: bool) -> None:
+    from dynaroute.reference_lengths import HGS_LENGTHS
+    from dynaroute.training.journal import save_learning_curve
+
+    picture = save_learning_curve(folder, HGS_LENGTHS)
+    if json:
+        print_json(
+            {
+                "run": str(folder),
+                "updates": outcome.step,
+                "validation_length": outcome.best_length,
+                "interrupted": outcome.is_interrupted,
+            }
+        )
+        return
+    if outcome.is_interrupted:
+        print_note(f"stopped after update {outcome.step}; go on with: dynaroute train --resume {folder}")
+    typer.echo(f"{folder}: greedy length {outcome.best_length:.4f} on the validation set, {outcome.step} updates.")
+    typer.echo(f"The curve is {picture}; use the model with --model {folder}")

@@ -1,0 +1,143 @@
+"""What a run writes down on its way: metrics.jsonl, TensorBoard, and a picture of the curve."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dynaroute.errors import FileError, InputWarning, in_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Journal", "draw_learning_curve", "read_metrics", "save_learning_curve"]
+
+
+class Journal:
+    """Appends lines of metrics, to a file and to TensorBoard.
+
+    Parameters
+    ----------
+    folder
+        Of the run.
+    step
+        Where the run starts or goes on; later lines of a run that was killed are forgotten.
+    """
+
+    def __init__(self, folder: Path, step: int) -> None:
+        self.path = folder / "metrics.jsonl"
+        kept = [line for line in read_metrics(folder) if line["step"] <= step] if self.path.exists() else []
+        _write(self.path, "".join(json.dumps(line) + "\n" for line in kept), "w")
+        self._board = _open_board(folder / "tensorboard", step)
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Write a line down.
+
+        Parameters
+        ----------
+        line
+            Numbers by name; `step` is one of them.
+        """
+        _write(self.path, json.dumps(line) + "\n", "a")
+        if self._board is None:
+            return
+        for name, value in line.items():
+            if name != "step":
+                self._board.add_scalar(name, value, line["step"])
+        self._board.flush()
+
+    def close(self) -> None:
+        """Finish TensorBoard's file."""
+        if self._board is not None:
+            self._board.close()
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """The lines of a run's metrics; one that was cut off is left out.
+
+    Parameters
+    ----------
+    folder
+        Of the run.
+    """
+    lines = []
+    for text in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
+        try:
+            lines.append(json.loads(text))
+        except ValueError:  # the run was killed while it wrote
+            continue
+    return lines
+
+
+def save_learning_curve(folder: Path, references: dict[int, float]) -> Path:
+    """Draw a run's curve into its folder; returns the picture's path.
+
+    Parameters
+    ----------
+    folder
+        Of the run.
+    references
+        Length to compare with, by size.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    draw_learning_curve(read_metrics(folder), references, figure.add_subplot())
+    picture = folder / "curve.png"
+    figure.savefig(picture, dpi=120)
+    return picture
+
+
+def draw_learning_curve(metrics: list[dict[str, Any]], references: dict[int, float], ax: Axes | None = None) -> Axes:
+    """Greedy validation length over minutes, a line for each size.
+
+    Parameters
+    ----------
+    metrics
+        Lines of a journal.
+    references
+        Length to compare with, by size; sizes that were not trained on are not drawn.
+    ax
+        Where to draw; a new figure if None.
+    """
+    from matplotlib.figure import Figure
+
+    axes = ax if ax is not None else Figure(figsize=(7, 4.5), layout="constrained").add_subplot()
+    for number, size in enumerate(sorted({line["size"] for line in metrics})):
+        chosen = [line for line in metrics if line["size"] == size]
+        minutes, lengths = [line["minutes"] for line in chosen], [line["validation"] for line in chosen]
+        colour = f"C{number}"
+        axes.plot(minutes, lengths, "o-", color=colour, markersize=3, label=f"{size} customers: {min(lengths):.3f}")
+        if size in references:
+            axes.axhline(references[size], color=colour, linestyle=":", label=f"HGS {references[size]:.3f}")
+    axes.set_xlabel("minutes")
+    axes.set_ylabel("greedy length, validation")
+    lengths = [line["validation"] for line in metrics]
+    if lengths and max(lengths) > 1.5 * min(lengths):
+        axes.set_yscale("log")  # a random policy is far off, and would flatten the rest
+    axes.legend()
+    axes.grid(alpha=0.3)
+    return axes
+
+
+def _open_board(folder: Path, step: int) -> Any:
+    """TensorBoard's writer, or None where it is not installed."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        warnings.warn("TensorBoard is not installed: pip install 'dynaroute[train]'.", InputWarning, stacklevel=2)
+        return None
+    return SummaryWriter(str(folder), purge_step=step)
+
+
+def _write(path: Path, text: str, mode: str) -> None:
+    with in_file(path):
+        try:
+            with path.open(mode, encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise FileError(
+                f"cannot write: {error.strerror or error}.", remedy="Make room, or bring the folder back, and --resume."
+            ) from error

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from command_line import invoke
+
+from dynaroute.model import Policy
+
+TINY = ["--size", "4", "--instances", "4", "--samples", "3", "--validation-count", "10", "--device", "cpu"]
+
+
+def start(arguments: list[str]) -> subprocess.Popen[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "dynaroute", "train", *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def wait_for_validation(process: subprocess.Popen[str], count: int) -> None:
+    """Wait until so many validations have been told."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        count -= "greedy" in line
+        if count == 0:
+            return
+    raise AssertionError("the run ended before it was expected to")
+
+
+def weights(folder: Path) -> torch.Tensor:
+    state = torch.load(folder / "last.pt", weights_only=True)
+    return torch.cat([tensor.flatten() for tensor in state["policy"].values()])
+
+
+def test_a_minute_on_the_cpu_teaches_something(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    options = ["--size", "10", "--updates", "25", "--instances", "16", "--samples", "8", "--validation-count", "100"]
+    result = invoke("train", *options, "--device", "cpu", "--out", out, "--json")
+    assert result.exit_code == 0
+    lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    best = json.loads(result.stdout)["validation_length"]
+    assert best < 0.75 * lines[0]["validation"]  # a random policy drives home far too often
+    assert Policy.from_pretrained(out).card.size == 10
+    assert {"plan.toml", "metrics.jsonl", "last.pt", "best.pt", "curve.png", "tensorboard"} <= {
+        path.name for path in out.iterdir()
+    }
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    options = [*TINY, "--updates", "30"]
+    assert invoke("train", *options, "--out", whole).exit_code == 0
+    process = start([*options, "--out", str(killed)])
+    wait_for_validation(process, 4)
+    process.kill()
+    process.communicate()
+    assert invoke("train", "--resume", killed, "--device", "cpu").exit_code == 0
+    assert torch.equal(weights(whole), weights(killed))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_leaves_with_a_message(tmp_path: Path, number: signal.Signals) -> None:
+    process = start([*TINY, "--minutes", "10", "--out", str(tmp_path / "run")])
+    wait_for_validation(process, 1)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "dynaroute train --resume" in errors
+    assert (tmp_path / "run" / "last.pt").exists()
+
+
+def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
+    options = ["train", *TINY, "--updates", "1", "--out", tmp_path]
+    assert invoke(*options).exit_code == 0
+    again = invoke(*options)
+    assert again.exit_code == 2
+    assert "--resume" in again.stderr
+
+
+def test_a_plan_is_read_from_a_file_and_changed_by_options(tmp_path: Path) -> None:
+    assert invoke("train", *TINY, "--updates", "1", "--recipe", "paper", "--out", tmp_path / "one").exit_code == 0
+    plan = tmp_path / "one" / "plan.toml"
+    assert 'baseline = "greedy"' in plan.read_text()
+    options = ["--config", plan, "--rate", "0.002", "--device", "cpu", "--out", tmp_path / "two"]
+    assert invoke("train", *options).exit_code == 0
+    changed = (tmp_path / "two" / "plan.toml").read_text()
+    assert "rate = 0.002" in changed
+    assert 'baseline = "greedy"' in changed
+
+
+def test_another_model_is_trained_on(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert invoke("train", *TINY, "--updates", "1", "--out", first).exit_code == 0
+    assert invoke("train", *TINY, "--updates", "1", "--init", first, "--out", second).exit_code == 0
+    assert "; then" in Policy.from_pretrained(second).card.recipe
+
+
+def test_the_static_policy_is_trained_with_its_own_recipe(tmp_path: Path) -> None:
+    result = invoke("train", *TINY, "--recipe", "am", "--samples", "1", "--updates", "2", "--out", tmp_path)
+    assert result.exit_code == 0
+    assert not Policy.from_pretrained(tmp_path).config.dynamic
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--size", "20"], "--out"),
+        (["--out", "x"], "--size"),
+        (["--size", "20", "--sizes", "20,50", "--out", "x"], "--size"),
+        (["--sizes", "twenty", "--out", "x"], "sizes"),
+        (["--resume", "x", "--rate", "1"], "--rate"),
+        (["--size", "20", "--minutes", "1", "--updates", "3", "--out", "x"], "budget"),
+        (["--size", "20", "--rate", "-1", "--out", "x"], "rate"),
+        (["--size", "20", "--capacity", "5", "--out", "x"], "capacit"),
+        (["--size", "20", "--init", "nowhere", "--out", "x"], "nowhere"),
+        (["--config", "nowhere.toml", "--out", "x"], "nowhere.toml"),
+        (["--resume", "nowhere"], "nowhere"),
+    ],
+)
+def test_what_makes_no_sense_is_told(
+    options: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = invoke("train", *options, "--device", "cpu")
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_torchrun_trains_with_two_processes(tmp_path: Path) -> None:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*launcher, "-m", "dynaroute", "train", *TINY, "--updates", "3", "--out", str(tmp_path / "run")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert result.returncode == 0, result.stderr
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert lines[-1]["trajectories"] == 3 * 2 * 4 * 3

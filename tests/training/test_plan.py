@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynaroute.errors import FormatError, OptionError
+from dynaroute.training.plan import Stage, TrainingPlan, read_plan, write_plan
+
+STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
+PLAN = TrainingPlan((STAGE, replace(STAGE, size=50, share=3.0)), updates=100, seed=7, init="amd-20")
+
+
+def test_a_written_plan_reads_back_equal(tmp_path: Path) -> None:
+    write_plan(PLAN, tmp_path / "plan.toml")
+    assert read_plan(tmp_path / "plan.toml") == PLAN
+
+
+def test_stages_take_their_shares_of_the_budget() -> None:
+    assert PLAN.find_stage(0.0) == (0, 0.0)
+    assert PLAN.find_stage(0.2) == (0, pytest.approx(0.8))
+    assert PLAN.find_stage(0.25) == (1, 0.0)
+    assert PLAN.find_stage(1.0) == (1, 1.0)
+
+
+def test_epochs_are_updates() -> None:
+    assert replace(PLAN, updates=None, epochs=3, updates_per_epoch=50).all_updates == 150
+    assert replace(PLAN, updates=None, minutes=1.0).all_updates is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"stages": ()}, "stages"),
+        ({"minutes": 1.0}, "minutes"),
+        ({"updates": None}, "minutes"),
+        ({"updates": 0}, "updates"),
+        ({"baseline": "none"}, "baseline"),
+        ({"optimiser": "sgd"}, "optimiser"),
+        ({"policy": "pomo"}, "policy"),
+        ({"rise": 0.5, "fall": 0.6}, "rise"),
+        ({"seed": -1}, "seed"),
+        ({"validations": 0}, "validations"),
+        ({"stages": (replace(STAGE, samples=1),)}, "samples"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_by_field(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        replace(PLAN, **changes)
+    assert caught.value.where.field == field
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"size": 0}, "size"),
+        ({"capacities": ()}, "capacities"),
+        ({"capacities": (8,)}, "capacities"),
+        ({"rate": float("nan")}, "rate"),
+        ({"share": 0.0}, "share"),
+    ],
+)
+def test_a_stage_that_cannot_be_is_refused_by_field(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        replace(STAGE, **changes)
+    assert caught.value.where.field == field
+
+
+def test_an_unknown_setting_is_named_with_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text("learning_rate = 1\n[[stages]]\nsize = 20\n")
+    with pytest.raises(OptionError, match="learning_rate") as caught:
+        read_plan(path)
+    assert caught.value.where.file == str(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["recipe = ", "updates = 5\n[[stages]]\nsize = 20\n"], ids=["cut off", "a field missing"]
+)
+def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    with pytest.raises(FormatError):
+        read_plan(path)
