@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from policies import make_policy
+from policies import SMALL_AM, make_policy
 
 from dynaroute.errors import ModelError
 from dynaroute.model import ModelCard, Policy
@@ -45,6 +45,12 @@ def test_the_nearest_size_is_chosen(size: int, nearest: str, shelf: Path) -> Non
         put(shelf, f"amd-{trained}", trained)
     put(shelf, "am", None)
     assert nearest_shipped_model(size) == nearest
+
+
+def test_a_static_model_is_used_by_name_alone(shelf: Path) -> None:
+    make_policy(SMALL_AM, card=ModelCard(name="am-20", size=20)).save_pretrained(shelf / "am-20")
+    assert nearest_shipped_model(20) is None
+    assert find_model("am-20") == shelf / "am-20"
 
 
 def test_of_two_as_near_the_larger_is_chosen(shelf: Path) -> None:

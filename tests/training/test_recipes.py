@@ -28,6 +28,12 @@ def test_a_curriculum_gives_larger_sizes_more_of_the_budget() -> None:
     assert plan.stages[0].share < plan.stages[1].share < plan.stages[2].share
 
 
+def test_random_parameters_are_trained_at_a_higher_rate_than_trained_ones() -> None:
+    new, grown = make_plan("fast", [20, 50]).stages
+    assert new.rate > grown.rate
+    assert make_plan("fast", [20], init="amd-20").stages[0].rate == grown.rate
+
+
 def test_capacities_can_be_mixed() -> None:
     assert make_plan("fast", [20], [25, 35]).stages[0].capacities == (25, 35)
 

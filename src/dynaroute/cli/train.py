@@ -115,7 +115,7 @@ def train(
     if out is None:
         raise OptionError("there is no folder for the run.", where=Where(field="out"), remedy="Give --out RUN.")
     capacities = _parse_numbers("capacity", capacity) if capacity is not None else ()
-    plan = _make_plan(config, recipe, _choose_sizes(size, sizes, config), capacities)
+    plan = _make_plan(config, recipe, _choose_sizes(size, sizes, config), capacities, init)
     plan = _change(plan, overrides, budget, steps)
     _run(out, plan, device, json)
 
@@ -140,12 +140,12 @@ def _parse_numbers(option: str, text: str) -> tuple[int, ...]:
 
 
 def _make_plan(
-    config: Path | None, recipe: Recipe, sizes: tuple[int, ...], capacities: tuple[int, ...]
+    config: Path | None, recipe: Recipe, sizes: tuple[int, ...], capacities: tuple[int, ...], init: str | None
 ) -> TrainingPlan:
     from dynaroute.training.plan import read_plan
     from dynaroute.training.recipes import make_plan
 
-    return read_plan(config) if config is not None else make_plan(recipe, sizes, capacities)
+    return read_plan(config) if config is not None else make_plan(recipe, sizes, capacities, init)
 
 
 def _change(

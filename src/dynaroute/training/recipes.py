@@ -14,7 +14,9 @@ __all__ = ["RecipeName", "make_plan"]
 RecipeName = Literal["fast", "paper", "am"]
 
 
-def make_plan(recipe: RecipeName, sizes: Sequence[int], capacities: Sequence[int] = ()) -> TrainingPlan:
+def make_plan(
+    recipe: RecipeName, sizes: Sequence[int], capacities: Sequence[int] = (), init: str | None = None
+) -> TrainingPlan:
     """The plan of a recipe, with the budget that it comes with.
 
     Parameters
@@ -26,6 +28,8 @@ def make_plan(recipe: RecipeName, sizes: Sequence[int], capacities: Sequence[int
         Customers; several are trained on one after the other, larger ones longer.
     capacities
         Of vehicles, at random; the usual one for each size if empty.
+    init
+        Model to start from; random parameters if None.
     """
     if recipe not in get_args(RecipeName):
         raise OptionError(
@@ -34,13 +38,15 @@ def make_plan(recipe: RecipeName, sizes: Sequence[int], capacities: Sequence[int
             remedy=f"Use {', '.join(get_args(RecipeName))}.",
         )
     chosen = [tuple(capacities) or (usual_capacity(size),) for size in sizes]
+    pairs = list(zip(sizes, chosen, strict=True))
     if recipe == "fast":
-        stages = [_make_fast_stage(size, capacity) for size, capacity in zip(sizes, chosen, strict=True)]
-        return TrainingPlan(tuple(stages), recipe, minutes=0.4 * sum(sizes))
+        # what is random needs long steps, what is trained would forget by them
+        is_random = [init is None and index == 0 for index in range(len(pairs))]
+        stages = [_make_fast_stage(*pair, 1e-3 if new else 3e-4) for pair, new in zip(pairs, is_random, strict=True)]
+        return TrainingPlan(tuple(stages), recipe, optimiser="muon", minutes=0.4 * sum(sizes), init=init)
     if recipe == "am":
-        stages = [Stage(size, capacity, 512, 1, 1e-4) for size, capacity in zip(sizes, chosen, strict=True)]
         return TrainingPlan(
-            tuple(stages),
+            tuple(Stage(*pair, instances=512, samples=1, rate=1e-4) for pair in pairs),
             recipe,
             policy="am",
             baseline="rollout",
@@ -49,10 +55,10 @@ def make_plan(recipe: RecipeName, sizes: Sequence[int], capacities: Sequence[int
             rise=0.0,
             fall=0.0,
             validations=100,
+            init=init,
         )
-    stages = [_make_paper_stage(size, capacity) for size, capacity in zip(sizes, chosen, strict=True)]
     return TrainingPlan(
-        tuple(stages),
+        tuple(_make_paper_stage(*pair) for pair in pairs),
         recipe,
         baseline="greedy",
         epochs=30,
@@ -60,15 +66,15 @@ def make_plan(recipe: RecipeName, sizes: Sequence[int], capacities: Sequence[int
         rise=0.0,
         fall=0.0,
         validations=30,
+        init=init,
     )
 
 
-def _make_fast_stage(size: int, capacities: tuple[int, ...]) -> Stage:
+def _make_fast_stage(size: int, capacities: tuple[int, ...], rate: float) -> Stage:
     """Instances enough for a low-noise gradient, few enough for many updates a minute; see docs/training-log.md."""
     if size <= 30:
-        return Stage(size, capacities, instances=128, samples=16, rate=1e-3, share=size)
-    instances = 128 if size <= 70 else 64
-    return Stage(size, capacities, instances=instances, samples=8, rate=4e-4, share=size)
+        return Stage(size, capacities, instances=128, samples=16, rate=rate, share=size)
+    return Stage(size, capacities, instances=128 if size <= 70 else 64, samples=8, rate=rate, share=size)
 
 
 def _make_paper_stage(size: int, capacities: tuple[int, ...]) -> Stage:

@@ -16,10 +16,12 @@ _SHELF = Path(__file__).parent
 
 @cache
 def shipped_models() -> dict[str, int | None]:
-    """Names of the shipped models, each with the number of customers it was trained on."""
+    """Names of the shipped models, each with the number of customers it was trained on; None: used by name alone."""
     models: dict[str, int | None] = {}
     for config in sorted(_SHELF.glob("*/config.json")):
-        models[config.parent.name] = json.loads(config.read_text(encoding="utf-8"))["card"]["size"]
+        description = json.loads(config.read_text(encoding="utf-8"))
+        # static models ship for comparison
+        models[config.parent.name] = description["card"]["size"] if description["policy"]["dynamic"] else None
     return models
 
 
