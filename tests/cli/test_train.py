@@ -75,7 +75,7 @@ def test_a_signal_saves_and_leaves_with_a_message(tmp_path: Path, number: signal
 
 
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
-    options = ["train", *TINY, "--updates", "1", "--out", tmp_path]
+    options = ["train", *TINY, "--updates", "1", "--out", str(tmp_path)]
     assert invoke(*options).exit_code == 0
     again = invoke(*options)
     assert again.exit_code == 2
@@ -86,7 +86,7 @@ def test_a_plan_is_read_from_a_file_and_changed_by_options(tmp_path: Path) -> No
     assert invoke("train", *TINY, "--updates", "1", "--recipe", "paper", "--out", tmp_path / "one").exit_code == 0
     plan = tmp_path / "one" / "plan.toml"
     assert 'baseline = "greedy"' in plan.read_text()
-    options = ["--config", plan, "--rate", "0.002", "--device", "cpu", "--out", tmp_path / "two"]
+    options = ["--config", str(plan), "--rate", "0.002", "--device", "cpu", "--out", str(tmp_path / "two")]
     assert invoke("train", *options).exit_code == 0
     changed = (tmp_path / "two" / "plan.toml").read_text()
     assert "rate = 0.002" in changed

@@ -46,8 +46,9 @@ def test_a_vanished_folder_is_told(tmp_path: Path) -> None:
 
 def test_the_curve_has_a_line_for_each_size_and_its_reference(tmp_path: Path) -> None:
     metrics = [make_line(0), make_line(5, 6.4), make_line(6, 11.0, 50), make_line(9, 10.9, 50)]
-    axes = draw_learning_curve(metrics, {20: 6.13})
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+    legend = draw_learning_curve(metrics, {20: 6.13}).get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
         "20 customers: 6.400",
         "HGS 6.130",
         "50 customers: 10.900",

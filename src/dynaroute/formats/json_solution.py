@@ -20,7 +20,9 @@ from dynaroute.solution import Solution
 
 __all__ = ["format_json_solution", "parse_json_solution", "solution_from_json", "solution_to_json"]
 
-_KEYS = frozenset({"routes", "cost", "instance", "loads", "seconds", "method", "model"})
+_KEYS = frozenset(
+    {"routes", "cost", "instance", "loads", "seconds", "method", "model", "iterations", "interrupted", "trace"}
+)
 
 
 def parse_json_solution(text: str, *, source: str = "") -> Solution:
