@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import statistics
 from pathlib import Path
+from typing import Any
 
 import pytest
 from policies import SMALL_AM, draw_instances, make_policy
@@ -63,6 +64,32 @@ def test_automatic_choice_counts_who_was_better(shelf: Path, monkeypatch: pytest
     evaluation = evaluate(draw_instances(9, 8, 7), model="auto", decode="sample", samples=2)
 
     assert evaluation.ways == {"amd-9 (sample 2)": 2, "savings": 1}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"improve": "2opt"}, "2opt"),
+        ({"improve": "local", "threads": 2}, "local search"),
+        ({"iterations": 20}, "search 20 iterations"),
+    ],
+)
+@pytest.mark.parametrize("model", ["policy", "savings"])
+def test_improved_routes_are_those_of_solve(model: str, settings: Any, words: str) -> None:
+    instances = draw_instances(9, 30, 12, 25)
+    settings["model"] = make_policy(card=ModelCard(name="tiny")) if model == "policy" else model
+    costs = [result.cost for result in solve(instances, **settings)]
+
+    evaluation = evaluate(instances, **settings)
+
+    assert evaluation.mean_length == pytest.approx(statistics.fmean(costs))
+    assert evaluation.mean_length <= evaluate(instances, model=settings["model"]).mean_length
+    assert evaluation.ways == {f"tiny (greedy + {words})" if model == "policy" else f"savings + {words}": 4}
+
+
+def test_search_that_was_cancelled_gives_no_figures() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(draw_instances(9, 7), model="savings", iterations=10**12, is_cancelled=lambda: True)
 
 
 def test_savings_is_evaluated_without_a_policy() -> None:

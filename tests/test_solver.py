@@ -160,6 +160,64 @@ def test_a_policy_that_was_being_trained_solves_as_it_will_when_it_is_not() -> N
     assert torch.equal(policy.state_dict()["encoder.layers.0.after_attention.running_mean"], statistics)
 
 
+# Improving
+
+
+@pytest.mark.parametrize(("improve", "words"), [("2opt", "2opt"), ("local", "local search")])
+def test_what_a_policy_built_is_improved(improve: Any, words: str) -> None:
+    several, policy = draw_instances(4, 25, 12), make_policy()
+    before = solve(several, model=policy)
+
+    after = solve(several, model=policy, improve=improve)
+
+    for built, improved in zip(before, after, strict=True):
+        assert_right(improved)
+        assert improved.method == f"greedy + {words}"
+        assert improved.model == "unnamed"
+        assert improved.messages[-1].startswith(f"{words}: ")
+        assert [cost for _, cost in improved.trace] == [built.cost, improved.cost]
+    assert all(improved.cost <= built.cost for built, improved in zip(before, after, strict=True))
+    assert after[1].cost < before[1].cost
+
+
+@pytest.mark.parametrize("improve", ["2opt", "local"])
+def test_known_routes_are_improved(improve: Any) -> None:
+    several = [*draw_instances(12, 30), WITHOUT_COORDINATES]
+    starts = [Solution((tuple(range(1, instance.size + 1)),)) for instance in several]
+    roomy = [replace(instance, capacity=1000) for instance in several]
+    finished: list[int] = []
+
+    results = solve(roomy, start=starts, improve=improve, progress=finished.append)
+
+    assert sum(finished) == 3
+    for result, start in zip(results, starts, strict=True):
+        assert_right(result)
+        assert result.method.startswith("start + ")
+        assert result.cost <= start.cost(result.instance)
+    assert results[1].cost < starts[1].cost(roomy[1])
+
+
+def test_policy_and_savings_are_both_improved_and_the_better_one_is_returned(shelf: Path) -> None:
+    put(shelf, "amd-20", 20)
+    (instance,) = draw_instances(25)
+    improved = [solve(instance, model=model, improve="local") for model in ("amd-20", "savings")]
+
+    result = solve(instance, improve="local")
+
+    assert_right(result)
+    assert result.cost == min(each.cost for each in improved)
+    assert result.method.endswith(" + local search")
+    assert result.messages[0].startswith(f"{result.how} was better than ")
+    assert result.messages[1:] == (result.improvement,)
+
+
+def test_improving_is_the_same_with_any_number_of_threads() -> None:
+    several = draw_instances(25, 30, 12, 9)
+    one, three = (solve(several, model="savings", improve="local", threads=threads) for threads in (1, 3))
+
+    assert [result.solution for result in one] == [result.solution for result in three]
+
+
 # Many
 
 
@@ -178,6 +236,7 @@ def test_one_instance_gives_one_result_and_a_list_a_list() -> None:
     assert isinstance(solve(instance), Result)
     assert len(solve([instance])) == 1
     assert solve([]) == []
+    assert solve([], improve="local") == []
 
 
 def test_any_iterable_of_instances_will_do() -> None:

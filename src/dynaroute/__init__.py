@@ -4,7 +4,7 @@ The public names are loaded when they are first used, so that ``import dynaroute
 
     >>> import dynaroute
     >>> instance = dynaroute.read("X-n101-k25.vrp")
-    >>> solution = dynaroute.solve(instance).solution
+    >>> solution = dynaroute.solve(instance, time_limit=2).solution
     >>> assert dynaroute.check(instance, solution) == []
     >>> dynaroute.write(solution, "X-n101-k25.sol")
 """
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dynaroute.model import Policy
     from dynaroute.solution import Solution, check
     from dynaroute.solver import solve
+    from dynaroute.solving.result import Result
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,7 @@ _HOMES = {
     "DynarouteError": "dynaroute.errors",
     "Instance": "dynaroute.instance",
     "Policy": "dynaroute.model",
+    "Result": "dynaroute.solving.result",
     "Solution": "dynaroute.solution",
     "check": "dynaroute.solution",
     "read": "dynaroute.formats",
@@ -41,6 +43,7 @@ __all__ = [
     "DynarouteError",
     "Instance",
     "Policy",
+    "Result",
     "Solution",
     "check",
     "read",

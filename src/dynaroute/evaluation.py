@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 from dynaroute.errors import InstanceError, OptionError, Where
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution, check
-from dynaroute.solver import Result, SolveOptions, SolveSettings, build_by_policy, solve
+from dynaroute.solver import solve
+from dynaroute.solving.building import BuiltRoutes, build_by_policy
+from dynaroute.solving.options import SolveOptions, SolveSettings
+from dynaroute.solving.result import Result
 
 if TYPE_CHECKING:
+    from dynaroute.batch import RouteBatch
     from dynaroute.model import Policy
 
 __all__ = ["Evaluation", "evaluate"]
@@ -36,7 +41,8 @@ class Evaluation:
     standard_error
         Of that mean, over the instances; None for a single one.
     seconds_per_instance
-        Time of building routes, the policy being loaded and the instances read, over the count.
+        Time of building and improving routes, the policy being loaded and the instances read, over the count. The
+        time of a search is that of its instance, though there may be others on other cores.
     gap
         mean_length / mean reference - 1, a fraction; None without a reference.
     ways
@@ -67,7 +73,7 @@ def evaluate(
     reference: float | Sequence[float] | None = None,
     **settings: Unpack[SolveSettings],
 ) -> Evaluation:
-    """Build routes for all instances, and sum up their lengths.
+    """Find routes for all instances, and sum up their lengths.
 
     Unlike `solve`, a policy that is named gets no help: an instance that it cannot read is an error. Some of the
     solutions are judged by `check`.
@@ -79,7 +85,12 @@ def evaluate(
     reference
         Mean length to compare with, or the cost of each instance.
     **settings
-        The fields of `SolveOptions`: model, decode, samples, temperature, augment, seed, device, progress.
+        The fields of `SolveOptions`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If a search was ended before its time: figures of some are none of all.
 
     Examples
     --------
@@ -89,7 +100,7 @@ def evaluate(
     if not problems:
         raise InstanceError("there is no instance to evaluate on.", remedy="Give at least one.")
     mean_reference = None if reference is None else _mean_reference(reference, len(problems))
-    if options.model == "auto" or options.model == "savings":
+    if options.model in ("auto", "savings") or options.searches:
         measured = _measure_results(solve(problems, **settings))
     else:
         measured = _measure_policy(problems, options.model, options)
@@ -113,6 +124,8 @@ class _Measured(NamedTuple):
 
 
 def _measure_results(results: Sequence[Result]) -> _Measured:
+    if any(result.is_interrupted for result in results):
+        raise KeyboardInterrupt
     for result in results[_some(len(results))]:
         _require_right(result.instance, result.solution)
     return _Measured(
@@ -125,14 +138,25 @@ def _measure_results(results: Sequence[Result]) -> _Measured:
 def _measure_policy(instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions) -> _Measured:
     """Measure on tensors: ten thousand solutions are summed up faster than written down."""
     built = build_by_policy(instances, model, options)
+    began = time.perf_counter()
+    routes = _improve(built, options)
+    seconds = built.seconds + time.perf_counter() - began
     some = _some(len(instances))
-    for instance, solution in zip(instances[some], built.routes[some].to_solutions(built.batch[some]), strict=True):
+    for instance, solution in zip(instances[some], routes[some].to_solutions(built.batch[some]), strict=True):
         _require_right(instance, solution)
     return _Measured(
-        built.routes.lengths(built.batch).tolist(),
-        built.seconds,
-        Counter({f"{built.model} ({options.method})": len(instances)}),
+        routes.lengths(built.batch).tolist(), seconds, Counter({f"{built.model} ({options.method})": len(instances)})
     )
+
+
+def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:
+    if options.way == "none":
+        return built.routes
+    from dynaroute.improve.local_search import improve_routes_by_local_search
+    from dynaroute.improve.two_opt import improve_routes_by_two_opt
+
+    improve = improve_routes_by_two_opt if options.way == "2opt" else improve_routes_by_local_search
+    return improve(built.batch, built.routes, threads=options.threads)
 
 
 def _some(count: int) -> slice:

@@ -41,6 +41,9 @@ def test_json_has_the_promised_keys(data: Path, model: Path) -> None:
         ("--augment",),
         ("--decode", "multistart", "--samples", "3"),
         ("--decode", "sample", "--samples", "5", "--temperature", "0.5", "--seed", "7"),
+        ("--improve", "2opt"),
+        ("--improve", "local", "--threads", "1"),
+        ("--iterations", "20", "--seed", "7"),
     ],
 )
 def test_mean_length_is_that_of_the_routes_that_solve_builds(data: Path, model: Path, options: tuple[str, ...]) -> None:
@@ -135,6 +138,8 @@ def test_progress_goes_to_a_terminal_and_never_to_stdout(
         (("--model", "savings", "--reference", "-3"), "reference"),
         (("--model", "savings", "--reference", "none.txt"), "none.txt"),
         (("--model", "auto", "--samples", "3"), "--samples"),
+        (("--model", "auto", "--time-limit", "-3"), "--time-limit"),
+        (("--model", "auto", "--improve", "2opt", "--time-limit", "3"), "--time-limit"),
     ],
 )
 def test_wrong_options_are_refused(data: Path, options: tuple[str, ...], word: str) -> None:

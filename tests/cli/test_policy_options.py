@@ -7,13 +7,9 @@ import pytest
 
 from dynaroute.cli.policy_options import PolicyOptions
 from dynaroute.errors import ModelError, OptionError
-from dynaroute.solver import SolveOptions
+from dynaroute.solving.options import SolveOptions
 
 pytestmark = pytest.mark.usefixtures("shelf")
-
-
-def ignore(_: int) -> None:
-    pass
 
 
 @pytest.mark.parametrize(
@@ -37,28 +33,6 @@ def test_options_that_cannot_be_obeyed_together_are_refused(given: dict[str, Any
     assert caught.value.remedy
 
 
-@pytest.mark.parametrize(
-    ("given", "option"),
-    [
-        ({"seed": 1}, "--seed"),
-        ({"decode": "multistart", "seed": 1}, "--seed"),
-        ({"model": "savings", "device": "cpu"}, "--device"),
-    ],
-)
-def test_options_that_change_nothing_are_named(
-    given: dict[str, Any], option: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    PolicyOptions(**{"model": "auto", **given}).print_void()
-
-    assert capsys.readouterr().err.startswith(f"note: {option} changes nothing")
-
-
-def test_options_that_count_are_not_named(capsys: pytest.CaptureFixture[str]) -> None:
-    PolicyOptions("auto", "sample", 4, 2.0, True, 1, "cpu").print_void()
-
-    assert capsys.readouterr().err == ""
-
-
 def test_model_that_is_not_there_is_refused_at_once() -> None:
     with pytest.raises(ModelError, match="no model 'absent'"):
         PolicyOptions("absent")
@@ -67,7 +41,7 @@ def test_model_that_is_not_there_is_refused_at_once() -> None:
 def test_given_options_become_settings(model: Path) -> None:
     options = PolicyOptions(str(model), "sample", 4, 2.0, True, 1, "cpu")
 
-    assert options.settings(ignore) == {
+    assert options.settings() == {
         "model": str(model),
         "decode": "sample",
         "samples": 4,
@@ -75,9 +49,8 @@ def test_given_options_become_settings(model: Path) -> None:
         "augment": True,
         "seed": 1,
         "device": "cpu",
-        "progress": ignore,
     }
 
 
 def test_options_left_out_get_the_defaults_of_the_solver() -> None:
-    assert SolveOptions(**PolicyOptions("auto").settings(ignore)) == SolveOptions(progress=ignore)
+    assert SolveOptions(**PolicyOptions("auto").settings()) == SolveOptions()

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from command_line import INSTANCE, assert_refused, invoke, invoke_json, save
+from command_line import INSTANCE, RIGHT_SOLUTION, WRONG_SOLUTION, assert_refused, invoke, invoke_json, save
 from policies import make_policy
 
 from dynaroute import check, read, read_set, read_solution
@@ -314,3 +315,171 @@ def test_instance_without_coordinates_gets_savings_and_a_note(tmp_path: Path, mo
 
     assert json.loads(result.stdout)[0]["method"] == "savings"
     assert "no coordinates" in result.stderr
+
+
+# Improving
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        (("--improve", "none"), "savings"),
+        (("--improve", "2opt"), "savings + 2opt"),
+        (("--improve", "local", "--threads", "1"), "savings + local search"),
+        (("--iterations", "30"), "savings + search 30 iterations"),
+        (("--improve", "search", "--iterations", "30", "--time-limit", "1000"), "savings + search 1000 s"),
+    ],
+)
+def test_routes_are_improved_as_the_options_say(tmp_path: Path, options: tuple[str, ...], method: str) -> None:
+    path = generate(tmp_path / "many.npz", size=15, count=3)
+    before = invoke_json("solve", path, "--model", "savings")
+
+    after = invoke_json("solve", path, "--model", "savings", *options)
+
+    for instance, first, document in zip(read_set(path), before, after, strict=True):
+        assert document["method"] == method
+        assert document["cost"] <= first["cost"]
+        assert check(instance, Solution(document["routes"], document["cost"])) == []
+
+
+def test_json_of_a_search_tells_its_course(tmp_path: Path) -> None:
+    (document,) = invoke_json("solve", save(tmp_path, "a.vrp", INSTANCE), "--iterations", "30")
+
+    assert list(document)[:7] == ["instance", "cost", "routes", "loads", "seconds", "method", "model"]
+    assert (document["iterations"], document["interrupted"]) == (30, False)
+    assert document["trace"][-1][1] == document["cost"]
+
+
+def test_improvement_of_one_instance_is_noted(tmp_path: Path) -> None:
+    path = generate(tmp_path / "one.vrp", size=60)
+
+    result = invoke("solve", path, "--model", "savings", "--iterations", "3000")
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: search 3000 iterations: ")
+    assert "%)" in result.stderr
+
+
+def test_improvement_of_many_instances_is_in_their_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    path = generate(tmp_path / "many.npz", size=60, count=3)
+
+    result = invoke("solve", path, "--model", "savings", "--iterations", "3000")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    headings, *rows, summary = result.stdout.splitlines()
+    assert headings.split() == ["Instance", "Customers", "Routes", "First", "cost", "Cost", "How"]
+    assert all(float(row.split()[4]) < float(row.split()[3]) for row in rows)
+    assert "% by improving)" in summary
+
+
+def test_known_solution_is_improved_and_never_made_worse(tmp_path: Path) -> None:
+    path = generate(tmp_path / "one.vrp", size=30)
+    first = invoke_json("solve", path, "--model", "savings", "--out", tmp_path / "first.sol")[0]
+
+    (local,) = invoke_json("solve", path, "--start", tmp_path / "first.sol", "--improve", "local")
+    (searched,) = invoke_json("solve", path, "--start", tmp_path / "first.sol", "--iterations", "100")
+
+    for document in (local, searched):
+        assert document["method"].startswith("start + ")
+        assert document["trace"][0][1] == pytest.approx(first["cost"])
+        assert document["cost"] <= first["cost"] * (1 + 1e-9)
+
+
+def test_results_in_a_folder_are_where_the_next_search_starts(tmp_path: Path) -> None:
+    path = generate(tmp_path / "many.npz", count=3)
+    before = invoke_json("solve", path, "--model", "savings", "--out", tmp_path / "solutions")
+
+    after = invoke_json("solve", path, "--start", tmp_path / "solutions", "--iterations", "10")
+
+    firsts = [document["trace"][0][1] for document in after]
+    assert firsts == pytest.approx([document["cost"] for document in before])
+
+
+def test_target_that_the_start_reaches_ends_the_search_at_once(tmp_path: Path) -> None:
+    path = save(tmp_path, "a.vrp", INSTANCE)
+
+    (document,) = invoke_json("solve", path, "--target", "14", "--iterations", "1000000000000")
+
+    assert document["cost"] == 14
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_trace_is_the_one_of_the_json(tmp_path: Path, suffix: str) -> None:
+    path, trace = generate(tmp_path / "one.vrp", size=60), tmp_path / f"trace{suffix}"
+
+    (document,) = invoke_json("solve", path, "--iterations", "2000", "--trace", trace)
+
+    lines = trace.read_text().splitlines()
+    if suffix == ".csv":
+        points = [[float(cell) for cell in line.split(",")] for line in lines[1:]]
+    else:
+        points = [list(json.loads(line).values()) for line in lines]
+    assert points == document["trace"]
+    assert len(points) > 1
+
+
+def test_picture_after_a_search_is_taller_by_the_trace(tmp_path: Path) -> None:
+    path = save(tmp_path, "a.vrp", INSTANCE)
+    for name, options in (("plain", ()), ("searched", ("--iterations", "10"))):
+        assert invoke("solve", path, "--plot", tmp_path / f"{name}.svg", *options).exit_code == 0
+
+    assert "seconds" not in svg_texts(tmp_path / "plain.svg")
+    assert {"seconds", "cost"} <= svg_texts(tmp_path / "searched.svg")
+
+
+def svg_texts(path: Path) -> set[str]:
+    """Matplotlib draws letters as paths, and writes the text as a comment."""
+    return set(re.findall(r"<!-- (.*?) -->", path.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--time-limit", "0"), "--time-limit"),
+        (("--time-limit", "nan"), "--time-limit"),
+        (("--time-limit", "inf"), "--time-limit"),
+        (("--improve", "local", "--time-limit", "2"), "only a search"),
+        (("--iterations", "0"), "--iterations"),
+        (("--threads", "0"), "--threads"),
+        (("--trace", "a.csv"), "only a search"),
+        (("--time-limit", "1", "--trace", "a.txt"), "--trace"),
+        (("--time-limit", "1", "--trace", "none/a.csv"), "does not exist"),
+    ],
+)
+def test_options_on_improving_are_judged_before_files_are_read(
+    tmp_path: Path, options: tuple[str, ...], word: str
+) -> None:
+    assert_refused(invoke("solve", tmp_path / "none.vrp", *options), word)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), ("start", "to be improved")),
+        (("--time-limit", "1", "--model", "savings"), ("start", "no model builds any")),
+    ],
+)
+def test_start_that_cannot_be_obeyed_is_refused(
+    tmp_path: Path, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    start = save(tmp_path, "a.sol", RIGHT_SOLUTION)
+
+    assert_refused(invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--start", start, *options), *words)
+
+
+def test_wrong_start_is_refused_with_its_file(tmp_path: Path) -> None:
+    start = save(tmp_path, "wrong.sol", WRONG_SOLUTION)
+
+    result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--start", start, "--time-limit", "1")
+
+    assert_refused(result, "wrong.sol", "visited before")
+
+
+def test_search_is_shown_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what makes a stream pass for a terminal
+
+    result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--iterations", "10", "--json")
+
+    assert "searching: cost 14" in result.stderr
+    assert len(json.loads(result.stdout)) == 1

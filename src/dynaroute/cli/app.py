@@ -21,6 +21,8 @@ from dynaroute.cli.info import info
 from dynaroute.cli.models import models
 from dynaroute.cli.output import print_error, show_notes
 from dynaroute.cli.plot import plot
+from dynaroute.cli.reproduce import reproduce
+from dynaroute.cli.serve import serve
 from dynaroute.cli.solve import solve
 from dynaroute.cli.train import train
 from dynaroute.errors import DynarouteError
@@ -85,7 +87,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, check, info, plot, convert, generate, evaluate, models, import_kool, train):
+for command in (solve, check, info, plot, convert, generate, evaluate, models, import_kool, train, reproduce, serve):
     app.command()(command)
 
 

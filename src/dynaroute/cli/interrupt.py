@@ -1,4 +1,4 @@
-"""Ctrl-C during a search: the best so far is kept."""
+"""Ctrl-C where work would be lost: the first one asks for an end, and what there is so far is kept."""
 
 from __future__ import annotations
 

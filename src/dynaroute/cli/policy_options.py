@@ -1,17 +1,15 @@
-"""The options on a policy, as a user gave them: what cannot go together is refused, what is void is named."""
+"""The options on a policy, as a user gave them: what cannot go together is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, cast
 
 from dynaroute.cli.options import Decode
-from dynaroute.cli.output import print_note
 from dynaroute.errors import OptionError, Where
 
 if TYPE_CHECKING:
-    from dynaroute.solver import SolveSettings
+    from dynaroute.solving.options import SolveSettings
 
 __all__ = ["PolicyOptions"]
 
@@ -45,7 +43,8 @@ class PolicyOptions:
 
     def __post_init__(self) -> None:
         if self.model == "savings":
-            self._refuse_decoding()
+            for option in self.decoding_options():
+                raise _clash(option, "savings has no policy to decode.", "Leave the option out, or name a model.")
         elif self.model != "auto":
             from dynaroute.weights import find_model
 
@@ -55,34 +54,19 @@ class PolicyOptions:
         if self.temperature is not None and self.decode != "sample":
             raise _clash("--temperature", "only samples have a temperature.", "Add --decode sample.")
 
-    def _refuse_decoding(self) -> None:
+    def decoding_options(self) -> list[str]:
+        """The options that were given on how to decode."""
         given = {
             "--decode": self.decode is not None,
             "--samples": self.samples is not None,
             "--temperature": self.temperature is not None,
             "--augment": self.augment,
         }
-        for option, is_given in given.items():
-            if is_given:
-                raise _clash(option, "savings has no policy to decode.", "Leave the option out, or name a model.")
+        return [option for option, is_given in given.items() if is_given]
 
-    def settings(self, progress: Callable[[int], None]) -> SolveSettings:
-        """The keywords of `dynaroute.solver.solve` for the options that were given; it knows the other defaults.
-
-        Parameters
-        ----------
-        progress
-            Called with the number of instances finished since the last call.
-        """
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        return cast("SolveSettings", {**given, "progress": progress})
-
-    def print_void(self) -> None:
-        """Name the options that were given and change nothing."""
-        if self.seed is not None and self.decode != "sample":
-            print_note("--seed changes nothing: only --decode sample draws at random.")
-        if self.device is not None and self.model == "savings":
-            print_note("--device changes nothing: savings runs on the CPU.")
+    def settings(self) -> SolveSettings:
+        """The keywords of `dynaroute.solver.solve` for the options that were given; it knows the other defaults."""
+        return cast("SolveSettings", {name: value for name, value in asdict(self).items() if value is not None})
 
 
 def _clash(option: str, message: str, remedy: str) -> OptionError:

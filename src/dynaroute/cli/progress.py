@@ -1,13 +1,18 @@
-"""A bar for work on many instances."""
+"""What can be watched while a command works: a bar for many instances, a line for one search."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from dynaroute.cli.output import make_console
+from dynaroute.cli.output import make_console, show_length
 
-__all__ = ["show_progress"]
+if TYPE_CHECKING:
+    from dynaroute.improve.search import Improvement
+
+__all__ = ["show_progress", "show_search"]
 
 
 @contextmanager
@@ -50,3 +55,58 @@ def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
             bar.update(task, rate=f"{speed:.3g}/s" if speed else "")
 
         yield advance
+
+
+@contextmanager
+def show_search(seconds: float | None) -> Iterator[Callable[[int, Improvement], None]]:
+    """Show best cost, improvement and time left of one search in a line, on a terminal.
+
+    Parameters
+    ----------
+    seconds
+        The time of the search, if it is known.
+
+    Yields
+    ------
+    Callable[[int, Improvement], None]
+        To be called with the index of the instance and what was found.
+    """
+    console = make_console(stderr=True)
+    if not console.is_terminal:
+        yield lambda index, improvement: None
+        return
+    from rich.live import Live
+
+    line = SearchLine(seconds)
+    with Live(line, console=console, refresh_per_second=8, transient=True):
+        yield line.note
+
+
+class SearchLine:
+    """How a search stands, in a line of text that is made anew whenever it is shown.
+
+    Parameters
+    ----------
+    seconds
+        The time of the search, if it is known.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self.began = time.perf_counter()
+        self.first: float | None = None
+        self.best = 0.0
+
+    def note(self, index: int, improvement: Improvement) -> None:
+        """Take note of a better solution."""
+        self.best = improvement.cost
+        if self.first is None:
+            self.first = improvement.cost
+
+    def __rich__(self) -> str:
+        elapsed = time.perf_counter() - self.began
+        clock = f"{elapsed:.0f} s" if self.seconds is None else f"{max(0.0, self.seconds - elapsed):.0f} s left"
+        if self.first is None:
+            return f"searching: {clock}"
+        saved = f" (-{100 * (1 - self.best / self.first):.2f} %)" if self.best < self.first else ""
+        return f"searching: cost {show_length(self.best)}{saved}, {clock}; Ctrl-C keeps the best"

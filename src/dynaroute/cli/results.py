@@ -16,7 +16,7 @@ from dynaroute.errors import OptionError, Where, in_file
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dynaroute.solver import Result
+    from dynaroute.solving.result import Result
 
 __all__ = ["check_destinations", "describe", "write_results"]
 
@@ -26,7 +26,7 @@ SOLUTION_SUFFIXES = (".sol", ".json")
 def describe(job: Job, result: Result) -> dict[str, Any]:
     """Describe a result in the keys that ``solve --json`` promises; loads are in the user's unit."""
     instance, solution = job.instance, result.solution
-    return {
+    document = {
         "instance": job.name,
         "cost": plain_number(result.cost),
         "routes": [list(route) for route in solution.routes],
@@ -34,6 +34,14 @@ def describe(job: Job, result: Result) -> dict[str, Any]:
         "seconds": result.seconds,
         "method": result.method,
         "model": result.model,
+    }
+    if not result.trace:
+        return document
+    return {
+        **document,
+        "iterations": result.iterations,
+        "interrupted": result.is_interrupted,
+        "trace": [[round(seconds, 6), plain_number(cost)] for seconds, cost in result.trace],
     }
 
 
@@ -79,10 +87,12 @@ def write_results(jobs: Sequence[Job], results: Sequence[Result], out: Path | No
 
 
 def _draw(job: Job, result: Result) -> Axes:
-    from dynaroute.plotting import plot_solution
+    from dynaroute.plotting import plot_solution, plot_solution_and_trace
 
     with in_file(job.file):
-        return plot_solution(job.instance, result.solution)
+        if result.iterations is None:
+            return plot_solution(job.instance, result.solution)
+        return plot_solution_and_trace(job.instance, result.solution, result.trace, until=result.seconds)
 
 
 def _write_routes(jobs: Sequence[Job], results: Sequence[Result], out: Path) -> None:

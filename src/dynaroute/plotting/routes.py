@@ -1,43 +1,27 @@
-"""Pictures of instances and of their routes.
-
-Every drawing function takes ``ax=None`` and returns the axes it drew on. Without axes it makes a figure of its own,
-apart from pyplot, so that nothing stays open and no screen is needed:
-
-    >>> ax = plot_solution(instance, solution)
-    >>> save_figure(ax, "routes.svg")
-"""
+"""Pictures of instances and of their routes."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
-from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import OptionError, UnsupportedError, Where, in_file
-from dynaroute.formats.files import write_bytes
+from dynaroute.errors import UnsupportedError, Where
 from dynaroute.instance import Instance
+from dynaroute.plotting.style import FAINT, INK, tidy_axes
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PICTURE_SUFFIXES", "check_picture_path", "plot_instance", "plot_solution", "save_figure"]
-
-PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
-
-_UNDATED: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+__all__ = ["plot_instance", "plot_solution"]
 
 LARGEST_LEGEND = 60  # routes; a longer list tells a reader less than its summary
 LEGEND_ROWS = 30
 FIGURE_INCHES = (7.0, 7.0)
-INK = "#22252b"
-FAINT = "#8a8f98"
 GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
 FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers in a legend line up
 
@@ -119,63 +103,6 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     return axes
 
 
-def save_figure(ax: Axes, path: str | Path) -> None:
-    """Write the figure that axes belong to: PNG, SVG or PDF by the suffix.
-
-    The same figure gives the same bytes, and a write that fails leaves an older file as it was.
-
-    Parameters
-    ----------
-    ax
-        Any axes of the figure.
-    path
-        The file to write.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is none of `PICTURE_SUFFIXES`.
-    FileError
-        If the file cannot be written.
-    """
-    import matplotlib
-
-    target = check_picture_path(path)
-    figure = ax.get_figure(root=True)
-    assert figure is not None  # axes are made by a figure
-    suffix = target.suffix.lower()
-    picture = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "dynaroute"}), warnings.catch_warnings():
-        # a name in a script that the font lacks is drawn as boxes: no reason to trouble anyone
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure.savefig(picture, format=suffix[1:], dpi=160, bbox_inches="tight", metadata=_UNDATED[suffix])
-    with in_file(path):
-        write_bytes(target, picture.getvalue())
-
-
-def check_picture_path(path: str | Path) -> Path:
-    """Refuse a file name that says no picture format, before any work is done for it.
-
-    Parameters
-    ----------
-    path
-        The file to write later.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is none of `PICTURE_SUFFIXES`.
-    """
-    target = Path(path)
-    if target.suffix.lower() not in PICTURE_SUFFIXES:
-        raise OptionError(
-            f"pictures have no format {target.suffix!r}." if target.suffix else "the picture's name has no suffix.",
-            where=Where(file=str(path)),
-            remedy="End the name in .png, .svg or .pdf.",
-        )
-    return target
-
-
 def _project(instance: Instance) -> Plane:
     if instance.coordinates is None:
         raise UnsupportedError(
@@ -208,9 +135,7 @@ def _prepare(plane: Plane, ax: Axes | None) -> Axes:
     ax.set(xlim=(left, right), ylim=(bottom, top), aspect=plane.aspect)
     ax.set_xlabel(plane.labels[0], color=FAINT, fontsize=8)
     ax.set_ylabel(plane.labels[1], color=FAINT, fontsize=8)
-    ax.tick_params(colors=FAINT, labelsize=8, length=3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color("#c9ccd1")
+    tidy_axes(ax)
     return ax
 
 

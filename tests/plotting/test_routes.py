@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from drawn import ring, small_instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
@@ -16,24 +15,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from strategies import Placement, instances, solutions_of
 
-from dynaroute.errors import FileError, OptionError, SolutionError, UnsupportedError
+from dynaroute.errors import SolutionError, UnsupportedError
 from dynaroute.instance import Instance
-from dynaroute.plotting import check_picture_path, plot_instance, plot_solution, save_figure
+from dynaroute.plotting import plot_instance, plot_solution, save_figure
 from dynaroute.solution import Solution
-
-
-def small_instance(name: str = "small") -> Instance:
-    coordinates = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0], [-1.0, 0.0]])
-    return Instance(coordinates, np.array([0, 2, 7, 9]), 10, name=name)
-
-
-def ring(routes: int) -> tuple[Instance, Solution]:
-    """Routes of two customers each, all around the depot."""
-    angles = np.linspace(0, 2 * math.pi, 2 * routes, endpoint=False)
-    coordinates = np.vstack([[0.0, 0.0], np.column_stack([np.cos(angles), np.sin(angles)])])
-    demands = np.array([0] + [5] * (2 * routes))
-    pairs = tuple((2 * number + 1, 2 * number + 2) for number in range(routes))
-    return Instance(coordinates, demands, 50, name="ring"), Solution(pairs)
 
 
 def customer_dots(ax: Axes) -> PathCollection:
@@ -62,22 +47,6 @@ def test_given_axes_are_drawn_on_and_returned() -> None:
 
     assert plot_solution(small_instance(), Solution(((1, 2), (3,))), ax) is ax
     assert plot_instance(small_instance(), ax) is ax
-
-
-def test_module_loads_without_matplotlib() -> None:
-    code = "import sys, dynaroute.plotting; sys.exit('matplotlib' in sys.modules)"
-
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_drawing_does_not_load_pyplot(tmp_path: Path) -> None:
-    code = (
-        "import sys, numpy as np; from dynaroute.instance import Instance; from dynaroute.plotting import *;"
-        "save_figure(plot_instance(Instance(np.eye(2), np.array([0, 1]), 1)), sys.argv[1]);"
-        "sys.exit('matplotlib.pyplot' in sys.modules)"
-    )
-
-    assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "a.png")], check=False).returncode == 0
 
 
 def test_every_leg_of_every_route_is_drawn_once() -> None:
@@ -230,38 +199,6 @@ def test_any_feasible_solution_is_drawn_with_all_customers_in_view(data: st.Data
     assert (offsets[:, 0] < right).all()
     assert (offsets[:, 1] > bottom).all()
     assert (offsets[:, 1] < top).all()
-
-
-@pytest.mark.parametrize(("suffix", "beginning"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".PDF", b"%PDF")])
-def test_suffix_chooses_the_format(tmp_path: Path, suffix: str, beginning: bytes) -> None:
-    target = tmp_path / f"picture{suffix}"
-
-    save_figure(plot_instance(small_instance()), target)
-
-    assert target.read_bytes().startswith(beginning)
-
-
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_same_solution_gives_the_same_bytes(tmp_path: Path, suffix: str) -> None:
-    for name in ("one", "two"):
-        save_figure(plot_solution(*ring(5)), tmp_path / f"{name}{suffix}")
-
-    assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
-
-
-@pytest.mark.parametrize("name", ["picture.bmp", "picture"])
-def test_unknown_suffix_is_refused(name: str) -> None:
-    with pytest.raises(OptionError, match=r"\.png, \.svg or \.pdf"):
-        check_picture_path(name)
-
-
-def test_missing_folder_is_refused_by_name(tmp_path: Path) -> None:
-    target = tmp_path / "nowhere" / "picture.png"
-
-    with pytest.raises(FileError) as caught:
-        save_figure(plot_instance(small_instance()), target)
-
-    assert caught.value.where.file == str(target)
 
 
 @pytest.mark.parametrize("name", ["a$b_$c", "東京", "\\frac{"])

@@ -1,0 +1,349 @@
+"""Ours beside HGS-CVRP (hygese), PyVRP and OR-Tools: the same instances, the same time, one core each.
+
+    python benchmarks/peers.py                                  first 100 published instances, 100 customers
+    python benchmarks/peers.py --files X/*.vrp --best X/best_known.csv --limits 10,60
+    python benchmarks/peers.py --solvers ours,hgs --count 20 --json runs.json --picture runs.png
+
+Every solver gets every instance afresh for each time limit, in a process that is bound to one core and has loaded
+(and, for ours, compiled) everything before. Every answer is judged by `dynaroute.check`; an answer that is late, wrong
+or missing is counted, not hidden. Gaps are to the best costs known: those of --best and those found in this run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import multiprocessing
+import os
+import statistics
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dynaroute
+from dynaroute.distributions import draw_published_set
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution, check
+
+Routes = Sequence[Sequence[int]]
+
+_UNITS = 10_000  # of a solver that wants whole numbers, for the longer side of an instance in decimals
+_HGS_UNITS = 1000  # its constants are made for coordinates of about this size
+_GRACE_SECONDS = 0.05
+
+
+def solve_with_ours(instance: Instance, seconds: float, seed: int) -> Routes:
+    return dynaroute.solve(instance, time_limit=seconds, threads=1, seed=seed).solution.routes
+
+
+def solve_with_hgs(instance: Instance, seconds: float, seed: int) -> Routes:
+    import hygese
+
+    settings = hygese.AlgorithmParameters(timeLimit=seconds, seed=seed)
+    data: dict[str, Any] = {"demands": instance.demands, "vehicle_capacity": instance.capacity}
+    is_plain = instance.coordinates is not None and instance.distances is None and instance.metric == "euclidean"
+    if is_plain and instance.rounding != "up":
+        assert instance.coordinates is not None
+        places = instance.coordinates - instance.coordinates.min(axis=0)  # it refuses negative ones
+        if instance.rounding == "none":
+            places = places * (_HGS_UNITS / max(places.max(), 1e-9))
+        data |= {"x_coordinates": places[:, 0], "y_coordinates": places[:, 1]}
+    else:
+        data["distance_matrix"] = instance.distance_matrix
+    answer = hygese.Solver(settings, verbose=False).solve_cvrp(data, rounding=instance.rounding == "nearest")
+    return list(answer.routes)
+
+
+def solve_with_pyvrp(instance: Instance, seconds: float, seed: int) -> Routes:
+    import pyvrp
+    from pyvrp.stop import MaxRuntime
+
+    places = instance.coordinates if instance.coordinates is not None else np.zeros((instance.size + 1, 2))
+    matrix: Any = in_whole_numbers(instance)  # its stubs know no such arrays
+    data = pyvrp.ProblemData(
+        locations=[pyvrp.Location(float(x), float(y)) for x, y in places],
+        clients=[pyvrp.Client(node, delivery=[int(instance.demands[node])]) for node in range(1, instance.size + 1)],
+        depots=[pyvrp.Depot(0)],
+        vehicle_types=[pyvrp.VehicleType(instance.size, capacity=[instance.capacity])],
+        distance_matrices=[matrix],
+        duration_matrices=[np.zeros_like(matrix)],
+    )
+    result = pyvrp.solve(data, stop=MaxRuntime(seconds), seed=seed, collect_stats=False, display=False)
+    return [read_pyvrp_route(route) for route in result.best.routes()]
+
+
+def read_pyvrp_route(route: Any) -> list[int]:
+    return [activity.idx + 1 for activity in route if activity.is_client()]
+
+
+def solve_with_ortools(instance: Instance, seconds: float, seed: int) -> Routes:
+    del seed  # it has none
+    from ortools.constraint_solver import pywrapcp, routing_enums_pb2
+
+    vehicles = min(instance.size, math.ceil(1.3 * instance.minimum_routes) + 3)
+    manager = pywrapcp.RoutingIndexManager(instance.size + 1, vehicles, 0)
+    routing = pywrapcp.RoutingModel(manager)
+    routing.SetArcCostEvaluatorOfAllVehicles(routing.RegisterTransitMatrix(in_whole_numbers(instance).tolist()))
+    demands = routing.RegisterUnaryTransitVector(instance.demands.tolist())
+    routing.AddDimension(demands, 0, instance.capacity, True, "load")
+    settings = pywrapcp.DefaultRoutingSearchParameters()
+    settings.first_solution_strategy = routing_enums_pb2.FirstSolutionStrategy.AUTOMATIC
+    settings.local_search_metaheuristic = routing_enums_pb2.LocalSearchMetaheuristic.GUIDED_LOCAL_SEARCH
+    settings.time_limit.FromMilliseconds(round(1000 * seconds))
+    found = routing.SolveWithParameters(settings)
+    if found is None:
+        return []
+    routes = []
+    for vehicle in range(vehicles):
+        route, index = [], found.Value(routing.NextVar(routing.Start(vehicle)))
+        while not routing.IsEnd(index):
+            route.append(manager.IndexToNode(index))
+            index = found.Value(routing.NextVar(index))
+        routes.append(route)
+    return routes
+
+
+def in_whole_numbers(instance: Instance) -> NDArray[np.int64]:
+    """Distances for solvers that want integers: as they are, or in ten-thousandths of an instance's extent."""
+    matrix: NDArray[np.float64] = instance.distance_matrix
+    if (matrix == matrix.round()).all():
+        return matrix.astype(np.int64)
+    extent = matrix.max() if instance.coordinates is None else np.ptp(instance.coordinates, axis=0).max()
+    scaled: NDArray[np.int64] = np.rint(matrix * (_UNITS / extent)).astype(np.int64)
+    return scaled
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A solver, where its version is found, and how it is set."""
+
+    name: str
+    package: str
+    settings: str
+    solve: Callable[[Instance, float, int], Routes]
+
+    @property
+    def title(self) -> str:
+        """Name and version."""
+        return f"{self.name} ({self.package} {version(self.package)})"
+
+
+CONTENDERS = {
+    "ours": Contender("Dynaroute", "dynaroute", "solve(time_limit=..., threads=1)", solve_with_ours),
+    "hgs": Contender("HGS-CVRP", "hygese", f"defaults; decimals at {_HGS_UNITS} units", solve_with_hgs),
+    "pyvrp": Contender("PyVRP", "pyvrp", f"defaults; decimals at {_UNITS} units", solve_with_pyvrp),
+    "ortools": Contender(
+        "OR-Tools",
+        "ortools",
+        f"automatic first solution, guided local search; decimals at {_UNITS} units",
+        solve_with_ortools,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run to be made."""
+
+    instance: Instance
+    solver: str
+    limit: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: what it cost and took; no cost where the answer was missing or wrong, which the fault tells."""
+
+    solver: str
+    instance: str
+    limit: float
+    seconds: float
+    cost: float | None
+    fault: str | None
+
+
+def perform(task: Task) -> Run:
+    """Run one solver on one instance, and judge the answer."""
+    began = time.perf_counter()
+    try:
+        routes = CONTENDERS[task.solver].solve(task.instance, task.limit, task.seed)
+        fault = None
+    except Exception as error:  # a peer's failure is a result, not the end of the comparison
+        routes, fault = [], repr(error)
+    seconds = time.perf_counter() - began
+    solution = Solution(tuple(map(tuple, routes)))
+    if fault is None and (violations := check(task.instance, solution)):
+        fault = violations[0].message
+    cost = None if fault is not None else solution.cost(task.instance)
+    return Run(task.solver, task.instance.name, task.limit, seconds, cost, fault)
+
+
+def prepare(solvers: Sequence[str], cores: Any) -> None:
+    """Bind a process to a core of its own, and load and compile everything before the first run."""
+    core = cores.get()
+    os.sched_setaffinity(0, {core})
+    for solver in solvers:
+        (small,) = draw_published_set(10, 1, 1).instances()
+        for limit in (0.05, 0.2):
+            CONTENDERS[solver].solve(small, limit, 0)
+
+
+def perform_all(tasks: Sequence[Task], solvers: Sequence[str], processes: int) -> list[Run]:
+    os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    context = multiprocessing.get_context("spawn")
+    cores = context.Queue()
+    for core in sorted(os.sched_getaffinity(0))[:processes]:
+        cores.put(core)
+    runs = []
+    with context.Pool(processes, prepare, (solvers, cores)) as pool:
+        for run in pool.imap_unordered(perform, tasks):
+            runs.append(run)
+            if run.fault is not None:
+                print(f"{run.solver} on {run.instance} in {run.limit} s: {run.fault}", file=sys.stderr)
+    return runs
+
+
+def read_instances(options: argparse.Namespace) -> list[Instance]:
+    if options.files:
+        return [dynaroute.read(file) for file in options.files]
+    published = draw_published_set(options.size, 10_000, options.seed).instances()[: options.count]
+    return [rename(instance, f"{options.size}-{options.seed}-{number}") for number, instance in enumerate(published)]
+
+
+def rename(instance: Instance, name: str) -> Instance:
+    return Instance(instance.coordinates, instance.demands, instance.capacity, name=name)
+
+
+def read_best(file: Path | None) -> dict[str, float]:
+    """Best known costs by instance: a .csv with the columns name and best_known_cost, or a .json of an earlier run."""
+    if file is None:
+        return {}
+    if file.suffix == ".csv":
+        with file.open(newline="") as lines:
+            return {row["name"]: float(row["best_known_cost"]) for row in csv.DictReader(lines)}
+    best: dict[str, float] = json.loads(file.read_text())["best"]
+    return best
+
+
+def add_found(best: dict[str, float], runs: Iterable[Run]) -> dict[str, float]:
+    """Best known costs and those that were found."""
+    known = dict(best)
+    for run in runs:
+        if run.cost is not None:
+            known[run.instance] = min(run.cost, known.get(run.instance, math.inf))
+    return known
+
+
+@dataclass(frozen=True)
+class Row:
+    """A solver at a time limit, over all instances."""
+
+    solver: str
+    limit: float
+    mean_cost: float
+    gap_of_mean: float
+    median_gap: float
+    late: int
+    failed: int
+
+
+def sum_up(runs: Sequence[Run], best: dict[str, float]) -> list[Row]:
+    groups: defaultdict[tuple[float, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[run.limit, run.solver].append(run)
+    rows = []
+    for (limit, solver), group in sorted(groups.items(), key=lambda entry: entry[0][0]):
+        costs = {run.instance: run.cost for run in group if run.cost is not None}
+        if not costs:
+            rows.append(Row(solver, limit, math.nan, math.nan, math.nan, 0, len(group)))
+            continue
+        mean, reference = statistics.fmean(costs.values()), statistics.fmean(best[name] for name in costs)
+        gaps = [100 * (cost / best[name] - 1) for name, cost in costs.items()]
+        is_of_one_kind = max(best[name] for name in costs) < 10 * min(best[name] for name in costs)
+        gap = 100 * (mean / reference - 1) if is_of_one_kind else statistics.fmean(gaps)
+        late = sum(run.seconds > limit + _GRACE_SECONDS for run in group)
+        rows.append(Row(solver, limit, mean, gap, statistics.median(gaps), late, len(group) - len(costs)))
+    return rows
+
+
+def print_table(rows: Sequence[Row], solvers: Sequence[str], count: int, processes: int) -> None:
+    print(f"{count} instances, {processes} at a time, one core each.\n")
+    for solver in solvers:
+        print(f"- {CONTENDERS[solver].title}: {CONTENDERS[solver].settings}")
+    print(
+        "\n| time | solver | mean cost | gap of the mean | median gap | late | failed |\n|---|---|---|---|---|---|---|"
+    )
+    for row in rows:
+        name = CONTENDERS[row.solver].name
+        gaps = f"{row.gap_of_mean:.2f} % | {row.median_gap:.2f} %"
+        print(f"| {row.limit:g} s | {name} | {row.mean_cost:.4f} | {gaps} | {row.late} | {row.failed} |")
+
+
+def draw_picture(rows: Sequence[Row], solvers: Sequence[str], file: Path) -> None:
+    """Quality over time: one line a solver, one point a time limit."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for solver in solvers:
+        points = [(row.limit, max(row.gap_of_mean, 1e-3)) for row in rows if row.solver == solver]
+        ax.plot(*zip(*points, strict=True), marker="o", label=CONTENDERS[solver].title)
+    ax.set(xscale="log", yscale="log", xlabel="seconds of one core", ylabel="gap to the best known, %")
+    ax.grid(visible=True, which="both", alpha=0.3)
+    ax.legend()
+    figure.savefig(file, dpi=150)
+    plt.close(figure)
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", nargs="*", type=Path, help="instance files, instead of the published set")
+    parser.add_argument("--size", type=int, default=100, help="customers of the published set")
+    parser.add_argument("--count", type=int, default=100, help="how many of the published set, from the first")
+    parser.add_argument("--seed", type=int, default=1234, help="seed of the published set")
+    parser.add_argument("--limits", default="0.1,0.5,2", help="time limits in seconds, with commas")
+    parser.add_argument("--solvers", default="ours,hgs,pyvrp,ortools", help=f"some of {', '.join(CONTENDERS)}")
+    parser.add_argument("--processes", type=int, default=1, help="runs at a time, each on a core of its own")
+    parser.add_argument("--best", type=Path, help="best known costs: .csv, or the .json of an earlier run")
+    parser.add_argument("--json", type=Path, help="write every run there")
+    parser.add_argument("--picture", type=Path, help="draw quality over time there (.png)")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = read_options()
+    solvers, limits = options.solvers.split(","), [float(limit) for limit in options.limits.split(",")]
+    instances = read_instances(options)
+    # solvers side by side, so that whatever else the machine does hits all of them alike
+    tasks = [
+        Task(instance, solver, limit, seed)
+        for limit in limits
+        for seed, instance in enumerate(instances)
+        for solver in solvers
+    ]
+    runs = perform_all(tasks, solvers, options.processes)
+    best = add_found(read_best(options.best), runs)
+    rows = sum_up(runs, best)
+    print_table(rows, solvers, len(instances), options.processes)
+    if options.json is not None:
+        document = {"best": best, "rows": [asdict(row) for row in rows], "runs": [asdict(run) for run in runs]}
+        options.json.write_text(json.dumps(document, indent=1))
+    if options.picture is not None:
+        draw_picture(rows, solvers, options.picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""``--trace``: cost over time, written while the search goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, TextIO
+
+from dynaroute.cli.improve_options import ImproveOptions
+from dynaroute.cli.jobs import Job
+from dynaroute.cli.output import plain_number
+from dynaroute.cli.places import refuse_missing_folder
+from dynaroute.errors import FileError, OptionError, Where
+
+if TYPE_CHECKING:
+    from dynaroute.improve.search import Improvement
+
+__all__ = ["check_trace", "open_trace"]
+
+TRACE_SUFFIXES = (".csv", ".jsonl")
+
+_Row = Mapping[str, str | int | float]
+
+
+def check_trace(path: Path | None, improving: ImproveOptions) -> None:
+    """Refuse a trace that cannot be written, before any work is done for it.
+
+    Parameters
+    ----------
+    path
+        The file to write, if one is wanted.
+    improving
+        How routes are improved.
+    """
+    if path is None:
+        return
+    place = Where(file=str(path), field="--trace")
+    if not improving.searches:
+        raise OptionError("only a search has a trace.", where=place, remedy="Add --time-limit.")
+    if path.suffix.lower() not in TRACE_SUFFIXES:
+        remedy = "Name a .csv file, or a .jsonl file for a JSON object a line."
+        raise OptionError("traces have no such format.", where=place, remedy=remedy)
+    refuse_missing_folder(path)
+
+
+@contextmanager
+def open_trace(path: Path | None, jobs: Sequence[Job]) -> Iterator[Callable[[int, Improvement], None]]:
+    """Write every improvement as a line, at once, so that the file can be watched while it grows.
+
+    Parameters
+    ----------
+    path
+        A .csv or .jsonl file; None: nothing is written.
+    jobs
+        The instances; where there are many, each line has the name of one.
+
+    Yields
+    ------
+    Callable[[int, Improvement], None]
+        To be called with the index of an instance and what was found, by any thread.
+    """
+    if path is None:
+        yield lambda index, improvement: None
+        return
+    try:
+        file = path.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise FileError(
+            f"the file cannot be written ({error.strerror}).",
+            where=Where(file=str(path)),
+            remedy="Choose another place.",
+        ) from error
+    columns = ["instance", "seconds", "cost"] if len(jobs) > 1 else ["seconds", "cost"]
+    lock = Lock()
+    with file:
+        write_row = (_write_csv if path.suffix.lower() == ".csv" else _write_json)(file, columns)
+
+        def write(index: int, improvement: Improvement) -> None:
+            row: _Row = {
+                "instance": jobs[index].name,
+                "seconds": round(improvement.seconds, 6),
+                "cost": plain_number(improvement.cost),
+            }
+            with lock:
+                write_row({column: row[column] for column in columns})
+                file.flush()
+
+        yield write
+
+
+def _write_csv(file: TextIO, columns: Sequence[str]) -> Callable[[_Row], object]:
+    table = csv.DictWriter(file, columns, lineterminator="\n")
+    table.writeheader()
+    return table.writerow
+
+
+def _write_json(file: TextIO, columns: Sequence[str]) -> Callable[[_Row], object]:
+    return lambda row: file.write(f"{json.dumps(row)}\n")

@@ -1,0 +1,128 @@
+"""Ruin and recreate as a searcher: from hot to cool as the search goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dynaroute.improve.pacing import Pace
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.improve.random_numbers import make_random_state
+from dynaroute.improve.ruin_recreate import Annealing, anneal, make_best, make_log
+from dynaroute.improve.tours import make_tours, read_routes
+
+__all__ = ["AnnealingSettings", "RuinAndRecreate"]
+
+
+@dataclass(frozen=True)
+class AnnealingSettings:
+    """How hot the search is, and how much is taken out at a time.
+
+    Attributes
+    ----------
+    hottest, coolest
+        Temperatures at the beginning and at the end, in mean legs of the start.
+    mean_removed
+        How many customers are taken out, on average.
+    longest_string
+        The most customers taken out of one route.
+    neighbours
+        How many near customers, in routes with room, a customer is tried beside.
+    """
+
+    hottest: float = 0.8
+    coolest: float = 0.03
+    mean_removed: float = 10.0
+    longest_string: float = 10.0
+    neighbours: int = 20
+
+
+class RuinAndRecreate:
+    """A searcher that anneals from a given solution.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    routes
+        Where to start.
+    settings
+        Temperatures and extent.
+    seed, stream
+        Of the random numbers; searchers with different streams are independent.
+    """
+
+    def __init__(
+        self,
+        problem: SearchProblem,
+        routes: Sequence[Sequence[int]],
+        settings: AnnealingSettings,
+        seed: int,
+        stream: int = 0,
+    ) -> None:
+        self._problem = problem
+        self._settings = settings
+        self._state = make_random_state(seed, stream)
+        self._log = make_log(problem.size)
+        cost = problem.cost(routes)
+        self._mean_leg = cost / (problem.size + len(routes))
+        self._done = 0
+        self.adopt(routes, cost)
+
+    @property
+    def best_cost(self) -> float:
+        """Cost of the best solution so far."""
+        return float(self._best.costs[1])
+
+    @property
+    def best_routes(self) -> tuple[tuple[int, ...], ...]:
+        """The best solution so far."""
+        return read_routes(self._best.after, self._best.starts[: self._best.routes[0]])
+
+    def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
+        """Go on from another solution, as hot as before.
+
+        Parameters
+        ----------
+        routes, cost
+            The solution.
+        """
+        self._tours = make_tours(self._problem, routes)
+        self._best = make_best(self._tours, cost)
+
+    def halt(self) -> None:
+        """Nothing to do: iterations are short, and whoever runs them asks for a few milliseconds' worth."""
+
+    def run(self, count: int, pace: Pace) -> None:
+        """Run some iterations; where iterations set the pace, it does not matter in how many calls.
+
+        Parameters
+        ----------
+        count
+            How many.
+        pace
+            How far the search is at which iteration.
+        """
+        problem, settings = self._problem, self._settings
+        fall = math.log(settings.coolest / settings.hottest)
+        anneal(
+            self._tours,
+            self._best,
+            self._log,
+            self._state,
+            Annealing(
+                temperature=self._mean_leg * settings.hottest * math.exp(fall * pace.offset),
+                cooling=fall * pace.rate,
+                mean_removed=settings.mean_removed,
+                longest_string=settings.longest_string,
+                neighbours=settings.neighbours,
+            ),
+            self._done,
+            self._done + count,
+            problem.distances,
+            problem.demands,
+            problem.capacity,
+            problem.neighbours,
+        )
+        self._done += count

@@ -1,0 +1,154 @@
+"""Local search: moves within and between routes until none of them gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from dynaroute.errors import SolutionError, Where
+from dynaroute.improve.local_search_descent import descend
+from dynaroute.improve.local_search_paths import (
+    Path,
+    longest_path,
+    paths_to_route_tables,
+    price_path,
+    read_solution,
+    refuse_unequal_numbers,
+    refuse_wrong_visits,
+    route_tables_to_paths,
+    share_among_threads,
+    write_path,
+)
+from dynaroute.improve.moves_fleet import load_path, make_fleet, make_task, unload_path
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.instance import Instance
+from dynaroute.lengths import Rounding
+from dynaroute.solution import Solution
+
+if TYPE_CHECKING:
+    from dynaroute.batch import InstanceBatch, RouteBatch
+
+__all__ = ["improve_by_local_search", "improve_routes_by_local_search"]
+
+_NEIGHBOURS = 20  # beside which a customer may be moved
+
+
+def improve_by_local_search(
+    instances: Sequence[Instance], solutions: Sequence[Solution], *, threads: int | None = None
+) -> list[Solution]:
+    """Move, swap and reverse parts of routes until nothing gains.
+
+    Relocate, swap and Or-opt of one and two customers, 2-opt, 2-opt* and SWAP*, beside near neighbours. No solution
+    gets longer or infeasible.
+
+    Parameters
+    ----------
+    instances
+        Any problems.
+    solutions
+        A feasible one for each of them.
+    threads
+        At most so many; None: as many as there are cores for this process.
+
+    Returns
+    -------
+    list[Solution]
+        In the same order, with their costs stated.
+
+    Raises
+    ------
+    SolutionError
+        If a solution is not feasible.
+
+    Examples
+    --------
+    >>> improve_by_local_search([instance], [build_by_savings(instance)])[0].stated_cost
+    """
+    refuse_unequal_numbers(instances, solutions)
+    paths = [write_path(solution) for solution in solutions]
+    for number, (instance, path) in enumerate(zip(instances, paths, strict=True), start=1):
+        refuse_wrong_visits(instance, path, number)
+        _refuse_overload(instance, path, number)
+    _improve_all(lambda index: instances[index], paths, threads)
+    return [read_solution(instance, path) for instance, path in zip(instances, paths, strict=True)]
+
+
+def improve_routes_by_local_search(
+    batch: InstanceBatch, routes: RouteBatch, *, threads: int | None = None
+) -> RouteBatch:
+    """Improve the solutions of a batch; the same as `improve_by_local_search`, on tensors.
+
+    Parameters
+    ----------
+    batch
+        The instances.
+    routes
+        A feasible solution of each.
+    threads
+        At most so many; None: as many as there are cores for this process.
+    """
+    import torch
+
+    from dynaroute.batch import RouteBatch
+
+    route, position = routes.route.cpu().numpy().copy(), routes.position.cpu().numpy().copy()
+    sizes = batch.sizes.cpu().numpy()
+    padded = np.empty((len(batch), longest_path(batch.nodes - 1)), dtype=np.int32)
+    route_tables_to_paths(route, position, sizes, padded, 0, len(batch))
+    paths = [path[: longest_path(size)] for path, size in zip(padded, sizes.tolist(), strict=True)]
+    _improve_all(lambda index: _make_instance(batch, index), paths, threads)
+    for path, improved in zip(padded, paths, strict=True):
+        path[: len(improved)] = improved
+    paths_to_route_tables(padded, route, position, 0, len(batch))
+    device = routes.route.device
+    return RouteBatch(torch.from_numpy(route).to(device), torch.from_numpy(position).to(device))
+
+
+def _make_instance(batch: InstanceBatch, index: int) -> Instance:
+    """The problem in one row of a batch, as far as costs and loads go."""
+    nodes = int(batch.sizes[index]) + 1
+    return Instance(
+        coordinates=batch.coordinates[index, :nodes].numpy(force=True),
+        demands=batch.demands[index, :nodes].numpy(force=True),
+        capacity=int(batch.capacity[index]),
+        rounding=get_args(Rounding)[int(batch.rounding[index])] if batch.distances is None else "none",
+        distances=None if batch.distances is None else batch.distances[index, :nodes, :nodes].numpy(force=True),
+    )
+
+
+def _improve_all(instance_at: Callable[[int], Instance], paths: list[Path], threads: int | None) -> None:
+    """Improve the paths in place, in threads."""
+
+    def improve_part(first: int, last: int) -> None:
+        for index in range(first, last):
+            paths[index] = _improve_path(instance_at(index), paths[index])
+
+    share_among_threads(improve_part, len(paths), threads)
+
+
+def _improve_path(instance: Instance, path: Path) -> Path:
+    size = instance.size
+    problem = SearchProblem.from_instance(instance, _NEIGHBOURS)
+    task, fleet = make_task(problem), make_fleet(size)
+    customers = np.arange(1, size + 1, dtype=np.int32)
+    never = np.zeros(1, dtype=np.int8)
+    used = load_path(path, fleet, task, np.inf)
+    used = descend(customers, used, fleet, task, np.inf, never)
+    improved = np.empty(longest_path(size), dtype=np.int32)
+    unload_path(np.arange(used, dtype=np.int32), fleet, size, improved)
+    # sums of gains carry rounding errors; what is promised is the length
+    return improved if price_path(improved, task.distances) < price_path(path, task.distances) else path
+
+
+def _refuse_overload(instance: Instance, path: Path, number: int) -> None:
+    total = np.cumsum(instance.demands[path])
+    loads = np.diff(total[path == 0])
+    if (loads <= instance.capacity).all():
+        return
+    raise SolutionError(
+        f"solution {number} has a route that carries more than a vehicle holds.",
+        where=Where(field="routes"),
+        remedy="dynaroute check tells more.",
+    )

@@ -1,0 +1,195 @@
+"""Solutions as paths: the stops of all routes in one row, the depot (0) before, between and after them.
+
+Zeros at the end are padding, since routes without a customer do not count. n customers never need more than 2 n + 1
+places.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import OptionError, SolutionError, Where
+from dynaroute.improve.compiled import compiled
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution
+
+__all__ = [
+    "Path",
+    "longest_path",
+    "paths_to_route_tables",
+    "price_path",
+    "read_solution",
+    "refuse_unequal_numbers",
+    "refuse_wrong_visits",
+    "route_tables_to_paths",
+    "share_among_threads",
+    "split_path",
+    "write_path",
+]
+
+Path = NDArray[np.int32]
+
+
+def longest_path(size: int) -> int:
+    """Places that any solution of this many customers fits into."""
+    return 2 * size + 1
+
+
+def write_path(solution: Solution) -> Path:
+    """Put the routes of a solution behind each other.
+
+    Parameters
+    ----------
+    solution
+        Any; empty routes have been dropped already.
+    """
+    stops = [0]
+    for route in solution.routes:
+        stops.extend(route)
+        stops.append(0)
+    return np.array(stops, dtype=np.int32)
+
+
+def split_path(path: Path) -> tuple[tuple[int, ...], ...]:
+    """Take the routes of a path apart.
+
+    Parameters
+    ----------
+    path
+        Customers, with 0 wherever a route ends.
+    """
+    return tuple(tuple(stops) for is_customer, stops in groupby(path.tolist(), key=bool) if is_customer)
+
+
+def read_solution(instance: Instance, path: Path) -> Solution:
+    """Take the routes of a path apart, and state their cost.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    path
+        Customers, with 0 wherever a route ends.
+    """
+    return Solution(split_path(path), math.fsum(instance.leg_lengths(path[:-1], path[1:])))
+
+
+def refuse_unequal_numbers(instances: Sequence[Instance], solutions: Sequence[Solution]) -> None:
+    """Raise an error unless there is one solution for each instance."""
+    if len(instances) != len(solutions):
+        message = f"there are {len(solutions)} solutions for {len(instances)} instances."
+        raise SolutionError(message, remedy="Give one for each.")
+
+
+def refuse_wrong_visits(instance: Instance, path: Path, number: int) -> None:
+    """Raise an error unless the path visits every customer once; compiled code trusts it.
+
+    Parameters
+    ----------
+    instance, path
+        The problem, and a solution of it.
+    number
+        Which of many it is, from 1, for the message.
+    """
+    visited = np.sort(path[path != 0])
+    if len(visited) == instance.size and visited[0] == 1 and (np.diff(visited) == 1).all():
+        return
+    message = f"solution {number} does not visit each customer of its instance once."
+    raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check tells more.")
+
+
+def share_among_threads(work: Callable[[int, int], object], count: int, threads: int | None) -> None:
+    """Let threads work on neighbouring parts of a row of things; the work itself must be compiled to gain by it.
+
+    Parameters
+    ----------
+    work
+        Called with the first and the one after the last of a part.
+    count
+        Number of things.
+    threads
+        At most so many; None: as many as there are cores for this process.
+    """
+    if threads is not None and threads < 1:
+        raise OptionError(f"the number of threads is {threads}.", where=Where(field="threads"), remedy="Use 1 or more.")
+    workers = min(count, threads if threads is not None else len(os.sched_getaffinity(0)))
+    if workers <= 1:
+        work(0, count)
+        return
+    part = -(-count // (4 * workers))  # several parts each, since some take longer than others
+    with ThreadPoolExecutor(workers) as pool:
+        for future in [pool.submit(work, first, min(first + part, count)) for first in range(0, count, part)]:
+            future.result()
+
+
+@compiled
+def price_path(path: Path, distances: NDArray[np.float64]) -> float:
+    """Total length of a path."""
+    total = 0.0
+    for place in range(len(path) - 1):
+        total += distances[path[place], path[place + 1]]
+    return total
+
+
+@compiled
+def route_tables_to_paths(
+    route: NDArray[np.int32], position: NDArray[np.int32], sizes: NDArray[np.int64], paths: Path, first: int, last: int
+) -> None:
+    """Write the paths of rows `first` to `last` from tables of each customer's route and its position there.
+
+    Parameters
+    ----------
+    route, position
+        (B, M), from 0.
+    sizes
+        (B,) customers of each row.
+    paths
+        (B, longest path), filled in.
+    first, last
+        The rows to write: from `first` to the one before `last`.
+    """
+    starts = np.empty(route.shape[1] + 1, dtype=np.int32)
+    for row in range(first, last):
+        size = sizes[row]
+        starts[:] = 0
+        for customer in range(1, size + 1):
+            starts[route[row, customer] + 1] += 1
+        starts[0] = 1
+        for number in range(1, size + 1):  # each route begins after the depot that ends the one before
+            starts[number] += starts[number - 1] + 1
+        paths[row] = 0
+        for customer in range(1, size + 1):
+            paths[row, starts[route[row, customer]] + position[row, customer]] = customer
+
+
+@compiled
+def paths_to_route_tables(
+    paths: Path, route: NDArray[np.int32], position: NDArray[np.int32], first: int, last: int
+) -> None:
+    """Write the tables of rows `first` to `last` from their paths; what is no customer keeps its entry.
+
+    Parameters
+    ----------
+    paths
+        (B, longest path).
+    route, position
+        (B, M), filled in.
+    first, last
+        The rows to write: from `first` to the one before `last`.
+    """
+    for row in range(first, last):
+        number, place = 0, 0
+        for stop in paths[row]:
+            if stop != 0:
+                route[row, stop] = number
+                position[row, stop] = place
+                place += 1
+            elif place > 0:
+                number, place = number + 1, 0

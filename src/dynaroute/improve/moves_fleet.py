@@ -1,0 +1,322 @@
+"""The routes that local search works on: linked stops and what is known of each route, as two tables of records.
+
+Stops 1 to n are the customers. Route r begins at stop n + 1 + 2 r and ends at the one after it; both stand for the
+depot. Stop 0 is not used, so that customers keep their numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.local_search_paths import Path
+from dynaroute.improve.problem import SearchProblem
+
+__all__ = [
+    "Fleet",
+    "Task",
+    "find_empty_route",
+    "first_stop",
+    "load_path",
+    "make_fleet",
+    "make_task",
+    "price_excess",
+    "refresh_route",
+    "total_excess",
+    "total_length",
+    "unload_path",
+]
+
+_KEPT_ROUTES = 256  # whose insertions are kept at the same time
+_KEPT_INSERTIONS = 1_000_000  # in all: 48 megabytes
+_NO_ROUTE = -1
+_GRANULARITY = 20  # a customer is moved beside its so many nearest others
+_LEAST_GAIN = 1e-7  # of the longest leg: less may be the rounding of sums
+
+# what is used as an index is unsigned: numba has not to ask then whether it counts from the end, a seventh of the time
+_STOP = np.dtype(
+    [
+        ("before", np.uint32),
+        ("after", np.uint32),
+        ("route", np.uint32),
+        ("position", np.int32),  # on its route; 0 for the depot that it begins with
+        ("node", np.uint32),  # row of the distances: 0 for a depot
+        ("tested", np.int32),  # number of moves made when its own moves were last tried
+        ("load", np.int64),  # what the stops of its route up to this one demand
+        ("arrival", np.float64),  # length of the leg that ends here
+        ("removal", np.float64),  # change of length if it is left out; kept by SWAP* alone
+    ]
+)
+_ROUTE = np.dtype(
+    [
+        ("load", np.int64),
+        ("penalty", np.float64),  # price of what it carries above the capacity
+        ("length", np.float64),
+        ("size", np.int32),
+        ("changed", np.int32),  # number of moves made when it was last changed
+        ("swapped", np.int32),  # number of moves made when SWAP* was last tried on it
+        ("mark", np.int32),
+    ]
+)
+_INSERTION = np.dtype(
+    [
+        ("first", np.float64),
+        ("second", np.float64),
+        ("third", np.float64),
+        ("after_first", np.uint32),
+        ("after_second", np.uint32),
+        ("after_third", np.uint32),
+        ("route", np.int32),  # into which; several routes may share a row
+        ("tested", np.int32),  # number of moves made when this was worked out
+    ]
+)
+
+
+class Task(NamedTuple):
+    """What compiled code has to know of a problem.
+
+    Attributes
+    ----------
+    distances
+        (M, M) leg lengths.
+    demands
+        (M,) int64.
+    neighbours
+        (M, K) int32: near customers, beside which a customer may be moved.
+    capacity
+        Of one vehicle.
+    tolerance
+        A move has to gain more than this.
+    """
+
+    distances: NDArray[np.float64]
+    demands: NDArray[np.int64]
+    neighbours: NDArray[np.int32]
+    capacity: int
+    tolerance: float
+
+
+class Fleet(NamedTuple):
+    """A solution while it is being changed; one is made for an instance and used again and again.
+
+    Attributes
+    ----------
+    stops, routes
+        Records of each stop and of each route.
+    insertions
+        Records of the three cheapest insertions of each customer into other routes, a row for a route, for SWAP*.
+    """
+
+    stops: NDArray[Any]
+    routes: NDArray[Any]
+    insertions: NDArray[Any]
+
+
+def make_task(problem: SearchProblem) -> Task:
+    """Pick what compiled code has to know of a problem.
+
+    Parameters
+    ----------
+    problem
+        Any; of its neighbours the nearest are used.
+    """
+    neighbours = np.ascontiguousarray(problem.neighbours[:, :_GRANULARITY])
+    tolerance = _LEAST_GAIN * float(problem.distances.max())
+    return Task(problem.distances, problem.demands, neighbours, problem.capacity, tolerance)
+
+
+def make_fleet(size: int) -> Fleet:
+    """Make room for any solution of an instance.
+
+    Parameters
+    ----------
+    size
+        Number of customers, and so of routes that there can be; one more is kept empty.
+    """
+    nodes = size + 1
+    kept = max(2, min(nodes, _KEPT_ROUTES, _KEPT_INSERTIONS // nodes))
+    return Fleet(
+        stops=np.zeros(nodes + 2 * nodes, dtype=_STOP),
+        routes=np.zeros(nodes, dtype=_ROUTE),
+        insertions=np.zeros((kept, nodes), dtype=_INSERTION),
+    )
+
+
+@compiled_in_place
+def first_stop(route: int, size: int) -> int:
+    """The depot that a route begins with."""
+    return size + 1 + 2 * route
+
+
+@compiled_in_place
+def price_excess(load: int, capacity: int, penalty: float) -> float:
+    """What a load costs on top of its way: nothing up to the capacity. An infinite penalty forbids any excess."""
+    return (load - capacity) * penalty if load > capacity else 0.0
+
+
+@compiled_in_place
+def load_path(path: Path, fleet: Fleet, task: Task, penalty: float) -> int:
+    """Link the stops as a path says.
+
+    Parameters
+    ----------
+    path
+        Visits every customer once.
+    fleet
+        To be filled in.
+    task
+        The problem.
+    penalty
+        Price of one unit above the capacity.
+
+    Returns
+    -------
+    int
+        Number of routes in use, the last of which is empty.
+    """
+    stops, size, route = fleet.stops, len(task.demands) - 1, 0
+    _open_route(route, fleet, size)
+    last = first_stop(route, size)
+    for node in path:
+        if node != 0:
+            stops[node].node = node
+            stops[node].tested = -1
+            stops[last].after = node
+            stops[node].before = last
+            last = node
+        elif last != first_stop(route, size):
+            _close_ring(last, route, fleet, size)
+            refresh_route(route, 0, fleet, task, penalty)
+            route += 1
+            _open_route(route, fleet, size)
+            last = first_stop(route, size)
+    _close_ring(last, route, fleet, size)
+    refresh_route(route, 0, fleet, task, penalty)
+    return route + 1
+
+
+@compiled_in_place
+def _open_route(route: int, fleet: Fleet, size: int) -> None:
+    start = first_stop(route, size)
+    for depot in (start, start + 1):
+        fleet.stops[depot].node = 0
+        fleet.stops[depot].route = route
+    fleet.routes[route].swapped = -1
+    fleet.routes[route].mark = -1
+    row = route % len(fleet.insertions)
+    for customer in range(1, size + 1):
+        fleet.insertions[row, customer].route = _NO_ROUTE
+
+
+@compiled_in_place
+def _close_ring(last: int, route: int, fleet: Fleet, size: int) -> None:
+    """Link the last stop to the depot, and that to the beginning, so that every stop has two on either side."""
+    stops, start = fleet.stops, first_stop(route, size)
+    stops[last].after = start + 1
+    stops[start + 1].before = last
+    stops[start + 1].after = start
+    stops[start].before = start + 1
+
+
+@compiled_in_place
+def refresh_route(route: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> None:
+    """Bring everything that depends on the order of a route up to date, after its links were changed.
+
+    Parameters
+    ----------
+    route
+        Which.
+    moves
+        Number of moves made so far, the time stamp of the change.
+    fleet, task
+        The routes and the problem.
+    penalty
+        Price of one unit above the capacity.
+    """
+    stops, distances, demands = fleet.stops, task.distances, task.demands
+    stop = first_stop(route, len(demands) - 1)
+    end = stop + 1
+    position, load, length, previous = 0, 0, 0.0, 0
+    stops[stop].position = 0
+    stops[stop].load = 0
+    while stop != end:
+        stop = stops[stop].after
+        node = stops[stop].node
+        arrival = distances[previous, node]
+        position += 1
+        load += demands[node]
+        length += arrival
+        stops[stop].position = position
+        stops[stop].route = route
+        stops[stop].load = load
+        stops[stop].arrival = arrival
+        previous = node
+    record = fleet.routes[route]
+    record.size = position - 1
+    record.load = load
+    record.length = length
+    record.penalty = price_excess(load, task.capacity, penalty)
+    record.changed = moves
+
+
+@compiled_in_place
+def find_empty_route(count: int, fleet: Fleet, task: Task) -> int:
+    """An empty route among the first `count` or, where there is none, the one behind them."""
+    for route in range(count):
+        if fleet.routes[route].size == 0:
+            return route
+    size = len(task.demands) - 1
+    _open_route(count, fleet, size)
+    _close_ring(first_stop(count, size), count, fleet, size)
+    refresh_route(count, 0, fleet, task, 0.0)
+    return count
+
+
+@compiled_in_place
+def unload_path(route_order: NDArray[np.int32], fleet: Fleet, size: int, path: Path) -> None:
+    """Write routes behind each other into a path.
+
+    Parameters
+    ----------
+    route_order
+        The routes in use, in the wanted order; empty ones are passed over.
+    fleet
+        The routes.
+    size
+        Number of customers.
+    path
+        Filled in; what is left of it becomes 0.
+    """
+    stops, place = fleet.stops, 1
+    path[:] = 0
+    for route in route_order:
+        start = first_stop(route, size)
+        stop = stops[start].after
+        if stop == start + 1:
+            continue
+        while stop != start + 1:
+            path[place] = stop
+            place += 1
+            stop = stops[stop].after
+        place += 1
+
+
+@compiled_in_place
+def total_length(fleet: Fleet, count: int) -> float:
+    """Length of the first `count` routes together."""
+    total = 0.0
+    for route in range(count):
+        total += fleet.routes[route].length
+    return total
+
+
+@compiled_in_place
+def total_excess(fleet: Fleet, count: int, capacity: int) -> int:
+    """Load above the capacity, over the first `count` routes."""
+    total = 0
+    for route in range(count):
+        total += max(0, fleet.routes[route].load - capacity)
+    return total

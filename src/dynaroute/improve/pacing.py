@@ -1,0 +1,112 @@
+"""How a search spends its time: in slices of a few milliseconds, paced by the clock or by the iterations."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from dynaroute.improve.stopping import Stopping
+
+__all__ = ["Pace", "Searcher", "run_slices"]
+
+_SLICE_SECONDS = 0.003
+_LARGEST_GROWTH = 4.0  # of a slice beside the one before: a single fast one proves little
+_LARGEST_SPEED = 1e8  # iterations a second: those of a problem with one customer take no time
+_FIRST_ROUND = 200_000  # iterations of the first round where only a target, or the user, ends the search
+_CLOSING_SECONDS_A_CUSTOMER = 2e-6  # to write the best solution down
+
+
+class Pace(NamedTuple):
+    """How far the search is: iteration i comes when offset + rate * i of it, from 0 to 1, is over.
+
+    Attributes
+    ----------
+    offset, rate
+        The rate is 0 where the clock sets the pace. Where iterations do, progress depends on them alone.
+    """
+
+    offset: float
+    rate: float
+
+    def progress(self, iteration: int) -> float:
+        """How much of the search is over at an iteration."""
+        return self.offset + self.rate * iteration
+
+    def iterations_until(self, progress: float, iteration: int) -> int:
+        """How many iterations from this one reach a point of the search; if the clock decides, none or very many."""
+        if self.rate == 0:
+            return 0 if self.offset >= progress else sys.maxsize
+        return max(0, math.ceil((progress - self.offset) / self.rate) - iteration)
+
+
+class Searcher(Protocol):
+    """A search that can be run piece by piece."""
+
+    @property
+    def best_cost(self) -> float:
+        """Cost of the best solution so far."""
+        ...
+
+    @property
+    def best_routes(self) -> tuple[tuple[int, ...], ...]:
+        """The best solution so far."""
+        ...
+
+    def run(self, count: int, pace: Pace) -> None:
+        """Run some iterations; where iterations set the pace, it does not matter in how many calls."""
+        ...
+
+    def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
+        """Go on from, or with, another solution."""
+        ...
+
+    def halt(self) -> None:
+        """End a run that goes on in another thread, and all later ones, soon."""
+        ...
+
+
+def run_slices(searcher: Searcher, stopping: Stopping, size: int) -> Iterator[int]:
+    """Run a searcher until it has to stop; after each slice, give the number of iterations so far.
+
+    Parameters
+    ----------
+    searcher
+        Whom to run.
+    stopping
+        When to stop; its target is for the caller to watch.
+    size
+        Number of customers, which tells how long it takes to write a solution down.
+    """
+    began = time.perf_counter()
+    reserve = size * _CLOSING_SECONDS_A_CUSTOMER
+    speed = 1 / _SLICE_SECONDS
+    done = 0
+    while not stopping.is_time_up():
+        seconds = min(_SLICE_SECONDS, stopping.seconds_left - reserve)
+        if seconds <= 0 or done == stopping.iterations:
+            return
+        count = max(1, int(seconds * speed))
+        if stopping.iterations is not None:
+            count = min(count, stopping.iterations - done)
+        before = time.perf_counter()
+        searcher.run(count, _choose_pace(stopping, began, done))
+        taken = time.perf_counter() - before
+        speed = min(_LARGEST_GROWTH * speed, _LARGEST_SPEED, count / max(taken, 1e-9))
+        done += count
+        yield done
+
+
+def _choose_pace(stopping: Stopping, began: float, done: int) -> Pace:
+    if stopping.deadline is not None:
+        by_clock = (time.perf_counter() - began) / max(stopping.deadline - began, 1e-9)
+        by_iterations = done / stopping.iterations if stopping.iterations else 0.0
+        return Pace(min(1.0, max(by_clock, by_iterations)), 0.0)
+    if stopping.iterations is not None:
+        return Pace(0.0, 1 / stopping.iterations)
+    # rounds without end, each twice as long as the one before
+    number = int(math.log2(done / _FIRST_ROUND + 1))
+    length = _FIRST_ROUND * 2**number
+    return Pace(-(length - _FIRST_ROUND) / length, 1 / length)

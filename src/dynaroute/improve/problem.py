@@ -1,0 +1,176 @@
+"""One instance as plain arrays, for compiled code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.improve.compiled import compiled
+from dynaroute.improve.stopping import OutOfTimeError
+from dynaroute.instance import Instance
+from dynaroute.lengths import Rounding
+
+__all__ = ["SearchProblem"]
+
+_ENTRIES_AT_ONCE = 1_000_000  # between two looks at the clock: a few milliseconds
+_ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class SearchProblem:
+    """A problem of M = n + 1 nodes, the depot at 0.
+
+    Attributes
+    ----------
+    distances
+        (M, M) leg lengths, exactly as the instance prices them.
+    demands
+        (M,) int64; the depot's is 0.
+    capacity
+        Of one vehicle.
+    neighbours
+        (M, K) int32: the customers nearest to each node, nearest first, itself and the depot left out. Of equally
+        near ones the lower number comes first.
+    """
+
+    distances: NDArray[np.float64]
+    demands: NDArray[np.int64]
+    capacity: int
+    neighbours: NDArray[np.int32]
+
+    @property
+    def size(self) -> int:
+        """Number of customers."""
+        return len(self.demands) - 1
+
+    @classmethod
+    def from_instance(
+        cls, instance: Instance, neighbours: int = 100, is_time_up: Callable[[], bool] | None = None
+    ) -> SearchProblem:
+        """Measure all legs of an instance and list near customers.
+
+        Parameters
+        ----------
+        instance
+            Any problem.
+        neighbours
+            How many near customers to list for each node, at most; there are n - 1 others.
+        is_time_up
+            Asked every few milliseconds; true gives up.
+
+        Raises
+        ------
+        OutOfTimeError
+            If the time was up before the problem was ready.
+        """
+        nodes = instance.size + 1
+        distances = np.empty((nodes, nodes))
+        nearest = np.empty((nodes, min(neighbours, instance.size - 1)), dtype=np.int32)
+        step = max(1, _ENTRIES_AT_ONCE // nodes)
+        for first in range(0, nodes, step):
+            if is_time_up is not None and is_time_up():
+                raise OutOfTimeError
+            rows = slice(first, min(first + step, nodes))
+            _measure(instance, rows, distances[rows])
+            _list_nearest(distances[rows], first, nearest[rows])
+        return cls(distances, instance.demands.copy(), instance.capacity, nearest)
+
+    def cost(self, routes: Sequence[Sequence[int]]) -> float:
+        """Total length of routes: what `Solution.cost` says.
+
+        Parameters
+        ----------
+        routes
+            Sequences of customers.
+        """
+        stops = np.array([stop for route in routes for stop in (0, *route)] + [0])
+        return math.fsum(self.distances[stops[:-1], stops[1:]])
+
+
+def _measure(instance: Instance, rows: slice, into: NDArray[np.float64]) -> None:
+    """Leg lengths from some nodes to all."""
+    if instance.distances is not None:
+        into[:] = instance.distances[rows]
+    elif instance.metric == "euclidean":
+        assert instance.coordinates is not None
+        # a copy, since compiled code tells read-only arrays from others and would be compiled twice
+        coordinates = instance.coordinates.copy()
+        _measure_straight_lines(coordinates, rows.start, _ROUNDING_CODES[instance.rounding], into)
+    else:
+        into[:] = instance.leg_lengths(np.arange(rows.start, rows.stop)[:, None], np.arange(instance.size + 1))
+
+
+@compiled
+def _measure_straight_lines(
+    coordinates: NDArray[np.float64], first: int, rounding: int, into: NDArray[np.float64]
+) -> None:
+    """Write what `Instance.leg_lengths` says, to the last bit, several times faster."""
+    count, nodes = into.shape
+    x, y = np.ascontiguousarray(coordinates[:, 0]), np.ascontiguousarray(coordinates[:, 1])
+    for row in range(count):
+        x_row, y_row = x[first + row], y[first + row]
+        for node in range(nodes):
+            width, height = x_row - x[node], y_row - y[node]
+            into[row, node] = np.sqrt(width * width + height * height)
+        if rounding == 1:
+            for node in range(nodes):
+                into[row, node] = np.floor(into[row, node] + 0.5)
+        elif rounding == 2:
+            for node in range(nodes):
+                into[row, node] = np.ceil(into[row, node])
+
+
+@compiled
+def _list_nearest(distances: NDArray[np.float64], first: int, nearest: NDArray[np.int32]) -> None:
+    """For each row, which is node `first` + row, list the nearest customers, nearest first.
+
+    They are gathered in a heap whose root is the farthest of them, and sorted when all customers were seen.
+    """
+    count, nodes = distances.shape
+    wanted = nearest.shape[1]
+    if wanted == 0:
+        return
+    for row in range(count):
+        heap, away = nearest[row], distances[row]
+        listed = 0
+        for customer in range(1, nodes):
+            if customer == first + row:
+                continue
+            if listed < wanted:
+                heap[listed] = customer
+                listed += 1
+                if listed == wanted:
+                    for place in range(wanted // 2 - 1, -1, -1):
+                        _sink(heap, place, wanted, away)
+            elif away[customer] < away[heap[0]]:
+                heap[0] = customer
+                _sink(heap, 0, wanted, away)
+        for last in range(wanted - 1, 0, -1):
+            heap[0], heap[last] = heap[last], heap[0]
+            _sink(heap, 0, last, away)
+
+
+@compiled
+def _sink(heap: NDArray[np.int32], place: int, length: int, away: NDArray[np.float64]) -> None:
+    """Let a customer sink below all that are farther; of equally far ones, the higher number counts as farther."""
+    customer = heap[place]
+    while True:
+        child = 2 * place + 1
+        if child >= length:
+            break
+        if child + 1 < length and _is_farther(heap[child + 1], heap[child], away):
+            child += 1
+        if not _is_farther(heap[child], customer, away):
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = customer
+
+
+@compiled
+def _is_farther(one: int, other: int, away: NDArray[np.float64]) -> bool:
+    return away[one] > away[other] or (away[one] == away[other] and one > other)

@@ -1,0 +1,231 @@
+"""The time-limited search: a first solution at once, then better ones until it has to stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Timer
+from typing import TYPE_CHECKING, NamedTuple
+
+from dynaroute.errors import SolutionError, Where
+from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
+from dynaroute.improve.pacing import Searcher, run_slices
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.improve.relay import Relay
+from dynaroute.improve.start import build_by_filling, build_by_near_savings
+from dynaroute.improve.stopping import OutOfTimeError, Stopping
+from dynaroute.improve.team import Team
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution, check
+
+if TYPE_CHECKING:
+    from dynaroute.model import Policy
+
+__all__ = ["Improvement", "SearchOutcome", "search"]
+
+_HANDOVER = 0.2  # progress at which the genetic search takes over
+_CROSSING_SECONDS_AT_100 = 0.05
+_USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the machine's speed
+
+Routes = tuple[tuple[int, ...], ...]
+
+
+class Improvement(NamedTuple):
+    """A better solution.
+
+    Attributes
+    ----------
+    seconds
+        Since the search began.
+    cost, solution
+        What was found.
+    """
+
+    seconds: float
+    cost: float
+    solution: Solution
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """What a search came to.
+
+    Attributes
+    ----------
+    solution, cost
+        The best that was found; never worse than the start.
+    iterations
+        How many were run.
+    trace
+        (seconds since the search began, cost) of every improvement, the first solution included.
+    is_interrupted
+        Whether the user broke it off from the keyboard.
+    """
+
+    solution: Solution
+    cost: float
+    iterations: int
+    trace: tuple[tuple[float, float], ...]
+    is_interrupted: bool = False
+
+
+def search(
+    instance: Instance,
+    start: Solution | None,
+    stopping: Stopping,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    policy: Policy | None = None,
+    on_improvement: Callable[[Improvement], None] | None = None,
+) -> SearchOutcome:
+    """Improve a solution until told to stop.
+
+    Parameters
+    ----------
+    instance
+        Any problem.
+    start
+        A solution to begin with; None: one is built by savings.
+    stopping
+        When to stop.
+    seed
+        Of the random numbers. With a number of iterations and without a deadline, it determines the result.
+    threads
+        How many searches to run side by side, exchanging what they find.
+    policy
+        Not used yet.
+    on_improvement
+        Called with better solutions, the first one included, but not so often that it would slow the search down.
+
+    Raises
+    ------
+    SolutionError
+        If the start is not a solution of the instance.
+    """
+    if start is not None:
+        _refuse_wrong_start(instance, start)
+    incumbent = _Incumbent(instance, on_improvement)
+    iterations = 0
+    is_interrupted = False
+    try:
+        if start is not None:
+            incumbent.offer(start)
+        problem = SearchProblem.from_instance(instance, is_time_up=stopping.is_time_up)
+        if start is None:
+            incumbent.offer(Solution(build_by_near_savings(problem)))
+        searcher = _choose_searcher(problem, incumbent.solution.routes, stopping, seed, threads)
+        with _halt_at_deadline(searcher, stopping):
+            for done in run_slices(searcher, stopping, instance.size):
+                iterations = done
+                incumbent.watch(searcher)
+                if stopping.is_reached_by(incumbent.cost):
+                    break
+    except OutOfTimeError:
+        pass  # what there is has to do
+    except KeyboardInterrupt:
+        is_interrupted = True
+    return incumbent.conclude(iterations, is_interrupted)
+
+
+def _choose_searcher(problem: SearchProblem, routes: Routes, stopping: Stopping, seed: int, threads: int) -> Searcher:
+    members: list[Searcher] = []
+    for stream in range(threads):
+        annealing = RuinAndRecreate(problem, routes, AnnealingSettings(), seed, stream)
+        if _is_worth_crossing(problem.size, stopping):
+            members.append(Relay(problem, annealing, _HANDOVER, seed + stream))
+        else:
+            members.append(annealing)
+    return members[0] if threads == 1 else Team(members)
+
+
+def _is_worth_crossing(size: int, stopping: Stopping) -> bool:
+    """Whether there is time for a genetic search, which is slow at first, and the slower the larger the problem."""
+    seconds = stopping.seconds_left
+    if stopping.iterations is not None:
+        seconds = min(seconds, stopping.iterations * _USUAL_ITERATION_SECONDS)
+    return seconds >= _CROSSING_SECONDS_AT_100 * (size / 100) ** 4
+
+
+@contextmanager
+def _halt_at_deadline(searcher: Searcher, stopping: Stopping) -> Iterator[None]:
+    """Break off what is still running when the time is up."""
+    if stopping.deadline is None:
+        yield
+        return
+    timer = Timer(stopping.seconds_left, searcher.halt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+class _Incumbent:
+    """The best solution so far, and its history.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    on_improvement
+        Whom to tell.
+    """
+
+    def __init__(self, instance: Instance, on_improvement: Callable[[Improvement], None] | None) -> None:
+        self._instance = instance
+        self._on_improvement = on_improvement
+        self._began = time.perf_counter()
+        self._next_look = self._began
+        self._watched: Searcher | None = None
+        self._trace: list[tuple[float, float]] = []
+        self.solution = Solution(())
+        self.cost = math.inf
+
+    def offer(self, solution: Solution) -> None:
+        """Take a solution if it is better."""
+        cost = solution.cost(self._instance)
+        if cost >= self.cost:
+            return
+        self.solution, self.cost = replace(solution, stated_cost=cost), cost
+        seconds = time.perf_counter() - self._began
+        self._trace.append((seconds, cost))
+        if self._on_improvement is not None:
+            self._on_improvement(Improvement(seconds, cost, self.solution))
+
+    def watch(self, searcher: Searcher) -> None:
+        """Take what a searcher found, but spend a twentieth of the time on that at most."""
+        self._watched = searcher
+        now = time.perf_counter()
+        if searcher.best_cost >= self.cost or now < self._next_look:
+            return
+        self.offer(Solution(searcher.best_routes))
+        taken = time.perf_counter() - now
+        self._next_look = now + 20 * taken
+
+    def conclude(self, iterations: int, is_interrupted: bool) -> SearchOutcome:
+        """Take what the searcher found last, or at least something."""
+        if not self._trace:
+            self.offer(build_by_filling(self._instance))
+        solution = self.solution
+        if self._watched is not None:
+            last = Solution(self._watched.best_routes)
+            self.offer(last)
+            # of equally good ones the last, since which others were seen on the way depends on the clock
+            cost = last.cost(self._instance)
+            solution = replace(last, stated_cost=cost) if cost == self.cost else self.solution
+        return SearchOutcome(solution, self.cost, iterations, tuple(self._trace), is_interrupted)
+
+
+def _refuse_wrong_start(instance: Instance, start: Solution) -> None:
+    violations = check(instance, Solution(start.routes))
+    if violations:
+        raise SolutionError(
+            f"the start is not a solution of {instance.name or 'this instance'}: {violations[0].message}",
+            where=Where(field="start"),
+            remedy="Give a feasible solution of the same instance, or none.",
+        )

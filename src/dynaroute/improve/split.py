@@ -1,0 +1,150 @@
+"""Split: cut one long tour over all customers into routes, in the best places.
+
+Vidal (2016), in time linear in the number of customers: the best cut before each customer is kept in a queue from which
+whatever can never be best again is dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.local_search_paths import Path
+from dynaroute.improve.moves_fleet import Task, price_excess
+
+__all__ = ["Tour", "make_split_room", "split_tour"]
+
+Tour = NDArray[np.int32]
+
+_CUT = np.dtype(
+    [
+        ("cost", np.float64),  # least cost of the routes for the customers up to here
+        ("length", np.float64),  # of the tour from the first customer to this one
+        ("outward", np.float64),  # leg from the depot to this customer
+        ("load", np.int64),  # of all customers up to here
+        ("previous", np.int32),  # last customer of the route before the one that ends here; places in the tour, from 1
+        ("queue", np.int32),  # no property of the place: this column is the queue
+    ]
+)
+
+
+def make_split_room(size: int) -> NDArray[Any]:
+    """Make room for splitting tours.
+
+    Parameters
+    ----------
+    size
+        Number of customers.
+    """
+    return np.zeros(size + 1, dtype=_CUT)
+
+
+class _Price(NamedTuple):
+    capacity: int
+    penalty: float
+
+
+@compiled_in_place
+def split_tour(tour: Tour, cuts: NDArray[Any], task: Task, penalty: float, path: Path) -> None:
+    """Cut a tour into the routes whose length and priced excess are least.
+
+    Parameters
+    ----------
+    tour
+        (n,) all customers.
+    cuts
+        Room to work in.
+    task
+        The problem.
+    penalty
+        Price of one unit of load above the capacity.
+    path
+        (longest path,), filled in with the routes in the order of the tour.
+    """
+    size = len(tour)
+    price = _Price(task.capacity, penalty)
+    _measure_tour(tour, cuts, task)
+    cuts[0].cost = 0.0
+    head, tail = 0, 0
+    cuts[0].queue = 0
+    for place in range(1, size + 1):
+        best = cuts[head].queue
+        cuts[place].cost = _extend(best, place, cuts, price)
+        cuts[place].previous = best
+        if place == size:
+            break
+        if not _is_dominated_by_earlier(cuts[tail].queue, place, cuts, price):
+            while tail >= head and _is_dominated_by_later(cuts[tail].queue, place, cuts):
+                tail -= 1
+            tail += 1
+            cuts[tail].queue = place
+        while tail > head and _extend(cuts[head].queue, place + 1, cuts, price) >= _extend(
+            cuts[head + 1].queue, place + 1, cuts, price
+        ):
+            head += 1
+    _write_routes(tour, cuts, path)
+
+
+@compiled_in_place
+def _measure_tour(tour: Tour, cuts: NDArray[Any], task: Task) -> None:
+    length, load, previous = 0.0, 0, tour[0]
+    cuts[0].load = 0
+    for place in range(1, len(tour) + 1):
+        customer = tour[place - 1]
+        length += task.distances[previous, customer]
+        load += task.demands[customer]
+        cuts[place].length = length
+        cuts[place].load = load
+        cuts[place].outward = task.distances[0, customer]
+        previous = customer
+
+
+@compiled_in_place
+def _extend(cut: int, place: int, cuts: NDArray[Any], price: _Price) -> float:
+    """Cost up to a place if its route begins right after a cut."""
+    first = cuts[cut + 1]
+    way = first.outward + cuts[place].length - first.length + cuts[place].outward
+    excess = price_excess(cuts[place].load - cuts[cut].load, price.capacity, price.penalty)
+    return float(cuts[cut].cost + way + excess)
+
+
+@compiled_in_place
+def _begin_after(cut: int, cuts: NDArray[Any]) -> float:
+    """What is comparable between cuts: cost of beginning a route there, the length of the tour so far taken off."""
+    return float(cuts[cut].cost + cuts[cut + 1].outward - cuts[cut + 1].length)
+
+
+@compiled_in_place
+def _is_dominated_by_earlier(earlier: int, later: int, cuts: NDArray[Any], price: _Price) -> bool:
+    """Whether the later cut is never better: not even when the earlier one pays for all load between them."""
+    between = (cuts[later].load - cuts[earlier].load) * price.penalty
+    return bool(_begin_after(earlier, cuts) + between <= _begin_after(later, cuts))
+
+
+@compiled_in_place
+def _is_dominated_by_later(earlier: int, later: int, cuts: NDArray[Any]) -> bool:
+    """Whether the earlier cut is never better: the later one is no dearer, and its route carries less."""
+    return _begin_after(later, cuts) <= _begin_after(earlier, cuts)
+
+
+@compiled_in_place
+def _write_routes(tour: Tour, cuts: NDArray[Any], path: Path) -> None:
+    """Write the routes from the last to the first, and move them to the beginning."""
+    place, end = len(path) - 1, len(tour)
+    path[place] = 0
+    while end > 0:
+        cut = cuts[end].previous
+        for stop in range(end - 1, cut - 1, -1):
+            place -= 1
+            path[place] = tour[stop]
+        place -= 1
+        path[place] = 0
+        end = cut
+    used = len(path) - place
+    for index in range(used):
+        path[index] = path[place + index]
+    for index in range(used, len(path)):
+        path[index] = 0

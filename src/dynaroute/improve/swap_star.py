@@ -1,0 +1,161 @@
+"""SWAP*: two customers change routes, each to the best place on the other's route, not to the place left free.
+
+Vidal (2022): whatever the partner's place, the best insertion of a customer is one of the three best into the route as
+it stands, or the place of the one that leaves. So all pairs of two routes take little more than their insertions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.moves import put_after
+from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_excess
+
+__all__ = ["swap_best_pair"]
+
+
+@compiled_in_place
+def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> bool:
+    """Make the best exchange of two customers of two routes, or the best move of one, if it gains.
+
+    Parameters
+    ----------
+    route_u, route_v
+        Two routes.
+    moves
+        Number of moves made so far.
+    fleet, task
+        The routes and the problem.
+    penalty
+        Price of one unit of load above the capacity.
+
+    Returns
+    -------
+    bool
+        Whether one was made. The two routes have to be refreshed then.
+    """
+    stops, insertions, demands, capacity = fleet.stops, fleet.insertions, task.demands, task.capacity
+    into_u, into_v = route_u % len(insertions), route_v % len(insertions)
+    start_u, start_v = first_stop(route_u, len(demands) - 1), first_stop(route_v, len(demands) - 1)
+    load_u, load_v = fleet.routes[route_u].load, fleet.routes[route_v].load
+    paid = fleet.routes[route_u].penalty + fleet.routes[route_v].penalty
+    _list_insertions(start_u, route_v, moves, fleet, task)
+    _list_insertions(start_v, route_u, moves, fleet, task)
+
+    best, best_u, best_v, best_place_u, best_place_v = -task.tolerance, 0, 0, 0, 0
+    u = stops[start_u].after
+    while u != start_u + 1:
+        saving = stops[u].removal
+        change = saving + insertions[into_v, u].first
+        if change - paid < best:
+            change += _price_exchange(load_u, load_v, -demands[u], capacity, penalty) - paid
+            if change < best:
+                best, best_u, best_v, best_place_u = change, u, 0, insertions[into_v, u].after_first
+        v = stops[start_v].after
+        while v != start_v + 1:
+            change = saving + stops[v].removal
+            if change - paid < best:
+                change += _price_exchange(load_u, load_v, demands[v] - demands[u], capacity, penalty) - paid
+                if change < best:  # insertions cost something, where the triangle inequality holds
+                    cost_u, place_u = _insert_in_absence(u, v, into_v, fleet, task)
+                    if change + cost_u < best:
+                        cost_v, place_v = _insert_in_absence(v, u, into_u, fleet, task)
+                        change += cost_u + cost_v
+                        if change < best:
+                            best, best_u, best_v, best_place_u, best_place_v = change, u, v, place_u, place_v
+            v = stops[v].after
+        u = stops[u].after
+    v = stops[start_v].after
+    while v != start_v + 1:
+        change = stops[v].removal + insertions[into_u, v].first
+        if change - paid < best:
+            change += _price_exchange(load_u, load_v, demands[v], capacity, penalty) - paid
+            if change < best:
+                best, best_u, best_v, best_place_v = change, 0, v, insertions[into_u, v].after_first
+        v = stops[v].after
+
+    if best_u != 0:
+        put_after(best_u, best_place_u, stops)
+    if best_v != 0:
+        put_after(best_v, best_place_v, stops)
+    return best_u != 0 or best_v != 0
+
+
+@compiled_in_place
+def _price_exchange(load_u: int, load_v: int, moved: int, capacity: int, penalty: float) -> float:
+    """Prices of the excess of two routes, once the first has got `moved` more and the second as much less."""
+    return price_excess(load_u + moved, capacity, penalty) + price_excess(load_v - moved, capacity, penalty)
+
+
+@compiled_in_place
+def _list_insertions(start: int, route: int, moves: int, fleet: Fleet, task: Task) -> None:
+    """For each customer of one route: what its leaving changes, and its three cheapest places on another route."""
+    stops, insertions, distances = fleet.stops, fleet.insertions, task.distances
+    row, changed = route % len(insertions), fleet.routes[route].changed
+    customer = stops[start].after
+    while customer != start + 1:
+        before, after = stops[customer].before, stops[customer].after
+        gone = stops[customer].arrival + stops[after].arrival
+        stops[customer].removal = distances[stops[before].node, stops[after].node] - gone
+        insertion = insertions[row, customer]
+        if insertion.route != route or insertion.tested < changed:
+            insertion.route = route
+            insertion.tested = moves
+            _find_cheapest_insertions(customer, first_stop(route, len(task.demands) - 1), row, fleet, task)
+        customer = after
+
+
+@compiled_in_place
+def _find_cheapest_insertions(customer: int, start: int, row: int, fleet: Fleet, task: Task) -> None:
+    stops, distances = fleet.stops, task.distances
+    first, second, third = np.inf, np.inf, np.inf
+    after_first, after_second, after_third = 0, 0, 0
+    stop, leg = start, distances[customer, 0]
+    while stop != start + 1:
+        following = stops[stop].after
+        next_leg = distances[customer, stops[following].node]
+        cost = leg + next_leg - stops[following].arrival
+        if cost < first:
+            third, after_third = second, after_second
+            second, after_second = first, after_first
+            first, after_first = cost, stop
+        elif cost < second:
+            third, after_third = second, after_second
+            second, after_second = cost, stop
+        elif cost < third:
+            third, after_third = cost, stop
+        stop, leg = following, next_leg
+    insertion = fleet.insertions[row, customer]
+    insertion.first = first
+    insertion.second = second
+    insertion.third = third
+    insertion.after_first = after_first
+    insertion.after_second = after_second
+    insertion.after_third = after_third
+
+
+@compiled_in_place
+def _insert_in_absence(u: int, v: int, row: int, fleet: Fleet, task: Task) -> tuple[float, int]:
+    """Price the cheapest insertion of u into the route of v once v has left, and say after which stop."""
+    stops, insertions, distances = fleet.stops, fleet.insertions, task.distances
+    at_v = stops[v]
+    before, at_after = at_v.before, stops[at_v.after]
+    bridge = at_v.removal + at_v.arrival + at_after.arrival  # the leg that closes the gap
+    cost = distances[u, stops[before].node] + distances[u, at_after.node] - bridge
+    place = before
+    insertion = insertions[row, u]
+    listed, listed_place = insertion.first, insertion.after_first
+    if _is_lost(listed_place, v, before):
+        listed, listed_place = insertion.second, insertion.after_second
+    if _is_lost(listed_place, v, before):
+        listed, listed_place = insertion.third, insertion.after_third
+    if listed < cost and not _is_lost(listed_place, v, before):
+        return listed, listed_place
+    return cost, place
+
+
+@compiled_in_place
+def _is_lost(place: int, v: int, before: int) -> bool:
+    """Whether an insertion after this stop used a leg to or from v, which is gone when v has left."""
+    return place == v or place == before  # noqa: SIM109: a tuple of two kinds of integers is slow to ask

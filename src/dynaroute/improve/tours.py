@@ -1,0 +1,186 @@
+"""Routes as linked lists in flat arrays: a customer goes in or out in constant time.
+
+Compiled code gets the arrays one by one and not as a tuple: numba would count references at each access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.problem import SearchProblem
+
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "FIRST",
+    "LOAD",
+    "NO_ROUTE",
+    "ROUTE",
+    "SIZE",
+    "SLOT_AT",
+    "Tours",
+    "insert_customer",
+    "make_tours",
+    "read_routes",
+    "remove_customer",
+]
+
+AFTER, BEFORE, ROUTE = 0, 1, 2  # columns of Tours.nodes; the first two of Tours.legs too
+FIRST, LAST, LOAD, SIZE, PLACE, SLOT_AT = 0, 1, 2, 3, 4, 5  # columns of Tours.slots
+NO_ROUTE = -1
+
+Integers = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Lengths = NDArray[np.float64]
+
+
+class Tours(NamedTuple):
+    """A solution while it is being changed: M nodes, and a slot for each of up to n routes.
+
+    Attributes
+    ----------
+    nodes
+        (M, 3) of each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route,
+        or -1 while it is in none.
+    legs
+        (M, 2) of each customer: the lengths of the legs to those two stops.
+    slots
+        (n, 6) of each slot: first and last customer, load, number of customers, its place in the list of slots; and
+        in the last column that list, slots in use first.
+    used
+        (1,) number of slots in use.
+    """
+
+    nodes: Integers
+    legs: Lengths
+    slots: Longs
+    used: Longs
+
+
+def make_tours(problem: SearchProblem, routes: Sequence[Sequence[int]]) -> Tours:
+    """Tours that drive the given routes.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    routes
+        Customers in order; every customer once.
+    """
+    size = problem.size
+    nodes = np.zeros((size + 1, 3), dtype=np.int32)
+    nodes[:, ROUTE] = NO_ROUTE
+    slots = np.zeros((size, 6), dtype=np.int64)
+    slots[:, PLACE] = slots[:, SLOT_AT] = np.arange(size)
+    tours = Tours(nodes, np.zeros((size + 1, 2)), slots, np.zeros(1, dtype=np.int64))
+    flat = np.array([stop for route in routes if route for stop in (*route, 0)], dtype=np.int32)
+    _drive(*tours, flat, problem.distances, problem.demands)
+    return tours
+
+
+@compiled_in_place
+def _drive(
+    nodes: Integers, legs: Lengths, slots: Longs, used: Longs, flat: Integers, distances: Lengths, demands: Longs
+) -> None:
+    """Fill tours with routes that are written one after the other, each ended by a 0."""
+    previous, slot = 0, 0
+    for customer in flat:
+        if customer == 0:
+            previous, slot = 0, slot + 1
+        else:
+            insert_customer(nodes, legs, slots, used, customer, slot, previous, distances, demands)
+            previous = customer
+
+
+def read_routes(after: Integers, starts: Integers) -> tuple[tuple[int, ...], ...]:
+    """Write routes out as tuples.
+
+    Parameters
+    ----------
+    after
+        (M,) stop after each customer.
+    starts
+        First customer of each route.
+    """
+    following, routes = after.tolist(), []
+    for customer in starts.tolist():
+        route = []
+        while customer != 0:
+            route.append(customer)
+            customer = following[customer]
+        routes.append(tuple(route))
+    return tuple(routes)
+
+
+@compiled_in_place
+def insert_customer(
+    nodes: Integers,
+    legs: Lengths,
+    slots: Longs,
+    used: Longs,
+    customer: int,
+    slot: int,
+    previous: int,
+    distances: Lengths,
+    demands: Longs,
+) -> None:
+    """Put a customer behind another, or first (previous is 0), into a route; an unused slot becomes a route."""
+    if slots[slot, SIZE] == 0:
+        _swap_slots(slots, slot, used[0])
+        used[0] += 1
+        slots[slot, FIRST], slots[slot, LAST] = 0, 0
+    following = slots[slot, FIRST] if previous == 0 else nodes[previous, AFTER]
+    nodes[customer, ROUTE] = slot
+    _join(nodes, legs, slots, slot, previous, customer, distances[previous, customer])
+    _join(nodes, legs, slots, slot, customer, following, distances[customer, following])
+    slots[slot, LOAD] += demands[customer]
+    slots[slot, SIZE] += 1
+
+
+@compiled_in_place
+def remove_customer(
+    nodes: Integers,
+    legs: Lengths,
+    slots: Longs,
+    used: Longs,
+    customer: int,
+    distances: Lengths,
+    demands: Longs,
+) -> None:
+    """Take a customer out of its route; the slot of a route without customers is free again."""
+    slot = nodes[customer, ROUTE]
+    previous, following = nodes[customer, BEFORE], nodes[customer, AFTER]
+    _join(nodes, legs, slots, slot, previous, following, distances[previous, following])
+    nodes[customer, ROUTE] = NO_ROUTE
+    slots[slot, LOAD] -= demands[customer]
+    slots[slot, SIZE] -= 1
+    if slots[slot, SIZE] == 0:
+        used[0] -= 1
+        _swap_slots(slots, slot, used[0])
+
+
+@compiled_in_place
+def _join(nodes: Integers, legs: Lengths, slots: Longs, slot: int, one: int, other: int, length: float) -> None:
+    if one == 0:
+        slots[slot, FIRST] = other
+    else:
+        nodes[one, AFTER] = other
+        legs[one, AFTER] = length
+    if other == 0:
+        slots[slot, LAST] = one
+    else:
+        nodes[other, BEFORE] = one
+        legs[other, BEFORE] = length
+
+
+@compiled_in_place
+def _swap_slots(slots: Longs, slot: int, place: int) -> None:
+    """Bring a slot to a place of the list of slots; the one that was there takes its old place."""
+    other, old_place = slots[place, SLOT_AT], slots[slot, PLACE]
+    slots[place, SLOT_AT], slots[old_place, SLOT_AT] = slot, other
+    slots[slot, PLACE], slots[other, PLACE] = place, old_place

@@ -1,0 +1,22 @@
+"""Pictures of instances, of their routes, and of how a search came to them.
+
+Every drawing function takes ``ax=None`` and returns the axes it drew on. Without axes it makes a figure of its own,
+apart from pyplot, so that nothing stays open and no screen is needed:
+
+    >>> ax = plot_solution(instance, solution)
+    >>> save_figure(ax, "routes.svg")
+"""
+
+from dynaroute.plotting.pictures import PICTURE_SUFFIXES, check_picture_path, save_figure
+from dynaroute.plotting.routes import plot_instance, plot_solution
+from dynaroute.plotting.trace import plot_solution_and_trace, plot_trace
+
+__all__ = [
+    "PICTURE_SUFFIXES",
+    "check_picture_path",
+    "plot_instance",
+    "plot_solution",
+    "plot_solution_and_trace",
+    "plot_trace",
+    "save_figure",
+]

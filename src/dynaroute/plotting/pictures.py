@@ -1,0 +1,77 @@
+"""Writing figures to files."""
+
+from __future__ import annotations
+
+import warnings
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dynaroute.errors import OptionError, Where, in_file
+from dynaroute.formats.files import write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PICTURE_SUFFIXES", "check_picture_path", "save_figure"]
+
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+_UNDATED: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+
+def save_figure(ax: Axes, path: str | Path) -> None:
+    """Write the figure that axes belong to: PNG, SVG or PDF by the suffix.
+
+    The same figure gives the same bytes, and a write that fails leaves an older file as it was.
+
+    Parameters
+    ----------
+    ax
+        Any axes of the figure.
+    path
+        The file to write.
+
+    Raises
+    ------
+    OptionError
+        If the suffix is none of `PICTURE_SUFFIXES`.
+    FileError
+        If the file cannot be written.
+    """
+    import matplotlib
+
+    target = check_picture_path(path)
+    figure = ax.get_figure(root=True)
+    assert figure is not None  # axes are made by a figure
+    suffix = target.suffix.lower()
+    picture = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "dynaroute"}), warnings.catch_warnings():
+        # a name in a script that the font lacks is drawn as boxes: no reason to trouble anyone
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(picture, format=suffix[1:], dpi=160, bbox_inches="tight", metadata=_UNDATED[suffix])
+    with in_file(path):
+        write_bytes(target, picture.getvalue())
+
+
+def check_picture_path(path: str | Path) -> Path:
+    """Refuse a file name that says no picture format, before any work is done for it.
+
+    Parameters
+    ----------
+    path
+        The file to write later.
+
+    Raises
+    ------
+    OptionError
+        If the suffix is none of `PICTURE_SUFFIXES`.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in PICTURE_SUFFIXES:
+        raise OptionError(
+            f"pictures have no format {target.suffix!r}." if target.suffix else "the picture's name has no suffix.",
+            where=Where(file=str(path)),
+            remedy="End the name in .png, .svg or .pdf.",
+        )
+    return target

@@ -1,0 +1,271 @@
+"""The paper's Tables 1 and 2, measured anew with the shipped weights."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from dynaroute.errors import FileError, FormatError, in_file
+from dynaroute.reference_lengths import HGS_LENGTHS, PAPER_BEST_LENGTHS, PAPER_ROWS, PAPER_TIMES, SIZES
+
+if TYPE_CHECKING:
+    from dynaroute.batch import InstanceBatch, RouteBatch
+    from dynaroute.construct import Strategy
+    from dynaroute.model import Policy
+
+__all__ = ["Measured", "Reproduction", "insert_tables", "reproduce", "split_page"]
+
+Prepared = TypeVar("Prepared")
+
+_BEGIN, _END = "<!-- tables: begin -->", "<!-- tables: end -->"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One entry of the table.
+
+    Attributes
+    ----------
+    length
+        Mean over the instances.
+    seconds
+        Time for all of them, the policy being loaded and its kernels warm.
+    """
+
+    length: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """All that was measured.
+
+    Attributes
+    ----------
+    count
+        Instances of each size.
+    hardware
+        Where it was measured.
+    entries
+        By row and size.
+    minutes
+        Training time of each shipped model, every ancestor's included, by name.
+    """
+
+    count: int
+    hardware: str
+    entries: Mapping[tuple[str, int], Measured]
+    minutes: Mapping[str, float | None] = field(default_factory=dict)
+
+    def to_markdown(self) -> str:
+        """Both tables; what others measured is marked as theirs."""
+        lines = [
+            f"Mean lengths over {self.count:,} instances of seed 1234 and each size. Gaps: to the paper's best "
+            f"({' / '.join(f'{PAPER_BEST_LENGTHS[size]:.2f}' for size in SIZES)}), and to HGS "
+            f"({' / '.join(f'{HGS_LENGTHS[size]:.3f}' for size in SIZES)}). Rows marked *paper* are quoted from it.",
+            "",
+            "| method | " + " | ".join(f"n={size} | gap, to HGS" for size in SIZES) + " |",
+            "|---" * (1 + 2 * len(SIZES)) + "|",
+        ]
+        for name, lengths in PAPER_ROWS.items():
+            lines.append(_row(f"{name} (*paper*)", dict(zip(SIZES, lengths, strict=True))))
+        for row in dict.fromkeys(row for row, _ in self.entries):
+            found = {size: self.entries[row, size].length for size in SIZES if (row, size) in self.entries}
+            lines.append(_row(f"**{row}**", found))
+        lines += ["", *self._times()]
+        return "\n".join(lines) + "\n"
+
+    def _times(self) -> list[str]:
+        lines = ["| time | " + " | ".join(f"n={size}" for size in SIZES) + " |", "|---" * (1 + len(SIZES)) + "|"]
+        lines += [f"| {name} (*paper*, 1080Ti) | {' | '.join(times)} |" for name, times in PAPER_TIMES.items()]
+        minutes = [self.minutes.get(f"amd-{size}") for size in SIZES]
+        shown = " | ".join("" if value is None else f"{value:.1f} min" for value in minutes)
+        lines.append(f"| **training, one H200** | {shown} |")
+        for row in dict.fromkeys(row for row, _ in self.entries):
+            times = [self.entries[row, size].seconds if (row, size) in self.entries else None for size in SIZES]
+            shown = " | ".join("" if value is None else f"{1000 * value / self.count:.3g} ms" for value in times)
+            lines.append(f"| **{row}**, {self.hardware}, an instance | {shown} |")
+        return lines
+
+
+def reproduce(
+    count: int = 10_000, device: str = "auto", progress: Callable[[str], None] = lambda words: None
+) -> Reproduction:
+    """Measure every entry of the paper's tables that the shipped weights can give.
+
+    Parameters
+    ----------
+    count
+        Instances of each size; 10,000 are the published sets, fewer are others.
+    device
+        "auto" (a GPU if there is one), or what PyTorch calls it.
+    progress
+        Called with words about each entry as it is begun.
+    """
+    import torch
+
+    from dynaroute.solver import load_policy
+    from dynaroute.weights import shipped_models
+
+    entries: dict[tuple[str, int], Measured] = {}
+    chosen = device if device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
+    policies = {name: load_policy(name, chosen) for name in shipped_models()}
+    batches = {size: _draw(size, count).to(chosen) for size in SIZES}
+    minutes = {name: policy.card.minutes for name, policy in policies.items()}
+    for size in SIZES:
+        for name, policy in policies.items():
+            for row, measure in _list_entries(policy, size):
+                progress(f"{row}: {name} on {count:,} instances of n={size}")
+                entries[row, size] = measure(batches[size])
+    in_order = {(row, size): entries[row, size] for row in _ROW_ORDER for size in SIZES if (row, size) in entries}
+    return Reproduction(count, _describe_hardware(chosen), in_order, minutes)
+
+
+def _list_entries(policy: Policy, size: int) -> Iterator[tuple[str, Callable[[InstanceBatch], Measured]]]:
+    """Which rows a policy has an entry for at this size, and how to measure it."""
+    from dynaroute.construct import Augmented, Greedy
+
+    trained, is_dynamic = policy.card.size, policy.config.dynamic
+    greedy = partial(_measure_construction, policy, strategy=Greedy())
+    if trained not in SIZES or (trained != size and not is_dynamic):
+        return
+    if trained != size:
+        yield f"AM-D (n={trained})", greedy
+        return
+    yield "AM-D (greedy)" if is_dynamic else "AM (greedy)", greedy
+    if is_dynamic:
+        yield "AM-D (2OPT)", partial(_measure_two_opt, policy)
+        yield "AM-D (greedy, x8 augmentation)", partial(_measure_construction, policy, strategy=Augmented(Greedy()))
+
+
+_ROW_ORDER = (
+    "AM (greedy)",
+    "AM-D (greedy)",
+    "AM-D (2OPT)",
+    "AM-D (greedy, x8 augmentation)",
+    "AM-D (n=20)",
+    "AM-D (n=50)",
+    "AM-D (n=100)",
+)
+
+
+def insert_tables(path: Path, tables: str) -> None:
+    """Put tables into a page, between the lines that mark their place.
+
+    Parameters
+    ----------
+    path
+        The page.
+    tables
+        What `Reproduction.to_markdown` gave.
+    """
+    before, after = split_page(path)
+    path.write_text(f"{before}{_BEGIN}\n{tables}{_END}{after}", encoding="utf-8")
+
+
+def split_page(path: Path) -> tuple[str, str]:
+    """What stands before and after the tables of a page.
+
+    Parameters
+    ----------
+    path
+        The page.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read.
+    FormatError
+        If it does not mark a place for tables.
+    """
+    with in_file(path):
+        try:
+            page = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError("cannot read the page.", remedy="Is it there?") from error
+        before, begin, rest = page.partition(_BEGIN)
+        _, end, after = rest.partition(_END)
+        if not begin or not end:
+            raise FormatError("the page does not mark a place.", remedy=f"Write {_BEGIN} and {_END} into it.")
+    return before, after
+
+
+def _row(label: str, lengths: Mapping[int, float | None]) -> str:
+    cells = []
+    for size in SIZES:
+        length = lengths.get(size)
+        if length is None:
+            cells.append(" | ")
+            continue
+        gaps = [100 * (length / best[size] - 1) for best in (PAPER_BEST_LENGTHS, HGS_LENGTHS)]
+        cells.append(f"{length:.3f} | {gaps[0]:.2f} %, {gaps[1]:.2f} %")
+    return f"| {label} | {' | '.join(cells)} |"
+
+
+def _draw(size: int, count: int) -> InstanceBatch:
+    from dynaroute.batch import InstanceBatch
+    from dynaroute.distributions import draw_published_set
+
+    drawn = draw_published_set(size, count)
+    return InstanceBatch.from_arrays(drawn.depot, drawn.locations, drawn.demands, drawn.capacity)
+
+
+def _measure_construction(policy: Policy, batch: InstanceBatch, strategy: Strategy) -> Measured:
+    from dynaroute.construct import construct
+
+    return _measure(batch, lambda some: some, lambda some, _: construct(policy, some, strategy))
+
+
+def _measure_two_opt(policy: Policy, batch: InstanceBatch) -> Measured:
+    """The paper times the 2OPT step by itself."""
+    from dynaroute.construct import Greedy, construct
+    from dynaroute.improve.two_opt import improve_routes_by_two_opt
+
+    return _measure(batch, lambda some: construct(policy, some, Greedy()), improve_routes_by_two_opt)
+
+
+def _measure(
+    batch: InstanceBatch,
+    prepare: Callable[[InstanceBatch], Prepared],
+    work: Callable[[InstanceBatch, Prepared], RouteBatch],
+) -> Measured:
+    few = batch[: min(64, len(batch))]
+    work(few, prepare(few))  # compiles what has to be compiled
+    prepared = prepare(batch)
+    start = _now(batch)
+    routes = work(batch, prepared)
+    seconds = _now(batch) - start
+    _require_right(batch, routes)
+    return Measured(float(routes.lengths(batch).mean()), seconds)
+
+
+def _now(batch: InstanceBatch) -> float:
+    import torch
+
+    if batch.device.type == "cuda":
+        torch.cuda.synchronize(batch.device)
+    return time.perf_counter()
+
+
+def _require_right(batch: InstanceBatch, routes: RouteBatch) -> None:
+    """Every visit once, and no vehicle overloaded, on all instances at once."""
+    import torch
+
+    is_customer = batch.is_customer
+    loads = torch.zeros_like(routes.route, dtype=torch.int64)
+    loads.scatter_add_(1, routes.route.clamp(min=0).long(), batch.demands.long() * is_customer)
+    visited = (routes.route >= 0) == is_customer
+    if not bool(visited.all()) or not bool((loads <= batch.capacity[:, None]).all()):
+        raise AssertionError("a solution that was built is wrong")
+
+
+def _describe_hardware(device: str) -> str:
+    import torch
+
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_name(device)
+    return f"CPU, {torch.get_num_threads()} threads"

@@ -1,0 +1,1 @@
+"""What solve() is made of: options, results, building with a policy, searching for a time."""

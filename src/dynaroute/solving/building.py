@@ -1,0 +1,137 @@
+"""Building routes with a policy: load it, choose the strategy, build; and how to give up when time is short."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dynaroute.errors import OptionError, Where
+from dynaroute.instance import Instance
+from dynaroute.solving.options import Decode, SolveOptions
+from dynaroute.weights import find_model
+
+if TYPE_CHECKING:
+    from dynaroute.batch import InstanceBatch, RouteBatch
+    from dynaroute.construct import Strategy
+    from dynaroute.model import Policy
+
+__all__ = ["BuiltRoutes", "build_by_policy", "load_policy", "make_strategy", "name_policy"]
+
+
+class BuiltRoutes(NamedTuple):
+    """What a policy built.
+
+    Attributes
+    ----------
+    batch, routes
+        The instances and a solution of each.
+    seconds
+        Time of building, the policy being loaded.
+    model
+        Name of the policy.
+    """
+
+    batch: InstanceBatch
+    routes: RouteBatch
+    seconds: float
+    model: str
+
+
+def build_by_policy(instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions) -> BuiltRoutes:
+    """Build routes with one policy, and nothing else.
+
+    Parameters
+    ----------
+    instances
+        At least one; each with coordinates.
+    model
+        A shipped model's name, a folder, or a policy.
+    options
+        All but their model are read.
+    """
+    import torch
+
+    from dynaroute.batch import InstanceBatch
+    from dynaroute.construct import construct
+
+    policy = load_policy(model, options.device)
+    start = time.perf_counter()
+    batch = InstanceBatch.from_instances(instances)
+    generator = torch.Generator().manual_seed(int(options.seed))  # NumPy's integers too
+    routes = construct(policy, batch, make_strategy(options), generator, progress=options.progress)
+    return BuiltRoutes(batch, routes, time.perf_counter() - start, name_policy(policy, model))
+
+
+def load_policy(model: str | Path | Policy, device: str) -> Policy:
+    """Find the policy, and put it where it shall work.
+
+    Parameters
+    ----------
+    model
+        A shipped model's name, a folder, or a policy.
+    device
+        "auto", or what PyTorch calls it.
+    """
+    import torch
+
+    from dynaroute.model import Policy
+
+    chosen = device if device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
+    if isinstance(model, Policy):
+        # one that is still being trained would normalise over the batch, and change
+        return _move(model.eval(), chosen)
+    folder = find_model(model)
+    return _load_once(folder, _date(folder), str(chosen))
+
+
+@lru_cache(maxsize=8)
+def _load_once(folder: Path, date: int, device: str) -> Policy:
+    """Read weights once for all calls: nobody but the solver holds what comes from here, and it changes nothing."""
+    from dynaroute.model import Policy
+
+    return _move(Policy.from_pretrained(folder), device)
+
+
+def _date(folder: Path) -> int:
+    """When the weights were written, so that others under the same name are read anew; 0 where there are none."""
+    weights = folder / "model.safetensors"
+    return weights.stat().st_mtime_ns if weights.is_file() else 0
+
+
+def _move(policy: Policy, device: str) -> Policy:
+    fault = OptionError(
+        f"the device {device!r} cannot be used here.", where=Where(field="device"), remedy="Use cpu, or auto."
+    )
+    if str(device).startswith("meta"):  # PyTorch's device that takes every weight and keeps none
+        raise fault
+    try:
+        return policy.to(device)
+    except (RuntimeError, AssertionError, ImportError) as error:  # PyTorch's words for a device it does not have
+        raise fault from error
+
+
+def make_strategy(options: SolveOptions) -> Strategy:
+    """The strategy that the options describe.
+
+    Parameters
+    ----------
+    options
+        decode, samples, temperature and augment are read.
+    """
+    from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling
+
+    strategies: dict[Decode, Callable[[], Strategy]] = {
+        "greedy": Greedy,
+        "sample": lambda: Sampling(options.samples, options.temperature),
+        "multistart": lambda: MultiStart(options.samples),
+    }
+    strategy = strategies[options.decode]()
+    return Augmented(strategy) if options.augment else strategy
+
+
+def name_policy(policy: Policy, model: str | Path | Policy) -> str:
+    """What reports call the policy that this model was loaded as."""
+    return policy.card.name or ("unnamed" if model is policy else str(model))

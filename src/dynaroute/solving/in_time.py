@@ -1,0 +1,125 @@
+"""Building routes with a policy while a clock runs: attempt after attempt, given up in the midst of one if need be."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import torch
+
+from dynaroute.batch import InstanceBatch
+from dynaroute.construct import Strategy, construct
+from dynaroute.improve.stopping import OutOfTimeError, Stopping
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dynaroute.construct.choose import Chooser, StepInfo
+    from dynaroute.model import Policy
+
+__all__ = ["HurriedRoutes", "build_in_time"]
+
+_ATTEMPTS_AT_ONCE = 8
+
+
+@dataclass
+class HurriedRoutes:
+    """What was built before the time was up.
+
+    Attributes
+    ----------
+    solution
+        The best so far; None before the first attempt is finished.
+    attempts
+        How many were finished.
+    """
+
+    solution: Solution | None = None
+    attempts: int = 0
+
+    def add(self, solution: Solution, attempts: int) -> None:
+        """Take note of the best of some more attempts."""
+        assert solution.stated_cost is not None  # whoever reads routes from tensors states it
+        if self.solution is None or solution.stated_cost < (self.solution.stated_cost or 0.0):
+            self.solution = solution
+        self.attempts += attempts
+
+
+def build_in_time(
+    policy: Policy, instance: Instance, strategy: Strategy, seed: int, stopping: Stopping
+) -> HurriedRoutes:
+    """Make a strategy's attempts at one instance, as many as fit.
+
+    Parameters
+    ----------
+    policy
+        On its device.
+    instance
+        With coordinates.
+    strategy
+        Which attempts to make; all of them make the same routes as without a clock.
+    seed
+        Of sampling.
+    stopping
+        Its deadline and its cancelling count.
+    """
+    found = HurriedRoutes()
+    # In a thread that is left behind when it is late: at thousands of customers one encoding takes a second.
+    worker = ThreadPoolExecutor(1)
+    try:
+        work = worker.submit(_keep_building, found, policy, instance, strategy, seed, stopping)
+        work.result(stopping.seconds_left if isfinite(stopping.seconds_left) else None)
+    except (TimeoutError, OutOfTimeError):
+        pass
+    finally:
+        worker.shutdown(wait=False)
+    return HurriedRoutes(found.solution, found.attempts)
+
+
+def _keep_building(
+    found: HurriedRoutes, policy: Policy, instance: Instance, strategy: Strategy, seed: int, stopping: Stopping
+) -> None:
+    batch = InstanceBatch.from_instances([instance])
+    # the first attempt alone, so that there is something soon
+    for first in (0, *range(1, strategy.attempts, _ATTEMPTS_AT_ONCE)):
+        count = 1 if first == 0 else min(_ATTEMPTS_AT_ONCE, strategy.attempts - first)
+        generator = torch.Generator().manual_seed(seed)  # each part gets the seed that all attempts together would get
+        routes = construct(policy, batch, _Part(strategy, first, count, stopping), generator)
+        found.add(routes.to_solutions(batch)[0], count)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some attempts of another strategy, which give up when the time is up."""
+
+    strategy: Strategy
+    first: int
+    attempts: int
+    stopping: Stopping
+
+    def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
+        return self.strategy.place(batch, attempt + self.first)
+
+    def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
+        if self.stopping.is_time_up():
+            raise OutOfTimeError
+        choose = self.strategy.chooser(batch, attempt + self.first, seed)
+        # kernels, on a GPU, know only the choosers of our own; but there an attempt takes no time
+        return choose if batch.device.type != "cpu" else _Hurried(choose, self.stopping)
+
+
+@dataclass(frozen=True, eq=False)
+class _Hurried:
+    """Another chooser, which looks at the clock before every step."""
+
+    choose: Chooser
+    stopping: Stopping
+
+    def __call__(self, logits: Tensor, info: StepInfo) -> Tensor:
+        if self.stopping.is_time_up():
+            raise OutOfTimeError
+        return self.choose(logits, info)

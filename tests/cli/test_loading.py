@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+
+import pytest
+from command_line import INSTANCE, invoke, save
+
+from dynaroute.cli.improve_options import ImproveOptions
+from dynaroute.cli.loading import load_what_is_needed
+from dynaroute.cli.policy_options import PolicyOptions
+
+pytestmark = pytest.mark.usefixtures("shelf")
+
+
+def test_compiling_is_told_where_loading_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_told, told = Event(), []
+
+    def note(message: str) -> None:
+        told.append(message)
+        is_told.set()
+
+    monkeypatch.setattr("dynaroute.cli.loading.USUAL_SECONDS", 0.0)
+    monkeypatch.setattr("dynaroute.cli.loading.print_note", note)
+    monkeypatch.setattr("dynaroute.solving.preparing.prepare", lambda way: is_told.wait(60))
+
+    load_what_is_needed(PolicyOptions("auto"), ImproveOptions("local"))
+
+    assert told == ["compiling for this machine, once; the clock starts after that."]
+
+
+@pytest.mark.parametrize("options", [("--improve", "2opt"), ("--improve", "local"), ("--iterations", "1")])
+def test_nothing_is_told_where_all_is_ready(tmp_path: Path, options: tuple[str, ...]) -> None:
+    path = save(tmp_path, "a.vrp", INSTANCE)
+    invoke("solve", path, *options)
+
+    assert "compiling" not in invoke("solve", path, *options).stderr
+
+
+def test_nothing_is_loaded_where_nothing_is_improved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dynaroute.solving.preparing.prepare", None)  # calling it would fail
+
+    load_what_is_needed(PolicyOptions("auto"), ImproveOptions())

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from dynaroute.cli.progress import SearchLine, show_search
+from dynaroute.improve.search import Improvement
+from dynaroute.solution import Solution
+
+
+def improvement(cost: float) -> Improvement:
+    return Improvement(0.5, cost, Solution(((1,),)))
+
+
+def test_line_tells_cost_gain_and_time_left() -> None:
+    line = SearchLine(1000.0)
+    assert line.__rich__().startswith("searching: ")
+
+    line.note(0, improvement(200.0))
+    first = line.__rich__()
+    line.note(0, improvement(150.0))
+    second = line.__rich__()
+
+    assert first.startswith("searching: cost 200, ")
+    assert second.startswith("searching: cost 150 (-25.00 %), ")
+    assert "s left" in second
+
+
+def test_line_without_a_limit_tells_the_time_that_has_passed() -> None:
+    assert "left" not in SearchLine(None).__rich__()
+
+
+def test_time_left_is_never_negative() -> None:
+    line = SearchLine(1.0)
+    line.began -= 100
+
+    assert "0 s left" in line.__rich__()
+    assert "-" not in line.__rich__()
+
+
+def test_nothing_is_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_search(1.0) as note:
+        note(0, improvement(200.0))
+
+    assert capsys.readouterr() == ("", "")
+
+
+def test_line_is_shown_on_a_terminal_and_cleared(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what makes a stream pass for a terminal
+
+    with show_search(1.0) as note:
+        note(0, improvement(200.0))
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "cost 200" in err
+    assert err.endswith("\x1b[2K")

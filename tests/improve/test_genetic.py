@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject
+from strategies import instances, solutions_of
+
+from dynaroute.distributions import XSettings, draw_paper_set, draw_x_set
+from dynaroute.improve.genetic import GeneticSearch
+from dynaroute.improve.genetic_kernel import place_around_depot
+from dynaroute.improve.local_search import improve_by_local_search
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.instance import Instance
+from dynaroute.savings import build_by_savings
+from dynaroute.solution import Solution, check
+
+
+def make_search(instance: Instance, seed: int = 0, initial: int = 5) -> GeneticSearch:
+    return GeneticSearch(SearchProblem.from_instance(instance), seed=seed, initial=initial)
+
+
+def an_instance(size: int = 40) -> Instance:
+    (instance,) = draw_paper_set(size, 1, np.random.default_rng(size)).instances()
+    return instance
+
+
+@given(st.data())
+def test_the_best_solution_is_feasible_and_no_worse_than_a_start(data: DataObject) -> None:
+    instance = data.draw(instances(sizes=st.integers(1, 20)))
+    start = data.draw(solutions_of(instance))
+    search = make_search(instance)
+    search.add(start.routes)
+    search.run(20)
+    assert check(instance, Solution(search.best_routes)) == []
+    assert search.best_cost == pytest.approx(Solution(search.best_routes).cost(instance))
+    assert search.best_cost <= start.cost(instance) * (1 + 1e-9)
+
+
+@given(instances(sizes=st.integers(1, 20)))
+def test_without_a_start_what_is_best_is_feasible(instance: Instance) -> None:
+    search = make_search(instance)
+    search.run(30)
+    if search.best_cost < float("inf"):
+        assert check(instance, Solution(search.best_routes)) == []
+
+
+def test_before_anything_is_done_there_is_no_solution() -> None:
+    search = make_search(an_instance())
+    assert (search.best_cost, search.best_routes) == (float("inf"), ())
+
+
+def test_a_seed_and_a_number_of_iterations_determine_the_result() -> None:
+    instance = an_instance()
+    at_once, in_pieces, other_seed = make_search(instance), make_search(instance), make_search(instance, seed=1)
+    at_once.run(150)
+    for count in (1, 0, 49, 100):
+        in_pieces.run(count)
+    other_seed.run(7)
+    at_seven = make_search(instance)
+    at_seven.run(7)
+    assert at_once.best_routes == in_pieces.best_routes
+    assert at_seven.best_routes != other_seed.best_routes
+
+
+def test_it_finds_better_solutions_than_local_search_from_savings() -> None:
+    for instance in draw_paper_set(50, 3, np.random.default_rng(1)).instances():
+        (descended,) = improve_by_local_search([instance], [build_by_savings(instance)])
+        search = make_search(instance, initial=20)
+        search.run(300)
+        assert descended.stated_cost is not None
+        assert search.best_cost < descended.stated_cost
+
+
+def test_it_gets_better_with_time() -> None:
+    (instance,) = draw_x_set(XSettings(200), 1, np.random.default_rng(3)).instances()
+    search = make_search(instance, initial=10)
+    costs = []
+    for _ in range(4):
+        search.run(20)
+        costs.append(search.best_cost)
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < costs[0]
+    assert check(instance, Solution(search.best_routes, search.best_cost)) == []
+
+
+def test_it_goes_on_after_it_began_anew() -> None:
+    instance = an_instance()
+    search = make_search(instance)
+    search.run(100)
+    cost, routes = search.best_cost, search.best_routes
+    search._nursery.progress["idle"] = 20_000
+    assert search.run(1) == 1
+    assert search._population.counts[:2].sum() <= 2
+    assert (search.best_cost, search.best_routes) == (cost, routes)
+    search.run(100)
+    assert search.best_cost <= cost
+
+
+def test_whoever_sets_halt_ends_the_run() -> None:
+    instance = an_instance()
+    search = make_search(instance)
+    search.run(50)
+    cost, routes = search.best_cost, search.best_routes
+    search.halt[0] = 1
+    assert search.run(1000) == 0
+    assert (search.best_cost, search.best_routes) == (cost, routes)
+    search.halt[0] = 0
+    assert search.run(10) == 10
+
+
+def test_places_follow_from_distances_up_to_a_reflection() -> None:
+    instance = an_instance()
+    places = place_around_depot(instance.distance_matrix)
+    between = np.linalg.norm(places[:, None] - places[None], axis=2)
+    np.testing.assert_allclose(between, instance.distance_matrix, atol=1e-6)
+
+
+def test_places_of_one_spot_are_the_depot() -> None:
+    assert not place_around_depot(np.zeros((4, 4))).any()

@@ -1,0 +1,43 @@
+"""Instances as arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import instances, solutions_of
+
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.improve.stopping import OutOfTimeError
+from dynaroute.instance import Instance
+
+
+@given(instances())
+def test_legs_are_priced_as_the_instance_prices_them(instance: Instance) -> None:
+    problem = SearchProblem.from_instance(instance)
+    np.testing.assert_array_equal(problem.distances, instance.distance_matrix)
+    np.testing.assert_array_equal(problem.demands, instance.demands)
+    assert problem.capacity == instance.capacity
+
+
+@given(instances(sizes=st.integers(1, 25)), st.integers(1, 30))
+def test_neighbours_are_the_nearest_customers_nearest_first(instance: Instance, wanted: int) -> None:
+    neighbours = SearchProblem.from_instance(instance, neighbours=wanted).neighbours
+    for node in range(instance.size + 1):
+        others = [customer for customer in range(1, instance.size + 1) if customer != node]
+        nearest = sorted(others, key=lambda customer: (instance.distance_matrix[node, customer], customer))
+        assert neighbours[node].tolist() == nearest[: min(wanted, instance.size - 1)]
+
+
+@given(st.data())
+def test_routes_cost_what_their_solution_says(data: st.DataObject) -> None:
+    instance = data.draw(instances())
+    solution = data.draw(solutions_of(instance))
+    assert SearchProblem.from_instance(instance).cost(solution.routes) == solution.cost(instance)
+
+
+def test_it_gives_up_when_the_time_is_up() -> None:
+    instance = Instance(np.zeros((3, 2)), np.array([0, 1, 1]), capacity=2)
+    with pytest.raises(OutOfTimeError):
+        SearchProblem.from_instance(instance, is_time_up=lambda: True)

@@ -1,0 +1,66 @@
+"""Ruin and recreate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import instances, solutions_of
+
+from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
+from dynaroute.improve.pacing import Pace
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution, check
+
+_SIZES = st.integers(1, 25)
+
+
+@given(st.data(), st.integers(0, 1000), st.sampled_from((0.01, 0.5, 100.0)))
+def test_what_it_finds_is_feasible_costs_what_it_says_and_is_never_worse(
+    data: st.DataObject, seed: int, hottest: float
+) -> None:
+    instance = data.draw(instances(sizes=_SIZES))
+    start = data.draw(solutions_of(instance))
+    searcher = RuinAndRecreate(
+        SearchProblem.from_instance(instance), start.routes, AnnealingSettings(hottest=hottest), seed
+    )
+    searcher.run(200, Pace(0.0, 1 / 200))
+    found = Solution(searcher.best_routes)
+    assert not check(instance, found)
+    assert found.cost(instance) == pytest.approx(searcher.best_cost, rel=1e-9)
+    assert searcher.best_cost <= start.cost(instance)
+
+
+@given(st.data(), st.lists(st.integers(0, 40), min_size=1, max_size=8))
+def test_it_does_not_matter_in_how_many_calls_iterations_are_run(data: st.DataObject, counts: list[int]) -> None:
+    instance = data.draw(instances(sizes=_SIZES))
+    start = data.draw(solutions_of(instance)).routes
+    problem, pace = SearchProblem.from_instance(instance), Pace(0.0, 1 / (sum(counts) + 1))
+    at_once = RuinAndRecreate(problem, start, AnnealingSettings(), seed=3)
+    at_once.run(sum(counts), pace)
+    piecewise = RuinAndRecreate(problem, start, AnnealingSettings(), seed=3)
+    for count in counts:
+        piecewise.run(count, pace)
+    assert piecewise.best_routes == at_once.best_routes
+
+
+def test_it_finds_the_optimum_of_a_circle() -> None:
+    angles = 2 * np.pi * np.arange(12) / 12
+    places = np.vstack([[0.0, 0.0], np.column_stack([np.cos(angles), np.sin(angles)])])
+    instance = Instance(places, np.array([0] + [1] * 12), capacity=4)
+    searcher = RuinAndRecreate(
+        SearchProblem.from_instance(instance), [[customer] for customer in range(1, 13)], AnnealingSettings(), seed=0
+    )
+    searcher.run(3000, Pace(0.0, 1 / 3000))
+    step = 2 * np.sin(np.pi / 12)
+    assert searcher.best_cost == pytest.approx(3 * (2 + 3 * step))
+
+
+def test_adopted_routes_are_searched_on() -> None:
+    instance = Instance(np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([0, 1, 1]), capacity=2)
+    searcher = RuinAndRecreate(SearchProblem.from_instance(instance), [[1], [2]], AnnealingSettings(), seed=0)
+    searcher.adopt([[1, 2]], 4.0)
+    assert searcher.best_cost == 4.0
+    assert searcher.best_routes == ((1, 2),)

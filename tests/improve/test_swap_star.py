@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fleets import PENALTIES, Routes, make_everything, price, read_routes
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject
+from strategies import instances
+
+from dynaroute.improve.moves_fleet import refresh_route
+from dynaroute.improve.swap_star import swap_best_pair
+from dynaroute.solution import Solution
+
+PLANE = instances(sizes=st.integers(2, 10), placements=st.just("plane"), roundings=st.just("none"))
+
+
+def insert_everywhere(customer: int, route: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    for place in range(len(route) + 1):
+        yield (*route[:place], customer, *route[place:])
+
+
+def exchanges(one: tuple[int, ...], other: tuple[int, ...]) -> Iterator[Routes]:
+    """Two routes after an exchange of two customers to any places, or after a move of one."""
+    for u in one:
+        without_u = tuple(stop for stop in one if stop != u)
+        yield from ((without_u, grown) for grown in insert_everywhere(u, other))
+        for v in other:
+            without_v = tuple(stop for stop in other if stop != v)
+            for new_one in insert_everywhere(v, without_u):
+                yield from ((new_one, new_other) for new_other in insert_everywhere(u, without_v))
+    for v in other:
+        without_v = tuple(stop for stop in other if stop != v)
+        yield from ((grown, without_v) for grown in insert_everywhere(v, one))
+
+
+@given(st.data(), PENALTIES)
+def test_the_best_exchange_of_two_routes_is_made(data: DataObject, penalty: float) -> None:
+    instance = data.draw(PLANE)
+    order = data.draw(st.permutations(range(1, instance.size + 1)))
+    cut = data.draw(st.integers(1, instance.size - 1))
+    start = Solution((tuple(order[:cut]), tuple(order[cut:])))
+    before = price(instance, start.routes, penalty)
+    assume(before < float("inf"))
+    fleet, task, used = make_everything(instance, start, penalty)
+    best = min(price(instance, routes, penalty) for routes in exchanges(*start.routes))
+    assume(abs(best - before + task.tolerance) > 1e-9 * max(1.0, before))  # else it is too close to say
+    is_made = swap_best_pair(0, 1, 0, fleet, task, penalty)
+    assert is_made == (best < before - task.tolerance)
+    if is_made:
+        for route in (0, 1):
+            refresh_route(route, 1, fleet, task, penalty)
+        after = price(instance, read_routes(fleet, used, instance.size), penalty)
+        assert after == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@given(st.data(), PENALTIES)
+def test_with_any_distances_an_exchange_gains(data: DataObject, penalty: float) -> None:
+    instance = data.draw(instances(sizes=st.integers(2, 10)))
+    cut = data.draw(st.integers(1, instance.size - 1))
+    start = Solution((tuple(range(1, cut + 1)), tuple(range(cut + 1, instance.size + 1))))
+    before = price(instance, start.routes, penalty)
+    assume(before < float("inf"))
+    fleet, task, used = make_everything(instance, start, penalty)
+    if swap_best_pair(0, 1, 0, fleet, task, penalty):
+        after = read_routes(fleet, used, instance.size)
+        assert sorted(stop for route in after for stop in route) == list(range(1, instance.size + 1))
+        assert price(instance, after, penalty) < before

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dynaroute.errors import FileError, FormatError
+from dynaroute.reproduction import Measured, Reproduction, insert_tables, reproduce
+from dynaroute.weights import shipped_models
+
+
+def test_every_entry_that_the_shipped_weights_can_give_is_measured() -> None:
+    told: list[str] = []
+    measured = reproduce(count=2, device="cpu", progress=told.append)
+    trained = {size for name, size in shipped_models().items() if name.startswith("amd-")}
+    expected = {("AM-D (greedy)", size) for size in trained}
+    expected |= {("AM-D (2OPT)", size) for size in trained}
+    expected |= {(f"AM-D (n={size})", other) for size in trained for other in (20, 50, 100) if other != size}
+    assert expected <= set(measured.entries)
+    assert len(told) == len(measured.entries)
+    for size in trained:
+        assert size is not None
+        assert measured.entries["AM-D (2OPT)", size].length <= measured.entries["AM-D (greedy)", size].length
+    assert set(measured.minutes) == set(shipped_models())
+
+
+def test_the_table_puts_ours_beside_the_papers() -> None:
+    entries = {("AM-D (greedy)", 20): Measured(6.25, 0.02), ("AM-D (n=20)", 50): Measured(10.9, 0.1)}
+    lines = Reproduction(10_000, "a GPU", entries, {"amd-20": 3.8}).to_markdown().splitlines()
+    papers = [line for line in lines if line.startswith("| AM-D (greedy) (*paper*) |")]
+    assert papers == [
+        "| AM-D (greedy) (*paper*) | 6.280 | 2.95 %, 2.45 % | 10.780 | 3.85 %, 3.99 % | 16.400 | 4.79 %, 5.38 % |"
+    ]
+    assert "| **AM-D (greedy)** | 6.250 | 2.46 %, 1.96 % |  |  |  |  |" in lines
+    assert "| **AM-D (greedy)**, a GPU, an instance | 0.002 ms |  |  |" in lines
+    assert "| **training, one H200** | 3.8 min |  |  |" in lines
+
+
+def test_tables_are_put_at_their_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- tables: begin -->\nold\n<!-- tables: end -->\nafter\n")
+    insert_tables(page, "new\n")
+    assert page.read_text() == "before\n<!-- tables: begin -->\nnew\n<!-- tables: end -->\nafter\n"
+
+
+def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n")
+    with pytest.raises(FormatError, match="mark"):
+        insert_tables(page, "new\n")
+    assert page.read_text() == "before\n"
+
+
+def test_a_page_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="page"):
+        insert_tables(tmp_path / "page.md", "new\n")
