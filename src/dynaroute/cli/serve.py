@@ -1,0 +1,37 @@
+"""``dynaroute serve``: the HTTP API and the web page."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from dynaroute.errors import OptionError
+
+
+def serve(
+    host: Annotated[str, typer.Option("--host", metavar="H", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="P", min=0, max=65535, help="Port to listen on; 0: a free one.")
+    ] = 8000,
+) -> None:
+    """Serve the HTTP API, and the web page that uses it.
+
+    Limits, a token and everything else are set by environment variables,
+    such as DYNAROUTE_TOKEN, DYNAROUTE_CUSTOMERS or DYNAROUTE_SOLVE_SECONDS.
+    SIGTERM and Ctrl-C stop it when what runs is answered.
+
+    Example:
+      dynaroute serve --port 8080
+    """
+    try:
+        from dynaroute.service.server import serve as run_service
+    except ModuleNotFoundError as error:
+        raise OptionError(
+            f"{error.name} is not installed, which the service needs.", remedy="pip install 'dynaroute[serve]'"
+        ) from error
+    from dynaroute.service.settings import ServiceSettings
+
+    settings = ServiceSettings.from_environment(os.environ)
+    run_service(host, port, settings, lambda address: typer.echo(f"Dynaroute listens on {address}"))

@@ -1,0 +1,1 @@
+"""Dynaroute over HTTP: an API, and the web page that uses it. Needs the extra ``dynaroute[serve]``."""

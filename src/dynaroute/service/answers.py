@@ -1,0 +1,160 @@
+"""What the service answers, as pydantic models: they write the JSON and describe it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "CheckAnswer",
+    "ErrorAnswer",
+    "HealthAnswer",
+    "ImprovementAnswer",
+    "JobAnswer",
+    "JobState",
+    "ModelAnswer",
+    "ModelsAnswer",
+    "PlaceAnswer",
+    "SolveAnswer",
+    "TimingAnswer",
+    "TracePoint",
+    "ViolationAnswer",
+]
+
+JobState = Literal["queued", "running", "finished", "stopped", "failed"]
+
+
+class Answer(BaseModel):
+    """Holds what is declared, and nothing else."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PlaceAnswer(Answer):
+    """Where a fault is; what is not known is null."""
+
+    file: str | None = Field(description="Name of the uploaded file.")
+    line: int | None = Field(description="Line, from 1.")
+    field: str | None = Field(description="Field, such as customers[3].demand, column, section or option.")
+    customer: int | None = Field(description="Customer, from 1.")
+
+
+class ErrorAnswer(Answer):
+    """The shape of every error."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "code": "instance",
+                    "message": "the demand of customer 2 is 60, above the capacity 50.",
+                    "where": {"file": None, "line": None, "field": "customers[1].demand", "customer": 2},
+                    "remedy": "Split this customer, or use larger vehicles.",
+                }
+            ]
+        }
+    )
+
+    code: str = Field(description="One word for programs: instance, format, option, json, busy, not_found, ...")
+    message: str = Field(description="What is wrong, for people.")
+    where: PlaceAnswer
+    remedy: str = Field(description="What to do about it.")
+
+
+class TimingAnswer(Answer):
+    """Where the time of a request went."""
+
+    waited: float = Field(description="Seconds in the queue.")
+    solved: float = Field(description="Seconds of solving, the whole batch's where there is one.")
+    batch: int = Field(description="Requests that were solved together.")
+
+
+class TracePoint(Answer):
+    """A better solution that a search found."""
+
+    seconds: float = Field(description="Since the search began.")
+    cost: float
+
+
+class SolveAnswer(Answer):
+    """Routes and what is known about them."""
+
+    instance: str = Field(description="Name of the instance.")
+    cost: float = Field(description="Total length, in the instance's own units and rounding.")
+    routes: list[list[int]] = Field(
+        description="Customers 1..n, in the order in which the policy built the routes; the depot is not written."
+    )
+    loads: list[float] = Field(description="Load of each route, in the unit of the demands.")
+    route_costs: list[float] = Field(description="Length of each route.")
+    seconds: float = Field(description="Time of solving; of requests solved together, an equal share.")
+    method: str = Field(description="How: greedy, greedy x8 + 2opt, savings + search 2 s, ...")
+    model: str | None = Field(description="The policy; null if none built the routes.")
+    messages: list[str] = Field(description="What a user should know about the input and the choice of the model.")
+    timing: TimingAnswer
+    trace: list[TracePoint] = Field(description="Cost over time; empty without a search.")
+    is_interrupted: bool = Field(description="Whether a search was ended before its time.")
+
+
+class ImprovementAnswer(Answer):
+    """The best routes so far."""
+
+    seconds: float = Field(description="Since the job began to run.")
+    cost: float
+    routes: list[list[int]]
+    loads: list[float]
+    route_costs: list[float]
+
+
+class JobAnswer(Answer):
+    """A job: what becomes of it, and the best so far."""
+
+    id: str
+    state: JobState
+    instance: str
+    time_limit: float | None = Field(description="Seconds of the search.")
+    seconds: float = Field(description="How long it has been running.")
+    improvements: int = Field(description="How many better solutions were found so far.")
+    best: ImprovementAnswer | None = Field(description="The best so far; null before the first.")
+    result: SolveAnswer | None = Field(description="The answer, once the job has ended.")
+    error: ErrorAnswer | None = Field(description="Why it failed.")
+
+
+class ViolationAnswer(Answer):
+    """One thing that is wrong with a solution."""
+
+    kind: Literal["unknown", "missing", "repeated", "overload", "cost"]
+    route: int | None
+    customer: int | None
+    message: str
+
+
+class CheckAnswer(Answer):
+    """The judgement of a solution."""
+
+    ok: bool
+    cost: float | None = Field(description="Recomputed; null if an unknown customer is visited.")
+    violations: list[ViolationAnswer]
+
+
+class ModelAnswer(Answer):
+    """A model that can be asked for."""
+
+    name: str
+    size: int | None = Field(description="Customers of the instances it was trained on.")
+    kind: Literal["AM-D", "AM"]
+    greedy_lengths: dict[str, float] = Field(
+        description="Mean greedy length on the 10,000 published instances, by number of customers."
+    )
+
+
+class ModelsAnswer(Answer):
+    """The models that ship."""
+
+    models: list[ModelAnswer]
+
+
+class HealthAnswer(Answer):
+    """A sign of life."""
+
+    status: Literal["live", "ready"]

@@ -1,0 +1,181 @@
+"""Small requests that come at the same time are solved in one batch of the policy.
+
+While a batch runs in the worker thread the next one collects, so that a busy service forms large batches without
+anybody waiting on purpose; an idle one waits a few milliseconds for company.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dynaroute.instance import Instance
+from dynaroute.service.answers import TimingAnswer
+from dynaroute.service.choices import Choices
+from dynaroute.service.refusals import refuse_busy
+from dynaroute.solving.result import Result
+
+__all__ = ["Batcher", "Solved"]
+
+SolveBatch = Callable[[Sequence[Instance], Choices], list[Result]]
+
+
+class Solved(NamedTuple):
+    """A result, and where its time went."""
+
+    result: Result
+    timing: TimingAnswer
+
+
+@dataclass(frozen=True, eq=False)
+class _Ticket:
+    """A request that waits."""
+
+    instance: Instance
+    choices: Choices
+    answer: asyncio.Future[Solved]
+    since: float
+
+    @property
+    def work(self) -> int:
+        return self.choices.work(self.instance.size)
+
+
+class Batcher:
+    """Solves requests with equal choices together, in one thread of its own.
+
+    Parameters
+    ----------
+    solve
+        Solves instances together; called in the thread.
+    largest
+        Most requests of one batch.
+    most_work
+        Of one batch, as customers times solutions.
+    patience
+        Seconds that an idle batcher waits for a second request.
+    most_waiting
+        Requests that may wait.
+    on_batch
+        Told the size of every batch.
+    """
+
+    def __init__(
+        self,
+        solve: SolveBatch,
+        *,
+        largest: int,
+        most_work: int,
+        patience: float,
+        most_waiting: int,
+        on_batch: Callable[[int], None],
+    ) -> None:
+        self._solve = solve
+        self._largest = largest
+        self._most_work = most_work
+        self._patience = patience if largest > 1 else 0.0
+        self._most_waiting = most_waiting
+        self._on_batch = on_batch
+        self._waiting: deque[_Ticket] = deque()
+        self._arrival = asyncio.Event()
+        self._thread = ThreadPoolExecutor(1, "dynaroute-batch")
+        self._task: asyncio.Task[None] | None = None
+        self._pace = 0.01  # seconds a request, of late
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait."""
+        return len(self._waiting)
+
+    def start(self) -> None:
+        """Begin to solve."""
+        self._task = asyncio.create_task(self._work())
+
+    async def stop(self) -> None:
+        """End; nothing may be waiting any more."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def solve(self, instance: Instance, choices: Choices) -> Solved:
+        """Solve one instance, with whatever else is there.
+
+        Parameters
+        ----------
+        instance
+            The problem.
+        choices
+            How.
+
+        Raises
+        ------
+        RequestError
+            429 if too many wait.
+        """
+        if len(self._waiting) >= self._most_waiting:
+            raise refuse_busy(len(self._waiting) * self._pace, "requests")
+        answer: asyncio.Future[Solved] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Ticket(instance, choices, answer, time.perf_counter()))
+        self._arrival.set()
+        return await answer
+
+    async def _work(self) -> None:
+        while True:
+            if not self._waiting:
+                self._arrival.clear()
+                await self._arrival.wait()
+                if self._patience:
+                    await asyncio.sleep(self._patience)
+            batch = self._take()
+            if batch:
+                await self._solve_batch(batch)
+
+    def _take(self) -> list[_Ticket]:
+        """The request that waits longest, and those that can be solved with it."""
+        batch: list[_Ticket] = []
+        others: deque[_Ticket] = deque()
+        for ticket in self._waiting:
+            if ticket.answer.done():  # its client left
+                continue
+            (batch if self._fits(ticket, batch) else others).append(ticket)
+        self._waiting = others
+        return batch
+
+    def _fits(self, ticket: _Ticket, batch: list[_Ticket]) -> bool:
+        if not batch:
+            return True
+        if ticket.choices != batch[0].choices or len(batch) == self._largest:
+            return False
+        return sum(other.work for other in batch) + ticket.work <= self._most_work
+
+    async def _solve_batch(self, batch: list[_Ticket]) -> None:
+        begin = time.perf_counter()
+        self._on_batch(len(batch))
+        outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._solve_each, batch)
+        seconds = time.perf_counter() - begin
+        self._pace = seconds / len(batch)
+        for ticket, outcome in zip(batch, outcomes, strict=True):
+            if ticket.answer.done():
+                continue
+            if isinstance(outcome, Exception):
+                ticket.answer.set_exception(outcome)
+                continue
+            timing = TimingAnswer(waited=begin - ticket.since, solved=seconds, batch=len(batch))
+            ticket.answer.set_result(Solved(outcome, timing))
+
+    def _solve_each(self, batch: list[_Ticket]) -> Sequence[Result | Exception]:
+        """Solve all together; if that fails, one by one, so that one bad instance fails alone."""
+        try:
+            return self._solve([ticket.instance for ticket in batch], batch[0].choices)
+        except Exception as error:
+            if len(batch) == 1:
+                return [error]
+        return [outcome for ticket in batch for outcome in self._solve_each([ticket])]

@@ -1,0 +1,73 @@
+"""Jobs: searches that run while the client does something else."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from dynaroute.service.answers import JobAnswer
+from dynaroute.service.endpoints.solving import READING_FAILURES, receive_problem
+from dynaroute.service.events import stream_events
+from dynaroute.service.openapi import EVENTS_ANSWER, JOB_ANSWER, SOLVE_BODY, describe_failures
+from dynaroute.service.questions import QueryOptions
+from dynaroute.service.replies import reply
+from dynaroute.service.service import Service
+
+__all__ = ["make_jobs_router"]
+
+JobIdentifier = Annotated[str, Path(alias="id", description="As POST /v1/jobs returned it.", max_length=64)]
+
+
+def make_jobs_router(service: Service) -> APIRouter:
+    """The endpoints.
+
+    Parameters
+    ----------
+    service
+        What does the work.
+    """
+    router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+    @router.post(
+        "",
+        status_code=HTTPStatus.ACCEPTED,
+        response_model=JobAnswer,
+        responses={**describe_failures(*READING_FAILURES), **JOB_ANSWER},
+        openapi_extra=SOLVE_BODY,
+    )
+    async def create_job(request: Request, query: Annotated[QueryOptions, Query()]) -> Response:
+        """Begin a search, for 10 s if no time limit is given."""
+        service.refuse_unready()
+        problem = await receive_problem(service, request, query)
+        job = service.add_job(problem, service.choose_for_job(problem))
+        return reply(job.describe(), HTTPStatus.ACCEPTED, {"Location": f"/v1/jobs/{job.identifier}"})
+
+    @router.get("/{id}", response_model=JobAnswer, responses=describe_failures(401, 404, 422))
+    async def get_job(identifier: JobIdentifier) -> Response:
+        """Return the state of a job, with its best routes so far."""
+        return reply(service.jobs.get(identifier).describe())
+
+    @router.delete("/{id}", response_model=JobAnswer, responses=describe_failures(401, 404, 422))
+    async def delete_job(identifier: JobIdentifier) -> Response:
+        """Stop a job if it still runs, return its best routes, and forget it."""
+        job = await service.jobs.remove(identifier)
+        return reply(job.describe())
+
+    @router.get(
+        "/{id}/events",
+        response_class=StreamingResponse,
+        responses={**describe_failures(401, 404, 422), **EVENTS_ANSWER},
+    )
+    async def follow_job(identifier: JobIdentifier) -> Response:
+        """Follow a job by server-sent events.
+
+        Each `improvement` has the best routes so far, the first one at once; `end` has the finished job.
+        """
+        events = stream_events(service.jobs.get(identifier), service.settings.heartbeat_seconds)
+        return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    return router

@@ -1,0 +1,64 @@
+"""How the service is, and what it has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fastapi import APIRouter
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+
+from dynaroute.service.answers import HealthAnswer, ModelAnswer, ModelsAnswer
+from dynaroute.service.openapi import METRICS_ANSWER, describe_failures
+from dynaroute.service.replies import reply
+from dynaroute.service.service import Service
+from dynaroute.weights import find_model, shipped_models
+
+__all__ = ["make_state_router"]
+
+
+def make_state_router(service: Service) -> APIRouter:
+    """The endpoints.
+
+    Parameters
+    ----------
+    service
+        What does the work.
+    """
+    router = APIRouter(tags=["state"])
+    models = ModelsAnswer(models=[_describe_model(name, find_model(name)) for name in shipped_models()])
+
+    @router.get("/healthz", response_model=HealthAnswer)
+    async def get_health() -> Response:
+        """Tell that the service lives."""
+        return reply(HealthAnswer(status="live"))
+
+    @router.get("/readyz", response_model=HealthAnswer, responses=describe_failures(503))
+    async def get_readiness() -> Response:
+        """Tell whether the models are loaded and have solved a tiny instance."""
+        service.refuse_unready()
+        return reply(HealthAnswer(status="ready"))
+
+    @router.get("/v1/models", response_model=ModelsAnswer, responses=describe_failures(401))
+    async def get_models() -> Response:
+        """List the models that can be asked for by name."""
+        return reply(models)
+
+    @router.get("/metrics", response_class=Response, responses={**METRICS_ANSWER, **describe_failures(401)})
+    async def get_metrics() -> Response:
+        """Show what the service counts: requests, latencies, batches, queues."""
+        return Response(service.metrics.expose(), media_type=CONTENT_TYPE_LATEST)
+
+    return router
+
+
+def _describe_model(name: str, folder: Path) -> ModelAnswer:
+    """Read the description alone, which says all that is told."""
+    description = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return ModelAnswer(
+        name=name,
+        size=description["card"]["size"],
+        kind="AM-D" if description["policy"]["dynamic"] else "AM",
+        greedy_lengths=description["card"]["greedy_lengths"],
+    )

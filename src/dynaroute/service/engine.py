@@ -1,0 +1,166 @@
+"""Solving, apart from the event loop: policies that stay loaded, and results as answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynaroute.formats.json_document import to_json_number
+from dynaroute.instance import Instance
+from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint
+from dynaroute.service.choices import Choices
+from dynaroute.solution import Solution
+from dynaroute.solver import load_policy, solve
+from dynaroute.solving.options import Improve, SolveSettings
+from dynaroute.solving.result import Result
+from dynaroute.weights import shipped_models
+
+if TYPE_CHECKING:
+    from dynaroute.improve.search import Improvement
+    from dynaroute.model import Policy
+
+__all__ = ["Engine", "describe_improvement", "describe_result"]
+
+_QUICK_WAYS: tuple[Improve, ...] = ("2opt", "local")
+_TINY = Instance(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 1]), 1)
+
+
+class Engine:
+    """Solves instances with policies that are loaded once.
+
+    Parameters
+    ----------
+    device
+        Where policies work: auto, cpu, ...
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._policies: dict[str, Policy] = {}
+
+    def prepare(self) -> None:
+        """Load every shipped model, and solve a tiny instance with each.
+
+        Raises
+        ------
+        DynarouteError
+            If a model is damaged, or the device cannot be used.
+        """
+        import torch
+
+        torch.set_num_threads(1)  # several that wait for each other on busy cores were a hundred times slower
+        self._policies = {name: load_policy(name, self._device) for name in shipped_models()}
+        for name in (*self._policies, "auto"):
+            self.solve([_TINY], Choices(model=name))
+
+    def warm_up(self) -> None:
+        """Load what improves routes, so that the first who asks for it need not wait."""
+        for improve in _QUICK_WAYS:
+            self.solve([_TINY], Choices(improve=improve))
+        self.solve([_TINY], Choices(improve="search", time_limit=0.01))
+
+    def solve(self, instances: Sequence[Instance], choices: Choices) -> list[Result]:
+        """Solve instances together.
+
+        Parameters
+        ----------
+        instances
+            At least one.
+        choices
+            How, for all of them.
+        """
+        return solve(instances, **self._settings(choices))
+
+    def search(
+        self,
+        instance: Instance,
+        choices: Choices,
+        is_cancelled: Callable[[], bool],
+        on_improvement: Callable[[Improvement], object],
+    ) -> Result:
+        """Solve one instance, and tell of every improvement.
+
+        Parameters
+        ----------
+        instance
+            The problem.
+        choices
+            How.
+        is_cancelled
+            True ends a search.
+        on_improvement
+            Called in this thread with every better solution.
+        """
+        settings = self._settings(choices)
+        settings["is_cancelled"] = is_cancelled
+
+        def tell(_: int, improvement: Improvement) -> None:
+            on_improvement(improvement)
+
+        settings["on_improvement"] = tell
+        return solve(instance, **settings)
+
+    def _settings(self, choices: Choices) -> SolveSettings:
+        settings = choices.settings(self._device)
+        settings["model"] = self._policies.get(choices.model, choices.model)
+        return settings
+
+
+def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) -> SolveAnswer:
+    """The answer that a result is.
+
+    Parameters
+    ----------
+    result
+        Of the solver.
+    timing
+        Where the time went.
+    notes
+        Remarks about the input.
+    """
+    instance, solution = result.instance, result.solution
+    return SolveAnswer(
+        instance=instance.name,
+        cost=result.cost,
+        routes=_list_routes(solution),
+        loads=_list_loads(instance, solution),
+        route_costs=solution.route_costs(instance),
+        seconds=result.seconds,
+        method=result.method,
+        model=result.model,
+        messages=[*notes, *result.messages],
+        timing=timing,
+        trace=[TracePoint(seconds=seconds, cost=cost) for seconds, cost in result.trace],
+        is_interrupted=result.is_interrupted,
+    )
+
+
+def describe_improvement(instance: Instance, solution: Solution, cost: float, seconds: float) -> ImprovementAnswer:
+    """The best so far as an answer.
+
+    Parameters
+    ----------
+    instance, solution
+        The problem and its routes.
+    cost
+        Of the routes.
+    seconds
+        When they were found.
+    """
+    return ImprovementAnswer(
+        seconds=seconds,
+        cost=cost,
+        routes=_list_routes(solution),
+        loads=_list_loads(instance, solution),
+        route_costs=solution.route_costs(instance),
+    )
+
+
+def _list_routes(solution: Solution) -> list[list[int]]:
+    return [list(route) for route in solution.routes]
+
+
+def _list_loads(instance: Instance, solution: Solution) -> list[float]:
+    return [to_json_number(instance.shown_demand(load)) for load in solution.loads(instance)]

@@ -1,0 +1,100 @@
+"""The door of the service: who may enter, what is counted, and which headers every answer has."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from http import HTTPStatus
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dynaroute.service.refusals import RequestError, refuse_busy, to_response
+from dynaroute.service.service import Service
+
+__all__ = ["Gate"]
+
+# Probes and browsers that open the page cannot bring a token, and find no secret there.
+_OPEN_PATHS = ("/", "/healthz", "/readyz")
+_OPEN_FOLDER = "/page/"
+
+
+class Gate:
+    """Wraps the application.
+
+    Parameters
+    ----------
+    application
+        What answers the requests that may enter.
+    service
+        Whose requests these are.
+    """
+
+    def __init__(self, application: ASGIApp, service: Service) -> None:
+        self._application = application
+        self._service = service
+        self._token = service.settings.token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        begin = time.perf_counter()
+        status = HTTPStatus.INTERNAL_SERVER_ERROR.value
+
+        async def send_marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                self._mark(MutableHeaders(scope=message))
+            await send(message)
+
+        self._service.active += 1
+        try:
+            refusal = self._refuse(scope)
+            entrance = self._application if refusal is None else to_response(refusal)
+            await entrance(scope, receive, send_marked)
+        finally:
+            self._service.active -= 1
+            route = getattr(scope.get("route"), "path", "unknown")
+            self._service.metrics.count_request(_known_method(scope), route, status, time.perf_counter() - begin)
+
+    def _refuse(self, scope: Scope) -> RequestError | None:
+        if not self._may_enter(scope):
+            return RequestError(
+                HTTPStatus.UNAUTHORIZED,
+                "unauthorized",
+                "the token is missing or wrong.",
+                remedy="Send the header Authorization: Bearer TOKEN.",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        if self._service.active > self._service.settings.requests and scope["path"] not in _OPEN_PATHS:
+            return refuse_busy(1.0, "requests")
+        if self._service.is_stopping and scope["method"] == "POST":
+            return RequestError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "stopping",
+                "the service is being stopped.",
+                remedy="Send the request again in a few seconds.",
+                headers={"Retry-After": "5"},
+            )
+        return None
+
+    def _may_enter(self, scope: Scope) -> bool:
+        if self._token is None or scope["path"] in _OPEN_PATHS or scope["path"].startswith(_OPEN_FOLDER):
+            return True
+        scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+        # in constant time, so that nobody can guess the token letter by letter
+        return hmac.compare_digest(given.encode("latin-1"), self._token.encode()) and scheme.lower() == "bearer"
+
+    def _mark(self, headers: MutableHeaders) -> None:
+        headers.setdefault("Cache-Control", "no-store")
+        headers.setdefault("X-Content-Type-Options", "nosniff")
+        if self._service.is_stopping:
+            headers["Connection"] = "close"
+
+
+def _known_method(scope: Scope) -> str:
+    """The method, if it is a usual one: a client may make up any number of words."""
+    return scope["method"] if scope["method"] in ("GET", "POST", "DELETE", "OPTIONS", "HEAD", "PUT") else "other"

@@ -1,0 +1,166 @@
+"""The parts of the API's description that FastAPI cannot see: bodies in several formats, limits, failures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from dynaroute.service.answers import ErrorAnswer
+from dynaroute.service.questions import CheckQuestion, InstanceQuestion, SolveQuestion, UploadQuestion
+from dynaroute.service.settings import ServiceSettings
+from dynaroute.weights import shipped_models
+
+__all__ = [
+    "CHECK_BODY",
+    "CONVERT_BODY",
+    "EVENTS_ANSWER",
+    "JOB_ANSWER",
+    "METRICS_ANSWER",
+    "SOLVE_BODY",
+    "describe_api",
+    "describe_failures",
+]
+
+_FAILURES = {
+    400: "The body is not JSON, or not a form.",
+    401: "The token is missing or wrong.",
+    404: "There is no such job.",
+    408: "The body did not arrive in time.",
+    413: "The body or the problem is too large.",
+    415: "The type of the body is not known.",
+    422: "This cannot be a problem, or an option makes no sense; `where.field` names the fault.",
+    429: "Too many requests wait.",
+    503: "The service starts or stops.",
+}
+_RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
+
+_CSV_EXAMPLE = "# capacity: 10\nx,y,demand\n0,0,0\n3,4,2\n3,0,7\n-1,0,9\n"
+_VRP_EXAMPLE = (
+    "NAME : small\nTYPE : CVRP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_2D\nCAPACITY : 10\n"
+    "NODE_COORD_SECTION\n1 0 0\n2 3 4\n3 3 0\nDEMAND_SECTION\n1 0\n2 2\n3 7\nDEPOT_SECTION\n1\n-1\nEOF\n"
+)
+
+
+def _refer(model: type[BaseModel]) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def _describe_problem(document: type[BaseModel]) -> dict[str, Any]:
+    content = {
+        "application/json": {"schema": _refer(document)},
+        "text/plain": {"schema": {"type": "string", "description": "A .vrp file."}, "example": _VRP_EXAMPLE},
+        "text/csv": {"schema": {"type": "string", "description": "A .csv file."}, "example": _CSV_EXAMPLE},
+        "multipart/form-data": {"schema": _refer(UploadQuestion)},
+    }
+    return {"requestBody": {"required": True, "content": content}}
+
+
+SOLVE_BODY = _describe_problem(SolveQuestion)
+CONVERT_BODY = _describe_problem(InstanceQuestion)
+CHECK_BODY: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(CheckQuestion)}}}
+}
+JOB_ANSWER: dict[int | str, dict[str, Any]] = {
+    202: {"headers": {"Location": {"description": "Of the job.", "schema": {"type": "string"}}}}
+}
+_EVENT = {
+    "type": "object",
+    "description": "One event.",
+    "properties": {
+        "event": {"enum": ["improvement", "end"]},
+        "id": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["event", "id", "data"],
+}
+EVENTS_ANSWER: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events `improvement`, with what `best` of a job holds, and one `end`, with the whole job.",
+        "content": {"text/event-stream": {"schema": _EVENT}},
+    }
+}
+METRICS_ANSWER: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Prometheus's text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+
+
+def describe_failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the failures of an endpoint.
+
+    Parameters
+    ----------
+    statuses
+        Of its answers.
+    """
+    failures: dict[int | str, dict[str, Any]] = {}
+    for status in statuses:
+        failures[status] = {"model": ErrorAnswer, "description": _FAILURES[status]}
+        if status in (429, 503):
+            failures[status]["headers"] = _RETRY_AFTER
+    return failures
+
+
+def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, Any]:
+    """The OpenAPI document, with the bodies and the limits of this service.
+
+    Parameters
+    ----------
+    application
+        With all its endpoints.
+    settings
+        The limits.
+    """
+    document = get_openapi(
+        title=application.title,
+        version=application.version,
+        description=application.description,
+        routes=application.routes,
+        tags=application.openapi_tags,
+    )
+    schemas = document["components"]["schemas"]
+    schemas |= _describe_bodies()
+    for name in ("InstanceQuestion", "SolveQuestion"):
+        for choice in schemas[name]["properties"]["customers"]["anyOf"]:
+            choice |= {"minItems": 1, "maxItems": settings.customers}
+    _state_limits(schemas["OptionsQuestion"]["properties"], max(settings.job_seconds, settings.solve_seconds), settings)
+    for path, seconds in (("/v1/solve", settings.solve_seconds), ("/v1/jobs", settings.job_seconds)):
+        parameters = _forbid_null(document["paths"][path]["post"]["parameters"])
+        _state_limits({parameter["name"]: parameter["schema"] for parameter in parameters}, seconds, settings)
+    _forbid_null(document["paths"]["/v1/convert"]["post"]["parameters"])
+    if settings.token is not None:
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+    return document
+
+
+def _describe_bodies() -> dict[str, Any]:
+    _, definitions = models_json_schema(
+        [(model, "validation") for model in (SolveQuestion, CheckQuestion, UploadQuestion)],
+        ref_template="#/components/schemas/{model}",
+    )
+    schemas: dict[str, Any] = definitions["$defs"]
+    return schemas
+
+
+def _state_limits(options: dict[str, Any], longest: float, settings: ServiceSettings) -> None:
+    """Write the limits of the service into the schemas of the options."""
+    _typed(options["time_limit"])["maximum"] = longest
+    _typed(options["samples"])["maximum"] = settings.work
+    _typed(options["model"])["enum"] = ["auto", "savings", *shipped_models()]
+
+
+def _forbid_null(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A query has no null: what is not given is left out."""
+    for parameter in parameters:
+        rest = {key: value for key, value in parameter["schema"].items() if key not in ("anyOf", "default")}
+        parameter["schema"] = {**rest, **_typed(parameter["schema"])}
+    return parameters
+
+
+def _typed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of the value itself, where null is allowed, too."""
+    return next((choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"), schema)

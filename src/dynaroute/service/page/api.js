@@ -1,0 +1,141 @@
+// The service over HTTP. Every failure becomes an ApiError in the service's one shape.
+
+import { keep, recall } from "./storage.js";
+
+const TOKEN_KEY = "dynaroute.token";
+const START_ATTEMPTS = 60;
+const START_PAUSE = 500; // milliseconds
+const NO_CONTACT = {
+  code: "network",
+  message: "the server cannot be reached.",
+  where: null,
+  remedy: "Check that dynaroute serve is running, then try again.",
+};
+
+export class ApiError extends Error {
+  constructor({ code, message, where, remedy }, status = 0) {
+    super(message);
+    this.code = code ?? "error";
+    this.where = where ?? null;
+    this.remedy = remedy ?? "";
+    this.status = status;
+  }
+}
+
+export class Api {
+  #askForToken;
+  #token = recall("sessionStorage", TOKEN_KEY);
+
+  /** `askForToken` resolves to a token, or to null where the user has none. */
+  constructor(askForToken) {
+    this.#askForToken = askForToken;
+  }
+
+  models() {
+    return this.#getJson("/v1/models");
+  }
+
+  /** Turn a file into an instance. */
+  readFile(file, capacity) {
+    const form = new FormData();
+    form.set("file", file, file.name);
+    const query = capacity === null ? "" : `?${new URLSearchParams({ capacity })}`;
+    return this.#getJson(`/v1/convert${query}`, { method: "POST", body: form });
+  }
+
+  solve(request) {
+    return this.#getJson("/v1/solve", asJson(request));
+  }
+
+  /** Let the service's independent judge look at routes. */
+  check(instance, routes, cost) {
+    return this.#getJson("/v1/check", asJson({ instance, solution: { routes, cost } }));
+  }
+
+  startJob(request) {
+    return this.#getJson("/v1/jobs", asJson(request));
+  }
+
+  /** Stop a job; the answer holds its best. */
+  stopJob(id) {
+    return this.#getJson(`/v1/jobs/${encodeURIComponent(id)}`, { method: "DELETE" });
+  }
+
+  /** The events of a job as they come: {name, data}. */
+  async *events(id) {
+    const response = await this.#fetch(`/v1/jobs/${encodeURIComponent(id)}/events`, {});
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (;;) {
+      const { value, done } = await read(reader);
+      if (done) return;
+      const blocks = (text + value.replaceAll("\r\n", "\n")).split("\n\n");
+      text = blocks.pop();
+      for (const block of blocks) {
+        const event = parseEvent(block);
+        if (event !== null) yield event;
+      }
+    }
+  }
+
+  /** Ask, and again while the service is loading its models. */
+  async #getJson(path, options = {}) {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const response = await this.#fetch(path, options);
+        return await response.json();
+      } catch (error) {
+        if (error.code !== "starting" || attempt === START_ATTEMPTS) throw error;
+        await new Promise((resolve) => setTimeout(resolve, START_PAUSE));
+      }
+    }
+  }
+
+  async #fetch(path, options) {
+    const response = await this.#send(path, options);
+    if (response.status !== 401) return accept(response);
+    const token = await this.#askForToken();
+    if (token === null) return accept(response);
+    this.#token = token;
+    keep("sessionStorage", TOKEN_KEY, token);
+    return accept(await this.#send(path, options));
+  }
+
+  async #send(path, options) {
+    const headers = { Accept: "application/json, text/event-stream", ...options.headers };
+    if (this.#token !== null) headers.Authorization = `Bearer ${this.#token}`;
+    try {
+      return await fetch(path, { ...options, headers });
+    } catch {
+      throw new ApiError(NO_CONTACT);
+    }
+  }
+}
+
+function asJson(value) {
+  return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) };
+}
+
+async function accept(response) {
+  if (response.ok) return response;
+  const fallback = { code: "http", message: `the server answered ${response.status}.`, remedy: "Try again later." };
+  throw new ApiError(await response.json().catch(() => fallback), response.status);
+}
+
+async function read(reader) {
+  try {
+    return await reader.read();
+  } catch {
+    throw new ApiError(NO_CONTACT);
+  }
+}
+
+function parseEvent(block) {
+  const fields = { event: "message", data: [] };
+  for (const line of block.split("\n")) {
+    const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line);
+    if (name === "data") fields.data.push(value);
+    else if (name === "event") fields.event = value;
+  }
+  return fields.data.length === 0 ? null : { name: fields.event, data: JSON.parse(fields.data.join("\n")) };
+}

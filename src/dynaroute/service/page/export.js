@@ -1,0 +1,50 @@
+// Files to take away: the solution as .sol, everything as JSON, the map as PNG.
+
+import { byId } from "./dom.js";
+import { announce } from "./notices.js";
+import { drawPicture } from "./picture.js";
+import { findRun } from "./state.js";
+
+export function wireExport(store) {
+  const save = (id, suffix, makeBlob) =>
+    byId(id).addEventListener("click", async () => {
+      const run = findRun(store.state, store.state.shownRun);
+      const name = `${fileStem(run.instance)}${suffix}`;
+      download(name, await makeBlob(run));
+      announce(`Saved ${name}.`);
+    });
+  save("export-sol", ".sol", (run) => new Blob([formatSol(run)], { type: "text/plain" }));
+  save("export-json", ".solution.json", (run) => new Blob([formatJson(run)], { type: "application/json" }));
+  save("export-png", ".png", drawPicture);
+}
+
+export function saveInstance(instance) {
+  const name = `${fileStem(instance)}.json`;
+  download(name, new Blob([`${JSON.stringify(instance, null, 1)}\n`], { type: "application/json" }));
+  return name;
+}
+
+/** A name for files that every system takes. */
+export function fileStem(instance) {
+  return (instance.name || "problem").replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "") || "problem";
+}
+
+/** The solution as CVRPLIB writes it. */
+export function formatSol(run) {
+  const lines = run.routes.map((route, index) => `Route #${index + 1}: ${route.join(" ")}`);
+  return `${[...lines, `Cost ${run.cost}`].join("\n")}\n`;
+}
+
+export function formatJson({ instance, cost, routes, loads, lengths, seconds, method, model, trace }) {
+  const solution = { instance: instance.name ?? "", cost, routes, loads, route_costs: lengths, seconds, method, model };
+  return `${JSON.stringify({ ...solution, trace, problem: instance }, null, 1)}\n`;
+}
+
+function download(name, blob) {
+  const address = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000); // the browser reads it after the click
+}

@@ -1,0 +1,230 @@
+// The Solve card: asks the service, watches a search, and keeps what comes out as a run.
+
+import { aligned } from "./align.js";
+import { ApiError } from "./api.js";
+import { byId, make, reveal } from "./dom.js";
+import { announce, clearNotice, showError, showNote } from "./notices.js";
+import { countOf, formatCost } from "./numbers.js";
+import { makeRun } from "./runs.js";
+import { isSearching, keepRun } from "./state.js";
+
+const FOLLOW_DELAY = 120; // milliseconds of rest before an edited problem is solved again
+const ANNOUNCE_EVERY = 3000; // milliseconds between spoken improvements
+const SHOW_EVERY = 80; // milliseconds between drawn improvements
+const MOST_SNAPSHOTS = 200; // improvements kept for the film
+
+/** The options of the API that a request of the page means. */
+export function optionsOf(request) {
+  const options = {};
+  if (request.model !== "auto") options.model = request.model;
+  if (request.seed !== 0) options.seed = request.seed;
+  if (request.method === "augment") options.augment = true;
+  if (request.method === "2opt") options.improve = "2opt";
+  if (request.method === "search") options.time_limit = request.seconds;
+  return options;
+}
+
+/** Drop every other snapshot where there are too many; the first, which the policy built, and the last stay. */
+function thin(snapshots) {
+  if (snapshots.length <= MOST_SNAPSHOTS) return snapshots;
+  return snapshots.filter((_, index) => index % 2 === 0 || index === snapshots.length - 1);
+}
+
+export class SolveCard {
+  #store;
+  #api;
+  #form = byId("solve-form");
+  #button = byId("solve");
+  #notice = byId("solve-notice");
+  #isBusy = false;
+  #followTimer = null;
+  #runCount = 0;
+  #spokenAt = 0;
+  #found = []; // improvements not yet shown
+  #showTimer = null;
+
+  constructor(store, api) {
+    this.#store = store;
+    this.#api = api;
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.solve();
+    });
+    this.#form.addEventListener("change", () => this.#showTimeField());
+    byId("stop").addEventListener("click", () => this.#stop());
+    store.watch(["search", "instance"], (state) => this.#showProgress(state));
+    store.watch(["instance"], ({ instance, search }) => {
+      if (search !== null && search.instance !== instance) this.#stop(); // nobody waits for it any more
+      this.#follow();
+    });
+    this.#showTimeField();
+    this.#listModels();
+  }
+
+  async solve() {
+    const { instance } = this.#store.state;
+    if (this.#isBusy || instance === null) return;
+    clearNotice(this.#notice);
+    this.#setBusy(true);
+    try {
+      const request = this.#readRequest();
+      if (request.method === "search") await this.#search(instance, request);
+      else await this.#build(instance, request);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.#fail(error);
+    } finally {
+      this.#setBusy(false);
+      if (this.#store.state.instance !== instance) this.#follow(); // edited meanwhile
+    }
+  }
+
+  async #build(instance, request) {
+    const answer = await this.#api.solve({ ...instance, options: optionsOf(request) });
+    await this.#keep(makeRun(this.#nextId(), instance, request, answer));
+  }
+
+  async #search(instance, request) {
+    const job = await this.#api.startJob({ ...instance, options: optionsOf(request) });
+    const began = performance.now();
+    const search = { id: job.id, instance, request, began, routes: [], trace: [], snapshots: [] };
+    this.#store.update({ search, playback: null });
+    try {
+      const { result, error } = await this.#watch(job.id);
+      if (error) throw new ApiError(error);
+      if (result === null) showNote(this.#notice, ["Stopped before the search began."]);
+      else await this.#keepSearch(instance, request, result);
+    } finally {
+      this.#store.update({ search: null });
+    }
+  }
+
+  #keepSearch(instance, request, result) {
+    const { routes, snapshots } = this.#store.state.search;
+    return this.#keep(makeRun(this.#nextId(), instance, request, aligned(routes, result), snapshots));
+  }
+
+  /** Show improvements as they come; resolves to the job as it ended. */
+  async #watch(id) {
+    for await (const { name, data } of this.#api.events(id)) {
+      if (name === "end") {
+        this.#showFound();
+        return data;
+      }
+      if (name === "improvement") this.#improve(data);
+    }
+    throw new ApiError({ code: "network", message: "the server ended the stream.", remedy: "Try again." });
+  }
+
+  /** Improvements may come faster than the eye: gather them, and show the last. */
+  #improve(improvement) {
+    const before = this.#found.at(-1) ?? this.#store.state.search;
+    this.#found.push(aligned(before.routes, improvement));
+    this.#showTimer ??= setTimeout(() => this.#showFound(), SHOW_EVERY);
+  }
+
+  #showFound() {
+    clearTimeout(this.#showTimer);
+    this.#showTimer = null;
+    const { search } = this.#store.state;
+    if (this.#found.length === 0 || search === null) return;
+    const { cost, routes, loads, route_costs: lengths } = this.#found.at(-1);
+    const snapshots = thin([...search.snapshots, ...this.#found]);
+    const trace = [...search.trace, ...this.#found.map((each) => [each.seconds, each.cost])];
+    this.#found = [];
+    this.#store.update({ search: { ...search, cost, routes, loads, lengths, trace, snapshots } });
+    if (performance.now() - this.#spokenAt < ANNOUNCE_EVERY) return;
+    this.#spokenAt = performance.now();
+    announce(`Best so far: ${formatCost(cost)}.`);
+  }
+
+  async #stop() {
+    const { search } = this.#store.state;
+    if (search === null) return;
+    byId("stop").disabled = true;
+    try {
+      await this.#api.stopJob(search.id);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      showError(this.#notice, error);
+    }
+  }
+
+  async #keep(run) {
+    const judgement = await this.#api.check(run.instance, run.routes, run.cost);
+    keepRun(this.#store, { ...run, violations: judgement.violations.map(({ message }) => message) });
+    if (run.instance === this.#store.state.instance) reveal(byId("frame-a"));
+    announce(`${run.label}: cost ${formatCost(run.cost)} with ${countOf(run.routes.length, "route")}.`);
+  }
+
+  #fail(error) {
+    showError(this.#notice, error);
+    const node = error.where?.customer;
+    if (Number.isInteger(node)) this.#store.update({ selectedNode: node });
+  }
+
+  #follow() {
+    clearTimeout(this.#followTimer);
+    const { instance, runs } = this.#store.state;
+    const isSolved = runs.some((run) => run.instance === instance);
+    if (!byId("follow").checked || instance === null || isSolved || instance.customers.length === 0) return;
+    if (this.#readRequest().method === "search") return; // that would never come to rest
+    this.#followTimer = setTimeout(() => this.solve(), FOLLOW_DELAY);
+  }
+
+  #readRequest() {
+    const fields = new FormData(this.#form);
+    return {
+      method: fields.get("method"),
+      seconds: Number(fields.get("seconds")),
+      model: fields.get("model"),
+      seed: Number(fields.get("seed")),
+    };
+  }
+
+  #showTimeField() {
+    const isSearch = this.#readRequest().method === "search";
+    byId("time-field").hidden = !isSearch;
+    byId("time-field").querySelector("input").disabled = !isSearch;
+    byId("follow").disabled = isSearch;
+  }
+
+  #showProgress(state) {
+    const isActive = isSearching(state);
+    byId("search-progress").hidden = !isActive;
+    if (!isActive) {
+      byId("stop").disabled = false;
+      return;
+    }
+    if (state.search.trace.length === 0) this.#tick();
+  }
+
+  #tick() {
+    const { search } = this.#store.state;
+    if (search === null) return;
+    byId("search-time").value = Math.min(1, (performance.now() - search.began) / 1000 / search.request.seconds);
+    setTimeout(() => this.#tick(), 100);
+  }
+
+  #setBusy(isBusy) {
+    this.#isBusy = isBusy;
+    this.#button.setAttribute("aria-disabled", String(isBusy)); // it stays focusable
+    this.#button.textContent = isBusy ? "Solving…" : "Solve";
+  }
+
+  #nextId() {
+    this.#runCount += 1;
+    return `run-${this.#runCount}`;
+  }
+
+  async #listModels() {
+    try {
+      const { models } = await this.#api.models();
+      const names = [...models.map((model) => model.name), "savings"];
+      byId("model").append(...names.map((name) => make("option", { value: name, text: name })));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      showError(this.#notice, error);
+    }
+  }
+}

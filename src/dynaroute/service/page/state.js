@@ -1,0 +1,111 @@
+// What the page knows, in one place. Parts of the page read it, change it by `update`, and are told of changes.
+
+const LONGEST_PAST = 200;
+
+/** A record whose listeners hear of the keys they named. */
+export class Store {
+  #state;
+  #listeners = [];
+
+  constructor(state) {
+    this.#state = state;
+  }
+
+  get state() {
+    return this.#state;
+  }
+
+  update(changes) {
+    const before = this.#state;
+    const changed = Object.keys(changes).filter((key) => before[key] !== changes[key]);
+    if (changed.length === 0) return;
+    this.#state = { ...before, ...changes };
+    for (const { keys, listener } of this.#listeners) {
+      if (keys.some((key) => changed.includes(key))) listener(this.#state);
+    }
+  }
+
+  /** Call `listener` now, and whenever one of `keys` changes. */
+  watch(keys, listener) {
+    this.#listeners.push({ keys, listener });
+    listener(this.#state);
+  }
+}
+
+export function createStore() {
+  return new Store({
+    instance: null, // the JSON instance of the API; never changed in place
+    past: [], // earlier instances, newest last
+    loads: 0, // how many problems were loaded, edits not counted
+    runs: [], // finished runs, of any instance: each names its own
+    shownRun: null, // id of the run on the map
+    comparedRun: null, // id of the run on the second map
+    search: null, // the search under way
+    playback: null, // {routes, tip} at the moment being played; tip: where the vehicle of the last route is
+    selectedNode: null, // 0 is the depot
+    hoveredRoute: null,
+    pinnedRoute: null,
+    tool: "select",
+    newDemand: 5,
+  });
+}
+
+/** Replace the problem and forget its past: another problem was loaded. */
+export function loadInstance(store, instance) {
+  store.update({ ...cleared(), instance, past: [], runs: [], loads: store.state.loads + 1 });
+}
+
+/** Replace the problem by an edited one. Runs of the earlier one stay with it, and come back when it does. */
+export function editInstance(store, instance, selectedNode = store.state.selectedNode) {
+  const past = [...store.state.past, store.state.instance].slice(-LONGEST_PAST);
+  store.update({ ...cleared(), instance, past, selectedNode });
+}
+
+export function undoEdit(store) {
+  const past = [...store.state.past];
+  const instance = past.pop();
+  if (instance === undefined) return;
+  store.update({ ...cleared(), instance, past, shownRun: lastRunOf(store.state, instance)?.id ?? null });
+}
+
+/** Keep a run, and show it. */
+export function keepRun(store, run) {
+  store.update({ runs: [...store.state.runs, run] });
+  if (run.instance !== store.state.instance) return;
+  store.update({ shownRun: run.id, playback: null, pinnedRoute: null, hoveredRoute: null });
+}
+
+export function runsOfInstance(state) {
+  return state.runs.filter((run) => run.instance === state.instance);
+}
+
+export function findRun(state, id) {
+  return state.runs.find((run) => run.id === id) ?? null;
+}
+
+/** What to draw, {routes, tip}: the routes being found, those being played, or those of the chosen run. */
+export function drawingOf(state) {
+  if (isSearching(state)) return { routes: state.search.routes, tip: null };
+  if (state.playback !== null) return state.playback;
+  return { routes: findRun(state, state.shownRun)?.routes ?? [], tip: null };
+}
+
+/** Whether a search of the problem on the map is under way. */
+export function isSearching(state) {
+  return state.search !== null && state.search.instance === state.instance;
+}
+
+function cleared() {
+  return {
+    shownRun: null,
+    comparedRun: null,
+    playback: null,
+    selectedNode: null,
+    hoveredRoute: null,
+    pinnedRoute: null,
+  };
+}
+
+function lastRunOf(state, instance) {
+  return state.runs.filter((run) => run.instance === instance).at(-1);
+}

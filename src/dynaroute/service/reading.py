@@ -1,0 +1,282 @@
+"""Problems and solutions from the bodies of requests, by the parsers that read files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from http import HTTPStatus
+from pathlib import PurePosixPath
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from dynaroute.errors import FormatError, OptionError, Where, in_file
+from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
+from dynaroute.formats.json_document import load_json, require, require_object, to_json_number
+from dynaroute.formats.numbers import placed
+from dynaroute.formats.text import decode_text
+from dynaroute.instance import Instance
+from dynaroute.service.multipart import read_form
+from dynaroute.service.notes import gather_notes
+from dynaroute.service.questions import FileOptions, OptionsQuestion, QueryOptions
+from dynaroute.service.refusals import RequestError, refuse_invalid
+from dynaroute.solution import Solution
+
+__all__ = ["FORM", "JSON", "SUFFIXES", "Judgement", "Problem", "read_judgement", "read_problem"]
+
+JSON = "application/json"
+FORM = "multipart/form-data"
+SUFFIXES = {JSON: ".json", "text/csv": ".csv", "text/plain": ".vrp"}
+
+_CONSTANT = re.compile(r"NaN|Infinity")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a request asks to be solved.
+
+    Attributes
+    ----------
+    instance
+        The problem.
+    options
+        The options that were given, by their names.
+    notes
+        Remarks about the input.
+    """
+
+    instance: Instance
+    options: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a request asks to be judged."""
+
+    instance: Instance
+    solution: Solution
+
+
+@dataclass(frozen=True)
+class _Upload:
+    """A file, whichever way it came, and the options beside it."""
+
+    content: bytes
+    suffix: str
+    name: str
+    options: dict[str, Any]
+
+
+def read_problem(body: bytes, content_type: str, query: FileOptions, most_customers: int) -> Problem:
+    """Understand the body of a request for routes.
+
+    Parameters
+    ----------
+    body
+        All of it.
+    content_type
+        The header.
+    query
+        Options from the query.
+    most_customers
+        Larger instances are refused.
+
+    Raises
+    ------
+    DynarouteError
+        If it is no problem that is solved here; a refusal where the status is not 422.
+    """
+    upload = _receive(body, content_type, query.model_dump(exclude_none=True))
+    with gather_notes() as notes, _in_upload(upload.name):
+        if upload.suffix == ".json":
+            instance, options = _read_document(upload, most_customers)
+        else:
+            instance, options = _read_text(upload)
+    _refuse_large(instance.size, most_customers)
+    return Problem(instance, options, tuple(notes))
+
+
+def read_judgement(body: bytes, content_type: str, most_customers: int) -> Judgement:
+    """Understand the body of a request to check a solution.
+
+    Parameters
+    ----------
+    body
+        All of it.
+    content_type
+        The header.
+    most_customers
+        Larger instances are refused.
+
+    Raises
+    ------
+    DynarouteError
+        If there is no instance or no solution in it.
+    """
+    if _media_type(content_type) != JSON:
+        _refuse_media_type(content_type, [JSON])
+    document = require_object(_load_strictly(body), "")
+    for key in document.keys() - {"instance", "solution"}:
+        raise FormatError("there is no such key.", where=Where(field=key), remedy="Give instance and solution.")
+    problem, answer = require(document, "instance", ""), require(document, "solution", "")
+    with gather_notes(), placed(partial(_prefix, "instance")):
+        _refuse_many_customers(require_object(problem, ""), most_customers)
+        instance = instance_from_json(problem)
+    with gather_notes(), placed(partial(_prefix, "solution")):
+        solution = solution_from_json(answer)
+    return Judgement(instance, solution)
+
+
+def _receive(body: bytes, content_type: str, query: dict[str, Any]) -> _Upload:
+    media_type = _media_type(content_type)
+    if media_type == FORM:
+        return _unpack_form(body, content_type, query)
+    if media_type not in SUFFIXES:
+        _refuse_media_type(content_type, [*SUFFIXES, FORM])
+    return _Upload(body, SUFFIXES[media_type], "", query)
+
+
+def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Upload:
+    parts = read_form(body, content_type)
+    files = [part for part in parts if part.name == "file"]
+    if len(files) != 1:
+        message = "the form has no field 'file'." if not files else "the form has more than one file."
+        raise FormatError(message, where=Where(field="file"), remedy="Send one, as curl -F file=@my.vrp does.")
+    texts = {part.name: part.content.decode("utf-8", "replace") for part in parts if part.name != "file"}
+    try:
+        options = QueryOptions.model_validate(texts).model_dump(exclude_none=True)
+    except ValidationError as error:
+        raise refuse_invalid(error.errors()) from None
+    name = files[0].file_name or ""
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix not in SUFFIXES.values():
+        raise FormatError(
+            f"the suffix {suffix!r} of the file is not one for an instance.",
+            where=Where(file=name, field="file"),
+            remedy=f"Use one of {', '.join(SUFFIXES.values())}.",
+        )
+    return _Upload(bytes(files[0].content), suffix, name, _merge(query, options))
+
+
+def _read_document(upload: _Upload, most_customers: int) -> tuple[Instance, dict[str, Any]]:
+    document = dict(require_object(_load_strictly(upload.content), ""))
+    options = _merge(upload.options, _read_options(document.pop("options", None)))
+    if "capacity" in options:
+        _refuse_capacity()
+    _refuse_many_customers(document, most_customers)
+    return instance_from_json(document, source=upload.name), options
+
+
+def _read_text(upload: _Upload) -> tuple[Instance, dict[str, Any]]:
+    if not upload.content:
+        raise FormatError("the body is empty.", remedy="Send the file's text.")
+    text = decode_text(upload.content)
+    options = dict(upload.options)
+    capacity = options.pop("capacity", None)
+    if upload.suffix == ".csv":
+        return parse_csv(text, capacity=capacity, source=upload.name), options
+    if capacity is not None:
+        _refuse_capacity()
+    return parse_vrplib(text, source=upload.name), options
+
+
+def _read_options(data: object) -> dict[str, Any]:
+    """Options of a JSON body, whose numbers the parser left as decimals."""
+    if data is None:
+        return {}
+    document = require_object(data, "options")
+    plain = {
+        key: value if isinstance(value, str | bool | int | dict | list) or value is None else to_json_number(value)  # type: ignore[arg-type]
+        for key, value in document.items()
+    }
+    try:
+        return OptionsQuestion.model_validate(plain).model_dump(exclude_none=True)
+    except ValidationError as error:
+        raise refuse_invalid(error.errors(), "options") from None
+
+
+def _merge(some: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    for name in some.keys() & others.keys():
+        raise OptionError("the option is given twice.", where=Where(field=name), remedy="Give it once.")
+    return some | others
+
+
+def _load_strictly(body: bytes) -> object:
+    """Decode JSON, and refuse with 400 what is none, NaN and Infinity included."""
+    try:
+        text = body.decode("utf-8-sig")
+        document = load_json(text)
+        if _CONSTANT.search(text):  # seldom, and mostly in a name: then it is worth a second look
+            json.loads(text, parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        raise RequestError(
+            HTTPStatus.BAD_REQUEST, "json", "the body is not UTF-8.", remedy="Send JSON in UTF-8."
+        ) from None
+    except FormatError as error:
+        remedy = error.remedy if error.where.line is None else "Is the body complete?"
+        raise RequestError(HTTPStatus.BAD_REQUEST, "json", error.message, where=error.where, remedy=remedy) from None
+    return document
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise FormatError(f"{constant} is not JSON.", remedy="Write plain numbers.")
+
+
+def _refuse_many_customers(document: Any, most: int) -> None:
+    """Look at the length of the list, before time is spent on what is in it."""
+    customers = document.get("customers")
+    if isinstance(customers, list):
+        _refuse_large(len(customers), most)
+
+
+def _refuse_large(customers: int, most: int) -> None:
+    if customers > most:
+        raise RequestError(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            "too_large",
+            f"there are {customers} customers; this service takes up to {most}.",
+            where=Where(field="customers"),
+            remedy="Split the problem, or solve it with the command line.",
+        )
+
+
+def _refuse_capacity() -> NoReturn:
+    message = "only a CSV file can lack its capacity."
+    raise OptionError(message, where=Where(field="capacity"), remedy="Leave the option out.")
+
+
+def _refuse_media_type(content_type: str, known: list[str]) -> NoReturn:
+    shown = (
+        f"bodies of the type {content_type[:80]!r} are not read here" if content_type else "there is no Content-Type"
+    )
+    raise RequestError(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "media_type",
+        f"{shown}.",
+        where=Where(field="Content-Type"),
+        remedy=f"Use {', '.join(known)}.",
+    )
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _prefix(part: str, where: Where) -> Where:
+    """Place errors inside one part of the body."""
+    return replace(where, field=part if where.field in (None, "document") else f"{part}.{where.field}")
+
+
+@contextmanager
+def _in_upload(name: str) -> Iterator[None]:
+    """Name the uploaded file in errors, if it has a name."""
+    if not name:
+        yield
+        return
+    with in_file(name):
+        yield

@@ -1,0 +1,145 @@
+"""What a request is answered when it cannot be served: a status, and the one shape of all errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from starlette.responses import Response
+
+from dynaroute.errors import DynarouteError, FileError, ModelError, Where
+from dynaroute.service.answers import ErrorAnswer, PlaceAnswer
+
+__all__ = ["INTERNAL", "RequestError", "describe_error", "refuse_busy", "refuse_invalid", "to_response"]
+
+_LONGEST_TEXT = 1_000
+
+
+class RequestError(DynarouteError):
+    """A request that is not served, with its HTTP status.
+
+    Parameters
+    ----------
+    status
+        Of the answer.
+    code
+        One word for programs.
+    message, where, remedy
+        As in every error of Dynaroute.
+    headers
+        To be sent with the answer.
+    """
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        code: str,
+        message: str,
+        *,
+        where: Where | None = None,
+        remedy: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message, where=where, remedy=remedy)
+        self.status = status
+        self.kind = code
+        self.headers = dict(headers or {})
+
+
+INTERNAL = RequestError(
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    "internal",
+    "the service failed; this is not the fault of your request.",
+    remedy="Try again; if it stays, tell who runs the service.",
+)
+
+
+def refuse_busy(seconds: float, what: str) -> RequestError:
+    """A full queue.
+
+    Parameters
+    ----------
+    seconds
+        When to come back, as far as can be told.
+    what
+        What there are too many of.
+    """
+    wait = max(1, min(60, math.ceil(seconds)))
+    return RequestError(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "busy",
+        f"too many {what} are waiting.",
+        remedy=f"Send the request again in {wait} s.",
+        headers={"Retry-After": str(wait)},
+    )
+
+
+def refuse_invalid(errors: Sequence[Any], path: str = "") -> RequestError:
+    """What pydantic found wrong first.
+
+    Parameters
+    ----------
+    errors
+        Its list of errors.
+    path
+        Where the values stand in the request.
+    """
+    first = errors[0]
+    parts = [str(part) for part in first["loc"] if part not in ("query", "body", "path")]
+    name = ".".join([path, *parts] if path else parts)
+    if first["type"] == "extra_forbidden":
+        message, remedy = "there is no such option.", "Leave it out."
+    else:
+        message, remedy = f"{first['msg'][:1].lower()}{first['msg'][1:]}.", "Change the value, or leave it out."
+    return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "option", message, where=Where(field=name), remedy=remedy)
+
+
+def to_response(error: DynarouteError) -> Response:
+    """Answer an error of ours.
+
+    Parameters
+    ----------
+    error
+        A refusal, or an error of the parsers or the solver, which blames the problem.
+    """
+    shown = _public(error)
+    status = shown.status if isinstance(shown, RequestError) else HTTPStatus.UNPROCESSABLE_ENTITY
+    headers = shown.headers if isinstance(shown, RequestError) else {}
+    body = describe_error(shown).model_dump_json()
+    return Response(body, status.value, headers=headers, media_type="application/json")
+
+
+def describe_error(error: DynarouteError) -> ErrorAnswer:
+    """The shape of all errors.
+
+    Parameters
+    ----------
+    error
+        As above.
+    """
+    shown = _public(error)
+    where = shown.where
+    return ErrorAnswer(
+        code=shown.kind if isinstance(shown, RequestError) else type(shown).code,
+        message=_plain(shown.message),
+        where=PlaceAnswer(
+            file=None if where.file is None else _plain(where.file),
+            line=where.line,
+            field=None if where.field is None else _plain(where.field),
+            customer=where.customer,
+        ),
+        remedy=_plain(shown.remedy),
+    )
+
+
+def _public(error: DynarouteError) -> DynarouteError:
+    """The error, but for one of the service's own files, whose paths are not to be told."""
+    return INTERNAL if isinstance(error, FileError | ModelError) else error
+
+
+def _plain(text: str) -> str:
+    """Text that UTF-8 can hold, and not without end: it may quote the request."""
+    shown = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
+    return shown.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,195 @@
+"""The parts of the service, put together, from its start to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from http import HTTPStatus
+
+from dynaroute.errors import OptionError, Where
+from dynaroute.service.answers import SolveAnswer, TimingAnswer
+from dynaroute.service.batching import Batcher
+from dynaroute.service.choices import Choices
+from dynaroute.service.engine import Engine, describe_result
+from dynaroute.service.intake import Intake
+from dynaroute.service.jobs import Job, JobStore
+from dynaroute.service.metrics import Metrics
+from dynaroute.service.reading import Problem
+from dynaroute.service.refusals import RequestError
+from dynaroute.service.searches import Search, SearchPool
+from dynaroute.service.settings import ServiceSettings
+from dynaroute.weights import shipped_models
+
+__all__ = ["Service"]
+
+_LOG = logging.getLogger("dynaroute.service")
+_LARGEST_SHARE = 8  # of a batch, that one request may be, as 1 in so many
+_LAST_CHANCE = 0.5  # seconds for bodies that arrive while the service stops
+
+
+class Service:
+    """Everything behind the endpoints.
+
+    Parameters
+    ----------
+    settings
+        The limits.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.active = 0  # requests that are not answered yet
+        self.is_stopping = False
+        self.intake = Intake(largest=settings.body_bytes, seconds=settings.body_seconds, most_held=settings.held_bytes)
+        self._engine = Engine(settings.device)
+        self._searches = SearchPool(settings.search_workers, settings.waiting_searches)
+        # of their own, so that nobody who waits for an answer waits for the jobs of others
+        self._job_searches = SearchPool(settings.search_workers, settings.waiting_searches)
+        self.jobs = JobStore(self._engine, self._job_searches, most=settings.jobs, age=settings.job_age_seconds)
+        self._batcher = Batcher(
+            self._engine.solve,
+            largest=settings.batch_size,
+            most_work=settings.batch_work,
+            patience=settings.batch_seconds,
+            most_waiting=settings.waiting_solves,
+            on_batch=self.metrics.count_batch,
+        )
+        self._preparation: asyncio.Task[None] | None = None
+        self._is_ready = False
+        self._is_broken = False
+        self.metrics.watch("waiting_solves", "Small requests that wait.", lambda: self._batcher.waiting)
+        self.metrics.watch("waiting_searches", "Larger requests that wait.", lambda: self._searches.waiting)
+        self.metrics.watch("running_searches", "Larger requests that are solved.", lambda: self._searches.running)
+        self.metrics.watch("waiting_jobs", "Jobs that wait.", lambda: self._job_searches.waiting)
+        self.metrics.watch("running_jobs", "Jobs that run.", lambda: self._job_searches.running)
+        self.metrics.watch("jobs", "Jobs that are kept.", lambda: len(self.jobs))
+
+    def start(self) -> None:
+        """Load the models while the first requests are already told to wait."""
+        self._batcher.start()
+        self._preparation = asyncio.create_task(self._prepare())
+
+    def begin_to_stop(self) -> None:
+        """End searches with their best, and do not wait for bodies that do not come."""
+        self.is_stopping = True
+        self.intake.hurry(_LAST_CHANCE)
+        self.jobs.stop_all()
+        self._searches.end_all()
+        self._job_searches.end_all()
+
+    async def stop(self) -> None:
+        """End all threads."""
+        if self._preparation is not None:
+            self._preparation.cancel()
+        self._searches.stop()
+        self._job_searches.stop()
+        self.intake.stop()
+        await self._batcher.stop()
+
+    def refuse_unready(self) -> None:
+        """Refuse work before the models are loaded, and when the service stops.
+
+        Raises
+        ------
+        RequestError
+            503.
+        """
+        if self.is_stopping:
+            raise _unavailable("stopping", "the service is being stopped.")
+        if self._is_broken:
+            raise _unavailable("broken", "the models cannot be loaded.")
+        if not self._is_ready:
+            raise _unavailable("starting", "the models are still being loaded.")
+
+    def choose(self, problem: Problem) -> Choices:
+        """The options of a request that waits for its answer.
+
+        Parameters
+        ----------
+        problem
+            Whose options to complete and to check.
+        """
+        return self._check(problem, Choices.from_options(problem.options, "none", self.settings.solve_seconds))
+
+    def choose_for_job(self, problem: Problem) -> Choices:
+        """The options of a job, which searches unless it is told not to.
+
+        Parameters
+        ----------
+        problem
+            Whose options to complete and to check.
+        """
+        return self._check(problem, Choices.from_options(problem.options, "search", self.settings.job_seconds))
+
+    async def solve(self, problem: Problem, choices: Choices) -> SolveAnswer:
+        """Solve a problem: a small one with others, a large one or a search by itself.
+
+        Parameters
+        ----------
+        problem
+            What to solve.
+        choices
+            How.
+        """
+        is_small = choices.work(problem.instance.size) <= self.settings.batch_work // _LARGEST_SHARE
+        if is_small and not choices.searches:
+            solved = await self._batcher.solve(problem.instance, choices)
+            return describe_result(solved.result, solved.timing, problem.notes)
+        search = Search(
+            lambda is_cancelled: self._engine.search(problem.instance, choices, is_cancelled, lambda _: None),
+            choices.time_limit or 1.0,
+        )
+        try:
+            result = await self._searches.submit(search)
+        except asyncio.CancelledError:
+            search.cancel()  # nobody waits for it any more
+            raise
+        timing = TimingAnswer(waited=search.waited, solved=result.seconds, batch=1)
+        return describe_result(result, timing, problem.notes)
+
+    def add_job(self, problem: Problem, choices: Choices) -> Job:
+        """Begin a job.
+
+        Parameters
+        ----------
+        problem
+            What to solve.
+        choices
+            How.
+        """
+        job = Job(problem.instance, choices, problem.notes)
+        self.jobs.add(job)
+        return job
+
+    async def _prepare(self) -> None:
+        try:
+            await asyncio.to_thread(self._engine.prepare)
+        except Exception:
+            _LOG.exception("The models cannot be loaded.")
+            self._is_broken = True
+            return
+        self._is_ready = True
+        try:
+            await asyncio.to_thread(self._engine.warm_up)
+        except Exception:
+            _LOG.exception("What improves routes cannot be loaded.")
+
+    def _check(self, problem: Problem, choices: Choices) -> Choices:
+        # names alone: a path would let strangers look for folders of this machine
+        known = ("auto", "savings", *shipped_models())
+        if choices.model not in known:
+            message = f"there is no model {choices.model[:80]!r}."
+            raise OptionError(message, where=Where(field="model"), remedy=f"Use {', '.join(known)}.")
+        choices.refuse_excess(problem.instance.size, self.settings.work)
+        return choices
+
+
+def _unavailable(code: str, message: str) -> RequestError:
+    return RequestError(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        code,
+        message,
+        remedy="Send the request again in a few seconds.",
+        headers={"Retry-After": "2"},
+    )

@@ -1,0 +1,144 @@
+"""Every limit of the service in one place, set by environment variables."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from dynaroute.errors import OptionError, Where
+
+__all__ = ["PREFIX", "ServiceSettings"]
+
+PREFIX = "DYNAROUTE_"
+
+
+def _count_cores() -> int:
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class ServiceSettings:
+    """What the service allows; the variable of `body_bytes` is DYNAROUTE_BODY_BYTES, and so on.
+
+    Attributes
+    ----------
+    token
+        If set, requests must bring it as ``Authorization: Bearer TOKEN``.
+    cors_origins
+        Origins of other pages that may use the API; in the environment separated by commas.
+    device
+        Where policies work: auto, cpu, cuda, ...
+    body_bytes
+        Largest body of a request.
+    body_seconds
+        Time in which a request must have arrived, its head and its body each.
+    held_bytes
+        Largest sum of bodies that are being read at the same time.
+    requests
+        Requests that may be there at the same time, streams of events included.
+    customers
+        Largest instance.
+    work
+        Largest number of customers times solutions built of them: 1,000 customers in 8 orientations are 8,000.
+    solve_seconds
+        Longest time limit of a request that waits for its answer.
+    job_seconds
+        Longest time limit of a job.
+    batch_size
+        Most requests that are solved together; 1 solves each alone.
+    batch_seconds
+        How long an idle service waits for a second request before it solves the first.
+    batch_work
+        Largest number of customers times solutions built of them in one batch. A request with more than an eighth of
+        it is solved by itself, as searches are.
+    search_workers
+        Requests that are solved by themselves at the same time; and as many jobs.
+    waiting_solves
+        Small requests that may wait; the next one is told to come back later.
+    waiting_searches
+        Requests that may wait to be solved by themselves; and as many jobs.
+    jobs
+        Jobs that are kept, running and finished.
+    job_age_seconds
+        How long a finished job is kept.
+    heartbeat_seconds
+        Longest silence in a stream of events.
+    stop_seconds
+        Time for what runs when the service is told to stop.
+    """
+
+    token: str | None = field(default=None, repr=False)
+    cors_origins: tuple[str, ...] = ()
+    device: str = "auto"
+    body_bytes: int = 8_000_000
+    body_seconds: float = 10.0
+    held_bytes: int = 64_000_000
+    requests: int = 1_024
+    customers: int = 1_000
+    work: int = 16_000
+    solve_seconds: float = 30.0
+    job_seconds: float = 600.0
+    batch_size: int = 32
+    batch_seconds: float = 0.002
+    batch_work: int = 6_400
+    search_workers: int = field(default_factory=_count_cores)
+    waiting_solves: int = 256
+    waiting_searches: int = 16
+    jobs: int = 100
+    job_age_seconds: float = 3_600.0
+    heartbeat_seconds: float = 10.0
+    stop_seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if entry.type == "int" and (type(value) is not int or value < 1):
+                raise _fault(entry.name, value, "a whole number above 0")
+            if entry.type == "float" and not (type(value) in (int, float) and 0 < value < math.inf):
+                raise _fault(entry.name, value, "a number above 0")
+        if self.work < self.customers:
+            raise _fault("work", self.work, f"at least {self.customers}, so that the largest instance can be solved")
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable() and self.token.strip()):
+            raise _fault("token", "***", "a word of plain letters and digits")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> ServiceSettings:
+        """Read the settings that are there; an empty variable counts as one that is not.
+
+        Parameters
+        ----------
+        environment
+            Usually ``os.environ``.
+
+        Raises
+        ------
+        OptionError
+            If a variable does not hold what it should; it names the variable.
+        """
+        readers: dict[str, Callable[[str], Any]] = {
+            "int": int,
+            "float": float,
+            "tuple[str, ...]": lambda text: tuple(part.strip() for part in text.split(",") if part.strip()),
+        }
+        values: dict[str, Any] = {}
+        for entry in fields(cls):
+            text = environment.get(_variable(entry.name), "").strip()
+            if not text:
+                continue
+            try:
+                values[entry.name] = readers.get(str(entry.type), str)(text)
+            except ValueError:
+                kind = "a whole number above 0" if entry.type == "int" else "a number above 0"
+                raise _fault(entry.name, text, kind) from None
+        return cls(**values)
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _fault(name: str, value: object, expected: str) -> OptionError:
+    return OptionError(f"the value is {value!r}.", where=Where(field=_variable(name)), remedy=f"Give {expected}.")
