@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dynaroute.errors import FileError, FormatError
+from dynaroute.errors import FileError, FormatError, OptionError
 from dynaroute.reproduction import Measured, Reproduction, insert_tables, reproduce
 from dynaroute.weights import shipped_models
 
@@ -22,6 +22,11 @@ def test_every_entry_that_the_shipped_weights_can_give_is_measured() -> None:
         assert size is not None
         assert measured.entries["AM-D (2OPT)", size].length <= measured.entries["AM-D (greedy)", size].length
     assert set(measured.minutes) == set(shipped_models())
+
+
+def test_a_device_that_is_not_there_is_told() -> None:
+    with pytest.raises(OptionError, match="device"):
+        reproduce(count=2, device="nowhere")
 
 
 def test_the_table_puts_ours_beside_the_papers() -> None:

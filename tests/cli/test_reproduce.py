@@ -28,6 +28,15 @@ def test_tables_are_printed_and_put_into_a_page(tmp_path: Path) -> None:
     assert result.stdout in page.read_text()
 
 
+def test_a_page_that_cannot_be_used_is_told_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[int] = []
+    monkeypatch.setattr(reproduction, "reproduce", lambda count, device, progress: measured.append(count))
+    assert invoke("reproduce", "--into", tmp_path / "nowhere.md").exit_code == 2
+    assert not measured
+
+
 def test_another_count_is_noted() -> None:
     assert "not the published set" in invoke("reproduce", "--count", "5").stderr
 

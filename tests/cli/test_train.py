@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 from command_line import invoke
+from policies import SMALL_AMD, make_policy
 
 from dynaroute.model import Policy
+from dynaroute.training.trainer import Outcome, Trainer
 
 TINY = ["--size", "4", "--instances", "4", "--samples", "3", "--validation-count", "10", "--device", "cpu"]
 
@@ -114,6 +117,11 @@ def test_the_static_policy_is_trained_with_its_own_recipe(tmp_path: Path) -> Non
         (["--size", "20", "--sizes", "20,50", "--out", "x"], "--size"),
         (["--sizes", "twenty", "--out", "x"], "sizes"),
         (["--resume", "x", "--rate", "1"], "--rate"),
+        (["--resume", "x", "--capacity", "30"], "--capacity"),
+        (["--resume", "x", "--recipe", "am"], "--recipe"),
+        (["--config", "x", "--recipe", "am", "--out", "x"], "--recipe"),
+        (["--config", "x", "--size", "20", "--out", "x"], "--size"),
+        (["--size", "20", "--init", "am-20", "--out", "x"], "--policy am"),
         (["--size", "20", "--minutes", "1", "--updates", "3", "--out", "x"], "budget"),
         (["--size", "20", "--rate", "-1", "--out", "x"], "rate"),
         (["--size", "20", "--capacity", "5", "--out", "x"], "capacit"),
@@ -129,6 +137,69 @@ def test_what_makes_no_sense_is_told(
     result = invoke("train", *options, "--device", "cpu")
     assert result.exit_code == 2
     assert words in result.stderr
+
+
+@pytest.mark.parametrize("device", ["nowhere", "meta", "cuda:99"])
+def test_a_device_that_cannot_be_used_is_told_and_leaves_no_folder(device: str, tmp_path: Path) -> None:
+    result = invoke("train", "--size", "4", "--updates", "1", "--device", device, "--out", tmp_path / "run")
+    assert result.exit_code == 2
+    assert "device" in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_killed_before_its_first_checkpoint_is_begun_again(tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert invoke("train", *TINY, "--updates", "2", "--out", whole).exit_code == 0
+    killed.mkdir()
+    shutil.copy(whole / "plan.toml", killed)
+    assert invoke("train", "--resume", killed, "--device", "cpu").exit_code == 0
+    assert torch.equal(weights(whole), weights(killed))
+
+
+def test_a_run_that_lost_its_last_checkpoint_is_not_begun_again(tmp_path: Path) -> None:
+    assert invoke("train", *TINY, "--updates", "1", "--out", tmp_path).exit_code == 0
+    (tmp_path / "last.pt").unlink()
+    result = invoke("train", "--resume", tmp_path, "--device", "cpu")
+    assert result.exit_code == 2
+    assert "no checkpoint" in result.stderr
+
+
+def test_a_run_from_a_model_of_other_dimensions_goes_on_without_it(tmp_path: Path) -> None:
+    first, run = tmp_path / "first", tmp_path / "run"
+    make_policy(SMALL_AMD).save_pretrained(first)
+    assert invoke("train", *TINY, "--updates", "1", "--init", first, "--out", run).exit_code == 0
+    shutil.rmtree(first)
+    assert invoke("train", "--resume", run, "--device", "cpu").exit_code == 0
+
+
+def test_a_run_from_another_model_that_was_killed_before_it_had_its_own_goes_on(tmp_path: Path) -> None:
+    first, run = tmp_path / "first", tmp_path / "run"
+    make_policy(SMALL_AMD).save_pretrained(first)
+    assert invoke("train", *TINY, "--updates", "1", "--init", first, "--out", run).exit_code == 0
+    for name in ("config.json", "model.safetensors", "best.pt"):
+        (run / name).unlink()
+    assert invoke("train", "--resume", run, "--device", "cpu").exit_code == 0
+
+
+def test_capacities_change_a_plan_from_a_file(tmp_path: Path) -> None:
+    assert invoke("train", *TINY, "--updates", "1", "--out", tmp_path / "one").exit_code == 0
+    plan, out = tmp_path / "one" / "plan.toml", tmp_path / "two"
+    assert invoke("train", "--config", plan, "--capacity", "30,40", "--device", "cpu", "--out", out).exit_code == 0
+    assert "capacities = [30, 40]" in (tmp_path / "two" / "plan.toml").read_text()
+
+
+def test_a_run_stopped_before_it_was_measured_has_no_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trainer, "run", lambda trainer: Outcome(None, 3, True))
+    (tmp_path / "metrics.jsonl").touch()
+    result = invoke("train", *TINY, "--updates", "9", "--out", tmp_path, "--json")
+    assert result.exit_code == 130
+    assert json.loads(result.stdout)["validation_length"] is None
+    assert "not measured" in invoke("train", *TINY, "--updates", "9", "--out", tmp_path).stdout
+
+
+def test_a_validation_is_one_line_of_a_log(tmp_path: Path) -> None:
+    result = invoke("train", *TINY, "--size", "20", "--updates", "1", "--out", tmp_path)
+    assert [line for line in result.stderr.splitlines() if "update 0 " in line and line.endswith("% above HGS)")]
 
 
 def test_torchrun_trains_with_two_processes(tmp_path: Path) -> None:

@@ -55,6 +55,17 @@ def test_a_damaged_checkpoint_is_told(tmp_path: Path, keep: int) -> None:
         load_checkpoint(path, CPU)
 
 
+def test_a_changed_bit_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "last.pt"
+    save_checkpoint({"weights": torch.full((1000,), 1.5)}, path)
+    contents = bytearray(path.read_bytes())
+    place = contents.index(torch.full((2,), 1.5).numpy().tobytes())
+    contents[place] ^= 1
+    path.write_bytes(contents)
+    with pytest.raises(ModelError, match="damaged"):
+        load_checkpoint(path, CPU)
+
+
 def test_another_version_is_told(tmp_path: Path) -> None:
     torch.save({"version": 99}, tmp_path / "last.pt")
     with pytest.raises(ModelError, match="version"):

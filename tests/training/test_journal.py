@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import errno
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +34,38 @@ def test_a_resumed_run_forgets_lines_after_its_checkpoint(tmp_path: Path) -> Non
     assert [line["step"] for line in read_metrics(tmp_path)] == [0, 5]
 
 
-def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2, "val')
-    assert read_metrics(tmp_path) == [{"step": 1}]
+@pytest.mark.parametrize("odd", [b'{"step": 2, "val', b"\xff", b"[1]", b"{}", b'{"step": "two"}'])
+def test_what_is_no_line_is_left_out(tmp_path: Path, odd: bytes) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes(json.dumps(make_line(1)).encode() + b"\n" + odd)
+    assert read_metrics(tmp_path) == [make_line(1)]
+
+
+def test_a_full_disk_spares_the_lines_of_a_run_that_would_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path, 0)
+    journal.add(make_line(0))
+    journal.close()
+
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(FileError, match="No space"):
+        Journal(tmp_path, 0)
+    assert read_metrics(tmp_path) == [make_line(0)]
+
+
+def test_tensorboard_keeps_what_the_checkpoint_knows(tmp_path: Path) -> None:
+    reading = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    for begin, steps in ((-1, (0, 5, 10)), (5, (10,))):  # killed after 10, and resumed at 5
+        journal = Journal(tmp_path, begin)
+        for step in steps:
+            journal.add(make_line(step))
+        journal.close()
+    shown = reading.EventAccumulator(str(tmp_path / "tensorboard"))
+    shown.Reload()
+    assert [event.step for event in shown.Scalars("validation")] == [0, 5, 10]
 
 
 def test_a_vanished_folder_is_told(tmp_path: Path) -> None:
@@ -53,6 +85,10 @@ def test_the_curve_has_a_line_for_each_size_and_its_reference(tmp_path: Path) ->
         "HGS 6.130",
         "50 customers: 10.900",
     ]
+
+
+def test_a_run_without_lines_has_an_empty_curve() -> None:
+    assert not draw_learning_curve([], {20: 6.13}).lines
 
 
 def test_the_curve_is_saved_with_the_run(tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
 PLAN = TrainingPlan((STAGE, replace(STAGE, size=50, share=3.0)), updates=100, seed=7, init="amd-20")
 
 
-def test_a_written_plan_reads_back_equal(tmp_path: Path) -> None:
-    write_plan(PLAN, tmp_path / "plan.toml")
-    assert read_plan(tmp_path / "plan.toml") == PLAN
+@pytest.mark.parametrize("init", ["amd-20", 'a "run" of 🚚\\1', None])
+def test_a_written_plan_reads_back_equal(tmp_path: Path, init: str | None) -> None:
+    plan = replace(PLAN, init=init)
+    write_plan(plan, tmp_path / "plan.toml")
+    assert read_plan(tmp_path / "plan.toml") == plan
 
 
 def test_stages_take_their_shares_of_the_budget() -> None:
@@ -45,6 +47,9 @@ def test_epochs_are_updates() -> None:
         ({"seed": -1}, "seed"),
         ({"validations": 0}, "validations"),
         ({"stages": (replace(STAGE, samples=1),)}, "samples"),
+        ({"recipe": 5}, "recipe"),
+        ({"init": 5}, "init"),
+        ({"baseline": "rollout", "validation_count": 1}, "validation_count"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused_by_field(changes: dict[str, Any], field: str) -> None:

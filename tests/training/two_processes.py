@@ -1,8 +1,9 @@
-"""Trains a small policy as one of several processes, and saves what each of them has in the end."""
+"""Trains small policies as one of several processes, and saves what each of them has in the end."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -10,8 +11,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from policies import SMALL_AMD
-from test_ranks import make_plan
+from policies import SMALL_AM, SMALL_AMD
+from test_ranks import UPDATES, make_plan
 
 from dynaroute.model import Policy
 from dynaroute.training.ranks import Ranks
@@ -21,11 +22,17 @@ from dynaroute.training.trainer import Trainer
 def main() -> None:
     folder = Path(sys.argv[1])
     ranks = Ranks.join("cpu")
-    policy = Policy(SMALL_AMD, generator=torch.Generator().manual_seed(1))
-    trainer = Trainer(policy, make_plan(instances=4), folder, ranks)
-    trainer.run()
-    torch.save(policy.state_dict(), folder / f"rank{ranks.rank}.pt")
-    del trainer
+    for name, config, plan in (
+        ("shared", SMALL_AMD, make_plan(instances=4)),
+        ("rollout", SMALL_AM, replace(make_plan(instances=4), baseline="rollout", updates_per_epoch=UPDATES)),
+    ):
+        run = folder / name
+        run.mkdir(exist_ok=True)
+        policy = Policy(config, generator=torch.Generator().manual_seed(1))
+        trainer = Trainer(policy, plan, run, ranks)
+        trainer.run()
+        torch.save(policy.state_dict(), folder / f"{name}{ranks.rank}.pt")
+        del trainer
     ranks.leave()
 
 

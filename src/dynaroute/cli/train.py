@@ -12,7 +12,7 @@ import typer
 from dynaroute.cli import INTERRUPTED
 from dynaroute.cli.interrupt import note_interrupt
 from dynaroute.cli.options import DeviceOption, JsonOption
-from dynaroute.cli.output import print_json, print_note
+from dynaroute.cli.output import count_of, print_json, print_note
 from dynaroute.errors import FileError, OptionError, Where
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ def train(
         str | None, typer.Option("--sizes", metavar="N,N,...", help="A curriculum: one size after the other.")
     ] = None,
     recipe: Annotated[
-        Recipe,
+        Recipe | None,
         typer.Option(
             "--recipe",
-            help="fast: ours. paper: Algorithm 1 with the paper's settings (gradients clipped to norm 1, which it "
-            "leaves open). am: Kool et al.'s.",
+            help="fast: ours (the default). paper: Algorithm 1 with the paper's settings (gradients clipped to norm 1, "
+            "which it leaves open). am: Kool et al.'s.",
         ),
-    ] = "fast",
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option("--config", metavar="FILE.toml", help="A whole plan, as a run's plan.toml, instead of a recipe."),
@@ -80,7 +80,9 @@ def train(
         int | None,
         typer.Option("--validation-count", metavar="N", help="Instances of a validation; usual: 10000."),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="S", help="Of everything random; usual: 1.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="S", help="Of parameters and instances; usual: 1.")
+    ] = None,
     device: DeviceOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -106,28 +108,28 @@ def train(
     }
     budget = {"minutes": minutes, "updates": updates, "epochs": epochs}
     steps: dict[str, Any] = {"instances": instances, "samples": samples, "rate": rate}
+    source = {"size": size, "sizes": sizes, "recipe": recipe}
     if resume is not None:
-        _refuse_with_resume(
-            {**overrides, **budget, **steps, "out": out, "size": size, "sizes": sizes, "config": config}
-        )
+        given = {**overrides, **budget, **steps, **source, "capacity": capacity, "out": out, "config": config}
+        _refuse(given, "resume", "A run goes on as it was begun: leave it out.")
         _run(resume, None, device, json)
         return
     if out is None:
         raise OptionError("there is no folder for the run.", where=Where(field="out"), remedy="Give --out RUN.")
-    capacities = _parse_numbers("capacity", capacity) if capacity is not None else ()
-    plan = _make_plan(config, recipe, _choose_sizes(size, sizes, config), capacities, init)
-    plan = _change(plan, overrides, budget, steps)
-    _run(out, plan, device, json)
+    if config is not None:
+        _refuse(source, "config", "The file has sizes and settings of its own: leave it out, or change the file.")
+    if capacity is not None:
+        steps["capacities"] = _parse_numbers("capacity", capacity)
+    plan = _read_plan(config) if config is not None else _make_plan(recipe or "fast", _choose_sizes(size, sizes), init)
+    _run(out, _change(plan, overrides, budget, steps), device, json)
 
 
-def _choose_sizes(size: int | None, sizes: str | None, config: Path | None) -> tuple[int, ...]:
-    if sum(value is not None for value in (size, sizes, config)) != 1:
+def _choose_sizes(size: int | None, sizes: str | None) -> tuple[int, ...]:
+    if (size is None) == (sizes is None):
         raise OptionError(
             "the size is not clear.", where=Where(field="size"), remedy="Give one of --size, --sizes and --config."
         )
-    if sizes is not None:
-        return _parse_numbers("sizes", sizes)
-    return () if size is None else (size,)
+    return (size,) if size is not None else _parse_numbers("sizes", str(sizes))
 
 
 def _parse_numbers(option: str, text: str) -> tuple[int, ...]:
@@ -139,13 +141,16 @@ def _parse_numbers(option: str, text: str) -> tuple[int, ...]:
         ) from None
 
 
-def _make_plan(
-    config: Path | None, recipe: Recipe, sizes: tuple[int, ...], capacities: tuple[int, ...], init: str | None
-) -> TrainingPlan:
+def _read_plan(path: Path) -> TrainingPlan:
     from dynaroute.training.plan import read_plan
+
+    return read_plan(path)
+
+
+def _make_plan(recipe: Recipe, sizes: tuple[int, ...], init: str | None) -> TrainingPlan:
     from dynaroute.training.recipes import make_plan
 
-    return read_plan(config) if config is not None else make_plan(recipe, sizes, capacities, init)
+    return make_plan(recipe, sizes, init=init)
 
 
 def _change(
@@ -161,14 +166,12 @@ def _change(
     return replace(plan, **changes)
 
 
-def _refuse_with_resume(given: dict[str, Any]) -> None:
+def _refuse(given: dict[str, Any], beside: str, remedy: str) -> None:
     for name, value in given.items():
         if value is not None:
             option = name.replace("_", "-")
             raise OptionError(
-                f"--{option} and --resume do not go together.",
-                where=Where(field=option),
-                remedy="A run goes on as it was begun: leave it out.",
+                f"--{option} and --{beside} do not go together.", where=Where(field=option), remedy=remedy
             )
 
 
@@ -177,42 +180,54 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     import torch
 
     from dynaroute.cli.training_progress import show_training
-    from dynaroute.training.plan import read_plan, write_plan
+    from dynaroute.solver import load_policy
+    from dynaroute.training.plan import write_plan
     from dynaroute.training.ranks import Ranks
-    from dynaroute.training.trainer import LAST, Trainer
+    from dynaroute.training.trainer import BEST, LAST, Trainer
 
+    if plan is not None:
+        _require_no_run(folder, LAST)
+    settled = plan if plan is not None else _read_plan(folder / "plan.toml")
+    # a run that was killed before its first checkpoint is begun again
+    is_begun = plan is None and any((folder / name).exists() for name in (LAST, BEST))
     chosen = device if device not in (None, "auto") else ("cuda" if torch.cuda.is_available() else "cpu")
-    if chosen == "cpu":
-        print_note("there is no GPU in use: training on the CPU is for trying things out.")
     ranks = Ranks.join(str(chosen))
+    if settled.init is not None and is_begun and (folder / "config.json").exists():
+        model: str | None = str(folder.absolute())  # what it started from may be gone by now
+    else:
+        model = settled.init
+    policy = load_policy(_make_policy(settled, model), ranks.device)
+    if chosen == "cpu" and ranks.writes:
+        print_note("there is no GPU in use: training on the CPU is for trying things out.")
     if plan is not None and ranks.writes:
-        _prepare_folder(folder, LAST)
+        _make_folder(folder)
         write_plan(plan, folder / "plan.toml")
-    settled = plan if plan is not None else read_plan(folder / "plan.toml")
-    policy = _make_policy(settled, plan is None).to(ranks.device)
     with (
         note_interrupt(signal.SIGINT, signal.SIGTERM) as is_interrupted,
         show_training(settled, is_quiet=not ranks.writes) as (on_progress, on_event),
     ):
         trainer = Trainer(policy, settled, folder, ranks, on_progress, on_event, is_interrupted)
-        if plan is None:
+        if is_begun:
             trainer.restore()
         outcome = trainer.run()
     if ranks.writes:
-        _finish(folder, outcome, json)
+        _finish(folder, settled, outcome, json)
     del trainer, policy
     ranks.leave()
     if outcome.is_interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _prepare_folder(folder: Path, checkpoint: str) -> None:
+def _require_no_run(folder: Path, checkpoint: str) -> None:
     if (folder / checkpoint).exists():
         raise FileError(
             "there is a run already.",
             where=Where(file=str(folder)),
             remedy="Go on with --resume, or use another folder.",
         )
+
+
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -221,28 +236,36 @@ def _prepare_folder(folder: Path, checkpoint: str) -> None:
         ) from error
 
 
-def _make_policy(plan: TrainingPlan, is_resumed: bool) -> Policy:
+def _make_policy(plan: TrainingPlan, model: str | None) -> Policy:
     """The policy to start from; for a run that goes on, one of the same kind, whose parameters are then replaced."""
     import torch
 
     from dynaroute.model import Policy, PolicyConfig
 
-    if plan.init is not None and not is_resumed:
-        policy = Policy.from_pretrained(plan.init)
+    if model is not None:
+        policy = Policy.from_pretrained(model)
         if policy.config.dynamic != (plan.policy == "amd"):
             raise OptionError(
-                f"{plan.init} is not of the kind {plan.policy}.", where=Where(field="init"), remedy="Change --policy."
+                f"{model} is not of the kind {plan.policy}.",
+                where=Where(field="init"),
+                remedy=f"Give --policy {'am' if plan.policy == 'amd' else 'amd'}, or another model.",
             )
         return policy
     config = PolicyConfig() if plan.policy == "amd" else PolicyConfig.am()
     return Policy(config, generator=torch.Generator().manual_seed(plan.seed))
 
 
-def _finish(folder: Path, outcome: Outcome, json: bool) -> None:
-    from dynaroute.reference_lengths import HGS_LENGTHS
+def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, json: bool) -> None:
+    from dynaroute.cli.training_progress import find_references
     from dynaroute.training.journal import save_learning_curve
 
-    picture = save_learning_curve(folder, HGS_LENGTHS)
+    _tell(folder, outcome, json)  # first: a picture that cannot be drawn must not hide it
+    picture = save_learning_curve(folder, find_references(plan))
+    if not json:
+        typer.echo(f"The curve is {picture}; use the model with --model {folder}")
+
+
+def _tell(folder: Path, outcome: Outcome, json: bool) -> None:
     if json:
         print_json(
             {
@@ -255,5 +278,5 @@ def _finish(folder: Path, outcome: Outcome, json: bool) -> None:
         return
     if outcome.is_interrupted:
         print_note(f"stopped after update {outcome.step}; go on with: dynaroute train --resume {folder}")
-    typer.echo(f"{folder}: greedy length {outcome.best_length:.4f} on the validation set, {outcome.step} updates.")
-    typer.echo(f"The curve is {picture}; use the model with --model {folder}")
+    length = "not measured yet at this size" if outcome.best_length is None else f"{outcome.best_length:.4f}"
+    typer.echo(f"{folder}: greedy length {length} on the validation set, {count_of(outcome.step, 'update')}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from dynaroute.cli.output import make_console
@@ -13,7 +14,21 @@ if TYPE_CHECKING:
     from dynaroute.training.plan import TrainingPlan
     from dynaroute.training.trainer import RunProgress
 
-__all__ = ["show_training"]
+__all__ = ["find_references", "show_training"]
+
+
+def find_references(plan: TrainingPlan) -> dict[int, float]:
+    """Lengths to compare validation with, by size: where vehicles have the capacity of the published sets.
+
+    Parameters
+    ----------
+    plan
+        Of the run.
+    """
+    from dynaroute.distributions import usual_capacity
+
+    usual = {stage.size for stage in plan.stages if stage.capacities[0] == usual_capacity(stage.size)}
+    return {size: length for size, length in HGS_LENGTHS.items() if size in usual}
 
 
 @contextmanager
@@ -40,6 +55,7 @@ def show_training(
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     console = make_console(stderr=True)
+    references = find_references(plan)
     sizes = ", ".join(str(stage.size) for stage in plan.stages)
     bar = Progress(
         TextColumn(f"training n={sizes}"),
@@ -55,28 +71,32 @@ def show_training(
 
         def show_progress(progress: RunProgress) -> None:
             words = (
-                f"samples {progress.length:.3f}, greedy {_describe_length(progress.size, progress.best_length)}, "
+                f"samples {progress.length:.3f}, "
+                f"greedy {_describe_length(progress.best_length, references.get(progress.size))}, "
                 f"{progress.trajectories_per_second:,.0f} trajectories/s, {_describe_time(progress.seconds_left)} left"
             )
             bar.update(task, completed=progress.spent, words=words)
 
         def show_event(event: dict[str, Any] | str) -> None:
-            console.print(event if isinstance(event, str) else _describe_line(event), highlight=False)
+            words = event if isinstance(event, str) else _describe_line(event, references.get(event["size"]))
+            console.print(words, soft_wrap=True)  # a log has one line for each
 
         yield show_progress, show_event
 
 
-def _describe_line(line: dict[str, Any]) -> str:
+def _describe_line(line: dict[str, Any], reference: float | None) -> str:
     return (
         f"{line['minutes']:7.2f} min  update {line['step']:,}  {line['trajectories'] / 1e6:.2f} M trajectories  "
-        f"rate {line['rate']:.1e}  greedy {_describe_length(line['size'], line['validation'])}"
+        f"rate {line['rate']:.1e}  greedy {_describe_length(line['validation'], reference)}"
     )
 
 
-def _describe_length(size: int, length: float) -> str:
-    if size not in HGS_LENGTHS:
+def _describe_length(length: float, reference: float | None) -> str:
+    if not isfinite(length):
+        return "not measured yet"
+    if reference is None:
         return f"{length:.4f}"
-    return f"{length:.4f} ({100 * (length / HGS_LENGTHS[size] - 1):.2f} % above HGS)"
+    return f"{length:.4f} ({100 * (length / reference - 1):.2f} % above HGS)"
 
 
 def _describe_time(seconds: float) -> str:

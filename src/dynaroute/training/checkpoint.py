@@ -1,24 +1,26 @@
-"""The whole state of a run in a file that is either the old one or the new one, never half of it."""
+"""The whole state of a run in a file."""
 
 from __future__ import annotations
 
 import io
-import os
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from dynaroute.errors import FileError, ModelError, in_file
+from dynaroute.errors import ModelError, in_file
+from dynaroute.training.run_files import replace_file
 
 __all__ = ["load_checkpoint", "save_checkpoint"]
 
 _VERSION = 1
+_WAY_OUT = "Copy the run's best.pt over it and go on from there, or start from the run's model with --init."
 
 
 def save_checkpoint(state: dict[str, Any], path: Path) -> None:
-    """Write beside, then rename.
+    """Write the state of a run.
 
     Parameters
     ----------
@@ -34,20 +36,7 @@ def save_checkpoint(state: dict[str, Any], path: Path) -> None:
     """
     contents = io.BytesIO()
     torch.save({"version": _VERSION, **state}, contents)
-    part = path.with_name(path.name + ".part")
-    with in_file(path):
-        try:
-            with part.open("wb") as file:
-                file.write(contents.getbuffer())
-                file.flush()
-                os.fsync(file.fileno())  # a name must never stand for contents that a power cut took
-            part.replace(path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise FileError(
-                f"cannot write the checkpoint: {error.strerror or error}.",
-                remedy="Make room, or bring the folder back, and go on with --resume; the last good one is untouched.",
-            ) from error
+    replace_file(path, contents.getbuffer())
 
 
 def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
@@ -67,13 +56,22 @@ def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
     """
     with in_file(path):
         try:
-            state = torch.load(path, map_location=device, weights_only=True)
+            contents = path.read_bytes()
+            _require_whole(contents)
+            state = torch.load(io.BytesIO(contents), map_location=device, weights_only=True)
         except FileNotFoundError:
             raise ModelError(
                 "there is no checkpoint to go on from.", remedy="Name the folder of a run that was started."
             ) from None
-        except (OSError, RuntimeError, EOFError, pickle.UnpicklingError, ValueError) as error:
-            raise ModelError("the checkpoint is damaged.", remedy="Start from the run's model with --init.") from error
+        except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
+            raise ModelError("the checkpoint is damaged.", remedy=_WAY_OUT) from error
         if not isinstance(state, dict) or state.get("version") != _VERSION:
             raise ModelError("the checkpoint is of another version.", remedy="Use the Dynaroute that wrote it.")
     return state
+
+
+def _require_whole(contents: bytes) -> None:
+    """PyTorch writes sums of what it stores, and does not look at them when it reads."""
+    with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+        if archive.testzip() is not None:
+            raise zipfile.BadZipFile

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynaroute.errors import FileError, InputWarning, in_file
+from dynaroute.errors import FileError, InputWarning, Where
+from dynaroute.training.run_files import HOW_TO_GO_ON, replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Journal", "draw_learning_curve", "read_metrics", "save_learning_curve"]
+
+_DRAWN = ("step", "minutes", "size", "validation")
 
 
 class Journal:
@@ -23,14 +28,14 @@ class Journal:
     folder
         Of the run.
     step
-        Where the run starts or goes on; later lines of a run that was killed are forgotten.
+        The last line that the run remembers; later ones of a run that was killed are forgotten.
     """
 
     def __init__(self, folder: Path, step: int) -> None:
-        self.path = folder / "metrics.jsonl"
+        self.folder, self.path = folder, folder / "metrics.jsonl"
         kept = [line for line in read_metrics(folder) if line["step"] <= step] if self.path.exists() else []
-        _write(self.path, "".join(json.dumps(line) + "\n" for line in kept), "w")
-        self._board = _open_board(folder / "tensorboard", step)
+        replace_file(self.path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        self._board = _open_board(folder / "tensorboard", step + 1)
 
     def add(self, line: dict[str, Any]) -> None:
         """Write a line down.
@@ -40,13 +45,15 @@ class Journal:
         line
             Numbers by name; `step` is one of them.
         """
-        _write(self.path, json.dumps(line) + "\n", "a")
+        with _telling_of(self.path), self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
         if self._board is None:
             return
-        for name, value in line.items():
-            if name != "step":
-                self._board.add_scalar(name, value, line["step"])
-        self._board.flush()
+        with _telling_of(self.folder / "tensorboard"):
+            for name, value in line.items():
+                if name != "step":
+                    self._board.add_scalar(name, value, line["step"])
+            self._board.flush()
 
     def close(self) -> None:
         """Finish TensorBoard's file."""
@@ -55,7 +62,7 @@ class Journal:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a run's metrics; one that was cut off is left out.
+    """The lines of a run's metrics; what is none, such as one that was cut off, is left out.
 
     Parameters
     ----------
@@ -63,12 +70,10 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
         Of the run.
     """
     lines = []
-    for text in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
-        try:
+    for text in (folder / "metrics.jsonl").read_text(encoding="utf-8", errors="replace").splitlines():
+        with suppress(ValueError):  # the run was killed while it wrote
             lines.append(json.loads(text))
-        except ValueError:  # the run was killed while it wrote
-            continue
-    return lines
+    return [line for line in lines if _is_line(line)]
 
 
 def save_learning_curve(folder: Path, references: dict[int, float]) -> Path:
@@ -114,30 +119,37 @@ def draw_learning_curve(metrics: list[dict[str, Any]], references: dict[int, flo
             axes.axhline(references[size], color=colour, linestyle=":", label=f"HGS {references[size]:.3f}")
     axes.set_xlabel("minutes")
     axes.set_ylabel("greedy length, validation")
+    axes.grid(alpha=0.3)
+    if not metrics:
+        return axes
     lengths = [line["validation"] for line in metrics]
-    if lengths and max(lengths) > 1.5 * min(lengths):
+    if max(lengths) > 1.5 * min(lengths):
         axes.set_yscale("log")  # a random policy is far off, and would flatten the rest
     axes.legend()
-    axes.grid(alpha=0.3)
     return axes
 
 
+def _is_line(line: object) -> bool:
+    return isinstance(line, dict) and all(type(line.get(name)) in (int, float) for name in _DRAWN)
+
+
 def _open_board(folder: Path, step: int) -> Any:
-    """TensorBoard's writer, or None where it is not installed."""
+    """TensorBoard's writer, which forgets what it has from this step on; None where it is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         warnings.warn("TensorBoard is not installed: pip install 'dynaroute[train]'.", InputWarning, stacklevel=2)
         return None
-    return SummaryWriter(str(folder), purge_step=step)
+    with _telling_of(folder):
+        return SummaryWriter(str(folder), purge_step=step)
 
 
-def _write(path: Path, text: str, mode: str) -> None:
-    with in_file(path):
-        try:
-            with path.open(mode, encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise FileError(
-                f"cannot write: {error.strerror or error}.", remedy="Make room, or bring the folder back, and --resume."
-            ) from error
+@contextmanager
+def _telling_of(path: Path) -> Iterator[None]:
+    """Name what could not be written, and say how to go on."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"cannot write it: {error.strerror or error}.", where=Where(file=str(path)), remedy=HOW_TO_GO_ON
+        ) from error

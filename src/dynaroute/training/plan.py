@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from dynaroute.errors import FileError, FormatError, OptionError, Where, in_file
 from dynaroute.training.optimiser import OptimiserName
+from dynaroute.training.run_files import replace_file
 
 __all__ = ["BaselineName", "PolicyName", "Stage", "TrainingPlan", "read_plan", "write_plan"]
 
@@ -32,7 +33,7 @@ class Stage:
     size
         Customers.
     capacities
-        Of vehicles; each instance gets one of them at random.
+        Of vehicles; each instance gets one of them at random. Validation uses the first.
     instances, samples
         Instances of an update (of each process), and solutions sampled of each.
     rate
@@ -86,11 +87,12 @@ class TrainingPlan:
     largest_norm
         Gradients are clipped to this norm.
     validations, validation_count
-        How many times the greedy length is measured on the way, and on how many instances.
+        How many times the greedy length is measured on the way, and on how many instances; a rollout baseline is
+        tested on as many.
     checkpoint_seconds
         A run that is killed loses this much at the most.
     seed
-        Of parameters, instances and samples.
+        Of parameters and instances; samples have random streams named by update and instance.
     init
         Model to start from; random parameters if None.
     """
@@ -134,8 +136,14 @@ class TrainingPlan:
             raise _fault("rise", f"rise {self.rise} and fall {self.fall} are no parts of 1.", "Give fractions.")
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:
             raise _fault("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
+        if not isinstance(self.recipe, str):
+            raise _fault("recipe", f"the recipe is {self.recipe!r}.", "Give a name.")
+        if not isinstance(self.init, str | None):
+            raise _fault("init", f"the model to start from is {self.init!r}.", "Give a name or a folder.")
         if self.baseline == "shared" and any(stage.samples < 2 for stage in self.stages):
             raise _fault("samples", "a shared baseline compares samples of an instance.", "Give 2 samples or more.")
+        if self.baseline == "rollout" and self.validation_count < 2:
+            raise _fault("validation_count", "a rollout baseline is tested on these instances.", "Give 2 or more.")
 
     @property
     def all_updates(self) -> int | None:
@@ -174,7 +182,7 @@ def write_plan(plan: TrainingPlan, path: Path) -> None:
     lines = [f"{name} = {_show(value)}" for name, value in values.items()]
     for stage in plan.stages:
         lines += ["", "[[stages]]", *(f"{name} = {_show(value)}" for name, value in asdict(stage).items())]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    replace_file(path, ("\n".join(lines) + "\n").encode())
 
 
 def read_plan(path: Path) -> TrainingPlan:
@@ -215,7 +223,8 @@ def _require_known(table: dict[str, Any], kind: type[Stage] | type[TrainingPlan]
 
 
 def _show(value: object) -> str:
-    return json.dumps(list(value) if isinstance(value, tuple) else value)  # TOML writes these as JSON does
+    # TOML writes these as JSON does, but for its pairs of surrogates
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
 
 
 def _require_count(field: str, value: object) -> None:

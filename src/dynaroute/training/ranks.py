@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -73,6 +74,13 @@ class Ranks:
         largest = torch.tensor(values, dtype=torch.float64, device=self.device)
         processes.all_reduce(largest, processes.ReduceOp.MAX)
         return largest.tolist()
+
+    def share(self, tensors: Iterable[Tensor]) -> None:
+        """Give every process the first one's values."""
+        if self.count == 1:
+            return
+        for tensor in tensors:
+            processes.broadcast(tensor, 0)
 
     def leave(self) -> None:
         """Part from the others; what held on to them must be gone, or a process may abort at its end."""

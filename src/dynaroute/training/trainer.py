@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from dynaroute.errors import TrainingError
+from dynaroute.errors import FileError, ModelError, TrainingError, Where
 from dynaroute.model import ModelCard, Policy
 from dynaroute.training.baselines import make_baseline
 from dynaroute.training.checkpoint import load_checkpoint, save_checkpoint
@@ -20,11 +20,12 @@ from dynaroute.training.optimiser import make_optimiser
 from dynaroute.training.plan import TrainingPlan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.reinforce import Learner, StepReport, train_step
+from dynaroute.training.run_files import HOW_TO_GO_ON
 from dynaroute.training.schedule import Schedule
 from dynaroute.training.update import GraphedUpdate, PolicyUpdate, Replay
 from dynaroute.training.validation import VALIDATION_SEED, measure_greedy_length
 
-__all__ = ["LAST", "Outcome", "RunProgress", "Trainer"]
+__all__ = ["BEST", "LAST", "Outcome", "RunProgress", "Trainer"]
 
 LAST, BEST = "last.pt", "best.pt"
 _REPORT_SECONDS = 1.0
@@ -47,7 +48,7 @@ class RunProgress:
     trajectories_per_second
         Since the last report.
     best_length
-        Best greedy validation length at this size so far.
+        Best greedy validation length at this size so far; infinite before the first one.
     seconds_left
         Until the budget is spent, at this pace.
     """
@@ -69,14 +70,14 @@ class Outcome:
     Attributes
     ----------
     best_length
-        Best greedy validation length at the last size.
+        Best greedy validation length at the last size; None if it was stopped before the first one there.
     step
         Updates done.
     is_interrupted
         Whether it was stopped before its budget was spent.
     """
 
-    best_length: float
+    best_length: float | None
     step: int
     is_interrupted: bool
 
@@ -128,8 +129,24 @@ class Trainer:
         self._enter_stage(0)
 
     def restore(self) -> None:
-        """Go on where the folder's last checkpoint is."""
+        """Go on where the folder's last checkpoint is.
+
+        Raises
+        ------
+        ModelError
+            If there is none, or it is damaged, or another plan's.
+        """
         state = load_checkpoint(self.folder / LAST, self.policy.device)
+        try:
+            self._take_over(state)
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise ModelError(
+                "the checkpoint does not fit the plan.",
+                where=Where(file=str(self.folder / LAST)),
+                remedy="Bring plan.toml back as it was, or start from the run's model with --init.",
+            ) from error
+
+    def _take_over(self, state: dict[str, Any]) -> None:
         self._enter_stage(state["stage"])
         self.policy.load_state_dict(state["policy"])
         self.optimiser.restore(state["optimiser"])
@@ -138,16 +155,17 @@ class Trainer:
         self.step, self.trajectories = state["step"], state["trajectories"]
         self.validated, self.validated_step = state["validated"], state["validated_step"]
         self.seconds_before, self.best_length = state["seconds"], state["best_length"]
+        self.rate.fill_(state.get("rate", 0.0))
         self.ancestor = ModelCard(**state["ancestor"])
 
     def run(self) -> Outcome:
         """Train until the budget is spent or the run is interrupted."""
         self.began = self.saved_at = self.reported_at = time.perf_counter()
         self.begun_spent, self.reported_trajectories = self._spent(), self.trajectories
-        self.journal = Journal(self.folder, self.step) if self.ranks.writes else None
+        self.journal = Journal(self.folder, self.validated_step) if self.ranks.writes else None
         if self.step == 0:
+            self._save(LAST)  # at once: the first validation takes long on a CPU
             self._validate()
-            self._save(LAST)
         while True:
             spent, is_interrupted = self.ranks.agree([self._spent(), float(self.is_interrupted())])
             if spent >= 1.0 or is_interrupted:
@@ -158,7 +176,8 @@ class Trainer:
         self._save(LAST)
         if self.journal is not None:
             self.journal.close()
-        return Outcome(self.best_length, self.step, bool(is_interrupted))
+        best_length = self.best_length if self.best_length < float("inf") else None
+        return Outcome(best_length, self.step, bool(is_interrupted))
 
     def _take_step(self, spent: float) -> None:
         index, spent_of_stage = self.plan.find_stage(spent)
@@ -169,8 +188,8 @@ class Trainer:
         report = train_step(self.learner, self.step)
         self.step += 1
         self.trajectories += self.learner.instances * self.learner.samples * self.ranks.count
-        if self.step % self.plan.updates_per_epoch == 0 and (words := self.learner.baseline.end_epoch(self.policy)):
-            self.on_event(words)
+        if self.step % self.plan.updates_per_epoch == 0:
+            self._end_epoch()
         if int(spent * self.plan.validations) > self.validated:
             self.validated = int(spent * self.plan.validations)
             self._validate()
@@ -179,6 +198,12 @@ class Trainer:
             self._save(LAST)
         if time.perf_counter() - self.reported_at > _REPORT_SECONDS:
             self._report(spent, report)
+
+    def _end_epoch(self) -> None:
+        # each process normalised over its own batches, and would judge by its own statistics
+        self.ranks.share(self.policy.buffers())
+        if words := self.learner.baseline.end_epoch(self.policy):
+            self.on_event(words)
 
     def _enter_stage(self, index: int) -> None:
         """Start on a size, with a fresh optimiser."""
@@ -225,8 +250,15 @@ class Trainer:
         if length < self.best_length:
             self.best_length = length
             self.policy.card = self._describe()
-            self.policy.save_pretrained(self.folder)
+            self._save_model()
             self._save(BEST)
+
+    def _save_model(self) -> None:
+        try:
+            self.policy.save_pretrained(self.folder)
+        except FileError as error:
+            error.remedy = HOW_TO_GO_ON  # another folder is no way out for a run
+            raise
 
     def _save(self, name: str) -> None:
         if not self.ranks.writes:
@@ -239,6 +271,7 @@ class Trainer:
             "validated": self.validated,
             "validated_step": self.validated_step,
             "seconds": self._seconds(),
+            "rate": float(self.rate),
             "best_length": self.best_length,
             "stage": self.stage_index,
             "policy": self.policy.state_dict(),
@@ -250,11 +283,12 @@ class Trainer:
         save_checkpoint(state, self.folder / name)
 
     def _require_finite(self) -> None:
-        if all(bool(parameter.isfinite().all()) for parameter in self.policy.parameters()):
+        if all(bool(tensor.isfinite().all()) for tensor in self.policy.state_dict().values()):
             return
         raise TrainingError(
             f"the parameters are not finite after update {self.step}.",
-            remedy=f"The checkpoint before is untouched. Use a rate below {self.stage.rate:g}.",
+            remedy="The checkpoint before is untouched. Begin another run, from this one's model (--init) or not, "
+            f"with a rate below {self.stage.rate:g}.",
         )
 
     def _report(self, spent: float, report: StepReport) -> None:

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from dynaroute.errors import FileError
+from dynaroute.training.run_files import replace_file
+
+
+def test_what_was_there_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    replace_file(path, b"old")
+    replace_file(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    replace_file(path, b"old")
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(Path, "unlink", fail)  # as on a disk that has become read-only
+    with pytest.raises(FileError, match="Read-only") as caught:
+        replace_file(path, b"new")
+    assert caught.value.where.file == str(path)
+    assert path.read_bytes() == b"old"
