@@ -52,7 +52,8 @@ def cheapest_neighbour(instance: Instance, solution: Solution) -> float:
             moved = tour[:one] + tour[one + 1 :]
             moved.insert(other, tour[one])
             swapped = list(tour)
-            swapped[one], swapped[other] = swapped[other], swapped[one]
+            if tour[other] != 0:
+                swapped[one], swapped[other] = swapped[other], swapped[one]
             for stops in (moved, swapped):
                 changed = Solution(split_at_depots(stops))
                 if max(changed.loads(instance)) <= instance.capacity:

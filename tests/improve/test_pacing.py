@@ -30,23 +30,23 @@ class _Recorder:
 
 def test_exactly_the_given_number_of_iterations_is_run() -> None:
     recorder = _Recorder()
-    assert list(run_slices(recorder, Stopping(iterations=12_345), size=10))[-1] == 12_345
+    assert list(run_slices(recorder, Stopping(iterations=12_345)))[-1] == 12_345
     assert sum(count for count, _ in recorder.runs) == 12_345
 
 
 def test_no_iterations_are_none() -> None:
-    assert list(run_slices(_Recorder(), Stopping(iterations=0), size=10)) == []
+    assert list(run_slices(_Recorder(), Stopping(iterations=0))) == []
 
 
 def test_iterations_alone_set_the_pace_without_a_deadline() -> None:
     recorder = _Recorder()
-    list(run_slices(recorder, Stopping(iterations=1000), size=10))
+    list(run_slices(recorder, Stopping(iterations=1000)))
     assert {pace for _, pace in recorder.runs} == {Pace(0.0, 0.001)}
 
 
 def test_a_deadline_sets_the_pace_by_the_clock() -> None:
     recorder = _Recorder()
-    list(run_slices(recorder, Stopping(deadline=time.perf_counter() + 0.01), size=10))
+    list(run_slices(recorder, Stopping(deadline=time.perf_counter() + 0.01)))
     progress = [pace.offset for _, pace in recorder.runs]
     assert progress == sorted(progress)
     assert 0 <= progress[0] <= progress[-1] <= 1
@@ -54,18 +54,18 @@ def test_a_deadline_sets_the_pace_by_the_clock() -> None:
 
 
 def test_a_deadline_in_the_past_runs_nothing() -> None:
-    assert list(run_slices(_Recorder(), Stopping(deadline=time.perf_counter() - 1), size=10)) == []
+    assert list(run_slices(_Recorder(), Stopping(deadline=time.perf_counter() - 1))) == []
 
 
 def test_cancelling_ends_it() -> None:
     recorder = _Recorder()
-    slices = run_slices(recorder, Stopping(is_cancelled=lambda: len(recorder.runs) >= 3), size=10)
+    slices = run_slices(recorder, Stopping(is_cancelled=lambda: len(recorder.runs) >= 3))
     assert len(list(slices)) == 3
 
 
 def test_without_any_limit_rounds_begin_anew_and_grow() -> None:
     recorder = _Recorder()
-    slices = run_slices(recorder, Stopping(is_cancelled=lambda: len(recorder.runs) >= 60), size=10)
+    slices = run_slices(recorder, Stopping(is_cancelled=lambda: len(recorder.runs) >= 60))
     list(slices)
     rates = [pace.rate for _, pace in recorder.runs]
     assert rates == sorted(rates, reverse=True)

@@ -1,4 +1,8 @@
-"""How the kernels of this room are compiled."""
+"""How the kernels of this room are compiled.
+
+Numba keeps machine code on disk and renews it when the file of the function changes, not when a file does whose
+functions it calls. Whoever edits a kernel that others call deletes `improve/__pycache__`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ def compiled(function: _Function) -> _Function:
     function
         What to compile.
     """
-    return cast(_Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _compile(function, {})
 
 
 def compiled_in_place(function: _Function) -> _Function:
@@ -36,5 +40,11 @@ def compiled_in_place(function: _Function) -> _Function:
     function
         What to compile. It may call others of its kind only.
     """
-    options: dict[str, Any] = {"forceinline": True, "_nrt": False}
-    return cast(_Function, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+    return _compile(function, {"forceinline": True, "_nrt": False})
+
+
+def _compile(function: _Function, options: dict[str, Any]) -> _Function:
+    try:
+        return cast(_Function, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+    except RuntimeError:  # there is no folder to keep it in: neither beside the source nor in the user's home
+        return cast(_Function, numba.njit(nogil=True, error_model="numpy", **options)(function))

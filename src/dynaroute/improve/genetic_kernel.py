@@ -29,6 +29,7 @@ __all__ = ["Nursery", "add_feasible", "evolve", "make_nursery"]
 
 _REPAIR_PROBABILITY = 0.5
 _REPAIR_FACTOR = 10.0  # a penalty so much higher drives the excess out
+_FIRST_PENALTY = 0.4
 _PENALTY_PERIOD = 100  # iterations between two changes of the penalty
 _PENALTY_RISE, _PENALTY_FALL = 1.2, 0.85
 _FEASIBLE_SHARE, _FEASIBLE_MARGIN = 0.2, 0.05  # of the solutions after local search that should be feasible
@@ -99,9 +100,9 @@ def make_nursery(problem: SearchProblem, initial: int) -> Nursery:
     """
     size = problem.size
     progress = np.zeros(1, dtype=_PROGRESS)
-    scale = float(problem.distances.max()) / max(1, int(problem.demands.max()))
-    progress["penalty"] = scale
-    progress["lowest_penalty"], progress["highest_penalty"] = 1e-4 * scale, 1e3 * scale
+    penalty = _guess_penalty(problem)
+    progress["penalty"] = penalty
+    progress["lowest_penalty"], progress["highest_penalty"] = 1e-4 * penalty, 1e3 * penalty
     progress["best_length"] = np.inf
     progress["initial"] = initial
     return Nursery(
@@ -117,6 +118,12 @@ def make_nursery(problem: SearchProblem, initial: int) -> Nursery:
         places=place_around_depot(problem.distances),
         progress=progress,
     )
+
+
+def _guess_penalty(problem: SearchProblem) -> float:
+    """A price of excess to begin with, near where it ends up: a share of the way to a customer for its demand."""
+    outward, demand = float(problem.distances[0].mean()), max(1.0, float(problem.demands.mean()))
+    return _FIRST_PENALTY * (outward or float(problem.distances.max()) or 1.0) / demand
 
 
 def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,6 @@ _SLICE_SECONDS = 0.003
 _LARGEST_GROWTH = 4.0  # of a slice beside the one before: a single fast one proves little
 _LARGEST_SPEED = 1e8  # iterations a second: those of a problem with one customer take no time
 _FIRST_ROUND = 200_000  # iterations of the first round where only a target, or the user, ends the search
-_CLOSING_SECONDS_A_CUSTOMER = 2e-6  # to write the best solution down
 
 
 class Pace(NamedTuple):
@@ -68,7 +67,7 @@ class Searcher(Protocol):
         ...
 
 
-def run_slices(searcher: Searcher, stopping: Stopping, size: int) -> Iterator[int]:
+def run_slices(searcher: Searcher, stopping: Stopping) -> Iterator[int]:
     """Run a searcher until it has to stop; after each slice, give the number of iterations so far.
 
     Parameters
@@ -77,18 +76,14 @@ def run_slices(searcher: Searcher, stopping: Stopping, size: int) -> Iterator[in
         Whom to run.
     stopping
         When to stop; its target is for the caller to watch.
-    size
-        Number of customers, which tells how long it takes to write a solution down.
     """
     began = time.perf_counter()
-    reserve = size * _CLOSING_SECONDS_A_CUSTOMER
     speed = 1 / _SLICE_SECONDS
     done = 0
     while not stopping.is_time_up():
-        seconds = min(_SLICE_SECONDS, stopping.seconds_left - reserve)
-        if seconds <= 0 or done == stopping.iterations:
+        if done == stopping.iterations:
             return
-        count = max(1, int(seconds * speed))
+        count = max(1, int(min(_SLICE_SECONDS, stopping.seconds_left) * speed))
         if stopping.iterations is not None:
             count = min(count, stopping.iterations - done)
         before = time.perf_counter()

@@ -16,7 +16,7 @@ from dynaroute.lengths import Rounding
 
 __all__ = ["SearchProblem"]
 
-_ENTRIES_AT_ONCE = 1_000_000  # between two looks at the clock: a few milliseconds
+_ENTRIES_AT_ONCE = 250_000  # between two looks at the clock: a few milliseconds
 _ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Timer
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dynaroute.errors import SolutionError, Where
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
@@ -21,13 +21,13 @@ from dynaroute.improve.team import Team
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution, check
 
-if TYPE_CHECKING:
-    from dynaroute.model import Policy
-
 __all__ = ["Improvement", "SearchOutcome", "search"]
 
-_HANDOVER = 0.2  # progress at which the genetic search takes over
-_CROSSING_SECONDS_AT_100 = 0.05
+_KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # hotter, what a good start is worth would melt away
+_ANNEALING_SECONDS_AT_100 = 0.006  # with 100 customers, until the genetic search takes over; see docs/results.md
+_LATEST_HANDOVER = 0.6  # beyond, there is no time for it
+_CLOSING_SECONDS_A_CUSTOMER, _CLOSING_SECONDS_A_LEG = 2e-6, 1e-9
+_USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
 _USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the machine's speed
 
 Routes = tuple[tuple[int, ...], ...]
@@ -79,7 +79,6 @@ def search(
     *,
     seed: int = 0,
     threads: int = 1,
-    policy: Policy | None = None,
     on_improvement: Callable[[Improvement], None] | None = None,
 ) -> SearchOutcome:
     """Improve a solution until told to stop.
@@ -89,15 +88,13 @@ def search(
     instance
         Any problem.
     start
-        A solution to begin with; None: one is built by savings.
+        A solution to begin with; savings, if they are better or there is none.
     stopping
         When to stop.
     seed
         Of the random numbers. With a number of iterations and without a deadline, it determines the result.
     threads
         How many searches to run side by side, exchanging what they find.
-    policy
-        Not used yet.
     on_improvement
         Called with better solutions, the first one included, but not so often that it would slow the search down.
 
@@ -109,21 +106,21 @@ def search(
     if start is not None:
         _refuse_wrong_start(instance, start)
     incumbent = _Incumbent(instance, on_improvement)
+    stopping = _leave_time_to_close(stopping, instance.size)
     iterations = 0
     is_interrupted = False
     try:
         if start is not None:
             incumbent.offer(start)
         problem = SearchProblem.from_instance(instance, is_time_up=stopping.is_time_up)
-        if start is None:
-            incumbent.offer(Solution(build_by_near_savings(problem)))
-        searcher = _choose_searcher(problem, incumbent.solution.routes, stopping, seed, threads)
+        is_improved = incumbent.offer(Solution(build_by_near_savings(problem)))
+        settings = AnnealingSettings() if is_improved else _KEEPING_THE_START
+        searcher = _choose_searcher(problem, incumbent.solution.routes, settings, stopping, seed, threads)
         with _halt_at_deadline(searcher, stopping):
-            for done in run_slices(searcher, stopping, instance.size):
+            slices = run_slices(searcher, stopping)
+            while not stopping.is_reached_by(incumbent.cost) and (done := next(slices, None)) is not None:
                 iterations = done
                 incumbent.watch(searcher)
-                if stopping.is_reached_by(incumbent.cost):
-                    break
     except OutOfTimeError:
         pass  # what there is has to do
     except KeyboardInterrupt:
@@ -131,23 +128,34 @@ def search(
     return incumbent.conclude(iterations, is_interrupted)
 
 
-def _choose_searcher(problem: SearchProblem, routes: Routes, stopping: Stopping, seed: int, threads: int) -> Searcher:
+def _leave_time_to_close(stopping: Stopping, size: int) -> Stopping:
+    """Stop a little earlier: to write a solution down takes time, and so does to give a large matrix back."""
+    if stopping.deadline is None:
+        return stopping
+    seconds = size * _CLOSING_SECONDS_A_CUSTOMER + size * size * _CLOSING_SECONDS_A_LEG
+    return replace(stopping, deadline=stopping.deadline - seconds)
+
+
+def _choose_searcher(
+    problem: SearchProblem, routes: Routes, settings: AnnealingSettings, stopping: Stopping, seed: int, threads: int
+) -> Searcher:
+    handover = _choose_handover(problem.size, stopping)
     members: list[Searcher] = []
     for stream in range(threads):
-        annealing = RuinAndRecreate(problem, routes, AnnealingSettings(), seed, stream)
-        if _is_worth_crossing(problem.size, stopping):
-            members.append(Relay(problem, annealing, _HANDOVER, seed + stream))
+        annealing = RuinAndRecreate(problem, routes, settings, seed, stream)
+        if handover <= _LATEST_HANDOVER:
+            members.append(Relay(problem, annealing, handover, seed + stream))
         else:
             members.append(annealing)
     return members[0] if threads == 1 else Team(members)
 
 
-def _is_worth_crossing(size: int, stopping: Stopping) -> bool:
-    """Whether there is time for a genetic search, which is slow at first, and the slower the larger the problem."""
-    seconds = stopping.seconds_left
+def _choose_handover(size: int, stopping: Stopping) -> float:
+    """Progress at which a genetic search, which needs the more time the larger the problem, should take over."""
+    seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
     if stopping.iterations is not None:
         seconds = min(seconds, stopping.iterations * _USUAL_ITERATION_SECONDS)
-    return seconds >= _CROSSING_SECONDS_AT_100 * (size / 100) ** 4
+    return _ANNEALING_SECONDS_AT_100 * (size / 100) ** 4 / max(seconds, 1e-9)
 
 
 @contextmanager
@@ -186,16 +194,17 @@ class _Incumbent:
         self.solution = Solution(())
         self.cost = math.inf
 
-    def offer(self, solution: Solution) -> None:
-        """Take a solution if it is better."""
+    def offer(self, solution: Solution) -> bool:
+        """Take a solution if it is better; whether it was."""
         cost = solution.cost(self._instance)
         if cost >= self.cost:
-            return
+            return False
         self.solution, self.cost = replace(solution, stated_cost=cost), cost
         seconds = time.perf_counter() - self._began
         self._trace.append((seconds, cost))
         if self._on_improvement is not None:
             self._on_improvement(Improvement(seconds, cost, self.solution))
+        return True
 
     def watch(self, searcher: Searcher) -> None:
         """Take what a searcher found, but spend a twentieth of the time on that at most."""

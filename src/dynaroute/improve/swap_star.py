@@ -158,4 +158,5 @@ def _insert_in_absence(u: int, v: int, row: int, fleet: Fleet, task: Task) -> tu
 @compiled_in_place
 def _is_lost(place: int, v: int, before: int) -> bool:
     """Whether an insertion after this stop used a leg to or from v, which is gone when v has left."""
-    return place == v or place == before  # noqa: SIM109: a tuple of two kinds of integers is slow to ask
+    # numba has no quick way to look into a tuple of two kinds of integers
+    return place == v or place == before

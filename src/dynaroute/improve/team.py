@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from dynaroute.improve.pacing import Pace, Searcher
 
@@ -76,17 +75,20 @@ class Team:
                 self._meet()
                 continue
             portion = min(count, until_meeting)
-            for _ in self._pool.map(_run, self._members, repeat(portion), repeat(pace)):
-                pass
+            self._run_members(portion, pace)
             self._done += portion
             count -= portion
+
+    def _run_members(self, count: int, pace: Pace) -> None:
+        runs = [self._pool.submit(member.run, count, pace) for member in self._members]
+        try:
+            for run in runs:
+                run.result()
+        finally:
+            wait(runs)  # after an interrupt, too: nobody shall read what is still being written
 
     def _meet(self) -> None:
         self._meetings += 1
         best, worst = self._leader, max(self._members, key=lambda member: member.best_cost)
         if worst.best_cost > best.best_cost:
             worst.adopt(best.best_routes, best.best_cost)
-
-
-def _run(member: Searcher, count: int, pace: Pace) -> None:
-    member.run(count, pace)

@@ -1,0 +1,158 @@
+"""What the searches of dynaroute.improve reach in equal time: each alone, and one after the other.
+
+    python benchmarks/search.py                                        100 customers, instances of seed 99
+    python benchmarks/search.py --size 50 --count 10 --seconds 0.1,1
+    python benchmarks/search.py --files X/*.vrp --best X/best_known.csv --seconds 10,60 --methods ruin,relay0.2
+    python benchmarks/search.py --methods ruin,rebuild --model amd-100  the policy's own way beside ruin and recreate
+
+Methods: ruin (ruin and recreate), genetic, relay0.2 (ruin and recreate for a fifth of the time, then genetic), rebuild
+(the policy builds groups of routes anew), and search (`dynaroute.improve.search`, which chooses among the first three).
+Every method starts from savings and gets each instance afresh for each time, which is processor time of one core, but
+for search, which knows the clock on the wall only; libraries are loaded and kernels compiled. Every answer is judged by
+`dynaroute.check`. Gaps are to the best costs known: those of --best, or the best found by any method in this run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import dynaroute
+from dynaroute.distributions import draw_published_set
+from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
+from dynaroute.improve.compile import compile_kernels
+from dynaroute.improve.pacing import Pace, Searcher
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.improve.relay import Relay
+from dynaroute.improve.search import search
+from dynaroute.improve.start import build_by_near_savings
+from dynaroute.improve.stopping import Stopping
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution, check
+
+_SLICE_SECONDS = 0.003
+
+Routes = Sequence[Sequence[int]]
+Maker = Callable[[Instance, SearchProblem, Routes, int], Searcher]
+
+
+def make_ruin(instance: Instance, problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
+    return RuinAndRecreate(problem, routes, AnnealingSettings(), seed)
+
+
+def make_relay(handover: float) -> Maker:
+    def make(instance: Instance, problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
+        return Relay(problem, RuinAndRecreate(problem, routes, AnnealingSettings(), seed), handover, seed)
+
+    return make
+
+
+def make_rebuilding(model: str) -> Maker:
+    from dynaroute.improve.rebuild import PolicyRebuilding
+    from dynaroute.model import Policy
+
+    policy = Policy.from_pretrained(model)
+
+    def make(instance: Instance, problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
+        return PolicyRebuilding(instance, problem, routes, policy, seed)
+
+    return make
+
+
+def solve(instance: Instance, make: Maker | None, seconds: float, seed: int) -> float:
+    """Cost after this much time, the building of distances and of the start included; by `search` without a maker."""
+    if make is None:
+        solution = search(instance, None, Stopping.after(seconds), seed=seed).solution
+    else:
+        solution = run_searcher(instance, make, seconds, seed)
+    if violations := check(instance, solution):
+        raise SystemExit(f"{instance.name}: {violations[0].message}")
+    return solution.cost(instance)
+
+
+def run_searcher(instance: Instance, make: Maker, seconds: float, seed: int) -> Solution:
+    began = time.process_time()
+    problem = SearchProblem.from_instance(instance)
+    searcher = make(instance, problem, build_by_near_savings(problem), seed)
+    speed = 1 / _SLICE_SECONDS
+    while (spent := time.process_time() - began) < seconds:
+        count = max(1, int(min(_SLICE_SECONDS, seconds - spent) * speed))
+        searcher.run(count, Pace(spent / seconds, 0.0))
+        taken = time.process_time() - began - spent
+        speed = min(4 * speed, 1e8, count / max(taken, 1e-9))
+    return Solution(searcher.best_routes)
+
+
+def read_best(path: Path | None) -> dict[str, float]:
+    if path is None:
+        return {}
+    with path.open(newline="") as file:
+        return {row["name"]: float(row["best_known_cost"]) for row in csv.DictReader(file)}
+
+
+def read_instances(arguments: argparse.Namespace) -> list[Instance]:
+    if not arguments.files:
+        return draw_published_set(arguments.size, arguments.count, arguments.seed).instances()
+    instances = []
+    for path in arguments.files:
+        instance = dynaroute.read(path)
+        assert isinstance(instance, Instance)
+        instances.append(instance)
+    return instances
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--files", nargs="*", default=[], help="instances; none: random ones")
+    parser.add_argument("--best", type=Path, help="CSV with the columns name and best_known_cost")
+    parser.add_argument("--size", type=int, default=100, help="customers of random instances")
+    parser.add_argument("--count", type=int, default=20, help="number of random instances")
+    parser.add_argument("--seed", type=int, default=99, help="of random instances")
+    parser.add_argument("--seconds", default="0.1,0.5,2", help="processor time an instance")
+    parser.add_argument("--methods", default="ruin,genetic,search", help="which to compare")
+    parser.add_argument("--model", default="amd-100", help="of rebuild")
+    return parser.parse_args()
+
+
+def choose_method(name: str, model: str) -> Maker | None:
+    if name == "search":
+        return None
+    if name == "ruin":
+        return make_ruin
+    if name == "rebuild":
+        return make_rebuilding(model)
+    if name == "genetic":
+        return make_relay(1e-9)
+    return make_relay(float(name.removeprefix("relay")))
+
+
+def main() -> None:
+    arguments = read_arguments()
+    compile_kernels()
+    instances, best = read_instances(arguments), read_best(arguments.best)
+    names, limits = arguments.methods.split(","), [float(limit) for limit in arguments.seconds.split(",")]
+    makers = [choose_method(name, arguments.model) for name in names]
+    costs = np.array(
+        [[[solve(each, make, limit, 1) for each in instances] for limit in limits] for make in makers]
+    )  # (methods, limits, instances)
+    known = np.array([best.get(each.name, np.inf) for each in instances])
+    gaps = 100 * (costs / np.minimum(known, costs.min(axis=(0, 1))) - 1)
+    print("| search | " + " | ".join(f"{limit:g} s" for limit in limits) + " |")
+    print("|---|" + "---|" * len(limits))
+    for name, row in zip(names, gaps.mean(axis=2), strict=True):
+        print(f"| {name} | " + " | ".join(f"{gap:.2f} %" for gap in row) + " |")
+    if arguments.files:
+        for index, each in enumerate(instances):
+            shown = "  ".join(
+                f"{name} " + " / ".join(f"{gap:.2f}" for gap in gaps[row, :, index]) for row, name in enumerate(names)
+            )
+            print(f"{each.name:16} {shown}")
+
+
+if __name__ == "__main__":
+    main()
