@@ -146,17 +146,16 @@ def _insert_in_absence(u: int, v: int, row: int, fleet: Fleet, task: Task) -> tu
     place = before
     insertion = insertions[row, u]
     listed, listed_place = insertion.first, insertion.after_first
-    if _is_lost(listed_place, v, before):
+    if not _is_there(listed_place, v, before):
         listed, listed_place = insertion.second, insertion.after_second
-    if _is_lost(listed_place, v, before):
+    if not _is_there(listed_place, v, before):
         listed, listed_place = insertion.third, insertion.after_third
-    if listed < cost and not _is_lost(listed_place, v, before):
+    if listed < cost and _is_there(listed_place, v, before):
         return listed, listed_place
     return cost, place
 
 
 @compiled_in_place
-def _is_lost(place: int, v: int, before: int) -> bool:
-    """Whether an insertion after this stop used a leg to or from v, which is gone when v has left."""
-    # numba has no quick way to look into a tuple of two kinds of integers
-    return place == v or place == before
+def _is_there(place: int, v: int, before: int) -> bool:
+    """Whether an insertion after this stop uses no leg to or from v, which are gone when v has left."""
+    return place != v and place != before
