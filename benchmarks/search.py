@@ -72,7 +72,7 @@ def solve(instance: Instance, make: Maker | None, seconds: float, seed: int) -> 
         solution = run_searcher(instance, make, seconds, seed)
     if violations := check(instance, solution):
         raise SystemExit(f"{instance.name}: {violations[0].message}")
-    return solution.cost(instance)
+    return float(solution.cost(instance))
 
 
 def run_searcher(instance: Instance, make: Maker, seconds: float, seed: int) -> Solution:
