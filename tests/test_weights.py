@@ -86,7 +86,8 @@ def test_an_unknown_name_is_answered_with_those_that_ship(name: str, shelf: Path
 
 def test_what_ships_can_be_loaded() -> None:
     for name, size in shipped_models().items():
-        assert Policy.from_pretrained(name).card.size == size
+        policy = Policy.from_pretrained(name)
+        assert size == (policy.card.size if policy.config.dynamic else None)
 
 
 def test_an_empty_name_is_no_model() -> None:

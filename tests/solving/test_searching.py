@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from threading import Event
 from typing import Any
@@ -26,6 +26,7 @@ MATRIX = Instance(
     None, np.array([0, 1, 1, 1]), 2, distances=np.array([[0, 2, 3, 4], [2, 0, 1, 5], [3, 1, 0, 2], [4, 5, 2, 0]])
 )
 FOREVER = 10**12  # iterations
+AT_MOST = 20.0  # seconds: a search that nobody ends shall fail a test, not hold up the others
 
 
 def assert_right(result: Result) -> None:
@@ -213,6 +214,7 @@ def test_cancelled_search_returns_the_best_so_far(count: int) -> None:
     results = solve(
         draw_instances(*[40] * count),
         iterations=FOREVER,
+        time_limit=AT_MOST,
         on_improvement=lambda index, found: is_found.set(),
         is_cancelled=is_found.is_set,
     )
@@ -223,6 +225,15 @@ def test_cancelled_search_returns_the_best_so_far(count: int) -> None:
         assert result.is_interrupted
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as Python takes it, whatever others have made of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("count", [1, 5])
 def test_interrupted_search_returns_the_best_so_far(count: int) -> None:
     is_interrupted = Event()
@@ -233,7 +244,7 @@ def test_interrupted_search_returns_the_best_so_far(count: int) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     several = draw_instances(*[40] * count)
-    results = solve(several, iterations=FOREVER, threads=2, on_improvement=interrupt)
+    results = solve(several, iterations=FOREVER, time_limit=AT_MOST, threads=2, on_improvement=interrupt)
 
     assert [result.instance for result in results] == several
     for result in results:
@@ -241,11 +252,12 @@ def test_interrupted_search_returns_the_best_so_far(count: int) -> None:
         assert result.is_interrupted
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_search_that_is_interrupted_while_a_policy_builds_returns_some_routes() -> None:
     policy = make_policy()
     policy.encoder.register_forward_pre_hook(lambda *_: os.kill(os.getpid(), signal.SIGINT))
 
-    result = solve(draw_instances(12)[0], model=policy, iterations=FOREVER)
+    result = solve(draw_instances(12)[0], model=policy, iterations=FOREVER, time_limit=AT_MOST)
 
     assert_right(result)
     assert result.is_interrupted

@@ -22,7 +22,8 @@ from dynaroute.solution import Solution, check
 __all__ = ["Improvement", "SearchOutcome", "search"]
 
 _KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # hotter, what a good start is worth would melt away
-_ANNEALING_SECONDS_AT_100 = 0.006  # with 100 customers, until the genetic search takes over; see docs/results.md
+_ANNEALING_SECONDS_AT_100 = 0.008  # with 100 customers, until the genetic search takes over; see docs/results.md
+_ANNEALING_GROWTH = 3.5  # that time's power of the number of customers
 _LATEST_HANDOVER = 0.6  # beyond, there is no time for it
 _CLOSING_SECONDS_A_CUSTOMER, _CLOSING_SECONDS_A_LEG = 2e-6, 1e-9
 _USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
@@ -114,7 +115,8 @@ def _choose_handover(size: int, stopping: Stopping) -> float:
     seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
     if stopping.iterations is not None:
         seconds = min(seconds, stopping.iterations * _USUAL_ITERATION_SECONDS)
-    return _ANNEALING_SECONDS_AT_100 * (size / 100) ** 4 / max(seconds, 1e-9)
+    annealing_seconds: float = _ANNEALING_SECONDS_AT_100 * (size / 100) ** _ANNEALING_GROWTH
+    return annealing_seconds / max(seconds, 1e-9)
 
 
 @contextmanager
