@@ -7,7 +7,6 @@ at small sizes (--sizes 5,17), slowly.
 from __future__ import annotations
 
 import argparse
-import copy
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -79,24 +78,18 @@ def _meets_tie(policy: Policy, batch: InstanceBatch, chooser: Chooser, routes: R
 def compare_replay(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[Outcome]:
     """Log-probabilities and gradients of the parallel replay against the sequential ones.
 
-    In float32 two right ways to compute differ by their rounding, which long attention scores amplify: the limits are
-    2e-4 and 1e-4, or twice what rounding costs the sequential way itself, judged by float64. In half precision the
-    mean difference is to be small against the policy's entropy.
+    In half precision the mean difference is to be small against the policy's entropy.
     """
     sample = torch.zeros(len(batch), dtype=torch.int64, device=batch.device)
     routes = construct_eagerly(policy, batch, Sample(make_stream_keys(5, batch.keys, sample)))
     weights = torch.linspace(-1.0, 1.0, len(batch), device=batch.device)
     plain = log_probabilities(policy, batch, routes)  # (B,)
     fast = replay_log_probabilities(policy, batch, routes)  # (B,)
-    double = copy.deepcopy(policy).double()
-    exact = log_probabilities(double, batch, routes)  # (B,)
-    true_gradient = torch.autograd.grad((exact * weights).sum(), list(double.parameters()))
-    rounding = float((plain - exact).detach().abs().max())
-    yield Outcome("replay, log p", size, float((plain - fast).detach().abs().max()), max(2e-4, 2 * rounding))
+    yield Outcome("replay, log p", size, float((plain - fast).detach().abs().max()), 2e-4)
     expected = torch.autograd.grad((plain * weights).sum(), list(policy.parameters()))
     found = torch.autograd.grad((fast * weights).sum(), list(policy.parameters()))
-    yield Outcome("replay, gradient", size, _differ(found, expected), max(1e-4, 2 * _differ(expected, true_gradient)))
-    entropy = -float(exact.detach().mean())
+    yield Outcome("replay, gradient", size, _differ(found, expected), 1e-4)
+    entropy = -float(plain.detach().mean())
     for name, precision, share in (("fp16", torch.float16, 0.05), ("bf16", torch.bfloat16, 0.3)):
         half = replay_log_probabilities(policy, batch, routes, precision=precision)
         difference = float((plain - half).detach().abs().mean())
