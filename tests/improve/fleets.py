@@ -31,10 +31,10 @@ def starts_of(draw: DrawFn, instance: Instance, penalty: float) -> Solution:
     return Solution(tuple(tuple(order[first:last]) for first, last in pairwise((0, *cuts, instance.size))))
 
 
-def make_everything(instance: Instance, solution: Solution, penalty: float) -> tuple[Fleet, Task, int]:
+def make_everything(instance: Instance, solution: Solution) -> tuple[Fleet, Task, int]:
     """The fleet of a solution, the task, and the number of routes in use."""
     task, fleet = make_task(SearchProblem.from_instance(instance)), make_fleet(instance.size)
-    return fleet, task, load_path(write_path(solution), fleet, task, penalty)
+    return fleet, task, load_path(write_path(solution), fleet, task)
 
 
 def read_routes(fleet: Fleet, used: int, size: int) -> Routes:

@@ -77,7 +77,7 @@ def replace_routes(routes: Routes, changed: dict[int, tuple[int, ...]]) -> Route
 def test_a_move_beside_a_customer_is_found_whenever_one_gains(data: DataObject, penalty: float) -> None:
     instance = data.draw(instances(sizes=st.integers(2, 9)))
     start = data.draw(starts_of(instance, penalty))
-    fleet, task, _ = make_everything(instance, start, penalty)
+    fleet, task, _ = make_everything(instance, start)
     before = price(instance, start.routes, penalty)
     for u in range(1, instance.size + 1):
         for v in range(1, instance.size + 1):
@@ -93,7 +93,7 @@ def test_a_move_beside_a_customer_is_found_whenever_one_gains(data: DataObject, 
 def test_a_move_to_the_head_of_a_route_is_found_whenever_one_gains(data: DataObject, penalty: float) -> None:
     instance = data.draw(instances(sizes=st.integers(1, 9)))
     start = data.draw(starts_of(instance, penalty))
-    fleet, task, used = make_everything(instance, start, penalty)
+    fleet, task, used = make_everything(instance, start)
     before = price(instance, start.routes, penalty)
     for u in range(1, instance.size + 1):
         depots = [
@@ -113,7 +113,7 @@ def test_a_move_to_the_head_of_a_route_is_found_whenever_one_gains(data: DataObj
 @given(st.data(), PENALTIES)
 def test_a_move_that_is_made_gains_and_loses_nobody(data: DataObject, penalty: float) -> None:
     instance = data.draw(instances(sizes=st.integers(1, 12)))
-    fleet, task, used = make_everything(instance, data.draw(starts_of(instance, penalty)), penalty)
+    fleet, task, used = make_everything(instance, data.draw(starts_of(instance, penalty)))
     size = instance.size
     customers = st.integers(1, size)
     for u, v in data.draw(st.lists(st.tuples(customers, st.integers(1, size + 2 * used)), max_size=30)):
@@ -129,7 +129,7 @@ def test_a_move_that_is_made_gains_and_loses_nobody(data: DataObject, penalty: f
         touched = {int(fleet.stops[stop]["route"]) for stop in (u, target)}
         apply_move(move, u, target, fleet.stops, size)
         for route in touched:
-            refresh_route(route, 1, fleet, task, penalty)
+            refresh_route(route, 1, fleet, task)
         after = read_routes(fleet, used, size)
         assert sorted(stop for route in after for stop in route) == list(range(1, size + 1))
         assert price(instance, after, penalty) < before
@@ -145,7 +145,7 @@ def test_all_nine_moves_are_made_on_ordinary_instances() -> None:
 
 def moves_of(instance: Instance) -> set[int]:
     start = Solution(tuple((*range(first, min(first + 5, instance.size + 1)),) for first in range(1, 31, 5)))
-    fleet, task, _ = make_everything(instance, start, 0.1)
+    fleet, task, _ = make_everything(instance, start)
     made = set()
     for u in range(1, instance.size + 1):
         for v in range(1, instance.size + 1):
@@ -154,5 +154,5 @@ def moves_of(instance: Instance) -> set[int]:
                 touched = {int(fleet.stops[stop]["route"]) for stop in (u, v)}
                 apply_move(move, u, v, fleet.stops, instance.size)
                 for route in touched:
-                    refresh_route(route, 1, fleet, task, 0.1)
+                    refresh_route(route, 1, fleet, task)
     return made

@@ -266,7 +266,7 @@ def _educate(
 ) -> tuple[float, int]:
     """Improve the routes in the nursery; they end up sorted by their direction from the depot."""
     fleet = nursery.fleet
-    used = load_path(nursery.path, fleet, task, penalty)
+    used = load_path(nursery.path, fleet, task)
     _shuffle(nursery.order, random)
     used = descend(nursery.order, used, fleet, task, penalty, halt)
     _sort_routes(used, nursery)

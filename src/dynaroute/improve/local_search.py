@@ -134,7 +134,7 @@ def _improve_path(instance: Instance, path: Path) -> Path:
     task, fleet = make_task(problem), make_fleet(size)
     customers = np.arange(1, size + 1, dtype=np.int32)
     never = np.zeros(1, dtype=np.int8)
-    used = load_path(path, fleet, task, np.inf)
+    used = load_path(path, fleet, task)
     used = descend(customers, used, fleet, task, np.inf, never)
     improved = np.empty(longest_path(size), dtype=np.int32)
     unload_path(np.arange(used, dtype=np.int32), fleet, size, improved)

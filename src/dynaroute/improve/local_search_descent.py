@@ -100,7 +100,7 @@ def _move_beside_neighbours(
             move = find_move_after_depot(u, target, fleet, task, penalty)
         if move != NO_MOVE:
             moves += 1
-            _make_move(move, u, target, moves, fleet, task, penalty)
+            _make_move(move, u, target, moves, fleet, task)
     return moves
 
 
@@ -117,25 +117,17 @@ def _move_to_empty_route(
     move = find_move_after_depot(u, target, fleet, task, penalty)
     if move == NO_MOVE:
         return moves
-    _make_move(move, u, target, moves + 1, fleet, task, penalty)
+    _make_move(move, u, target, moves + 1, fleet, task)
     return moves + 1
 
 
 @compiled_in_place
-def _make_move(
-    move: int,
-    u: int,
-    target: int,
-    moves: int,
-    fleet: Fleet,
-    task: Task,
-    penalty: float,
-) -> None:
+def _make_move(move: int, u: int, target: int, moves: int, fleet: Fleet, task: Task) -> None:
     route_u, route_v = fleet.stops[u].route, fleet.stops[target].route
     apply_move(move, u, target, fleet.stops, len(task.demands) - 1)
-    refresh_route(route_u, moves, fleet, task, penalty)
+    refresh_route(route_u, moves, fleet, task)
     if route_u != route_v:
-        refresh_route(route_v, moves, fleet, task, penalty)
+        refresh_route(route_v, moves, fleet, task)
 
 
 @compiled_in_place
@@ -167,6 +159,6 @@ def _swap_with_touching_routes(
             continue
         if swap_best_pair(route, other, moves, fleet, task, penalty):
             moves += 1
-            refresh_route(route, moves, fleet, task, penalty)
-            refresh_route(other, moves, fleet, task, penalty)
+            refresh_route(route, moves, fleet, task)
+            refresh_route(other, moves, fleet, task)
     return moves

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled_in_place
-from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_excess
+from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
 
 __all__ = ["NO_MOVE", "apply_move", "find_move_after_depot", "find_move_beside", "put_after"]
 
@@ -44,10 +44,10 @@ def _gains(change: float, moved: int, balance: _Balance) -> bool:
     """Whether a change of length pays when the route of u gets `moved` more to carry and that of v as much less."""
     if change >= balance.paid - balance.tolerance:  # no load could make up for it
         return False
-    price_u = price_excess(balance.load_u + moved, balance.capacity, balance.penalty)
-    price_v = price_excess(balance.load_v - moved, balance.capacity, balance.penalty)
-    # prices first: where loads merely change places they cancel to the last bit, and no move is made for nothing
-    return change + (price_u + price_v - balance.paid) < -balance.tolerance
+    load_u, load_v = balance.load_u + moved, balance.load_v - moved
+    to_pay = price_two_loads(load_u, load_v, balance.capacity, balance.penalty)
+    # prices first: equal ones cancel to the last bit, and no move is made for nothing
+    return change + (to_pay - balance.paid) < -balance.tolerance
 
 
 @compiled_in_place
@@ -80,7 +80,7 @@ def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -
     else:
         demand_u, demand_v, demand_x, demand_y = demands[u], demands[v], demands[node_x], demands[node_y]
         route_u, route_v = fleet.routes[at_u.route], fleet.routes[at_v.route]
-        paid = route_u.penalty + route_v.penalty
+        paid = price_two_loads(route_u.load, route_v.load, task.capacity, penalty)
         balance = _Balance(route_u.load, route_v.load, paid, task.capacity, penalty, task.tolerance)
 
     if u != y:
@@ -142,7 +142,7 @@ def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: flo
     else:
         demand_u, demand_x = demands[u], demands[node_x]
         route_u, route_v = fleet.routes[at_u.route], fleet.routes[at_v.route]
-        paid = route_u.penalty + route_v.penalty
+        paid = price_two_loads(route_u.load, route_v.load, task.capacity, penalty)
         balance = _Balance(route_u.load, route_v.load, paid, task.capacity, penalty, task.tolerance)
 
     if at_v.after != u:

@@ -24,6 +24,7 @@ __all__ = [
     "make_fleet",
     "make_task",
     "price_excess",
+    "price_two_loads",
     "refresh_route",
     "total_excess",
     "total_length",
@@ -53,7 +54,6 @@ _STOP = np.dtype(
 _ROUTE = np.dtype(
     [
         ("load", np.int64),
-        ("penalty", np.float64),  # price of what it carries above the capacity
         ("length", np.float64),
         ("size", np.int32),
         ("changed", np.int32),  # number of moves made when it was last changed
@@ -158,7 +158,18 @@ def price_excess(load: int, capacity: int, penalty: float) -> float:
 
 
 @compiled_in_place
-def load_path(path: Path, fleet: Fleet, task: Task, penalty: float) -> int:
+def price_two_loads(load_u: int, load_v: int, capacity: int, penalty: float) -> float:
+    """What two loads cost on top of their ways.
+
+    Their excess is summed before it is priced, in whole numbers: load that goes from one full vehicle to another leaves
+    the price as it is to the last bit, and no move is made for what is only rounding.
+    """
+    excess = max(0, load_u - capacity) + max(0, load_v - capacity)
+    return excess * penalty if excess > 0 else 0.0
+
+
+@compiled_in_place
+def load_path(path: Path, fleet: Fleet, task: Task) -> int:
     """Link the stops as a path says.
 
     Parameters
@@ -169,8 +180,6 @@ def load_path(path: Path, fleet: Fleet, task: Task, penalty: float) -> int:
         To be filled in.
     task
         The problem.
-    penalty
-        Price of one unit above the capacity.
 
     Returns
     -------
@@ -189,12 +198,12 @@ def load_path(path: Path, fleet: Fleet, task: Task, penalty: float) -> int:
             last = node
         elif last != first_stop(route, size):
             _close_ring(last, route, fleet, size)
-            refresh_route(route, 0, fleet, task, penalty)
+            refresh_route(route, 0, fleet, task)
             route += 1
             _open_route(route, fleet, size)
             last = first_stop(route, size)
     _close_ring(last, route, fleet, size)
-    refresh_route(route, 0, fleet, task, penalty)
+    refresh_route(route, 0, fleet, task)
     return route + 1
 
 
@@ -222,7 +231,7 @@ def _close_ring(last: int, route: int, fleet: Fleet, size: int) -> None:
 
 
 @compiled_in_place
-def refresh_route(route: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> None:
+def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
     """Bring everything that depends on the order of a route up to date, after its links were changed.
 
     Parameters
@@ -233,8 +242,6 @@ def refresh_route(route: int, moves: int, fleet: Fleet, task: Task, penalty: flo
         Number of moves made so far, the time stamp of the change.
     fleet, task
         The routes and the problem.
-    penalty
-        Price of one unit above the capacity.
     """
     stops, distances, demands = fleet.stops, task.distances, task.demands
     stop = first_stop(route, len(demands) - 1)
@@ -258,7 +265,6 @@ def refresh_route(route: int, moves: int, fleet: Fleet, task: Task, penalty: flo
     record.size = position - 1
     record.load = load
     record.length = length
-    record.penalty = price_excess(load, task.capacity, penalty)
     record.changed = moves
 
 
@@ -271,7 +277,7 @@ def find_empty_route(count: int, fleet: Fleet, task: Task) -> int:
     size = len(task.demands) - 1
     _open_route(count, fleet, size)
     _close_ring(first_stop(count, size), count, fleet, size)
-    refresh_route(count, 0, fleet, task, 0.0)
+    refresh_route(count, 0, fleet, task)
     return count
 
 

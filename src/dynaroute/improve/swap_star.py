@@ -10,7 +10,7 @@ import numpy as np
 
 from dynaroute.improve.compiled import compiled_in_place
 from dynaroute.improve.moves import put_after
-from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_excess
+from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
 
 __all__ = ["swap_best_pair"]
 
@@ -39,7 +39,7 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
     into_u, into_v = route_u % len(insertions), route_v % len(insertions)
     start_u, start_v = first_stop(route_u, len(demands) - 1), first_stop(route_v, len(demands) - 1)
     load_u, load_v = fleet.routes[route_u].load, fleet.routes[route_v].load
-    paid = fleet.routes[route_u].penalty + fleet.routes[route_v].penalty
+    paid = price_two_loads(load_u, load_v, capacity, penalty)
     _list_insertions(start_u, route_v, moves, fleet, task)
     _list_insertions(start_v, route_u, moves, fleet, task)
 
@@ -49,14 +49,15 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
         saving = stops[u].removal
         change = saving + insertions[into_v, u].first
         if change - paid < best:
-            change += _price_exchange(load_u, load_v, -demands[u], capacity, penalty) - paid
+            change += price_two_loads(load_u - demands[u], load_v + demands[u], capacity, penalty) - paid
             if change < best:
                 best, best_u, best_v, best_place_u = change, u, 0, insertions[into_v, u].after_first
         v = stops[start_v].after
         while v != start_v + 1:
             change = saving + stops[v].removal
             if change - paid < best:
-                change += _price_exchange(load_u, load_v, demands[v] - demands[u], capacity, penalty) - paid
+                moved = demands[v] - demands[u]
+                change += price_two_loads(load_u + moved, load_v - moved, capacity, penalty) - paid
                 if change < best:  # insertions cost something, where the triangle inequality holds
                     cost_u, place_u = _insert_in_absence(u, v, into_v, fleet, task)
                     if change + cost_u < best:
@@ -70,7 +71,7 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
     while v != start_v + 1:
         change = stops[v].removal + insertions[into_u, v].first
         if change - paid < best:
-            change += _price_exchange(load_u, load_v, demands[v], capacity, penalty) - paid
+            change += price_two_loads(load_u + demands[v], load_v - demands[v], capacity, penalty) - paid
             if change < best:
                 best, best_u, best_v, best_place_v = change, 0, v, insertions[into_u, v].after_first
         v = stops[v].after
@@ -80,12 +81,6 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
     if best_v != 0:
         put_after(best_v, best_place_v, stops)
     return best_u != 0 or best_v != 0
-
-
-@compiled_in_place
-def _price_exchange(load_u: int, load_v: int, moved: int, capacity: int, penalty: float) -> float:
-    """Prices of the excess of two routes, once the first has got `moved` more and the second as much less."""
-    return price_excess(load_u + moved, capacity, penalty) + price_excess(load_v - moved, capacity, penalty)
 
 
 @compiled_in_place
