@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo serve test lint bench clean
+.PHONY: demo serve test fuzz lint bench clean
 
 # Re-made only when what is declared changes, so that second runs start at once.
 .venv/installed: pyproject.toml constraints.txt
@@ -35,6 +35,9 @@ lint: .venv/installed
 
 test: lint .venv/browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=10
+
+fuzz: .venv/installed
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m hypothesis --hypothesis-profile thorough
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/construct.py

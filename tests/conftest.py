@@ -22,7 +22,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 settings.register_profile("local", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
-settings.register_profile("thorough", settings.get_profile("local"), max_examples=3000)
+settings.register_profile("thorough", settings.get_profile("local"), max_examples=400)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
