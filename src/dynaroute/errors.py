@@ -1,12 +1,13 @@
-"""Errors a user can act on: each says what is wrong, where, and what to do."""
+"""Errors a user can act on: each says what is wrong, where, and what to do. And warnings about input."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TextIO
 
 __all__ = [
     "DynarouteError",
@@ -20,6 +21,7 @@ __all__ = [
     "TrainingError",
     "UnsupportedError",
     "Where",
+    "hand_over_notes",
     "in_file",
 ]
 
@@ -143,3 +145,36 @@ def in_file(path: str | Path) -> Iterator[None]:
         if error.where.file is None:
             error.where = replace(error.where, file=str(path))
         raise
+
+
+@contextmanager
+def hand_over_notes(tell: Callable[[str], None]) -> Iterator[None]:
+    """Have warnings about input told by `tell` while this lasts; Python's own format names lines of our source.
+
+    Python's ways to catch warnings change the whole process, so this is for a program to enter once.
+
+    Parameters
+    ----------
+    tell
+        Called with each, in the thread that warns.
+    """
+    with warnings.catch_warnings():
+        # "always" keeps no register of what was said before, which would grow with every warning
+        warnings.simplefilter("always", InputWarning)
+        usual = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, InputWarning):
+                tell(str(message))
+            else:
+                usual(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield

@@ -77,6 +77,16 @@ def test_a_signal_saves_and_leaves_with_a_message(tmp_path: Path, number: signal
     assert (tmp_path / "run" / "last.pt").exists()
 
 
+def test_two_processes_do_not_train_in_one_folder(tmp_path: Path) -> None:
+    process = start([*TINY, "--minutes", "10", "--out", str(tmp_path / "run")])
+    wait_for_validation(process, 1)
+    again = invoke("train", "--resume", tmp_path / "run", "--device", "cpu")
+    process.kill()
+    process.communicate()
+    assert again.exit_code == 2
+    assert "another process" in again.stderr
+
+
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
     options = ["train", *TINY, "--updates", "1", "--out", str(tmp_path)]
     assert invoke(*options).exit_code == 0

@@ -10,10 +10,10 @@ from hypothesis import given
 from running_service import INSTANCE
 from strategies import instances
 
-from dynaroute.errors import DynarouteError
+from dynaroute.errors import DynarouteError, hand_over_notes
 from dynaroute.formats import format_csv, format_vrplib, instance_from_json, instance_to_json
 from dynaroute.instance import Instance
-from dynaroute.service.notes import route_notes
+from dynaroute.service.notes import keep_note
 from dynaroute.service.questions import QueryOptions
 from dynaroute.service.reading import Problem, read_judgement, read_problem
 from dynaroute.service.refusals import RequestError
@@ -25,7 +25,7 @@ SMALL = instance_from_json(INSTANCE)
 
 @pytest.fixture(autouse=True)
 def notes() -> Iterator[None]:
-    with route_notes():
+    with hand_over_notes(keep_note):
         yield
 
 

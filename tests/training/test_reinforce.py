@@ -84,6 +84,17 @@ def test_a_step_moves_against_the_gradient_computed_by_hand(
         torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
 
 
+def test_after_its_first_epoch_a_rollout_baseline_compares_with_the_frozen_policy() -> None:
+    policy = make_policy(SMALL_AMD).double()
+    learner = make_learner(policy, "rollout", 8, 1)
+    learner.baseline.end_epoch(policy)  # kept as it was: the same policy, frozen, which is greedy now
+    before = [parameter.detach().clone() for parameter in policy.parameters()]
+    expected = by_hand(policy, "greedy", 8, 1)
+    train_step(learner, step=0)
+    for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
+        torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
+
+
 def test_gradients_are_clipped_to_the_largest_norm() -> None:
     policy = make_policy(SMALL_AMD).double()
     before = torch.cat([parameter.detach().flatten() for parameter in policy.parameters()])

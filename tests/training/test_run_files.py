@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dynaroute.errors import FileError
-from dynaroute.training.run_files import replace_file
+from dynaroute.training.run_files import hold_folder, replace_file
 
 
 def test_what_was_there_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -31,3 +31,10 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, monkeypatch:
         replace_file(path, b"new")
     assert caught.value.where.file == str(path)
     assert path.read_bytes() == b"old"
+
+
+def test_a_folder_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    with hold_folder(tmp_path), pytest.raises(FileError, match="another process"), hold_folder(tmp_path):
+        pass
+    with hold_folder(tmp_path):
+        assert list(tmp_path.iterdir()) == []

@@ -19,13 +19,13 @@ from dynaroute.cli.generate import generate
 from dynaroute.cli.import_kool import import_kool
 from dynaroute.cli.info import info
 from dynaroute.cli.models import models
-from dynaroute.cli.output import print_error, show_notes
+from dynaroute.cli.output import print_error, print_note
 from dynaroute.cli.plot import plot
 from dynaroute.cli.reproduce import reproduce
 from dynaroute.cli.serve import serve
 from dynaroute.cli.solve import solve
 from dynaroute.cli.train import train
-from dynaroute.errors import DynarouteError
+from dynaroute.errors import DynarouteError, hand_over_notes
 
 __all__ = ["app", "run"]
 
@@ -39,7 +39,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command."""
         try:
-            with show_notes():
+            with hand_over_notes(print_note):
                 return super().invoke(ctx)
         except DynarouteError as error:
             _leave(str(error), INPUT_FAULT)

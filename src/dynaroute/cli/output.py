@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import typer
-
-from dynaroute.errors import InputWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +24,6 @@ __all__ = [
     "print_table",
     "show_counts",
     "show_length",
-    "show_notes",
 ]
 
 
@@ -78,30 +74,6 @@ def print_error(message: str) -> None:
 def print_note(message: str) -> None:
     """Print a remark, one line, to stderr."""
     typer.echo(f"{typer.style('note:', fg='yellow')} {message}", err=True)
-
-
-@contextmanager
-def show_notes() -> Iterator[None]:
-    """Print warnings about input as notes while this lasts; Python's own format names lines of our source."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", InputWarning)
-        usual = warnings.showwarning
-
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
-            if issubclass(category, InputWarning):
-                print_note(str(message))
-            else:
-                usual(message, category, filename, lineno, file, line)
-
-        warnings.showwarning = show
-        yield
 
 
 def make_console(**settings: Any) -> Console:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -183,6 +184,7 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     from dynaroute.solver import load_policy
     from dynaroute.training.plan import write_plan
     from dynaroute.training.ranks import Ranks
+    from dynaroute.training.run_files import hold_folder
     from dynaroute.training.trainer import BEST, LAST, Trainer
 
     if plan is not None:
@@ -201,11 +203,13 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
         print_note("there is no GPU in use: training on the CPU is for trying things out.")
     if plan is not None and ranks.writes:
         _make_folder(folder)
-        write_plan(plan, folder / "plan.toml")
     with (
+        hold_folder(folder) if ranks.writes else nullcontext(),
         note_interrupt(signal.SIGINT, signal.SIGTERM) as is_interrupted,
         show_training(settled, is_quiet=not ranks.writes) as (on_progress, on_event),
     ):
+        if plan is not None and ranks.writes:
+            write_plan(plan, folder / "plan.toml")
         trainer = Trainer(policy, settled, folder, ranks, on_progress, on_event, is_interrupted)
         if is_begun:
             trainer.restore()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TypeVar
@@ -204,7 +205,10 @@ def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
 
 def _replace(path: Path, contents: bytes) -> None:
     part = path.with_name(path.name + ".part")
-    part.write_bytes(contents)
+    with part.open("wb") as file:
+        file.write(contents)
+        file.flush()
+        os.fsync(file.fileno())  # a name must never stand for contents that a power cut took
     part.replace(path)
 
 

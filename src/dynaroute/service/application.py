@@ -17,12 +17,12 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp
 
 from dynaroute import __version__
-from dynaroute.errors import DynarouteError
+from dynaroute.errors import DynarouteError, hand_over_notes
 from dynaroute.service.endpoints.jobs import make_jobs_router
 from dynaroute.service.endpoints.solving import make_solving_router
 from dynaroute.service.endpoints.state import make_state_router
 from dynaroute.service.gate import Gate
-from dynaroute.service.notes import route_notes
+from dynaroute.service.notes import keep_note
 from dynaroute.service.openapi import describe_api
 from dynaroute.service.page_files import make_page_router
 from dynaroute.service.refusals import INTERNAL, RequestError, refuse_invalid, to_response
@@ -44,7 +44,7 @@ def make_application(service: Service) -> ASGIApp:
 
     @asynccontextmanager
     async def run_service(_: FastAPI) -> AsyncIterator[None]:
-        with route_notes():
+        with hand_over_notes(keep_note):
             service.start()
             yield
             await service.stop()

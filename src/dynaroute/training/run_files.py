@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dynaroute.errors import FileError, in_file
+from dynaroute.errors import FileError, Where, in_file
 
-__all__ = ["HOW_TO_GO_ON", "replace_file"]
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["HOW_TO_GO_ON", "hold_folder", "replace_file"]
 
 HOW_TO_GO_ON = "Make room, or bring the folder back, and go on with --resume; the last good checkpoint is untouched."
 
@@ -40,3 +46,36 @@ def replace_file(path: Path, contents: bytes | memoryview) -> None:
             with suppress(OSError):  # a disk that became read-only does not give it up
                 part.unlink(missing_ok=True)
             raise FileError(f"cannot write it: {error.strerror or error}.", remedy=HOW_TO_GO_ON) from error
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from training in this folder; a process that ends, however it ends, lets go of it.
+
+    Parameters
+    ----------
+    folder
+        Of the run.
+
+    Raises
+    ------
+    FileError
+        If another process holds it.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network disks know no locks
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise FileError(
+                    "another process is training in this folder.",
+                    where=Where(file=str(folder)),
+                    remedy="Wait for it, stop it, or use another folder.",
+                ) from error
+        yield
+    finally:
+        os.close(handle)
