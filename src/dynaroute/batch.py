@@ -13,13 +13,12 @@ from torch import Tensor
 
 from dynaroute.errors import InstanceError, SolutionError, Where
 from dynaroute.instance import LARGEST_INTEGER, Instance
-from dynaroute.lengths import LONGEST_LENGTH, Rounding
+from dynaroute.lengths import LONGEST_LENGTH, ROUNDING_CODES
 from dynaroute.solution import Solution
 
 __all__ = ["InstanceBatch", "RouteBatch"]
 
 _SMALLEST_SPREAD = 0.1  # of the unit square: places closer together look all alike to a policy
-_ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +90,7 @@ class InstanceBatch:
             sizes=torch.from_numpy(sizes),
             keys=torch.from_numpy(_hash_contents(coordinates, demands, capacity)),
             coordinates=torch.from_numpy(coordinates),
-            rounding=torch.tensor([_ROUNDING_CODES[instance.rounding] for instance in instances], dtype=torch.int8),
+            rounding=torch.tensor([ROUNDING_CODES[instance.rounding] for instance in instances], dtype=torch.int8),
             distances=None if plain else torch.from_numpy(_pad_distances(instances, nodes)),
         )
 

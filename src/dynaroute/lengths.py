@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 __all__ = [
     "EARTH_RADIUS_METRES",
     "LONGEST_LENGTH",
+    "ROUNDING_CODES",
     "Metric",
     "Rounding",
     "great_circle",
@@ -19,6 +20,8 @@ __all__ = [
 
 Rounding = Literal["none", "nearest", "up"]
 Metric = Literal["euclidean", "great_circle"]
+
+ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}  # in tensors and compiled code
 
 EARTH_RADIUS_METRES = 6_371_008.8  # mean radius of the WGS 84 ellipsoid
 LONGEST_LENGTH = 1e150  # squares of larger numbers overflow

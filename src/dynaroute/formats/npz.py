@@ -35,8 +35,7 @@ _DAMAGES = (
     EOFError,
     OSError,
     ValueError,
-    RuntimeError,
-    NotImplementedError,
+    RuntimeError,  # and NotImplementedError, which is one: ways of compression that Python does not know
     SyntaxError,  # this and the next: numpy reads the headers of arrays as Python text
     tokenize.TokenError,
 )

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from dynaroute.improve.compiled import compiled
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
-from dynaroute.lengths import Rounding
+from dynaroute.lengths import ROUNDING_CODES
 
 __all__ = ["SearchProblem"]
 
 _ENTRIES_AT_ONCE = 250_000  # between two looks at the clock: a few milliseconds
-_ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +98,7 @@ def _measure(instance: Instance, rows: slice, into: NDArray[np.float64]) -> None
         assert instance.coordinates is not None
         # a copy, since compiled code tells read-only arrays from others and would be compiled twice
         coordinates = instance.coordinates.copy()
-        _measure_straight_lines(coordinates, rows.start, _ROUNDING_CODES[instance.rounding], into)
+        _measure_straight_lines(coordinates, rows.start, ROUNDING_CODES[instance.rounding], into)
     else:
         into[:] = instance.leg_lengths(np.arange(rows.start, rows.stop)[:, None], np.arange(instance.size + 1))
 

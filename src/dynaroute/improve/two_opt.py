@@ -21,7 +21,7 @@ from dynaroute.improve.local_search_paths import (
     write_path,
 )
 from dynaroute.instance import Instance
-from dynaroute.lengths import Rounding
+from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ __all__ = ["improve_by_two_opt", "improve_routes_by_two_opt"]
 _LEAST_GAIN = 1e-9  # of the two legs that an exchange takes away: less may be the rounding of a sum
 _ENTRIES_AT_ONCE = 4_000_000  # leg lengths held for instances that come with a matrix or lie on the globe
 _PATHS_AT_ONCE = 4096
-_ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}
 
 
 def improve_by_two_opt(
@@ -129,7 +128,7 @@ def _improve_chunk(
     paths = np.zeros((count, longest_path(nodes - 1)), dtype=np.int32)
     coordinates = np.zeros((count, nodes, 2) if is_plain else (0, 0, 2))
     distances = np.zeros((0, 0, 0) if is_plain else (count, nodes, nodes))
-    rounding = np.array([_ROUNDING_CODES[instance.rounding] for instance in instances], dtype=np.int8)
+    rounding = np.array([ROUNDING_CODES[instance.rounding] for instance in instances], dtype=np.int8)
     for index, (instance, solution) in enumerate(zip(instances, solutions, strict=True)):
         path, used = write_path(solution), instance.size + 1
         refuse_wrong_visits(instance, path, number + index + 1)
