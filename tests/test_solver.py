@@ -314,3 +314,29 @@ def test_a_model_that_is_not_there_is_refused() -> None:
 def test_what_is_no_instance_is_refused(thing: Any) -> None:
     with pytest.raises(OptionError, match="is no instance"):
         solve(thing)
+
+
+def test_a_policy_that_is_building_is_given_up_when_cancelled() -> None:
+    asked = iter(range(100))
+    instance = draw_instances(12)[0]
+    result = solve(instance, model=make_policy(), decode="sample", samples=4, is_cancelled=lambda: next(asked) > 5)
+    assert result.is_interrupted
+    assert result.method == "savings"
+    assert "cancelled" in result.messages[0]
+    assert not check(instance, result.solution)
+    assert next(asked) < 20  # of more than 12 steps a sample, few were taken
+
+
+def test_iterations_may_be_a_whole_number_of_numpy() -> None:
+    instance = draw_instances(8)[0]
+    result = solve(instance, model="savings", iterations=cast("int", np.int32(50)))
+    assert type(result.iterations) is int
+    assert result.cost == solve(instance, model="savings", iterations=50).cost
+
+
+@pytest.mark.parametrize("model", ["savings", "policy"])
+def test_a_time_limit_beyond_all_clocks_is_as_good_as_none(model: str) -> None:
+    instance = draw_instances(6)[0]
+    chosen = make_policy() if model == "policy" else model
+    result = solve(instance, model=chosen, time_limit=1e12, iterations=50)
+    assert not check(instance, result.solution)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
 from dynaroute.errors import OptionError, Where
+from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution
@@ -32,6 +33,8 @@ __all__ = [
     "make_strategy",
     "solve",
 ]
+
+_CANCELLED = "It was cancelled while a policy was building: these are savings."
 
 
 @overload
@@ -116,7 +119,11 @@ def _build_group(instances: Sequence[Instance], model: str | Path | Policy, opti
     if model == "savings":
         built = [_construct_by_savings(instance, options.progress) for instance in instances]
         return _improve([_note_lack_of_policy(result, options) for result in built], options)
-    by_policy = _improve(_construct_by_policy(instances, model, options), options)
+    try:
+        by_policy = _improve(_construct_by_policy(instances, model, options), options)
+    except OutOfTimeError:
+        built = [_construct_by_savings(instance, None) for instance in instances]
+        return [replace(result, is_interrupted=True, messages=(_CANCELLED,)) for result in built]
     if options.model != "auto":
         return by_policy
     # A policy can be far off on instances unlike those it was trained on. Nobody should get that silently. Improving

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -114,3 +115,20 @@ def test_no_threads_are_refused() -> None:
     problems = some_instances(1)
     with pytest.raises(OptionError, match="number of threads is 0"):
         improve_by_two_opt(problems, [build_by_savings(problems[0])], threads=0)
+
+
+def test_a_large_matrix_among_small_ones_does_not_take_its_memory_for_each() -> None:
+    random = np.random.default_rng(1)
+
+    def draw(size: int) -> Instance:
+        places = random.random((size + 1, 2))
+        distances = np.linalg.norm(places[:, None] - places[None, :], axis=2)
+        return Instance(distances=distances, demands=np.array([0, *([1] * size)]), capacity=5, coordinates=None)
+
+    several = [draw(5), draw(1500), *(draw(5) for _ in range(200))]
+    starts = [Solution(tuple((customer,) for customer in range(1, instance.size + 1))) for instance in several]
+    tracemalloc.start()
+    improve_by_two_opt(several, starts)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 500e6  # 200 matrices of 1501 x 1501 would be 3.6 gigabytes

@@ -158,6 +158,19 @@ def test_hurry_ends_the_wait_for_a_body() -> None:
     asyncio.run(scenario())
 
 
+def test_hurry_leaves_bodies_alone_that_have_arrived() -> None:
+    async def scenario() -> None:
+        intake = Intake(largest=10, seconds=3600.0, most_held=15)
+        body = Body()
+        body.send(b"12345678901", more=False)
+        with pytest.raises(RequestError) as caught:  # whose traceback keeps alive what waited for the body
+            await intake.take(body.request, len)
+        intake.hurry(0.001)
+        assert caught.value.status == 413
+
+    asyncio.run(scenario())
+
+
 def test_failed_parse_holds_nothing() -> None:
     async def scenario() -> None:
         intake = Intake(largest=10, seconds=60.0, most_held=15)

@@ -33,6 +33,7 @@ class FakeEngine:
         self.improve = threading.Semaphore(0)
         self.improvements = 2
         self.error: Exception | None = None
+        self.trace: tuple[tuple[float, float], ...] = ()
 
     def search(
         self,
@@ -50,7 +51,7 @@ class FakeEngine:
                     return Result(instance, ROUTES, cost, 0.1, "search", is_interrupted=True)
             cost = 9.0 - number
             on_improvement(Improvement(float(number), cost, ROUTES))
-        return Result(instance, ROUTES, cost, 0.1, "search")
+        return Result(instance, ROUTES, cost, 0.1, "search", trace=self.trace)
 
 
 class Desk:
@@ -116,6 +117,20 @@ def test_finished_job_has_its_result() -> None:
         assert answer.result.cost == 8.0
         assert answer.result.messages == ["a note"]
         assert answer.improvements == 2
+
+    play(scenario)
+
+
+def test_best_of_a_finished_job_says_when_it_was_found() -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.engine.trace = ((0.01, 9.0), (0.02, 8.0))
+
+        answer = (await desk.add_finished()).describe()
+
+        assert answer.best is not None
+        assert answer.result is not None
+        assert (answer.best.seconds, answer.result.seconds) == (0.02, 0.1)
+        assert (answer.best.cost, answer.best.routes) == (answer.result.cost, answer.result.routes)
 
     play(scenario)
 
@@ -227,6 +242,21 @@ def test_full_queue_of_searches_is_refused_and_not_kept() -> None:
         assert len(desk.store) == 2
 
     play(scenario, waiting=1)
+
+
+def test_refused_job_costs_nobody_a_result() -> None:
+    async def scenario(desk: Desk) -> None:
+        finished = await desk.add_finished()
+        desk.add()
+        desk.add()
+
+        with pytest.raises(RequestError) as caught:
+            desk.add()
+
+        assert caught.value.status == 429
+        assert desk.store.get(finished.identifier) is finished
+
+    play(scenario, most=3, waiting=1)
 
 
 def test_old_jobs_are_forgotten() -> None:

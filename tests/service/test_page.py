@@ -116,6 +116,34 @@ def test_dragging_moves_a_point_and_undo_brings_it_back_with_its_routes(desk: Pa
     assert desk.drawn_routes() > 0
 
 
+def test_point_is_selected_again_after_a_click_on_the_ground(desk: PageDriver) -> None:
+    draw_six(desk)
+    desk.find("[name=tool][value=select]").check(force=True)
+    for _ in range(2):
+        desk.click_map(0.2, 0.2)
+        desk.find("#inspector").wait_for()
+        desk.click_map(0.35, 0.55)
+        desk.find("#inspector").wait_for(state="hidden")
+
+
+def test_enter_in_the_inspector_leads_back_to_its_point(desk: PageDriver) -> None:
+    draw_six(desk)
+    desk.find("[name=tool][value=select]").check(force=True)
+    desk.click_map(0.2, 0.2)
+    desk.find("#inspector [name=demand]").press("Enter")
+    assert "point" in str(desk.evaluate("document.activeElement.getAttribute('class')"))
+
+
+def test_zooming_in_ends_where_numbers_have_no_more_digits(desk: PageDriver) -> None:
+    draw_six(desk)
+    desk.page.mouse.move(*desk.place_on_map(0.3, 0.3))
+    for _ in range(300):
+        desk.page.mouse.wheel(0, -400)
+    desk.find("#tab-random").click()  # the page still answers
+    desk.load_random(8)
+    desk.solve()
+
+
 def test_demand_is_set_in_the_inspector_and_in_the_table(desk: PageDriver, tmp_path: Path) -> None:
     draw_six(desk)
     desk.find("[name=tool][value=select]").check(force=True)

@@ -16,7 +16,7 @@ from dynaroute.formats import instance_from_json
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 pytestmark = needs_browser
 
@@ -77,6 +77,30 @@ def test_stopped_search_keeps_its_best(desk: PageDriver, tmp_path: Path) -> None
     assert "stopped" in desk.text(".headline-facts")
     answer = desk.answer(tmp_path)
     assert check(instance_from_json(answer["problem"]), Solution(answer["routes"], answer["cost"])) == []
+
+
+def test_many_edits_during_a_search_stop_it_without_a_complaint(desk: PageDriver) -> None:
+    desk.load_random(30)
+    desk.begin_search(300)
+    desk.find("#map .point").first.focus()
+    for _ in range(8):
+        desk.page.keyboard.press("ArrowRight")
+    desk.page.get_by_role("button", name="Solve", exact=True).wait_for()
+    assert desk.find("#solve-notice .error").count() == 0
+
+
+def test_problem_changed_before_its_search_began_is_not_waited_for(desk: PageDriver) -> None:
+    def answer_late(route: Route) -> None:
+        desk.page.wait_for_timeout(700)
+        route.continue_()
+
+    desk.page.route("**/v1/jobs", answer_late)
+    desk.choose_method("search")
+    desk.find("[name=seconds]").fill("300")
+    desk.find("#solve").click()
+    desk.load_random(9, seed=5)
+    desk.page.get_by_role("button", name="Solve", exact=True).wait_for()
+    assert desk.find("#solve-notice .error").count() == 0
 
 
 def test_loading_another_problem_stops_the_search(desk: PageDriver) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +111,23 @@ def test_full_queues_and_small_limits_are_429_and_413(tmp_path: Path) -> None:
         assert stopped["state"] == "stopped", stopped
         assert stopped["result"]["cost"] == 14
         assert client.post("/v1/jobs?time_limit=0.1", json=INSTANCE).status_code == 202
+
+
+def test_device_that_is_not_there_ends_it_at_the_start() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "dynaroute", "serve", "--port", "0"],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "DYNAROUTE_DEVICE": "nonsense"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert run.returncode == 2
+    assert "DYNAROUTE_DEVICE" in run.stderr
+    assert "nonsense" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert run.stdout == ""
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
 from running_service import INSTANCE
+from starlette.types import Message
 
+from dynaroute.errors import ModelError
 from dynaroute.service.application import make_application
+from dynaroute.service.engine import Engine
+from dynaroute.service.refusals import RequestError
 from dynaroute.service.service import Service
 from dynaroute.service.settings import ServiceSettings
 
@@ -34,6 +40,81 @@ def test_work_is_503_until_the_models_are_loaded(method: str, path: str) -> None
 def test_other_questions_are_answered_meanwhile() -> None:
     assert ask(Service(ServiceSettings()), "GET", "/healthz").status_code == 200
     assert ask(Service(ServiceSettings()), "POST", "/v1/convert", json=INSTANCE).status_code == 200
+
+
+def test_service_without_models_does_not_promise_to_recover(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Engine) -> None:
+        raise ModelError("the weights are damaged.")
+
+    monkeypatch.setattr(Engine, "prepare", fail)
+
+    async def start() -> RequestError:
+        service = Service(ServiceSettings())
+        service.start()
+        try:
+            async with asyncio.timeout(60):
+                while (refusal := refuse(service)).kind == "starting":
+                    await asyncio.sleep(0.001)
+        finally:
+            await service.stop()
+        return refusal
+
+    refusal = asyncio.run(start())
+
+    assert (refusal.status, refusal.kind) == (503, "broken")
+    assert "Retry-After" not in refusal.headers
+
+
+def refuse(service: Service) -> RequestError:
+    with pytest.raises(RequestError) as caught:
+        service.refuse_unready()
+    return caught.value
+
+
+@pytest.mark.parametrize(("customers", "is_given_up"), [(1, False), (3, True)])
+def test_what_is_solved_by_itself_is_given_up_with_its_client(
+    monkeypatch: pytest.MonkeyPatch, customers: int, is_given_up: bool
+) -> None:
+    service = Service(ServiceSettings(batch_work=16))  # so that a request for one or two customers is small
+    given_up: list[bool] = []
+
+    async def solve(*_: object) -> None:
+        try:
+            await asyncio.sleep(0.1)
+            given_up.append(False)
+        except asyncio.CancelledError:
+            given_up.append(True)
+            raise
+
+    monkeypatch.setattr(service, "refuse_unready", lambda: None)
+    monkeypatch.setattr(service, "solve", solve)
+    body = json.dumps({**INSTANCE, "customers": INSTANCE["customers"][:customers]}).encode()
+
+    asyncio.run(send_and_leave(service, "/v1/solve", body))
+
+    assert given_up == [is_given_up]
+
+
+async def send_and_leave(service: Service, path: str, body: bytes) -> None:
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        await asyncio.sleep(0)
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    async def send(_: Message) -> None:
+        pass
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": path,
+        "query_string": b"",
+        "headers": [(b"content-type", b"application/json")],
+    }
+    with suppress(Exception):  # what becomes of the answer is nobody's concern
+        await make_application(service)(scope, receive, send)
 
 
 def test_failure_tells_nothing_of_the_inside(monkeypatch: pytest.MonkeyPatch) -> None:

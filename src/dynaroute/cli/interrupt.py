@@ -30,12 +30,16 @@ def note_interrupt(*numbers: signal.Signals) -> Iterator[Callable[[], bool]]:
         yield interrupted.is_set
         return
 
+    # known before the first signal can be noted, which needs it
+    usual = {int(number): signal.getsignal(number) for number in numbers or (signal.SIGINT,)}
+
     def take_note(number: int, frame: FrameType | None) -> None:
         interrupted.set()
         signal.signal(number, usual[number])
 
-    usual = {int(number): signal.signal(number, take_note) for number in numbers or (signal.SIGINT,)}
     try:
+        for number in usual:
+            signal.signal(number, take_note)
         yield interrupted.is_set
     finally:
         for number, handler in usual.items():

@@ -7,7 +7,6 @@ places.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
@@ -15,6 +14,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.cores import count_cores
 from dynaroute.errors import OptionError, SolutionError, Where
 from dynaroute.improve.compiled import compiled
 from dynaroute.instance import Instance
@@ -119,14 +119,17 @@ def share_among_threads(work: Callable[[int, int], object], count: int, threads:
     """
     if threads is not None and threads < 1:
         raise OptionError(f"the number of threads is {threads}.", where=Where(field="threads"), remedy="Use 1 or more.")
-    workers = min(count, threads if threads is not None else len(os.sched_getaffinity(0)))
+    workers = min(count, threads if threads is not None else count_cores())
     if workers <= 1:
         work(0, count)
         return
     part = -(-count // (4 * workers))  # several parts each, since some take longer than others
     with ThreadPoolExecutor(workers) as pool:
-        for future in [pool.submit(work, first, min(first + part, count)) for first in range(0, count, part)]:
-            future.result()
+        try:
+            for future in [pool.submit(work, first, min(first + part, count)) for first in range(0, count, part)]:
+                future.result()
+        finally:  # after a fault or an interrupt nobody waits for parts that have not begun
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Timer
+from threading import TIMEOUT_MAX, Timer
 
 from dynaroute.errors import SolutionError, Where
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
@@ -125,7 +125,7 @@ def _halt_at_deadline(searcher: Searcher, stopping: Stopping) -> Iterator[None]:
     if stopping.deadline is None:
         yield
         return
-    timer = Timer(stopping.seconds_left, searcher.halt)
+    timer = Timer(min(stopping.seconds_left, TIMEOUT_MAX), searcher.halt)
     timer.daemon = True
     timer.start()
     try:

@@ -112,10 +112,11 @@ def _is_plain(instance: Instance) -> bool:
 
 def _chunk_length(instances: Sequence[Instance], first: int) -> int:
     """How many of the next instances fit into memory together: of one kind, and not too many at once."""
-    entries, kind = 0, _is_plain(instances[first])
+    largest, kind = 0, _is_plain(instances[first])
     for length, instance in enumerate(instances[first : first + _PATHS_AT_ONCE]):
-        entries += instance.size + 1 if kind else (instance.size + 1) ** 2
-        if length > 0 and (entries > _ENTRIES_AT_ONCE or _is_plain(instance) != kind):
+        nodes = instance.size + 1
+        largest = max(largest, nodes if kind else nodes**2)  # all of them are padded to the largest
+        if length > 0 and ((length + 1) * largest > _ENTRIES_AT_ONCE or _is_plain(instance) != kind):
             return length
     return min(_PATHS_AT_ONCE, len(instances) - first)
 

@@ -99,7 +99,7 @@ class SolveAnswer(Answer):
 class ImprovementAnswer(Answer):
     """The best routes so far."""
 
-    seconds: float = Field(description="Since the job began to run.")
+    seconds: float = Field(description="When they were found, since the job began to run.")
     cost: float
     routes: list[list[int]]
     loads: list[float]
@@ -116,7 +116,9 @@ class JobAnswer(Answer):
     seconds: float = Field(description="How long it has been running.")
     improvements: int = Field(description="How many better solutions were found so far.")
     best: ImprovementAnswer | None = Field(description="The best so far; null before the first.")
-    result: SolveAnswer | None = Field(description="The answer, once the job has ended.")
+    result: SolveAnswer | None = Field(
+        description="The answer, once the job has ended; null if it failed, or was stopped before it began."
+    )
     error: ErrorAnswer | None = Field(description="Why it failed.")
 
 

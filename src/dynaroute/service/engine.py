@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dynaroute.errors import OptionError, Where
 from dynaroute.formats.json_document import to_json_number
 from dynaroute.instance import Instance
 from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint
 from dynaroute.service.choices import Choices
+from dynaroute.service.settings import PREFIX
 from dynaroute.solution import Solution
 from dynaroute.solver import load_policy, solve
 from dynaroute.solving.options import Improve, SolveSettings
@@ -21,10 +23,32 @@ if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
     from dynaroute.model import Policy
 
-__all__ = ["Engine", "describe_improvement", "describe_result"]
+__all__ = ["Engine", "check_device", "describe_improvement", "describe_result"]
 
 _QUICK_WAYS: tuple[Improve, ...] = ("2opt", "local")
+_CERTAIN_DEVICES = ("auto", "cpu")
 _TINY = Instance(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 1]), 1)
+
+
+def check_device(device: str) -> None:
+    """Try a device, where it is not one that is always there.
+
+    Parameters
+    ----------
+    device
+        Where policies shall work: auto, cpu, cuda, ...
+
+    Raises
+    ------
+    OptionError
+        If it cannot be used; it names the variable that sets it.
+    """
+    if device in _CERTAIN_DEVICES:  # PyTorch takes seconds to load, which the start need not wait for
+        return
+    try:
+        load_policy(next(iter(shipped_models())), device)
+    except OptionError as error:
+        raise OptionError(error.message, where=Where(field=f"{PREFIX}DEVICE"), remedy=error.remedy) from error
 
 
 class Engine:

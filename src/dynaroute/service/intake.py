@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TypeVar
-from weakref import WeakSet
 
 from starlette.requests import Request
 
@@ -40,7 +39,7 @@ class Intake:
         self._seconds = seconds
         self._most_held = most_held
         self._held = 0
-        self._arriving: WeakSet[asyncio.Timeout] = WeakSet()
+        self._arriving: set[asyncio.Timeout] = set()
         self._readers = ThreadPoolExecutor(_READERS, "dynaroute-read")
 
     async def take(self, request: Request, parse: Callable[[bytes], Value]) -> Value:
@@ -77,7 +76,7 @@ class Intake:
             From now.
         """
         end = asyncio.get_running_loop().time() + seconds
-        for timeout in list(self._arriving):
+        for timeout in self._arriving:
             when = timeout.when()
             if when is not None and when > end and not timeout.expired():
                 timeout.reschedule(end)
@@ -104,8 +103,11 @@ class Intake:
         try:
             async with asyncio.timeout(self._seconds) as timeout:
                 self._arriving.add(timeout)
-                while await self._collect_chunk(request, body):
-                    pass
+                try:
+                    while await self._collect_chunk(request, body):
+                        pass
+                finally:  # before it ends: one that has ended cannot be hurried
+                    self._arriving.discard(timeout)
         except TimeoutError:
             raise RequestError(
                 HTTPStatus.REQUEST_TIMEOUT,

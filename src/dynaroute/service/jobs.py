@@ -94,8 +94,16 @@ class Job:
     def finish(self, result: Result, waited: float) -> None:
         """Note the result."""
         timing = TimingAnswer(waited=waited, solved=result.seconds, batch=1)
-        self.result = describe_result(result, timing, self._notes)
-        self._best = describe_improvement(self.instance, result.solution, result.cost, result.seconds)
+        answer = describe_result(result, timing, self._notes)
+        self.result = answer
+        self._best = ImprovementAnswer(
+            # when the routes were found, which may be long before the search ended
+            seconds=result.trace[-1][0] if result.trace else result.seconds,
+            cost=answer.cost,
+            routes=answer.routes,
+            loads=answer.loads,
+            route_costs=answer.route_costs,
+        )
         self._end("stopped" if result.is_interrupted else "finished")
 
     def fail(self, error: Exception) -> None:
@@ -173,7 +181,7 @@ class JobStore:
         RequestError
             429 if there are too many jobs, or searches that wait.
         """
-        self._make_room()
+        outdated = self._choose_outdated()
         post = asyncio.get_running_loop().call_soon_threadsafe
 
         def work(is_cancelled: Callable[[], bool]) -> Result:
@@ -184,6 +192,8 @@ class JobStore:
 
         search = Search(work, job.choices.time_limit or 1.0)
         outcome = self._pool.submit(search)
+        if outdated is not None:  # only now: a job that is refused costs nobody a result
+            del self._jobs[outdated.identifier]
         self._jobs[job.identifier] = job
         self._searches[job.identifier] = search
         task = asyncio.create_task(self._follow(job, search, outcome))
@@ -258,14 +268,15 @@ class JobStore:
         finally:
             self._searches.pop(job.identifier, None)
 
-    def _make_room(self) -> None:
+    def _choose_outdated(self) -> Job | None:
+        """The job that a new one would displace, if there is no room; refuse the new one if there cannot be any."""
         self._drop_old()
         if len(self._jobs) < self._most:
-            return
+            return None
         oldest = next((job for job in self._jobs.values() if job.has_ended), None)
         if oldest is None:
             raise refuse_busy(self._pool.delay, "jobs")
-        del self._jobs[oldest.identifier]
+        return oldest
 
     def _drop_old(self) -> None:
         now = time.perf_counter()

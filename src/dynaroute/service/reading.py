@@ -124,10 +124,10 @@ def read_judgement(body: bytes, content_type: str, most_customers: int) -> Judge
     for key in document.keys() - {"instance", "solution"}:
         raise FormatError("there is no such key.", where=Where(field=key), remedy="Give instance and solution.")
     problem, answer = require(document, "instance", ""), require(document, "solution", "")
-    with gather_notes(), placed(partial(_prefix, "instance")):
+    with placed(partial(_prefix, "instance")):
         _refuse_many_customers(require_object(problem, ""), most_customers)
         instance = instance_from_json(problem)
-    with gather_notes(), placed(partial(_prefix, "solution")):
+    with placed(partial(_prefix, "solution")):
         solution = solution_from_json(answer)
     return Judgement(instance, solution)
 

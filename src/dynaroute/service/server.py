@@ -13,6 +13,7 @@ import uvicorn
 
 from dynaroute.errors import OptionError, Where
 from dynaroute.service.application import make_application
+from dynaroute.service.engine import check_device
 from dynaroute.service.protocol import make_protocol
 from dynaroute.service.service import Service
 from dynaroute.service.settings import ServiceSettings
@@ -39,9 +40,10 @@ def serve(host: str, port: int, settings: ServiceSettings, on_start: Callable[[s
     Raises
     ------
     OptionError
-        If the address cannot be used.
+        If the address or the device cannot be used.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before PyTorch is loaded: one thread a worker
+    check_device(settings.device)
     listener = _listen(host, port)
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # whose warnings are about requests, not about us
     service = Service(settings)

@@ -98,7 +98,12 @@ class Service:
         if self.is_stopping:
             raise _unavailable("stopping", "the service is being stopped.")
         if self._is_broken:
-            raise _unavailable("broken", "the models cannot be loaded.")
+            raise RequestError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "broken",
+                "the models cannot be loaded.",
+                remedy="Tell who runs the service: its log has the reason, and it must be started again.",
+            )
         if not self._is_ready:
             raise _unavailable("starting", "the models are still being loaded.")
 
@@ -122,6 +127,19 @@ class Service:
         """
         return self._check(problem, Choices.from_options(problem.options, "search", self.settings.job_seconds))
 
+    def is_batched(self, problem: Problem, choices: Choices) -> bool:
+        """Whether a problem is solved with others, and not by itself.
+
+        Parameters
+        ----------
+        problem
+            What to solve.
+        choices
+            How.
+        """
+        is_small = choices.work(problem.instance.size) <= self.settings.batch_work // _LARGEST_SHARE
+        return is_small and not choices.searches
+
     async def solve(self, problem: Problem, choices: Choices) -> SolveAnswer:
         """Solve a problem: a small one with others, a large one or a search by itself.
 
@@ -132,8 +150,7 @@ class Service:
         choices
             How.
         """
-        is_small = choices.work(problem.instance.size) <= self.settings.batch_work // _LARGEST_SHARE
-        if is_small and not choices.searches:
+        if self.is_batched(problem, choices):
             solved = await self._batcher.solve(problem.instance, choices)
             return describe_result(solved.result, solved.timing, problem.notes)
         search = Search(

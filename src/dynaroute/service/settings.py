@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from dynaroute.cores import count_cores
 from dynaroute.errors import OptionError, Where
 
 __all__ = ["PREFIX", "ServiceSettings"]
 
 PREFIX = "DYNAROUTE_"
-
-
-def _count_cores() -> int:
-    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ class ServiceSettings:
     batch_size: int = 32
     batch_seconds: float = 0.002
     batch_work: int = 6_400
-    search_workers: int = field(default_factory=_count_cores)
+    search_workers: int = field(default_factory=count_cores)
     waiting_solves: int = 256
     waiting_searches: int = 16
     jobs: int = 100

@@ -51,17 +51,27 @@ def build_by_policy(instances: Sequence[Instance], model: str | Path | Policy, o
         A shipped model's name, a folder, or a policy.
     options
         All but their model are read.
+
+    Raises
+    ------
+    OutOfTimeError
+        If it was cancelled.
     """
     import torch
 
     from dynaroute.batch import InstanceBatch
     from dynaroute.construct import construct
+    from dynaroute.improve.stopping import Stopping
+    from dynaroute.solving.in_time import make_interruptible
 
     policy = load_policy(model, options.device)
     start = time.perf_counter()
     batch = InstanceBatch.from_instances(instances)
     generator = torch.Generator().manual_seed(int(options.seed))  # NumPy's integers too
-    routes = construct(policy, batch, make_strategy(options), generator, progress=options.progress)
+    strategy = make_strategy(options)
+    if options.is_cancelled is not None:
+        strategy = make_interruptible(strategy, Stopping(is_cancelled=options.is_cancelled))
+    routes = construct(policy, batch, strategy, generator, progress=options.progress)
     return BuiltRoutes(batch, routes, time.perf_counter() - start, name_policy(policy, model))
 
 

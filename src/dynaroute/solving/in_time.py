@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import isfinite
+from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dynaroute.construct.choose import Chooser, StepInfo
     from dynaroute.model import Policy
 
-__all__ = ["HurriedRoutes", "build_in_time"]
+__all__ = ["HurriedRoutes", "build_in_time", "make_interruptible"]
 
 _ATTEMPTS_AT_ONCE = 8
 
@@ -72,12 +72,25 @@ def build_in_time(
     worker = ThreadPoolExecutor(1)
     try:
         work = worker.submit(_keep_building, found, policy, instance, strategy, seed, stopping)
-        work.result(stopping.seconds_left if isfinite(stopping.seconds_left) else None)
+        work.result(min(stopping.seconds_left, TIMEOUT_MAX))
     except (TimeoutError, OutOfTimeError):
         pass
     finally:
         worker.shutdown(wait=False)
     return HurriedRoutes(found.solution, found.attempts)
+
+
+def make_interruptible(strategy: Strategy, stopping: Stopping) -> Strategy:
+    """The same attempts, given up by an OutOfTimeError when they shall stop.
+
+    Parameters
+    ----------
+    strategy
+        Which attempts to make.
+    stopping
+        Its deadline and its cancelling count.
+    """
+    return _Part(strategy, 0, strategy.attempts, stopping)
 
 
 def _keep_building(

@@ -70,7 +70,8 @@ class SolveOptions:
         Seconds of a search for each instance, counted from entering `solve`, or from when an instance of many is
         taken up. A search with neither this nor iterations gets 10 s.
     iterations
-        Of a search. A seed and a number of iterations determine the routes, if there is no time limit.
+        Of a search. A seed and a number of iterations determine the routes, for a given number of threads, if there is
+        neither a time limit nor a target.
     target
         A cost at which a search ends early.
     start
@@ -80,14 +81,15 @@ class SolveOptions:
     device
         "auto" (a GPU if there is one), "cpu", "cuda", ...
     threads
-        Processor cores to use; None: all of them.
+        Processor cores to use; None: one for a single search, else all of them.
     progress
         Called with the number of instances finished since the last call.
     on_improvement
-        Called with the index of an instance and every better solution that a search finds, the first included; where
-        there are many instances, from several threads.
+        Called with the index of an instance and a better solution that a search has found, the first included; of
+        those in quick succession with the last. Where there are many instances, from several threads.
     is_cancelled
-        Asked every few milliseconds; true ends the search, and the best so far is returned.
+        Asked again and again; true ends the search, and the best so far is returned. A policy that is building is
+        given up, too: savings are returned then.
     """
 
     model: str | Path | Policy = "auto"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
+from dynaroute.cores import count_cores
 from dynaroute.improve.search import Improvement, search
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
@@ -58,7 +58,7 @@ def search_all(
 
 def _search_side_by_side(searcher: _Searcher, jobs: Sequence[_Job], options: SolveOptions) -> list[Result]:
     searches: list[Future[Result]] = []
-    with ThreadPoolExecutor(options.threads or _count_cores()) as pool:
+    with ThreadPoolExecutor(options.threads or count_cores()) as pool:
         try:
             with suppress(KeyboardInterrupt):
                 searches.extend(pool.submit(searcher.search_in_turn, job) for job in jobs)
@@ -125,7 +125,7 @@ class _Searcher:
 
         stopping = Stopping(
             deadline=None if limit is None else began + limit,
-            iterations=options.iterations,
+            iterations=None if options.iterations is None else int(options.iterations),  # NumPy's integers too
             target=options.target,
             is_cancelled=self._is_cancelled,
         )
@@ -178,10 +178,3 @@ class _Searcher:
         if built.attempts < strategy.attempts:
             messages = (f"There was time for {built.attempts} of the {strategy.attempts} attempts of {how}.",)
         return _FirstRoutes(self.options.decoding, built.solution, self.model, messages)
-
-
-def _count_cores() -> int:
-    """Cores that this process may use, where the system tells; else all."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -51,7 +51,7 @@ def make_solving_router(service: Service) -> APIRouter:
         problem = await receive_problem(service, request, query)
         choices = service.choose(problem)
         work = service.solve(problem, choices)
-        answer = await (leave_with_client(work, request) if choices.searches else work)
+        answer = await (work if service.is_batched(problem, choices) else leave_with_client(work, request))
         return reply(answer)
 
     @router.post(

@@ -83,11 +83,13 @@ export class CustomerTable {
     const pages = Math.ceil(count / PAGE);
     const button = (text, step) => {
       const disabled = this.#page + step < 0 || this.#page + step >= pages;
-      const element = make("button", { type: "button", class: "button small", text, disabled });
+      const element = make("button", { type: "button", class: "button small", "data-step": step, text, disabled });
       element.addEventListener("click", () => {
         this.#page += step;
         this.#store.update({ selectedNode: null });
         this.show();
+        const [same, other] = [step, -step].map((way) => this.#place.querySelector(`[data-step="${way}"]`));
+        (same.disabled ? other : same).focus();
       });
       return element;
     };

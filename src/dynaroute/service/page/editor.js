@@ -51,6 +51,7 @@ export class MapEditor {
     const at = this.#point(event);
     this.#pointers.set(event.pointerId, at);
     this.#map.svg.setPointerCapture(event.pointerId);
+    this.#undoPreview(); // a second finger ends the drag of the first
     this.#drag = { node: this.#nodeAt(event), from: at, isMoving: false };
   }
 
@@ -100,18 +101,23 @@ export class MapEditor {
   }
 
   #cancel(event) {
-    const drag = this.#drag;
     this.#pointers.delete(event.pointerId);
+    this.#undoPreview();
     this.#drag = null;
-    if (drag?.isMoving && drag.node !== null && this.#mayMove) {
-      this.#map.preview(drag.node, placeOf(nodeAt(this.#state.instance, drag.node)));
-    }
+  }
+
+  /** Draw a point that is being dragged where it was. */
+  #undoPreview() {
+    const drag = this.#drag;
+    if (!drag?.isMoving || drag.node === null || !this.#mayMove) return;
+    this.#map.preview(drag.node, placeOf(nodeAt(this.#state.instance, drag.node)));
   }
 
   #click(node, place, event) {
     const { tool, instance } = this.#state;
     if (node !== null) {
-      this.#map.focusNode(node); // which selects it
+      this.#map.focusNode(node);
+      this.#store.update({ selectedNode: node }); // the focus may have been there already, and selects nothing then
       return;
     }
     const route = this.#map.routeOf(event.target);
@@ -122,6 +128,11 @@ export class MapEditor {
     if (!this.#mayMove) return;
     if (tool === "depot" || instance.depot === null) this.#setDepot(place);
     else this.#addCustomer(place);
+  }
+
+  #inspect(node) {
+    this.#store.update({ selectedNode: node });
+    byId("inspector").querySelector("input:not(:disabled)")?.focus();
   }
 
   #setDepot(place) {
@@ -165,7 +176,7 @@ export class MapEditor {
     if (key === "PageUp") return go(node === 0 ? last : node - 1);
     if (key === "Home") return go(0);
     if (key === "End") return go(last);
-    if (key === "Enter" || key === " ") return () => byId("inspector").querySelector("input:not(:disabled)")?.focus();
+    if (key === "Enter" || key === " ") return () => this.#inspect(node);
     if (!this.#mayMove) return null;
     if (key in ARROWS) return () => this.#nudge(node, ARROWS[key], factor);
     if (key === "Delete" || key === "Backspace") return node === 0 ? null : () => removeNode(this.#store, node);

@@ -15,11 +15,10 @@ export class Inspector {
     this.#store = store;
     this.#map = map;
     this.#form.addEventListener("change", (event) => this.#change(event.target));
-    this.#form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#leave();
+    this.#form.addEventListener("submit", (event) => event.preventDefault());
+    this.#form.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" || (event.key === "Enter" && event.target.matches("input"))) this.#leave();
     });
-    this.#form.addEventListener("keydown", (event) => event.key === "Escape" && this.#leave());
     byId("inspector-close").addEventListener("click", () => store.update({ selectedNode: null }));
     byId("inspector-remove").addEventListener("click", () => removeNode(store, store.state.selectedNode));
     store.watch(["selectedNode", "instance", "comparedRun"], (state) => this.#show(state));

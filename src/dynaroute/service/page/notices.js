@@ -27,7 +27,6 @@ export function clearNotice(place) {
 
 function describeWhere(where) {
   if (!where) return "";
-  if (typeof where === "string") return where;
   const parts = [
     where.file,
     where.line !== null && where.line !== undefined ? `line ${where.line}` : null,

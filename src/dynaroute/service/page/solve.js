@@ -42,6 +42,7 @@ export class SolveCard {
   #spokenAt = 0;
   #found = []; // improvements not yet shown
   #showTimer = null;
+  #stopping = null; // id of the job that is being stopped
 
   constructor(store, api) {
     this.#store = store;
@@ -86,7 +87,12 @@ export class SolveCard {
 
   async #search(instance, request) {
     const job = await this.#api.startJob({ ...instance, options: optionsOf(request) });
+    if (this.#store.state.instance !== instance) {
+      await this.#api.stopJob(job.id); // edited before it began: nobody waits for it
+      return;
+    }
     const began = performance.now();
+    this.#found = []; // what a broken stream may have left
     const search = { id: job.id, instance, request, began, routes: [], trace: [], snapshots: [] };
     this.#store.update({ search, playback: null });
     try {
@@ -140,11 +146,14 @@ export class SolveCard {
 
   async #stop() {
     const { search } = this.#store.state;
-    if (search === null) return;
+    if (search === null || search.id === this.#stopping) return;
+    this.#stopping = search.id;
     byId("stop").disabled = true;
     try {
       await this.#api.stopJob(search.id);
     } catch (error) {
+      this.#stopping = null;
+      byId("stop").disabled = false;
       if (!(error instanceof ApiError)) throw error;
       showError(this.#notice, error);
     }

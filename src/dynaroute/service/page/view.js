@@ -1,6 +1,7 @@
 // Where a place of the problem lies on the screen, and back.
 
 const MARGIN = 26; // pixels kept free around the points
+const FINEST = 1e-10; // of a coordinate, that a pixel may be wide: numbers have no more digits to tell places apart
 
 /** A window onto the plane: one scale for both axes, y upwards. */
 export class View {
@@ -45,6 +46,8 @@ export class View {
   /** Zoom so that the place under `anchor` stays under it. */
   zoom(factor, anchor = [this.width / 2, this.height / 2]) {
     const [x, y] = this.toPlace(anchor);
+    const isTooFine = this.scale * factor * FINEST * Math.max(Math.abs(x), Math.abs(y), 1e-3) > 1;
+    if (factor > 1 && isTooFine) return;
     this.scale *= factor;
     const [movedX, movedY] = this.toPlace(anchor);
     this.centre = [this.centre[0] + x - movedX, this.centre[1] + y - movedY];
