@@ -29,7 +29,6 @@ from dynaroute.training.instances import TrainingTask
 from dynaroute.training.optimiser import AdamOptimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.reinforce import Learner, sample_solutions, train_step
-from dynaroute.training.replay import ReplaySize
 from dynaroute.training.update import GraphedUpdate, PolicyUpdate, Replay, UpdateInput
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
@@ -95,10 +94,10 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     count = instances * samples
     copies = task.draw(instances, generator, 0).repeat_each(samples)
     routes = sample_solutions(policy, copies, samples, 3)
-    needed = ReplaySize.of(routes)
     plain = make_update(policy)
     baseline = SharedBaseline(Ranks())
-    given = UpdateInput(copies, routes, baseline.advantages(copies[::samples], routes.lengths(copies)))
+    given = UpdateInput(copies, routes, baseline.advantages(copies[::samples], routes.lengths(copies)), samples)
+    needed = given.needed_size()
     torch.cuda.reset_peak_memory_stats()
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
     replay_seconds = measure(lambda: plain(given), 7)
@@ -119,15 +118,17 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     torch.cuda.synchronize()
     seconds = (time.perf_counter() - began) / repeats
     busy = measure_busy_fraction(step)
-    floor = 4 * needed.tokens / count * TOKEN_FLOPS / TENSOR_RATE  # construct once, replay forward and backward
+    # construct once, replay forward and backward, each state once
+    floor = 4 * needed.state_tokens / count * TOKEN_FLOPS / TENSOR_RATE
     return {
         "trajectories": count,
         "construct_us": 1e6 * construct_seconds / count,
         "replay_us": 1e6 * replay_seconds / count,
         "step_ms": 1e3 * seconds,
         "per_second": count / seconds,
-        "tokens_each": needed.tokens / count,
-        "routes_each": needed.segments / count,
+        "routes_each": needed.occurrences / count,
+        "different_routes_each": needed.routes / count,
+        "state_tokens_each": needed.state_tokens / count,
         "floor_ratio": seconds / count / floor,
         "busy": busy,
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9,

@@ -10,7 +10,8 @@ from dynaroute.construct.choose import Sample
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import Policy, PolicyConfig
-from dynaroute.training.replay import ReplayLayout, ReplaySize, replay_log_probabilities
+from dynaroute.training.replay import replay_log_probabilities
+from dynaroute.training.replay_layout import ReplaySize
 
 # 16 a head, as the kernels' products need, and long enough that every tile of 16, 32 and 64 occurs
 KERNEL_AMD = PolicyConfig(dimension=32, heads=2, layers=2, feed_forward=32)
@@ -24,6 +25,29 @@ def sample(policy: Policy, batch: InstanceBatch, seed: int = 1) -> RouteBatch:
 def gradients(policy: Policy, log_p: torch.Tensor) -> tuple[torch.Tensor, ...]:
     weights = torch.linspace(-1, 2, len(log_p), dtype=log_p.dtype)
     return torch.autograd.grad((log_p * weights).sum(), list(policy.parameters()))
+
+
+def sample_some_alike(policy: Policy, batch: InstanceBatch, samples: int) -> tuple[InstanceBatch, RouteBatch]:
+    """Some samples of each instance at a low temperature, so that states and routes repeat themselves."""
+    copies = batch.repeat_each(samples)
+    number = torch.arange(len(copies)) % samples
+    routes = construct_eagerly(policy, copies, Sample(make_stream_keys(1, copies.keys, number), temperature=0.3))
+    needed = ReplaySize.of(routes, copies.sizes, samples)
+    assert needed.states < needed.routes < needed.occurrences
+    return copies, routes
+
+
+def with_room(routes: RouteBatch, batch: InstanceBatch, samples: int) -> ReplaySize:
+    """More than they need, and different by how much for each array."""
+    size = ReplaySize.of(routes, batch.sizes, samples)
+    return ReplaySize(
+        size.occurrences + 2,
+        size.routes + 3,
+        size.route_tokens + 7,
+        size.states + 4,
+        size.state_tokens + 5,
+        size.longest_route,
+    )
 
 
 @pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
@@ -53,9 +77,7 @@ def test_kernels_equal_the_sequential_path_in_float32(monkeypatch: pytest.Monkey
     expected = log_probabilities(policy, batch, routes)
     expected_gradients = gradients(policy, expected)
     monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
-    needed = ReplaySize.of(routes)
-    roomy = ReplaySize(needed.segments + 3, needed.tokens + 7, needed.longest_route)
-    found = replay_log_probabilities(policy, batch, routes, roomy)
+    found = replay_log_probabilities(policy, batch, routes, size=with_room(routes, batch, samples=1))
     torch.testing.assert_close(found, expected, rtol=0, atol=2e-4)
     for one, other in zip(gradients(policy, found), expected_gradients, strict=True):
         assert (one - other).norm() <= 1e-4 * other.norm()
@@ -70,15 +92,24 @@ def test_segments_too_long_for_the_kernels_are_replayed_all_the_same(monkeypatch
     torch.testing.assert_close(replay_log_probabilities(policy, batch, routes), expected, rtol=0, atol=2e-4)
 
 
-def test_size_counts_segments_tokens_and_the_longest_route() -> None:
-    #                 depot, customers 1..5: routes (1, 2, 3) and (4, 5)
-    routes = RouteBatch(torch.tensor([[-1, 0, 0, 0, 1, 1]]).int(), torch.tensor([[-1, 0, 1, 2, 0, 1]]).int())
-    assert ReplaySize.of(routes) == ReplaySize(segments=2, tokens=6 + 3, longest_route=3)
+@pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
+def test_what_samples_have_in_common_changes_neither_probabilities_nor_gradients(config: PolicyConfig) -> None:
+    policy = make_policy(config).double()
+    copies, routes = sample_some_alike(policy, draw_batch(2, 9, 6), samples=5)
+    apart = replay_log_probabilities(policy, copies, routes)
+    together = replay_log_probabilities(policy, copies, routes, samples=5)
+    torch.testing.assert_close(together, apart, rtol=0, atol=1e-11)
+    for one, other in zip(gradients(policy, together), gradients(policy, apart), strict=True):
+        assert (one - other).norm() <= 1e-11 * other.norm() + 1e-12
 
 
-def test_layout_lists_what_is_left_before_each_route_in_the_order_of_visits() -> None:
-    routes = RouteBatch(torch.tensor([[-1, 1, 0, 1, 0]]).int(), torch.tensor([[-1, 1, 0, 0, 1]]).int())
-    layout = ReplayLayout.of_routes(routes, torch.tensor([4]), ReplaySize(3, 10, 2))
-    assert layout.token_node.tolist() == [0, 2, 4, 3, 1, 0, 3, 1, -1, -1]
-    assert layout.lengths.tolist() == [5, 3, 0]
-    assert layout.route_lengths.tolist() == [2, 2, 0]
+def test_kernels_share_what_samples_have_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = make_policy(KERNEL_AMD)
+    copies, routes = sample_some_alike(policy, draw_batch(3, 7, 18, capacity=40), samples=4)
+    expected = log_probabilities(policy, copies, routes)
+    expected_gradients = gradients(policy, expected)
+    monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
+    found = replay_log_probabilities(policy, copies, routes, 4, with_room(routes, copies, samples=4))
+    torch.testing.assert_close(found, expected, rtol=0, atol=2e-4)
+    for one, other in zip(gradients(policy, found), expected_gradients, strict=True):
+        assert (one - other).norm() <= 1e-4 * other.norm()

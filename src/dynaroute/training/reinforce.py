@@ -87,7 +87,7 @@ def train_step(learner: Learner, step: int) -> StepReport:
     routes = sample_solutions(learner.policy, copies, learner.samples, seed=step)
     lengths = routes.lengths(copies)  # (B,)
     advantages = learner.baseline.advantages(batch, lengths)  # (B,)
-    norm = learner.update(UpdateInput(copies, routes, advantages))
+    norm = learner.update(UpdateInput(copies, routes, advantages, learner.samples))
     return StepReport(lengths.mean(), norm)
 
 

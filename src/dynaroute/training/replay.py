@@ -2,12 +2,14 @@
 
 Once a solution is known, so are all masks, loads and previous nodes. Sorted by their visits, what is left before
 each route is a suffix: a segment of the depot and all later customers. All segments of all solutions are encoded in
-one call, and all steps of all routes decoded in another: the depth is the number of layers, not of steps.
+one call, and all steps of all routes decoded in another: the depth is the number of layers, not of steps. What
+several solutions of an instance have in common is computed once (`replay_layout`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,109 +20,16 @@ from dynaroute.kernels import LONGEST_SEGMENT, kernels_run_on
 from dynaroute.model.encoder import AttentionLayer, Encoder
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
+from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, Segments
 
-__all__ = ["ReplayLayout", "ReplaySize", "replay_log_probabilities", "route_log_probabilities"]
-
-
-@dataclass(frozen=True)
-class ReplaySize:
-    """How large the arrays of a replay are: at least what the solutions need.
-
-    Attributes
-    ----------
-    segments
-        Routes in all.
-    tokens
-        Nodes in all their segments.
-    longest_route
-        Customers on the longest route.
-    """
-
-    segments: int
-    tokens: int
-    longest_route: int
-
-    @classmethod
-    def of(cls, routes: RouteBatch) -> ReplaySize:
-        """Exactly what these solutions need; the one moment at which the host waits for the device."""
-        # a customer on route r is in the segments of routes 0..r, and each segment has a depot
-        segments = (routes.route.amax(1) + 1).sum()
-        tokens = (routes.route + 1).sum() + segments
-        counts = torch.stack([segments, tokens, routes.position.amax().long() + 1]).tolist()
-        return cls(*counts)
-
-
-@dataclass(frozen=True, eq=False)
-class ReplayLayout:
-    """Which nodes are in which segment.
-
-    Attributes
-    ----------
-    trajectory
-        (P,) solution of each segment.
-    lengths, offsets
-        (P,) tokens of each segment, and the first of them; 0 where arrays are larger than needed.
-    route_lengths
-        (P,) customers of the route that a segment comes before.
-    token_trajectory, token_node
-        (T,) solution and node of each token; node -1 in no segment.
-    """
-
-    trajectory: Tensor
-    lengths: Tensor
-    offsets: Tensor
-    route_lengths: Tensor
-    token_trajectory: Tensor
-    token_node: Tensor
-
-    @classmethod
-    def of_routes(cls, routes: RouteBatch, sizes: Tensor, size: ReplaySize) -> ReplayLayout:
-        """Lay out what is left before each route; shapes depend on `size` alone, so nothing waits for the device.
-
-        Parameters
-        ----------
-        routes
-            The solutions.
-        sizes
-            (B,) customers of each instance.
-        size
-            Room to make.
-        """
-        visits = routes.visits()  # (B, n)
-        count, customers = visits.shape
-        device = visits.device
-        route = routes.route.gather(1, visits)  # (B, n)
-        starts = (route >= 0) & (route != F.pad(route[:, :-1], (1, 0), value=-1))  # (B, n)
-        starts = starts.flatten()  # (B n,)
-        place = torch.where(starts, starts.cumsum(0) - 1, size.segments)
-        first = torch.full((size.segments + 1,), -1, dtype=torch.int64, device=device)
-        first = first.scatter(0, place, torch.arange(count * customers, device=device))[:-1]  # (P,) flat visit
-        is_segment = first >= 0
-        trajectory = first.clamp(min=0) // customers
-        end = trajectory * customers + sizes[trajectory]  # (P,) flat visit after the last
-        following = F.pad(first[1:], (0, 1), value=-1)
-        following = torch.where(following < 0, end, torch.minimum(following, end))
-        lengths = torch.where(is_segment, 1 + end - first, 0)
-        offsets = lengths.cumsum(0) - lengths
-        token = torch.arange(size.tokens, device=device)
-        segment = torch.searchsorted(offsets + lengths, token, right=True).clamp(max=size.segments - 1)  # (T,)
-        slot = token - offsets[segment]
-        visited = (first[segment] + slot - 1).clamp(0, count * customers - 1)
-        node = torch.where(slot > 0, visits.flatten()[visited], 0)
-        return cls(
-            trajectory=trajectory,
-            lengths=lengths,
-            offsets=offsets,
-            route_lengths=torch.where(is_segment, following - first, 0),
-            token_trajectory=trajectory[segment],
-            token_node=torch.where(slot < lengths[segment], node, -1),
-        )
+__all__ = ["replay_log_probabilities", "route_log_probabilities"]
 
 
 def replay_log_probabilities(
     policy: Policy,
     batch: InstanceBatch,
     routes: RouteBatch,
+    samples: int = 1,
     size: ReplaySize | None = None,
     precision: torch.dtype | None = None,
 ) -> Tensor:
@@ -134,58 +43,96 @@ def replay_log_probabilities(
         The instances.
     routes
         A feasible solution of each.
+    samples
+        Every instance stands so many times in a row, with a solution each.
     size
         Room to make, if more than needed; must hold the solutions.
     precision
         Of the matrix products; the policy's own if None.
     """
     if not policy.config.dynamic:
-        return _replay_static(policy, batch, routes)
-    room = size if size is not None else ReplaySize.of(routes)
-    layout = ReplayLayout.of_routes(routes, batch.sizes, room)
-    node, trajectory = layout.token_node.clamp(min=0), layout.token_trajectory
-    flat = trajectory * batch.nodes + node  # (T,)
-    demands = batch.demands.flatten()[flat] * (layout.token_node >= 0)  # (T,)
-    fraction = demands.to(policy.dtype) / batch.capacity[trajectory].to(policy.dtype)
-    features = torch.cat([batch.locations.flatten(0, 1)[flat].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
+        return _replay_static(policy, batch, routes, samples)
+    room = size if size is not None else ReplaySize.of(routes, batch.sizes, samples)
+    layout = ReplayLayout.of_routes(routes, batch.sizes, samples, room)
     dtype = precision if precision is not None else policy.dtype
-    projected = _project(policy, features, node == 0, layout, batch.nodes, dtype)  # (T, 5 d_h)
-    capacities = batch.capacity[layout.trajectory]  # (P,)
-    weight = policy.decoder.context_query.weight[:, -1]  # (d_h,)
-    if _use_kernels(projected, batch.nodes):
-        from dynaroute.kernels.route_probability import RouteLogProbability
-
-        per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
-            projected,
-            weight.contiguous(),
-            layout.offsets,
-            layout.lengths,
-            layout.route_lengths,
-            capacities,
-            demands,
-            batch.nodes,
-            room.longest_route,
-            policy.config.heads,
-            policy.config.clip,
-        )  # (P,)
-    else:
-        exact = projected if dtype == torch.float64 else projected.float()  # softmax and logits want all digits
-        per_route = route_log_probabilities(
-            exact, weight, layout, capacities, demands, policy.config.heads, policy.config.clip
-        )
-    return per_route.new_zeros(len(batch)).index_add(0, layout.trajectory, per_route)
+    encoded = _encode(policy, batch, layout.states, dtype)  # (T of states, d_h)
+    hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
+    projected = hidden @ policy.decoder.fold().to(dtype).T  # (T, 5 d_h)
+    per_route = _decode(policy, batch, projected, layout, room.longest_route)  # (R,)
+    per_occurrence = torch.where(layout.is_occurrence, per_route[layout.occurrence_route], 0.0)  # (O,)
+    return per_route.new_zeros(len(batch)).index_add(0, layout.occurrence_solution, per_occurrence)
 
 
-def _project(
-    policy: Policy, features: Tensor, is_depot: Tensor, layout: ReplayLayout, longest: int, dtype: torch.dtype
-) -> Tensor:
-    """(T, 5 d_h) projections of every token, encoded in the context of its segment."""
-    packing = Packing(layout.lengths, longest)
-    hidden = _embed(policy.encoder, features, is_depot).to(dtype)  # (T, d_h); positions need all their digits
+def _encode(policy: Policy, batch: InstanceBatch, states: Segments, dtype: torch.dtype) -> Tensor:
+    """Eqs 2 to 11, 22: (T, d_h) of every token, in the context of its state."""
+    flat = states.token_solution * batch.nodes + states.token_node.clamp(min=0)  # (T,)
+    capacity = batch.capacity[states.token_solution].to(policy.dtype)
+    fraction = _list_demands(batch, states).to(policy.dtype) / capacity
+    features = torch.cat([batch.locations.flatten(0, 1)[flat].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
+    packing = Packing(states.lengths, batch.nodes)
+    # positions need all their digits
+    hidden = _embed(policy.encoder, features, states.token_node <= 0).to(dtype)  # (T, d_h)
     for layer in policy.encoder.layers:
         assert isinstance(layer, AttentionLayer)
         hidden = _run_layer(layer, hidden, packing)
-    return hidden @ policy.decoder.fold().to(dtype).T
+    return hidden
+
+
+def _decode(
+    policy: Policy, batch: InstanceBatch, projected: Tensor, layout: ReplayLayout, longest_route: int
+) -> Tensor:
+    """Eqs 12 to 20: (R,) log-probabilities of routes."""
+    demands = _list_demands(batch, layout.routes)  # (T,)
+    capacities = batch.capacity[layout.routes.solution]  # (R,)
+    weight = policy.decoder.context_query.weight[:, -1]  # (d_h,)
+    heads, clip = policy.config.heads, policy.config.clip
+    if not _use_kernels(projected, batch.nodes):
+        exact = (
+            projected if projected.dtype == torch.float64 else projected.float()
+        )  # softmax and logits want all digits
+        return route_log_probabilities(exact, weight, layout, capacities, demands, heads, clip)
+    from dynaroute.kernels.route_probability import RouteLogProbability
+
+    per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
+        projected,
+        weight.contiguous(),
+        layout.routes.offsets,
+        layout.routes.lengths,
+        layout.route_lengths,
+        capacities,
+        demands,
+        batch.nodes,
+        longest_route,
+        heads,
+        clip,
+    )
+    return per_route
+
+
+def _list_demands(batch: InstanceBatch, segments: Segments) -> Tensor:
+    """(T,) of every token; 0 in no segment."""
+    flat = segments.token_solution * batch.nodes + segments.token_node.clamp(min=0)  # (T,)
+    return batch.demands.flatten()[flat] * (segments.token_node >= 0)
+
+
+class _TakeRows(torch.autograd.Function):
+    """Rows of a table, some of them several times. Their gradients meet in float32, so that no digit is lost.
+
+    Indices of rows that nobody reads should differ: sums at one place wait for each other.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, index: Tensor) -> Tensor:
+        ctx.save_for_backward(index)
+        ctx.rows = len(table)
+        return table.index_select(0, index)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        (index,), gradient = ctx.saved_tensors, gradients[0]
+        exact = gradient if gradient.dtype == torch.float64 else gradient.float()
+        total = exact.new_zeros(ctx.rows, gradient.shape[1]).index_add_(0, index, exact)
+        return total.to(gradient.dtype), None
 
 
 def _embed(encoder: Encoder, features: Tensor, is_depot: Tensor) -> Tensor:
@@ -242,7 +189,7 @@ def route_log_probabilities(
     heads: int,
     clip: float,
 ) -> Tensor:
-    """(P,) log-probabilities of routes, in plain PyTorch. Twin of `dynaroute.kernels.route_probability`.
+    """(R,) log-probabilities of routes, in plain PyTorch. Twin of `dynaroute.kernels.route_probability`.
 
     Parameters
     ----------
@@ -253,7 +200,7 @@ def route_log_probabilities(
     layout
         The segments; T is exactly what they hold.
     capacities
-        (P,) int32.
+        (R,) int32.
     demands
         (T,) int32.
     heads
@@ -261,7 +208,7 @@ def route_log_probabilities(
     clip
         C of eq 19.
     """
-    packing = Packing(layout.lengths, int(layout.lengths.max()))
+    packing = Packing(layout.routes.lengths, int(layout.routes.lengths.max()))
     slot = torch.arange(packing.longest, device=projected.device)  # (M,)
     step = slot[: int(layout.route_lengths.max()) + 1]  # (L,): at step p the vehicle is at slot p
     demand = packing.pad(demands)  # (P, M)
@@ -322,16 +269,18 @@ def _log_probabilities_of_steps(
     return logits.log_softmax(-1).gather(2, steps.target[..., None]).squeeze(-1)
 
 
-def _replay_static(policy: Policy, batch: InstanceBatch, routes: RouteBatch) -> Tensor:
+def _replay_static(policy: Policy, batch: InstanceBatch, routes: RouteBatch, samples: int) -> Tensor:
     """A static policy has one stage: every instance is encoded once, and all its steps are decoded together."""
     is_node = batch.is_customer
     is_node[:, 0] = True
-    packing = Packing(is_node.sum(1), batch.nodes)
-    row, node = is_node.nonzero().unbind(1)  # (T,) each
+    instances = is_node[::samples]  # (I, M)
+    packing = Packing(instances.sum(1), batch.nodes)
+    row, node = instances.nonzero().unbind(1)  # (T,) each
+    row = row * samples
     fraction = batch.demands[row, node].to(policy.dtype) / batch.capacity[row].to(policy.dtype)
     features = torch.cat([batch.locations[row, node].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
     hidden = policy.encoder(features, node == 0, packing)  # (T, d_h)
-    padded = packing.pad(hidden @ policy.decoder.fold().T)  # (B, M, 5 d_h)
+    padded = packing.pad(hidden @ policy.decoder.fold().T).repeat_interleave(samples, 0)  # (B, M, 5 d_h)
     steps, is_step = _list_steps(policy, batch, routes, is_node)
     weight = policy.decoder.context_query.weight[:, -1]
     per_step = _log_probabilities_of_steps(padded, weight, steps, policy.config.heads, policy.config.clip)  # (B, S)

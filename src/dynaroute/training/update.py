@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,14 @@ from dynaroute.kernels import LONGEST_SEGMENT
 from dynaroute.model.policy import Policy
 from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.replay import ReplaySize, replay_log_probabilities
+from dynaroute.training.replay import replay_log_probabilities
+from dynaroute.training.replay_layout import ReplaySize
 
 __all__ = ["GraphedUpdate", "PolicyUpdate", "Replay", "UpdateInput"]
 
 _MOST_RECORDINGS = 8
+_ROOM = 1.06  # of what a step needs, in a new recording
+_LARGEST_WASTE = 1.25  # a recording that is larger than this for a step is not used for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +37,14 @@ class UpdateInput:
         The solutions.
     advantages
         (B,) length minus baseline; negative is good.
+    samples
+        Every instance stands so many times in a row, with a solution each.
     """
 
     batch: InstanceBatch
     routes: RouteBatch
     advantages: Tensor
+    samples: int
 
     def tensors(self) -> list[Tensor]:
         """All tensors, in a fixed order."""
@@ -47,10 +53,14 @@ class UpdateInput:
             value for value in (*values, self.routes.route, self.routes.position, self.advantages) if value is not None
         ]
 
+    def needed_size(self) -> ReplaySize:
+        """What their replay needs; the host waits for the device."""
+        return ReplaySize.of(self.routes, self.batch.sizes, self.samples)
+
     def clone(self) -> UpdateInput:
         """A copy in memory of its own."""
         routes = RouteBatch(self.routes.route.clone(), self.routes.position.clone())
-        return UpdateInput(self.batch.map_tensors(torch.clone), routes, self.advantages.clone())
+        return UpdateInput(self.batch.map_tensors(torch.clone), routes, self.advantages.clone(), self.samples)
 
 
 class Replay(nn.Module):
@@ -68,9 +78,9 @@ class Replay(nn.Module):
         super().__init__()
         self.policy, self.precision = policy, precision
 
-    def forward(self, batch: InstanceBatch, routes: RouteBatch, size: ReplaySize) -> Tensor:
+    def forward(self, given: UpdateInput, size: ReplaySize) -> Tensor:
         """Eq 1: (B,) log p(π | X)."""
-        return replay_log_probabilities(self.policy, batch, routes, size, self.precision)
+        return replay_log_probabilities(self.policy, given.batch, given.routes, given.samples, size, self.precision)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +111,11 @@ class PolicyUpdate:
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient's norm before clipping."""
-        return self.step(given, ReplaySize.of(given.routes))
+        return self.step(given, given.needed_size())
 
     def step(self, given: UpdateInput, size: ReplaySize) -> Tensor:
         """The step itself, in arrays of the given size."""
-        log_probability = self.shared_replay(given.batch, given.routes, size)  # (B,)
+        log_probability = self.shared_replay(given, size)  # (B,)
         # 16 solutions weigh 1 on the way back, not all of them: half precision would lose the small gradients
         loss = (given.advantages * log_probability).sum() / 16
         self.optimiser.zero_grad()
@@ -138,18 +148,21 @@ class GraphedUpdate:
         """Take one step; returns the gradient's norm before clipping."""
         if given.batch.nodes > LONGEST_SEGMENT:  # plain operations, in arrays that fit exactly
             return self.update(given)
-        needed = ReplaySize.of(given.routes)
+        needed = given.needed_size()
         fitting = [recording for recording in self._recordings if recording.suits(needed)]
         if fitting:
-            return min(fitting, key=lambda recording: recording.size.tokens).replay(given)
-        if not self._is_warm or len(self._recordings) >= _MOST_RECORDINGS:
+            best = min(fitting, key=lambda recording: recording.size.state_tokens)
+            self._recordings.remove(best)
+            self._recordings.append(best)  # the one used last is the last to go
+            return best.replay(given)
+        if not self._is_warm:
             # the first step wakes what must not wake during a recording: libraries, kernels, Adam's moments
             self._is_warm = True
             return self.update.step(given, _with_room(needed))
-        pool = self._recordings[0].graph.pool() if self._recordings else None  # never two at a time: memory is shared
-        recording = _Recording(self.update, given, _with_room(needed), pool)
-        self._recordings.append(recording)
-        return recording.replay(given)
+        pool = self._recordings[-1].graph.pool() if self._recordings else None  # never two at a time: memory is shared
+        self._recordings.append(_Recording(self.update, given, _with_room(needed), pool))
+        del self._recordings[:-_MOST_RECORDINGS]  # a policy that gets surer of itself needs smaller and smaller ones
+        return self._recordings[-1].replay(given)
 
 
 class _Recording:
@@ -161,8 +174,8 @@ class _Recording:
             self.norm = update.step(self.given, size)
 
     def suits(self, needed: ReplaySize) -> bool:
-        holds = self.size.segments >= needed.segments and self.size.tokens >= needed.tokens
-        return holds and self.size.longest_route >= needed.longest_route and self.size.tokens <= 1.2 * needed.tokens
+        holds = all(room >= count for room, count in zip(astuple(self.size), astuple(needed), strict=True))
+        return holds and self.size.state_tokens <= _LARGEST_WASTE * needed.state_tokens
 
     def replay(self, given: UpdateInput) -> Tensor:
         for mine, theirs in zip(self.given.tensors(), given.tensors(), strict=True):
@@ -172,10 +185,10 @@ class _Recording:
 
 
 def _with_room(size: ReplaySize) -> ReplaySize:
-    """Some room, so that the next steps fit as well: 4 %, and routes up to the next tile of the kernels."""
-    longest = max(15, (1 << size.longest_route.bit_length()) - 1)
-    return ReplaySize(_rounded(1.04 * size.segments), _rounded(1.04 * size.tokens), longest)
+    """Some room, so that the next steps fit as well, and routes up to the next tile of the kernels."""
+    roomy = {name: _with_room_for_more(count) for name, count in asdict(size).items()}
+    return ReplaySize(**roomy | {"longest_route": max(15, (1 << size.longest_route.bit_length()) - 1)})
 
 
-def _rounded(count: float) -> int:
-    return -(-int(count) // 64) * 64 + 64
+def _with_room_for_more(count: int) -> int:
+    return -(-int(_ROOM * count) // 64) * 64 + 64

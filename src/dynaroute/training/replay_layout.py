@@ -1,0 +1,278 @@
+"""Where everything lies in a replay, and what several solutions of an instance have in common.
+
+Sorted by their visits, what is left before each route of a solution is a suffix. Two solutions of one instance often
+leave the same customers before a route (all do before their first), and then often drive the same route. So a replay
+encodes each *state*, the customers left of an instance, once, and decodes each *route* that leaves a state once; an
+*occurrence* is a route of one of the solutions. A trained policy is sure of most things: with 16 samples of 20
+customers, one state in twelve and one solution in six are different from those before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dynaroute.batch import RouteBatch
+
+__all__ = ["ReplayLayout", "ReplaySize"]
+
+
+@dataclass(frozen=True)
+class ReplaySize:
+    """How large the arrays of a replay are: at least what the solutions need.
+
+    Attributes
+    ----------
+    occurrences
+        Routes of all solutions.
+    routes, route_tokens
+        Different ones, and the nodes of the states that they leave.
+    states, state_tokens
+        Different states, and their nodes.
+    longest_route
+        Customers on the longest route.
+    """
+
+    occurrences: int
+    routes: int
+    route_tokens: int
+    states: int
+    state_tokens: int
+    longest_route: int
+
+    @classmethod
+    def of(cls, routes: RouteBatch, sizes: Tensor, samples: int = 1) -> ReplaySize:
+        """Exactly what these solutions need; the one moment at which the host waits for the device.
+
+        Parameters
+        ----------
+        routes
+            The solutions.
+        sizes
+            (B,) customers of each instance.
+        samples
+            Every instance has so many solutions in a row.
+        """
+        starts = _Starts.of_routes(routes, samples)
+        nodes = 1 + sizes[:, None] - torch.arange(starts.state.shape[1], device=sizes.device)  # (B, n) of a state
+        is_route, is_state = _is_own(starts.route), _is_own(starts.state)  # (B, n)
+        counts = [
+            (starts.route >= 0).sum(),
+            is_route.sum(),
+            (is_route * nodes).sum(),
+            is_state.sum(),
+            (is_state * nodes).sum(),
+            routes.position.amax().long() + 1,
+        ]
+        return cls(*torch.stack(counts).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _Starts:
+    """(B, n) for each visit that begins a route: the first like it, as B n numbers; -1 for other visits.
+
+    A visit's number is n times its solution plus its place. `state`: where the same customers are left of the same
+    instance; `route`: where, besides, the same route is driven.
+    """
+
+    visits: Tensor
+    state: Tensor
+    route: Tensor
+    route_lengths: Tensor
+
+    @classmethod
+    def of_routes(cls, routes: RouteBatch, samples: int) -> _Starts:
+        visits = routes.visits()  # (B, n)
+        count, customers = visits.shape
+        place = torch.arange(customers, device=visits.device)
+        route = routes.route.gather(1, visits).long()  # (B, n)
+        is_visit = route >= 0
+        is_start = is_visit & (route != F.pad(route[:, :-1], (1, 0), value=-1))  # (B, n)
+        following = torch.where(is_start, place, is_visit.sum(1, keepdim=True))[:, 1:]
+        following = F.pad(following, (0, 1), value=customers).minimum(is_visit.sum(1, keepdim=True))
+        following = following.flip(1).cummin(1).values.flip(1)  # (B, n) where the next route begins
+
+        # sums of pseudo-random numbers stand for sets of customers, and for customers at their places on a route
+        customer = torch.where(is_visit, _scramble(visits), 0)  # (B, n)
+        left = customer.sum(1, keepdim=True) - customer.cumsum(1) + customer  # (B, n)
+        at_place = torch.where(is_visit, _scramble(visits + (routes.position.gather(1, visits) + 1) * customers), 0)
+        driven = at_place.cumsum(1)
+        on_route = driven.gather(1, (following - 1).clamp(min=0)) - driven + at_place  # (B, n)
+
+        def first_alike(is_alike: Tensor) -> Tensor:
+            sample = is_alike.int().argmax(-1)  # (I, n, S): the first that is true
+            instance = torch.arange(count // samples, device=visits.device)[:, None, None]
+            number = (instance * samples + sample) * customers + place[:, None]
+            return torch.where(is_start, number.transpose(1, 2).reshape(count, customers), -1)
+
+        def compare(values: Tensor) -> Tensor:
+            by_sample = values.view(-1, samples, customers).transpose(1, 2)  # (I, n, S)
+            return by_sample[:, :, :, None] == by_sample[:, :, None, :]  # (I, n, S, S)
+
+        # visits that begin no route are like nothing that does
+        is_same_state = compare(torch.where(is_start, left, -1))
+        return cls(
+            visits=visits,
+            state=first_alike(is_same_state),
+            route=first_alike(is_same_state & compare(on_route)),
+            route_lengths=following - place,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayLayout:
+    """Which nodes are in which segment: the S states, and the R routes, each with all nodes of the state it leaves.
+
+    A state's segment holds the depot and the customers left, in some order; a route's the same in the order in which
+    its solution visits them, so that its own customers come first. Where arrays are larger than needed, segments have
+    no length and tokens have node -1.
+
+    Attributes
+    ----------
+    states, routes
+        The two kinds of segments.
+    state_token
+        (T,) for each token of the routes the token of the states that it is.
+    route_lengths
+        (R,) customers on each route.
+    occurrence_route, occurrence_solution
+        (O,) each route of each solution.
+    is_occurrence
+        (O,) false where the arrays are larger than needed.
+    """
+
+    states: Segments
+    routes: Segments
+    state_token: Tensor
+    route_lengths: Tensor
+    occurrence_route: Tensor
+    occurrence_solution: Tensor
+    is_occurrence: Tensor
+
+    @classmethod
+    def of_routes(cls, routes: RouteBatch, sizes: Tensor, samples: int, size: ReplaySize) -> ReplayLayout:
+        """Lay out states and routes; shapes depend on `size` alone, so nothing waits for the device.
+
+        Parameters
+        ----------
+        routes
+            The solutions.
+        sizes
+            (B,) customers of each instance.
+        samples
+            Every instance has so many solutions in a row.
+        size
+            Room to make.
+        """
+        starts = _Starts.of_routes(routes, samples)
+        customers = starts.visits.shape[1]
+        is_state, is_route = _is_own(starts.state).flatten(), _is_own(starts.route).flatten()  # (B n,)
+        first_of_state = _list_places(is_state, size.states)  # (S,)
+        first_of_route = _list_places(is_route, size.routes)  # (R,)
+        states = Segments.of_visits(starts.visits, first_of_state, sizes, size.state_tokens)
+        leaving = Segments.of_visits(starts.visits, first_of_route, sizes, size.route_tokens)
+
+        # a customer of a route's segment is where the first solution that came to this state visits it
+        place = torch.arange(customers, device=sizes.device)
+        visit_place = torch.zeros_like(routes.route, dtype=torch.int64)  # (B, M)
+        visit_place.scatter_(1, starts.visits, place.expand_as(starts.visits))
+        first_like = starts.state.flatten()[first_of_route.clamp(min=0)].clamp(min=0)[leaving.token_segment]  # (T,)
+        state = (is_state.cumsum(0) - 1)[first_like]  # (T,)
+        slot = visit_place[first_like // customers, leaving.token_node.clamp(min=0)] - first_like % customers + 1
+        token = states.offsets[state.clamp(min=0)] + torch.where(leaving.token_node > 0, slot, 0)
+        padding = torch.arange(size.route_tokens, device=sizes.device) % size.state_tokens  # spread: see `take_rows`
+
+        occurrence = _list_places((starts.route >= 0).flatten(), size.occurrences)  # (O,)
+        its_route = (is_route.cumsum(0) - 1)[starts.route.flatten()[occurrence.clamp(min=0)].clamp(min=0)]
+        return cls(
+            states=states,
+            routes=leaving,
+            state_token=torch.where(leaving.token_node >= 0, token, padding),
+            route_lengths=torch.where(
+                first_of_route >= 0, starts.route_lengths.flatten()[first_of_route.clamp(min=0)], 0
+            ),
+            occurrence_route=its_route,
+            occurrence_solution=occurrence.clamp(min=0) // customers,
+            is_occurrence=occurrence >= 0,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Depots, each with a suffix of a solution, one behind the other.
+
+    Attributes
+    ----------
+    solution
+        (P,) whose suffix it is.
+    lengths, offsets
+        (P,) tokens of each segment, and the first of them; a length of 0 where arrays are larger than needed.
+    token_segment, token_node
+        (T,) segment and node of each token; node -1 in no segment.
+    """
+
+    solution: Tensor
+    lengths: Tensor
+    offsets: Tensor
+    token_segment: Tensor
+    token_node: Tensor
+
+    @classmethod
+    def of_visits(cls, visits: Tensor, first: Tensor, sizes: Tensor, tokens: int) -> Segments:
+        """Lay out suffixes.
+
+        Parameters
+        ----------
+        visits
+            (B, n) customers in the order of their visits.
+        first
+            (P,) where suffixes begin, as numbers of visits, all solutions one behind the other; -1 for none.
+        sizes
+            (B,) customers of each instance.
+        tokens
+            Room to make.
+        """
+        count, customers = visits.shape
+        solution = first.clamp(min=0) // customers
+        lengths = torch.where(first >= 0, 1 + solution * customers + sizes[solution] - first, 0)
+        offsets = lengths.cumsum(0) - lengths
+        token = torch.arange(tokens, device=visits.device)
+        segment = torch.searchsorted(offsets + lengths, token, right=True).clamp(max=len(first) - 1)  # (T,)
+        slot = token - offsets[segment]
+        visited = (first[segment] + slot - 1).clamp(0, count * customers - 1)
+        node = torch.where(slot > 0, visits.flatten()[visited], 0)
+        return cls(
+            solution=solution,
+            lengths=lengths,
+            offsets=offsets,
+            token_segment=segment,
+            token_node=torch.where(slot < lengths[segment], node, -1),
+        )
+
+    @property
+    def token_solution(self) -> Tensor:
+        """(T,) solution of each token."""
+        return self.solution[self.token_segment]
+
+
+def _is_own(first_alike: Tensor) -> Tensor:
+    """(B, n) which visits are the first of their kind."""
+    return first_alike == torch.arange(first_alike.numel(), device=first_alike.device).view_as(first_alike)
+
+
+def _list_places(is_there: Tensor, room: int) -> Tensor:
+    """(room,) where (N,) flags are true, in order, then -1; the device need not be waited for."""
+    place = torch.where(is_there, is_there.cumsum(0) - 1, room)
+    listed = torch.full((room + 1,), -1, dtype=torch.int64, device=is_there.device)
+    return listed.scatter(0, place, torch.arange(len(is_there), device=is_there.device))[:-1]
+
+
+def _scramble(numbers: Tensor) -> Tensor:
+    """Spread every bit over all 64 (the finaliser of SplitMix64, as far as signed numbers can)."""
+    words = numbers.long() * -7046029254386353131  # 0x9E3779B97F4A7C15
+    words = (words ^ (words >> 30)) * -4658895280553007687  # 0xBF58476D1CE4E5B9
+    words = (words ^ (words >> 27)) * -7723592293110705685  # 0x94D049BB133111EB
+    return words ^ (words >> 31)
