@@ -136,6 +136,24 @@ def test_sampled_routes_of_a_seed_are_the_plain_engines(
     assert not torch.equal(routes.route, other.route)
 
 
+def test_samples_that_share_their_states_are_the_plain_engines(policy: Policy) -> None:
+    # sure choices, so that samples part late; more samples than slots, and two instances beside each other
+    batch = make_batch(make_instance(13), make_instance(22)).repeat_each(11)
+    chooser = Sample(make_streams(batch), 0.004)
+    routes = assert_same_up_to_ties(policy, batch, chooser)
+    different = {tuple(visits) for visits in routes.visits()[11:].tolist()}
+    assert 1 < len(different) < 11
+
+
+def test_starts_that_share_their_first_state_are_the_plain_engines(policy: Policy) -> None:
+    batch = make_batch(make_instance(9)).repeat_each(9)
+    chooser = StartAt(torch.arange(1, 10, device=batch.device), MostLikely())
+    expected = construct_eagerly(policy, batch, chooser)
+    routes = construct_fused(policy, batch, chooser, precision=torch.float32)
+    assert torch.equal(routes.route, expected.route)
+    assert torch.equal(routes.position, expected.position)
+
+
 @pytest.mark.parametrize("sampled", [False, True])
 def test_the_first_customer_is_forced(policy: Policy, small: tuple[Instance, ...], sampled: bool) -> None:
     batch = make_batch(*small)

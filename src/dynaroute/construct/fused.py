@@ -137,16 +137,17 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             batch.demands.contiguous(),
             batch.capacity.contiguous(),
             batch.sizes.contiguous(),
+            batch.keys.contiguous(),
             batch.sizes if choice.starts is None else choice.starts,
             batch.sizes if choice.stream_keys is None else choice.stream_keys,
             weights.matrices,
             weights.vectors,
             torch.empty_like(routes.route),
             weights.matrices.new_empty(programs, 5, launch.tile, config.dimension),
-            torch.empty(programs, launch.tile, dtype=torch.int32, device=batch.device),
             routes.route,
             routes.position,
             count,
+            _choose_group(count, programs),
             nodes,
             choice.temperature,
             config.clip,
@@ -165,6 +166,11 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             num_stages=launch.stages,
         )
     return routes
+
+
+def _choose_group(count: int, programs: int) -> int:
+    """How many neighbours a program gets at a time: samples of an instance share their states, if all have work."""
+    return next(group for group in (8, 4, 2, 1) if group == 1 or count > 0.75 * group * programs)
 
 
 def _multiprocessors(device: torch.device) -> int:

@@ -1,22 +1,25 @@
 """Whole solutions in one kernel, for instances of which the nodes that are left fit in one tile.
 
-A program owns every P-th trajectory of the batch and up to eight of them at a time, in slots. In each stage it
+A program owns trajectories of the batch and up to eight of them at a time, in slots. In each stage it
 
-1. puts what is left of as many of them as fit, one segment after the other, into a tile of `tile` rows;
+1. puts what is left of as many of them as fit, one segment after the other, into a tile of `tile` rows; slots that
+   have the same customers of the same instance left, samples that went the same way so far, share a segment;
 2. encodes the tile on chip, attention masked to the segments (eqs 2 to 11, 22), and projects it for the decoder
    (`Decoder.fold`);
-3. drives one route of each segment, all segments in step, until every vehicle is back (eqs 12 to 21);
+3. drives one route for each slot, all slots in step, until every vehicle is back (eqs 12 to 21);
 4. keeps the customers that are left, in order, for the next stage, and admits new trajectories into free slots.
 
 So tiles stay full while the trajectories shrink, weights are read once a tile and not once a trajectory, and nothing
 is waited for by the host. The plain twin is `construct_eagerly`.
 
-In a step, the eight heads of the eight slots are 64 columns c, each with its slot and its head. With Q the
-(128, 64) queries, zero outside a column's own head, the three products of a step are dense:
+In a step, the eight heads of the eight slots are 64 columns c = 8 head + slot. With Q the (128, 64) queries, zero
+outside a column's own head, the three products of a step are dense:
 
-    scores  S = K Q          (tile, 64); masked to a column's own slot and to feasible rows, softmax over rows: A
+    scores  S = K Q          (tile, 64); masked to what is feasible for a column's slot, softmax over rows: A
     heads   G = V^T A        (128, 64), again zeroed outside a column's own head
-    logits  u = rows' sums of L G over the columns of a row's own slot
+    logits  u = L G          (tile, 64), summed over the heads of each slot: (tile, 8)
+
+What is open to a slot is a bit of each row's number `open_bits`.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator, type-arg, no-any-return"
 
@@ -25,27 +28,28 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dynaroute.kernels.arithmetic import draw_gumbel
+from dynaroute.kernels.arithmetic import draw_gumbel, scramble
 
 __all__ = ["build_solutions"]
 
 
-@triton.jit(do_not_specialize=["batch_size", "nodes"])  # one compilation for all batches
+@triton.jit(do_not_specialize=["batch_size", "together", "nodes"])  # one compilation for all batches
 def build_solutions(
     locations,  # (B, N, 2) float32
     demands,  # (B, N) int32
     capacity,  # (B,) int32
     sizes,  # (B,) int64
+    keys,  # (B,) int64, the same for the same instance
     starts,  # (B,) int64 first customers, if `is_forced`
     stream_keys,  # (B, 2) int64, if `is_sampled`
     matrices,  # packed weights: see PackedWeights
     vectors,  # float32 likewise
     left_nodes,  # (B, N) int32 scratch: the customers left, from column 1
     projections,  # (P, 5, tile, 128) scratch of the matrices' dtype
-    row_demands,  # (P, tile) int32 scratch
     route,  # (B, N) int32 result
     position,  # (B, N) int32 result
     batch_size,
+    together,
     nodes,
     temperature,
     clip,
@@ -61,54 +65,60 @@ def build_solutions(
     precision: tl.constexpr,
     tile: tl.constexpr,
 ):
-    """Build the solutions of trajectories p, p + P, p + 2 P and so on, p being the program's number."""
+    """Build the solutions of every P-th group of `together` neighbours in the batch, P being the number of programs."""
     kind = matrices.dtype.element_ty
     program = tl.program_id(0)
     rows, dims, columns, slots = tl.arange(0, tile), tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, 8)
-    column_slot = columns // 8
-    is_own_head = (dims // 16)[:, None] == (columns % 8)[None, :]  # (128, 64)
-    owner = column_slot[:, None] == slots[None, :]  # (64, 8)
+    bit = 1 << slots
+    column_bit = 1 << (columns % 8)
+    is_own_head = (dims // 16)[:, None] == (columns // 8)[None, :]  # (128, 64)
+    owner = (columns % 8)[:, None] == slots[None, :]  # (64, 8)
     projections += program.to(tl.int64) * (5 * tile * 128)
-    row_demands += program * tile
     last_cells = projections + 4 * tile * 128 + dims[:, None]  # (128, 1)
     capacity_query = tl.load(vectors + 1024 + dims)  # (128,)
 
     trajectory = tl.full((8,), -1, tl.int32)
     left, step, routes_done = tl.zeros_like(trajectory), tl.zeros_like(trajectory), tl.zeros_like(trajectory)
-    upcoming = program
-    trajectory, left, step, routes_done, upcoming = _admit(
-        trajectory, left, step, routes_done, upcoming, sizes, batch_size
+    state = tl.zeros((8,), tl.int64)  # stands for an instance and the customers visited so far
+    admitted = 0
+    trajectory, left, step, routes_done, state, admitted = _admit(
+        trajectory, left, step, routes_done, state, admitted, sizes, keys, batch_size, together
     )
     while tl.max(trajectory, 0) >= 0:
-        # which slots take part, and where their segments lie
-        tokens = tl.where(trajectory >= 0, left + 1, 0)
-        takes_part = _choose_slots(tokens, slots, tile)
-        tokens = tl.where(takes_part, tokens, 0)
-        first = tl.cumsum(tokens, 0) - tokens
-        member = (rows[:, None] >= first[None, :]) & (rows[:, None] < (first + tokens)[None, :])  # (tile, 8)
-        is_row = tl.sum(member.to(tl.int32), 1) > 0
-        row_slot = tl.where(is_row, _spread(slots, member), 8)  # padding rows are a segment of their own
-        row_first = _spread(first, member)
-        row_trajectory = _spread(trajectory, member).to(tl.int64)
-        row_step = _spread(step, member)
-        place = rows - row_first
+        # which slots take part, who leads the slots of its state, and where the segments of the leaders lie
+        is_alike = (state[:, None] == state[None, :]) & (left[:, None] == left[None, :])  # (8, 8)
+        leader = tl.min(tl.where(is_alike & (trajectory >= 0)[None, :], slots[None, :], 8), 1)
+        leader = tl.where(trajectory >= 0, leader, 8)
+        follows = leader[:, None] == slots[None, :]  # (8, 8): slot, leader
+        leader_tokens = tl.where(leader == slots, left + 1, 0)
+        is_chosen = _choose_slots(leader_tokens, slots, tile)
+        leader_tokens = tl.where(is_chosen, leader_tokens, 0)
+        leader_first = tl.cumsum(leader_tokens, 0) - leader_tokens
+        takes_part = _spread(is_chosen.to(tl.int32), follows) > 0
+        tokens = tl.where(takes_part, left + 1, 0)
+        first = _spread(leader_first, follows)
+        leads = (rows[:, None] >= leader_first[None, :]) & (rows[:, None] < (leader_first + leader_tokens)[None, :])
+        is_row = tl.sum(leads.to(tl.int32), 1) > 0
+        row_segment = tl.where(is_row, _spread(slots, leads), 8)  # padding rows are a segment of their own
+        row_trajectory = _spread(trajectory, leads).to(tl.int64)
+        row_step = _spread(step, leads)
+        place = rows - _spread(leader_first, leads)
         is_depot = is_row & (place == 0)
-        is_open = is_row & (place > 0)
+        is_customer = is_row & (place > 0)
 
-        # the nodes: at first all in order, later those in the list
+        # the nodes: at first all in order, later those in the leader's list
         table_row = row_trajectory * nodes
-        listed = tl.load(left_nodes + table_row + place, mask=is_open & (row_step > 0), other=0)
-        node = tl.where(is_open, tl.where(row_step > 0, listed, place), 0)
+        listed = tl.load(left_nodes + table_row + place, mask=is_customer & (row_step > 0), other=0)
+        node = tl.where(is_customer, tl.where(row_step > 0, listed, place), 0)
         x = tl.load(locations + (table_row + node) * 2, mask=is_row, other=0.0)
         y = tl.load(locations + (table_row + node) * 2 + 1, mask=is_row, other=0.0)
         demand = tl.load(demands + table_row + node, mask=is_row, other=0)
         row_capacity = tl.load(capacity + row_trajectory, mask=is_row, other=1)
-        tl.store(row_demands + rows, demand)
 
         hidden = _embed(x, y, demand.to(tl.float32) / row_capacity.to(tl.float32), is_depot, dims, vectors)
         hidden = _encode(
             hidden,
-            row_slot,
+            row_segment,
             dims,
             matrices,
             vectors,
@@ -133,118 +143,118 @@ def build_solutions(
             tl.store(projections + 2 * tile * 128 + cell, logit_key)
         tl.debug_barrier()  # rows are read by other threads than wrote them
 
-        # what the vehicles know, as slots, as the columns of slots and as the rows of slots
-        belongs = row_slot[:, None] == column_slot[None, :]  # (tile, 64)
-        graph_sum = tl.dot(tl.trans(graph), belongs.to(kind), input_precision=precision)  # (128, 64)
-        column_tokens = _spread(tokens, owner)
+        # what the vehicles know, as slots and as their columns
+        member = (rows[:, None] >= first[None, :]) & (rows[:, None] < (first + tokens)[None, :])  # (tile, 8)
+        open_bits = tl.sum(tl.where(member & is_customer[:, None], bit[None, :], 0), 1)
         column_first = _spread(first, owner)
-        column_capacity = tl.load(capacity + _spread(trajectory, owner), mask=column_tokens > 0, other=1)
-        column_per_capacity = 1.0 / column_capacity.to(tl.float32)
-        column_remaining, column_previous, column_left = column_capacity, column_first, column_tokens - 1
-        row_remaining, row_previous = row_capacity, row_first
-        row_route, row_position = _spread(routes_done, member), tl.zeros_like(rows)
-        visit_route, visit_position = tl.zeros_like(rows), tl.zeros_like(rows)
-        slot_left = tokens - 1
-        is_driving = slot_left > 0
+        column_tokens = _spread(tokens, owner)
+        belongs = (rows[:, None] >= column_first[None, :]) & (rows[:, None] < (column_first + column_tokens)[None, :])
+        graph_sum = tl.dot(tl.trans(graph), belongs.to(kind), input_precision=precision)  # (128, 64)
+        full = tl.load(capacity + trajectory, mask=takes_part, other=1)
+        column_per_capacity = 1.0 / _spread(full, owner).to(tl.float32)
+        remaining, previous, customers_left = full, first, tokens - 1
+        returns, stop = tl.zeros_like(slots), tl.zeros_like(slots)
+        is_driving = customers_left > 0
         if is_sampled:
-            first_key = tl.load(stream_keys + row_trajectory * 2, mask=is_row, other=0).to(tl.uint32)
-            second_key = tl.load(stream_keys + row_trajectory * 2 + 1, mask=is_row, other=0).to(tl.uint32)
+            first_key = tl.load(stream_keys + trajectory.to(tl.int64) * 2, mask=takes_part, other=0).to(tl.uint32)
+            second_key = tl.load(stream_keys + trajectory.to(tl.int64) * 2 + 1, mask=takes_part, other=0).to(tl.uint32)
         if is_forced:
             forced = first + tl.load(starts + trajectory, mask=takes_part, other=0).to(tl.int32)
 
         clock = 0
         while tl.max(is_driving.to(tl.int32), 0) > 0:
             # eqs 12 and 13: the query; the customer visited last leaves the graph's mean
+            column_previous = _spread(previous, owner)
             previous_cell = last_cells + (column_previous * 128)[None, :]  # (128, 64)
             last = tl.load(previous_cell, mask=is_own_head, other=0.0).to(tl.float32)
             graph_count = column_tokens
             if shrinks:
                 visited = tl.load(previous_cell - tile * 128, mask=is_own_head, other=0.0).to(tl.float32)
                 graph_sum -= visited * (column_previous != column_first).to(tl.float32)[None, :]
-                graph_count = column_left + 1
+                graph_count = _spread(customers_left, owner) + 1
             query = graph_sum * _invert(tl.maximum(graph_count, 1).to(tl.float32), native)[None, :] + last
-            fraction = column_remaining.to(tl.float32) * column_per_capacity  # (64,)
+            fraction = _spread(remaining, owner).to(tl.float32) * column_per_capacity  # (64,)
             query = tl.where(is_own_head, query + capacity_query[:, None] * fraction[None, :], 0.0)
 
-            # eqs 14 to 19; slots that wait have no feasible row, and their columns are never read
-            is_feasible = (is_open & (demand <= row_remaining)) | (is_depot & (row_previous != row_first))
+            # eqs 14 to 19; columns of slots that wait are never read
+            is_open = (open_bits[:, None] & bit[None, :]) != 0  # (tile, 8)
+            is_way_back = (rows[:, None] == first[None, :]) & (previous != first)[None, :]
+            is_feasible = (is_open & (demand[:, None] <= remaining[None, :])) | is_way_back
+            feasible_bits = tl.sum(tl.where(is_feasible, bit[None, :], 0), 1)
             if not is_resident:
                 key = tl.load(projections + cell)
                 value = tl.load(projections + tile * 128 + cell)
                 logit_key = tl.load(projections + 2 * tile * 128 + cell)
             scores = tl.dot(key, query.to(kind), input_precision=precision)  # (tile, 64)
-            scores = tl.where(belongs & is_feasible[:, None], scores * 1.4426950408889634, -1e30)
+            is_seen = (feasible_bits[:, None] & column_bit[None, :]) != 0
+            scores = tl.where(is_seen, scores * 1.4426950408889634, -1e30)
             weights = _exp2(scores - tl.max(scores, 0)[None, :], native)
             heads = tl.dot(tl.trans(value), weights.to(kind), input_precision=precision)  # (128, 64)
             heads = tl.where(is_own_head, heads * _invert(tl.sum(weights, 0), native)[None, :], 0.0)
             products = tl.dot(logit_key, heads.to(kind), input_precision=precision)  # (tile, 64)
-            logits = clip * _tanh(tl.sum(tl.where(belongs, products, 0.0), 1), False)  # (tile,)
+            logits = clip * _tanh(tl.sum(tl.reshape(products, (tile, 8, 8)), 1), False)  # (tile, 8)
             if is_sampled:
-                logits = logits / temperature + draw_gumbel(first_key, second_key, row_step + clock, node)
+                noise = draw_gumbel(first_key[None, :], second_key[None, :], (step + clock)[None, :], node[:, None])
+                logits = logits / temperature + noise
 
             # the choice; ties go to the lower row, and vehicles that are back stay
-            chosen = tl.argmax(tl.where(member & is_feasible[:, None], logits[:, None], float("-inf")), 0)  # (8,)
+            chosen = tl.argmax(tl.where(is_feasible, logits, float("-inf")), 0)  # (8,)
             if is_forced:
                 chosen = tl.where(step + clock == 0, forced, chosen)
             chosen = tl.where(is_driving, chosen, first)
-            slot_left -= (chosen != first).to(tl.int32)
-            is_driving = is_driving & (slot_left > 0)
+
+            # eq 21
+            is_visit = chosen != first
+            is_chosen_row = rows[:, None] == chosen[None, :]  # (tile, 8)
+            chosen_node = tl.sum(tl.where(is_chosen_row, node[:, None], 0), 0)
+            chosen_demand = tl.sum(tl.where(is_chosen_row, demand[:, None], 0), 0)
+            visit_cell = trajectory.to(tl.int64) * nodes + chosen_node
+            tl.store(route + visit_cell, routes_done + returns, mask=is_visit)
+            tl.store(position + visit_cell, stop, mask=is_visit)
+            open_bits = open_bits & ~tl.sum(tl.where(is_chosen_row, bit[None, :], 0), 1)
+            state += tl.where(is_visit, scramble(chosen_node), 0)
+            remaining = tl.where(is_visit, remaining - chosen_demand, full)
+            customers_left -= is_visit.to(tl.int32)
+            stop = tl.where(is_visit, stop + 1, 0)
+            returns += (is_driving & ~is_visit).to(tl.int32)
+            previous = chosen
+            is_driving = is_driving & (customers_left > 0)
             if is_dynamic:
-                is_driving = is_driving & (chosen != first)
-
-            # eq 21, as columns
-            column_previous = _spread(chosen, owner)
-            column_demand = tl.load(row_demands + column_previous)
-            is_back = column_previous == column_first
-            column_remaining = tl.where(is_back, column_capacity, column_remaining - column_demand)
-            column_left -= tl.where(is_back, 0, 1)
-
-            # eq 21, as rows
-            row_previous = _spread(chosen, member)
-            is_visit = is_open & (rows == row_previous)
-            visit_route = tl.where(is_visit, row_route, visit_route)
-            visit_position = tl.where(is_visit, row_position, visit_position)
-            is_open = is_open & (rows != row_previous)
-            row_is_back = row_previous == row_first
-            row_demand = tl.load(row_demands + row_previous)
-            row_remaining = tl.where(row_is_back, row_capacity, row_remaining - row_demand)
-            row_position = tl.where(row_is_back, 0, row_position + 1)
-            row_route += row_is_back.to(tl.int32)
+                is_driving = is_driving & is_visit
             clock += 1
 
-        is_visited = is_row & (place > 0) & ~is_open
-        tl.store(route + table_row + node, visit_route, mask=is_visited)
-        tl.store(position + table_row + node, visit_position, mask=is_visited)
-
         # what is left, in order, for the next stage
-        still_open = (member & is_open[:, None]).to(tl.int32)  # (tile, 8)
-        rank = _spread_table(tl.cumsum(still_open, 0), member)
-        tl.store(left_nodes + table_row + rank, node, mask=is_open)
+        still_open = ((open_bits[:, None] & bit[None, :]) != 0).to(tl.int32)  # (tile, 8)
+        list_cell = trajectory.to(tl.int64)[None, :] * nodes + tl.cumsum(still_open, 0)
+        tl.store(left_nodes + list_cell, tl.broadcast_to(node[:, None], (tile, 8)), mask=still_open > 0)
         still_left = tl.sum(still_open, 0)
         step = tl.where(takes_part, step + left - still_left + 1, step)
         routes_done += takes_part.to(tl.int32)
         left = tl.where(takes_part, still_left, left)
         trajectory = tl.where(left > 0, trajectory, -1)
-        trajectory, left, step, routes_done, upcoming = _admit(
-            trajectory, left, step, routes_done, upcoming, sizes, batch_size
+        trajectory, left, step, routes_done, state, admitted = _admit(
+            trajectory, left, step, routes_done, state, admitted, sizes, keys, batch_size, together
         )
         tl.debug_barrier()  # the lists and the scratch are read and written anew
 
 
 @triton.jit
-def _admit(trajectory, left, step, routes_done, upcoming, sizes, batch_size):
-    """Give free slots the program's next trajectories."""
+def _admit(trajectory, left, step, routes_done, state, admitted, sizes, keys, batch_size, together):
+    """Give free slots the program's next trajectories: group after group, neighbours together."""
     is_free = trajectory < 0
-    stride = tl.num_programs(0)
-    candidate = upcoming + (tl.cumsum(is_free.to(tl.int32), 0) - 1) * stride
+    turn = admitted + tl.cumsum(is_free.to(tl.int32), 0) - 1
+    group = (turn // together) * tl.num_programs(0) + tl.program_id(0)
+    candidate = group * together + turn % together
     is_admitted = is_free & (candidate < batch_size)
     size = tl.load(sizes + candidate, mask=is_admitted, other=0).to(tl.int32)
+    key = tl.load(keys + candidate, mask=is_admitted, other=0)
     return (
         tl.where(is_admitted, candidate, trajectory),
         tl.where(is_admitted, size, left),
         tl.where(is_admitted, 0, step),
         tl.where(is_admitted, 0, routes_done),
-        upcoming + tl.sum(is_admitted.to(tl.int32), 0) * stride,
+        tl.where(is_admitted, key, state),
+        admitted + tl.sum(is_admitted.to(tl.int32), 0),
     )
 
 
@@ -260,14 +270,8 @@ def _choose_slots(tokens, slots, tile: tl.constexpr):
 
 @triton.jit
 def _spread(values, belongs):
-    """(R,) from (8,) values of slots: each row's own slot's, by the (R, 8) table of who belongs where; else 0."""
+    """(R,) from (8,) values of slots: those of the slot that each belongs to, by the (R, 8) table; else 0."""
     return tl.sum(tl.where(belongs, values[None, :], 0), 1)
-
-
-@triton.jit
-def _spread_table(values, belongs):
-    """(R,) each row's own slot's entry of an (R, 8) table."""
-    return tl.sum(tl.where(belongs, values, 0), 1)
 
 
 @triton.jit
@@ -290,7 +294,7 @@ def _linear_3(x, y, fraction, dims, parameters):
 @triton.jit
 def _encode(
     hidden,
-    row_slot,
+    row_segment,
     dims,
     matrices,
     vectors,
@@ -307,7 +311,7 @@ def _encode(
     """
     kind = matrices.dtype.element_ty
     head_dims, inner = tl.arange(0, 16), tl.arange(0, 64)
-    segment = tl.where(row_slot[:, None] == head_dims[None, :], 32.0, 0.0).to(kind)  # (tile, 16)
+    segment = tl.where(row_segment[:, None] == head_dims[None, :], 32.0, 0.0).to(kind)  # (tile, 16)
     for layer in range(layers):
         weight = matrices + layer * 196608
         bias = vectors + 1152 + layer * (1152 if has_batch_norm else 640)
@@ -320,7 +324,7 @@ def _encode(
             value = _project(tokens, in_head + 32768, precision)
             if kind == tl.float32:
                 scores = tl.dot(query, tl.trans(key), input_precision=precision)  # (tile, tile)
-                scores = tl.where(row_slot[:, None] == row_slot[None, :], scores, float("-inf"))
+                scores = tl.where(row_segment[:, None] == row_segment[None, :], scores, float("-inf"))
             else:
                 # other segments fall 1024 behind by a product, which costs less than a choice for every score
                 scores = tl.dot(query, tl.trans(key), tl.dot(segment, tl.trans(segment)))

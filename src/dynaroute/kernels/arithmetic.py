@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-__all__ = ["draw_gumbel", "loop_end", "tanh"]
+__all__ = ["draw_gumbel", "loop_end", "scramble", "tanh"]
 
 _IS_INTERPRETED = tl.constexpr(triton.knobs.runtime.interpret)
 
@@ -32,6 +32,15 @@ def draw_gumbel(first_key, second_key, step, node):
     bits = _mix(_mix(row ^ (node.to(tl.uint32) * 0x85EBCA77)) ^ second_key)
     uniform = ((bits >> 9).to(tl.float32) + 0.5) * 1.1920928955078125e-07  # 2^-23
     return -tl.log(-tl.log(uniform))
+
+
+@triton.jit
+def scramble(numbers):
+    """64 pseudo-random bits of each number: the sum of a set's stands for the set."""
+    words = numbers.to(tl.uint32)
+    high = _mix(words * 0x9E3779B1 ^ 0x243F6A88)
+    low = _mix(words * 0x85EBCA77 ^ 0x13198A2E)
+    return (high.to(tl.int64) << 32) | low.to(tl.int64)
 
 
 @triton.jit
