@@ -164,6 +164,7 @@ def test_what_an_instance_holds_names_its_stream() -> None:
         Instance(places, demands, 6),
         Instance(places[:, ::-1], demands, 5),
         Instance(places + 1e-9, demands, 5),
+        Instance(places, demands, 5, metric="great_circle"),
     ]
     keys = InstanceBatch.from_instances(several).keys
     assert len(set(keys.tolist())) == len(several)

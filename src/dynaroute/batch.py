@@ -36,8 +36,9 @@ class InstanceBatch:
     sizes
         (B,) int64 number of customers.
     keys
-        (B,) int64 names of the instances' random streams. Made from what an instance holds, so that its sampled
-        routes depend on itself and the seed alone, not on its neighbours in the batch.
+        (B,) int64 names of the instances and their random streams: two with the same name look the same to the
+        policy. Made from what an instance holds, so that its sampled routes depend on itself and the seed alone, not
+        on its neighbours in the batch.
     coordinates
         (B, M, 2) positions in the instances' own units, for costs.
     rounding
@@ -83,12 +84,14 @@ class InstanceBatch:
         sizes = np.array([instance.size for instance in instances], dtype=np.int64)
         capacity = np.array([instance.capacity for instance in instances], dtype=np.int32)
         plain = all(instance.distances is None and instance.metric == "euclidean" for instance in instances)
+        is_globe = np.array([instance.metric != "euclidean" for instance in instances], dtype=np.int64)
         return cls(
             locations=torch.from_numpy(locations),
             demands=torch.from_numpy(demands),
             capacity=torch.from_numpy(capacity),
             sizes=torch.from_numpy(sizes),
-            keys=torch.from_numpy(_hash_contents(coordinates, demands, capacity)),
+            # the same numbers look different to the policy if they are degrees
+            keys=torch.from_numpy(_hash_contents(coordinates, demands, capacity) ^ (is_globe << 58)),
             coordinates=torch.from_numpy(coordinates),
             rounding=torch.tensor([ROUNDING_CODES[instance.rounding] for instance in instances], dtype=torch.int8),
             distances=None if plain else torch.from_numpy(_pad_distances(instances, nodes)),
@@ -225,10 +228,13 @@ class RouteBatch:
     def visits(self) -> Tensor:
         """(B, M - 1) customers in the order of their visits; padding comes last as 0."""
         nodes = self.route.shape[1]
-        key = self.route.long() * nodes + self.position  # (B, M)
-        key = key.masked_fill(self.route < 0, nodes * nodes)
-        order = key.argsort(dim=1)[:, : nodes - 1]  # (B, M - 1)
-        return order.masked_fill(self.route.gather(1, order) < 0, 0)
+        is_customer = self.route >= 0  # (B, M)
+        route = self.route.clamp(min=0).long()
+        counts = torch.zeros_like(route).scatter_add(1, route, is_customer.long())  # (B, M) customers of each route
+        before = (counts.cumsum(1) - counts).gather(1, route)  # (B, M) customers on earlier routes
+        place = torch.where(is_customer, before + self.position, nodes - 1)
+        node = torch.arange(nodes, device=route.device).expand_as(route)
+        return torch.zeros_like(route).scatter(1, place, node)[:, :-1]  # counting, which is cheaper than sorting
 
     def lengths(self, batch: InstanceBatch) -> Tensor:
         """(B,) cost of each solution in its instance's own units and rounding.

@@ -166,3 +166,19 @@ def test_the_static_policy_is_encoded_once_and_the_dynamic_one_at_every_return(m
         routes = construct_eagerly(policy, batch, MostLikely())
         assert len(calls) == (1 if is_static else int(routes.route.max()) + 1)
         assert int(routes.route.max()) > 1
+
+
+@with_both_kinds
+def test_samples_are_those_of_instances_alone_though_what_they_share_is_encoded_once(config: PolicyConfig) -> None:
+    policy = make_policy(config).double()
+    copies = draw_batch(6, 9).repeat_each(5)
+    samples = torch.arange(10) % 5
+    encoded: list[int] = []
+    policy.encoder.register_forward_hook(lambda _module, inputs, _output: encoded.append(len(inputs[0])))
+    together = construct_eagerly(policy, copies, sample_each(copies, 1, samples, temperature=0.5))
+    assert encoded[0] == 7 + 10  # at first two instances are there, not ten
+    for row in range(10):
+        alone = copies[row : row + 1]
+        routes = construct_eagerly(policy, alone, sample_each(alone, 1, samples[row : row + 1], temperature=0.5))
+        assert torch.equal(routes.route[0], together.route[row])
+        assert torch.equal(routes.position[0], together.position[row])

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, Follow, StepInfo
+from dynaroute.construct.noise import scramble
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
 from dynaroute.model.state import RouteState
@@ -137,20 +138,23 @@ class _Drive:
         self.step, self.route = steps[unfinished], routes[unfinished]  # (P,) each
         is_left = is_open[unfinished]  # (P, B's M)
         is_left[:, 0] = True
-        lengths = is_left.sum(1)  # (P,)
+        someone, state = _find_states(batch.keys[unfinished], is_left)  # (S,), (P,)
+        is_left = is_left[someone]  # (S, B's M)
+        lengths = is_left.sum(1)  # (S,)
         packing = Packing(lengths, int(lengths.max()))
         row, node = is_left.nonzero().unbind(1)  # (T,) each
-        demands = batch.demands[unfinished][row, node]  # (T,)
-        capacity = batch.capacity[unfinished]  # (P,)
-        fraction = demands.to(policy.dtype) / capacity[row].to(policy.dtype)
-        features = torch.cat([batch.locations[unfinished[row], node].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
+        trajectory = unfinished[someone][row]  # (T,)
+        demands = batch.demands[trajectory, node]  # (T,)
+        fraction = demands.to(policy.dtype) / batch.capacity[trajectory].to(policy.dtype)
+        features = torch.cat([batch.locations[trajectory, node].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
         hidden = policy.encoder(features, node == 0, packing)  # (T, d_h)
-        self.projections = self.decoder.project(hidden, packing, folded)
-        self.nodes = packing.pad(node)  # (P, M)
+        projections = self.decoder.project(hidden, packing, folded)
+        self.projections = projections if len(someone) == len(state) else projections.take(state)
+        self.nodes = packing.pad(node)[state]  # (P, M)
         self.state = RouteState.at_depot(
-            demands=packing.pad(demands),
-            capacity=capacity,
-            is_token=packing.is_token,
+            demands=packing.pad(demands)[state],
+            capacity=batch.capacity[unfinished],
+            is_token=packing.is_token[state],
             is_open=self.nodes > 0,
             graph=self.projections.graph,
             shrinks=policy.config.shrinking_mean,
@@ -183,3 +187,23 @@ class _Drive:
             steps.index_copy(0, self.trajectory, self.step),
             routes.index_copy(0, self.trajectory, self.route),
         )
+
+
+def _find_states(keys: Tensor, is_left: Tensor) -> tuple[Tensor, Tensor]:
+    """Which of P trajectories have the same customers of the same instance left: these are encoded once.
+
+    Returns
+    -------
+    Tensor
+        (S,) a trajectory of each state, in order.
+    Tensor
+        (P,) the state of each trajectory.
+    """
+    number = torch.arange(len(keys), device=keys.device)
+    if len(torch.unique(keys)) == len(keys):  # no instance is there twice
+        return number, number
+    left = torch.where(is_left, scramble(torch.arange(is_left.shape[1], device=keys.device)), 0).sum(1)  # (P,)
+    _, state = torch.unique(left + scramble(keys), return_inverse=True)  # (P,)
+    first = torch.full_like(number, len(keys)).scatter_reduce(0, state, number, "amin")  # (P,); unused ones last
+    someone = first[first < len(keys)].sort()
+    return someone.values, someone.indices.argsort()[state]

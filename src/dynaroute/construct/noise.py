@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["draw_gumbel", "make_stream_keys"]
+__all__ = ["draw_gumbel", "make_stream_keys", "scramble"]
 
 _MASK = 0xFFFFFFFF
 _STEP = 0x9E3779B1  # odd constants that keep steps and nodes apart
@@ -64,6 +64,20 @@ def draw_gumbel(stream_keys: Tensor, steps: Tensor, nodes: Tensor) -> Tensor:
     bits = _mix(_mix(row[:, None] ^ (nodes * _NODE & _MASK)) ^ stream_keys[:, 1, None])  # (P, M)
     uniform = ((bits >> 9).float() + 0.5) * 2.0**-23  # strictly between 0 and 1, exact in float32
     return -torch.log(-torch.log(uniform))
+
+
+def scramble(numbers: Tensor) -> Tensor:
+    """64 pseudo-random bits of each number; their sum over a set stands for the set.
+
+    Parameters
+    ----------
+    numbers
+        Any integers.
+    """
+    words = numbers.long() * -7046029254386353131  # 0x9E3779B97F4A7C15, as a signed number
+    words = (words ^ (words >> 30)) * -4658895280553007687  # 0xBF58476D1CE4E5B9
+    words = (words ^ (words >> 27)) * -7723592293110705685  # 0x94D049BB133111EB
+    return words ^ (words >> 31)
 
 
 def _mix(words: Tensor) -> Tensor:

@@ -38,6 +38,20 @@ class Projections(NamedTuple):
     last: Tensor
     capacity: Tensor
 
+    def take(self, rows: Tensor) -> Projections:
+        """Those of some segments, possibly several times.
+
+        Parameters
+        ----------
+        rows
+            (Q,) which.
+        """
+        segments = len(self.graph)
+        key, value = (
+            part.reshape(segments, -1, *part.shape[1:])[rows].flatten(0, 1) for part in (self.key, self.value)
+        )  # (Q heads, ...)
+        return Projections(key, value, self.logit_key[rows], self.graph[rows], self.last[rows], self.capacity)
+
 
 class Decoder(nn.Module):
     """Multi-head attention from the context to the nodes, then a single head for the logits.

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dynaroute.batch import RouteBatch
+from dynaroute.construct.noise import scramble
 
 __all__ = ["ReplayLayout", "ReplaySize"]
 
@@ -96,9 +97,9 @@ class _Starts:
         following = following.flip(1).cummin(1).values.flip(1)  # (B, n) where the next route begins
 
         # sums of pseudo-random numbers stand for sets of customers, and for customers at their places on a route
-        customer = torch.where(is_visit, _scramble(visits), 0)  # (B, n)
+        customer = torch.where(is_visit, scramble(visits), 0)  # (B, n)
         left = customer.sum(1, keepdim=True) - customer.cumsum(1) + customer  # (B, n)
-        at_place = torch.where(is_visit, _scramble(visits + (routes.position.gather(1, visits) + 1) * customers), 0)
+        at_place = torch.where(is_visit, scramble(visits + (routes.position.gather(1, visits) + 1) * customers), 0)
         driven = at_place.cumsum(1)
         on_route = driven.gather(1, (following - 1).clamp(min=0)) - driven + at_place  # (B, n)
 
@@ -268,11 +269,3 @@ def _list_places(is_there: Tensor, room: int) -> Tensor:
     place = torch.where(is_there, is_there.cumsum(0) - 1, room)
     listed = torch.full((room + 1,), -1, dtype=torch.int64, device=is_there.device)
     return listed.scatter(0, place, torch.arange(len(is_there), device=is_there.device))[:-1]
-
-
-def _scramble(numbers: Tensor) -> Tensor:
-    """Spread every bit over all 64 (the finaliser of SplitMix64, as far as signed numbers can)."""
-    words = numbers.long() * -7046029254386353131  # 0x9E3779B97F4A7C15
-    words = (words ^ (words >> 30)) * -4658895280553007687  # 0xBF58476D1CE4E5B9
-    words = (words ^ (words >> 27)) * -7723592293110705685  # 0x94D049BB133111EB
-    return words ^ (words >> 31)
