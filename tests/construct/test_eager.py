@@ -182,3 +182,13 @@ def test_samples_are_those_of_instances_alone_though_what_they_share_is_encoded_
         routes = construct_eagerly(policy, alone, sample_each(alone, 1, samples[row : row + 1], temperature=0.5))
         assert torch.equal(routes.route[0], together.route[row])
         assert torch.equal(routes.position[0], together.position[row])
+
+
+def test_instances_with_small_names_are_told_apart() -> None:
+    policy = make_policy()
+    batch = draw_batch(5, 5, 5, 5)
+    expected = construct_eagerly(policy, batch, MostLikely())
+    batch.keys.copy_(torch.tensor([1, 2, 3, 4]))  # numbers of customers, too
+    routes = construct_eagerly(policy, batch.repeat_each(2), MostLikely())
+    assert torch.equal(routes.route[::2], expected.route)
+    assert torch.equal(routes.position[1::2], expected.position)

@@ -36,11 +36,13 @@ class PlainDescent:
         pass
 
 
-def make_learner(policy: Policy, baseline: BaselineName, instances: int, samples: int, norm: float = 1e9) -> Learner:
+def make_learner(
+    policy: Policy, baseline: BaselineName, instances: int, samples: int, norm: float = 1e9, entropy: float = 0.0
+) -> Learner:
     ranks = Ranks()
     return Learner(
         policy=policy,
-        update=PolicyUpdate(Replay(policy, policy.dtype), PlainDescent(policy), ranks, norm),
+        update=PolicyUpdate(Replay(policy, policy.dtype), PlainDescent(policy), ranks, norm, entropy),
         baseline=make_baseline(baseline, policy, TASK, 16, 1, ranks),
         task=TASK,
         instances=instances,
@@ -50,7 +52,9 @@ def make_learner(policy: Policy, baseline: BaselineName, instances: int, samples
     )
 
 
-def by_hand(policy: Policy, baseline: BaselineName, instances: int, samples: int) -> tuple[torch.Tensor, ...]:
+def by_hand(
+    policy: Policy, baseline: BaselineName, instances: int, samples: int, entropy: float = 0.0
+) -> tuple[torch.Tensor, ...]:
     """Eq 27, from lengths and sequential log-probabilities."""
     batch = TASK.draw(instances, torch.Generator().manual_seed(5), first_key=0)
     copies = batch.repeat_each(samples)
@@ -65,7 +69,10 @@ def by_hand(policy: Policy, baseline: BaselineName, instances: int, samples: int
         advantages = (grouped - grouped.mean(1, keepdim=True)).flatten()
         advantages = advantages / advantages.std()
     assert advantages.abs().max() > 0
-    loss = sum(advantages[i].double() * log_probabilities(policy, copies, routes)[i] for i in range(len(copies)))
+    log_p = log_probabilities(policy, copies, routes)
+    surprise = log_p.detach().view(instances, samples)
+    advantages = advantages + entropy * (surprise - surprise.mean(1, keepdim=True)).flatten()
+    loss = sum(advantages[i].double() * log_p[i] for i in range(len(copies)))
     assert isinstance(loss, torch.Tensor)
     return torch.autograd.grad(loss / len(copies), list(policy.parameters()))
 
@@ -91,6 +98,15 @@ def test_after_its_first_epoch_a_rollout_baseline_compares_with_the_frozen_polic
     before = [parameter.detach().clone() for parameter in policy.parameters()]
     expected = by_hand(policy, "greedy", 8, 1)
     train_step(learner, step=0)
+    for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
+        torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
+
+
+def test_entropy_makes_likely_solutions_count_as_longer() -> None:
+    policy = make_policy(SMALL_AMD).double()
+    before = [parameter.detach().clone() for parameter in policy.parameters()]
+    expected = by_hand(policy, "shared", 4, 3, entropy=0.3)
+    train_step(make_learner(policy, "shared", 4, 3, entropy=0.3), step=0)
     for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
         torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
 

@@ -203,7 +203,8 @@ def _find_states(keys: Tensor, is_left: Tensor) -> tuple[Tensor, Tensor]:
     if len(torch.unique(keys)) == len(keys):  # no instance is there twice
         return number, number
     left = torch.where(is_left, scramble(torch.arange(is_left.shape[1], device=keys.device)), 0).sum(1)  # (P,)
-    _, state = torch.unique(left + scramble(keys), return_inverse=True)  # (P,)
+    # keys may be small numbers as customers are: two sums would be mistaken for each other
+    _, state = torch.unique(scramble(left) + 3 * scramble(keys), return_inverse=True)  # (P,)
     first = torch.full_like(number, len(keys)).scatter_reduce(0, state, number, "amin")  # (P,); unused ones last
     someone = first[first < len(keys)].sort()
     return someone.values, someone.indices.argsort()[state]

@@ -79,7 +79,7 @@ def build_solutions(
 
     trajectory = tl.full((8,), -1, tl.int32)
     left, step, routes_done = tl.zeros_like(trajectory), tl.zeros_like(trajectory), tl.zeros_like(trajectory)
-    state = tl.zeros((8,), tl.int64)  # stands for an instance and the customers visited so far
+    state = tl.zeros((8,), tl.int64)  # stands for an instance and the customers left of it
     admitted = 0
     trajectory, left, step, routes_done, state, admitted = _admit(
         trajectory, left, step, routes_done, state, admitted, sizes, keys, batch_size, together
@@ -212,7 +212,6 @@ def build_solutions(
             tl.store(route + visit_cell, routes_done + returns, mask=is_visit)
             tl.store(position + visit_cell, stop, mask=is_visit)
             open_bits = open_bits & ~tl.sum(tl.where(is_chosen_row, bit[None, :], 0), 1)
-            state += tl.where(is_visit, scramble(chosen_node), 0)
             remaining = tl.where(is_visit, remaining - chosen_demand, full)
             customers_left -= is_visit.to(tl.int32)
             stop = tl.where(is_visit, stop + 1, 0)
@@ -228,6 +227,9 @@ def build_solutions(
         list_cell = trajectory.to(tl.int64)[None, :] * nodes + tl.cumsum(still_open, 0)
         tl.store(left_nodes + list_cell, tl.broadcast_to(node[:, None], (tile, 8)), mask=still_open > 0)
         still_left = tl.sum(still_open, 0)
+        left_set = tl.sum(tl.where(still_open > 0, scramble(node)[:, None], 0), 0)  # (8,)
+        name = tl.load(keys + trajectory, mask=takes_part, other=0)
+        state = tl.where(takes_part, name + left_set, state)
         step = tl.where(takes_part, step + left - still_left + 1, step)
         routes_done += takes_part.to(tl.int32)
         left = tl.where(takes_part, still_left, left)

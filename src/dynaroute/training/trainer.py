@@ -214,7 +214,7 @@ class Trainer:
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
         # float16 keeps three bits more than bfloat16, and tanh keeps everything within its range
         replay = Replay(policy, torch.float16 if on_gpu else torch.float32)
-        plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm)
+        plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, plan.entropy)
         task = TrainingTask(stage.size, stage.capacities)
         self.learner = Learner(
             policy=policy,

@@ -97,12 +97,16 @@ class PolicyUpdate:
         The processes, over which gradients are averaged.
     largest_norm
         Gradients are clipped to this norm.
+    entropy
+        What a unit of entropy is worth, in the units of the advantages: a policy that is sure of itself tries nothing
+        new. Needs several samples of an instance.
     """
 
     replay: Replay
     optimiser: Optimiser
     ranks: Ranks
     largest_norm: float = 1.0
+    entropy: float = 0.0
 
     @cached_property
     def shared_replay(self) -> nn.Module:
@@ -116,8 +120,12 @@ class PolicyUpdate:
     def step(self, given: UpdateInput, size: ReplaySize) -> Tensor:
         """The step itself, in arrays of the given size."""
         log_probability = self.shared_replay(given, size)  # (B,)
+        advantages = given.advantages
+        if self.entropy > 0:  # what is likely counts as longer
+            surprise = log_probability.detach().view(-1, given.samples)
+            advantages = advantages + self.entropy * (surprise - surprise.mean(1, keepdim=True)).flatten()
         # 16 solutions weigh 1 on the way back, not all of them: half precision would lose the small gradients
-        loss = (given.advantages * log_probability).sum() / 16
+        loss = (advantages * log_probability).sum() / 16
         self.optimiser.zero_grad()
         loss.backward()
         gradients = [parameter.grad for parameter in self.replay.parameters() if parameter.grad is not None]
