@@ -22,7 +22,6 @@ __all__ = ["GraphedUpdate", "PolicyUpdate", "Replay", "UpdateInput"]
 
 _MOST_RECORDINGS = 8
 _ROOM = 1.06  # of what a step needs, in a new recording
-_LARGEST_WASTE = 1.25  # a recording that is larger than this for a step is not used for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +137,10 @@ class PolicyUpdate:
 class GraphedUpdate:
     """`PolicyUpdate` recorded for arrays of a few sizes, then replayed: one launch instead of hundreds.
 
-    A step uses the smallest recording that holds its solutions and is not much larger than they need. Adam must be
-    made with capturable=True and a tensor as learning rate.
+    A step uses the smallest recording that holds its solutions and is not much larger than they need. What a step
+    needs varies, the more so the fewer its instances are: a new recording holds, besides, what those before it held,
+    so that soon one of them holds nearly every step. Adam must be made with capturable=True and a tensor as learning
+    rate.
 
     Parameters
     ----------
@@ -157,7 +158,10 @@ class GraphedUpdate:
         if given.batch.nodes > LONGEST_SEGMENT:  # plain operations, in arrays that fit exactly
             return self.update(given)
         needed = given.needed_size()
-        fitting = [recording for recording in self._recordings if recording.suits(needed)]
+        # what the steps of a policy need differs by less, the more instances they have; more waste than that is waste
+        most_tokens = needed.state_tokens * (1.1 + 4 * (given.samples / len(given.batch)) ** 0.5)
+        similar = [recording for recording in self._recordings if recording.size.state_tokens <= most_tokens]
+        fitting = [recording for recording in similar if recording.holds(needed)]
         if fitting:
             best = min(fitting, key=lambda recording: recording.size.state_tokens)
             self._recordings.remove(best)
@@ -167,8 +171,9 @@ class GraphedUpdate:
             # the first step wakes what must not wake during a recording: libraries, kernels, Adam's moments
             self._is_warm = True
             return self.update.step(given, _with_room(needed))
+        size = _join([_with_room(needed), *(recording.size for recording in similar)])
         pool = self._recordings[-1].graph.pool() if self._recordings else None  # never two at a time: memory is shared
-        self._recordings.append(_Recording(self.update, given, _with_room(needed), pool))
+        self._recordings.append(_Recording(self.update, given, size, pool))
         del self._recordings[:-_MOST_RECORDINGS]  # a policy that gets surer of itself needs smaller and smaller ones
         return self._recordings[-1].replay(given)
 
@@ -181,15 +186,18 @@ class _Recording:
         with torch.cuda.graph(self.graph, pool=pool):
             self.norm = update.step(self.given, size)
 
-    def suits(self, needed: ReplaySize) -> bool:
-        holds = all(room >= count for room, count in zip(astuple(self.size), astuple(needed), strict=True))
-        return holds and self.size.state_tokens <= _LARGEST_WASTE * needed.state_tokens
+    def holds(self, needed: ReplaySize) -> bool:
+        return all(room >= count for room, count in zip(astuple(self.size), astuple(needed), strict=True))
 
     def replay(self, given: UpdateInput) -> Tensor:
         for mine, theirs in zip(self.given.tensors(), given.tensors(), strict=True):
             mine.copy_(theirs)
         self.graph.replay()
         return self.norm
+
+
+def _join(sizes: list[ReplaySize]) -> ReplaySize:
+    return ReplaySize(*(max(counts) for counts in zip(*map(astuple, sizes), strict=True)))
 
 
 def _with_room(size: ReplaySize) -> ReplaySize:
