@@ -48,11 +48,10 @@ class _Launch:
     is_resident: bool
 
 
-_LAUNCHES = {
-    torch.bfloat16: _Launch(tile=128, warps=8, stages=2, programs=1, is_resident=True),
-    torch.float16: _Launch(tile=128, warps=8, stages=2, programs=1, is_resident=True),
-    torch.float32: _Launch(tile=128, warps=8, stages=1, programs=1, is_resident=False),
-}
+_WHOLE_TILE = _Launch(tile=128, warps=8, stages=2, programs=1, is_resident=True)
+_EXACT_TILE = _Launch(tile=128, warps=8, stages=1, programs=1, is_resident=False)
+_TWO_TILES = _Launch(tile=64, warps=4, stages=2, programs=2, is_resident=True)
+_THREE_TILES = _Launch(tile=64, warps=4, stages=2, programs=3, is_resident=True)
 
 
 def can_fuse(policy: Policy, chooser: Chooser) -> bool:
@@ -126,7 +125,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
     from dynaroute.construct.fused_kernel import build_solutions
 
     is_interpreted = batch.device.type == "cpu"
-    config, launch = policy.config, _LAUNCHES[precision]
+    config, launch = policy.config, _choose_launch(batch, choice, precision)
     count, nodes = len(batch), batch.nodes
     programs = min(count, launch.programs * _multiprocessors(batch.device))
     with torch.no_grad():
@@ -166,6 +165,16 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             num_stages=launch.stages,
         )
     return routes
+
+
+def _choose_launch(batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> _Launch:
+    if precision == torch.float32:
+        return _EXACT_TILE
+    if batch.nodes <= 32:
+        return _TWO_TILES
+    # samples of an instance share segments, so that half a tile is full of them
+    is_sampled = choice.stream_keys is not None
+    return _THREE_TILES if is_sampled and batch.nodes <= 64 and len(batch) >= 4096 else _WHOLE_TILE
 
 
 def _choose_group(count: int, programs: int) -> int:
