@@ -66,6 +66,9 @@ def test_a_plan_that_cannot_be_is_refused_by_field(changes: dict[str, Any], fiel
         ({"capacities": (8,)}, "capacities"),
         ({"rate": float("nan")}, "rate"),
         ({"share": 0.0}, "share"),
+        ({"entropy": -0.1}, "entropy"),
+        ({"entropy": float("nan")}, "entropy"),
+        ({"entropy": 0.1, "samples": 1}, "samples"),
     ],
 )
 def test_a_stage_that_cannot_be_is_refused_by_field(changes: dict[str, Any], field: str) -> None:

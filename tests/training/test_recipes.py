@@ -34,6 +34,12 @@ def test_random_parameters_are_trained_at_a_higher_rate_than_trained_ones() -> N
     assert make_plan("fast", [20], init="amd-20").stages[0].rate == grown.rate
 
 
+def test_entropy_is_worth_less_where_there_is_more_of_it() -> None:
+    small, medium, large = make_plan("fast", [20, 50, 100]).stages
+    assert small.entropy > medium.entropy > large.entropy > 0
+    assert all(stage.entropy == 0 for recipe in ("paper", "am") for stage in make_plan(recipe, [20, 100]).stages)
+
+
 def test_capacities_can_be_mixed() -> None:
     assert make_plan("fast", [20], [25, 35]).stages[0].capacities == (25, 35)
 

@@ -75,6 +75,12 @@ def train(
     rate: Annotated[
         float | None, typer.Option("--rate", metavar="ETA", help="Peak learning rate.", rich_help_panel=STEP)
     ] = None,
+    entropy: Annotated[
+        float | None,
+        typer.Option(
+            "--entropy", metavar="W", help="What a unit of the policy's entropy is worth.", rich_help_panel=STEP
+        ),
+    ] = None,
     baseline: Annotated[BaselineChoice | None, typer.Option("--baseline", rich_help_panel=STEP)] = None,
     optimiser: Annotated[OptimiserChoice | None, typer.Option("--optimiser", rich_help_panel=STEP)] = None,
     validation_count: Annotated[
@@ -108,7 +114,7 @@ def train(
         "seed": seed,
     }
     budget = {"minutes": minutes, "updates": updates, "epochs": epochs}
-    steps: dict[str, Any] = {"instances": instances, "samples": samples, "rate": rate}
+    steps: dict[str, Any] = {"instances": instances, "samples": samples, "rate": rate, "entropy": entropy}
     source = {"size": size, "sizes": sizes, "recipe": recipe}
     if resume is not None:
         given = {**overrides, **budget, **steps, **source, "capacity": capacity, "out": out, "config": config}

@@ -41,6 +41,9 @@ class Stage:
         Peak learning rate.
     share
         Part of the budget, relative to the other stages'.
+    entropy
+        What a unit of entropy is worth, in the units of the advantages (deviations of the samples' lengths with a
+        shared baseline). Above 0 it keeps a policy from being too sure of itself to try anything new.
     """
 
     size: int
@@ -49,12 +52,17 @@ class Stage:
     samples: int
     rate: float
     share: float = 1.0
+    entropy: float = 0.0
 
     def __post_init__(self) -> None:
         for field in ("size", "instances", "samples"):
             _require_count(field, getattr(self, field))
         for field in ("rate", "share"):
             _require_amount(field, getattr(self, field))
+        if type(self.entropy) not in (int, float) or not 0 <= self.entropy < math.inf:
+            raise _fault("entropy", f"entropy is {self.entropy!r}.", "Give a number from 0.")
+        if self.entropy > 0 and self.samples < 2:
+            raise _fault("samples", "entropy is measured on samples of an instance.", "Give 2 or more, or entropy 0.")
         if not self.capacities:
             raise _fault("capacities", "there is no capacity.", "Give at least one.")
         for capacity in self.capacities:
@@ -87,9 +95,6 @@ class TrainingPlan:
         Parts of each stage in which the learning rate rises and falls.
     largest_norm
         Gradients are clipped to this norm.
-    entropy
-        What a unit of entropy is worth, in deviations of the samples' lengths: 0, or about 0.1 to keep the policy from
-        being too sure of itself to try anything new.
     validations, validation_count
         How many times the greedy length is measured on the way, and on how many instances; a rollout baseline is
         tested on as many.
@@ -113,7 +118,6 @@ class TrainingPlan:
     rise: float = 0.02
     fall: float = 0.8
     largest_norm: float = 1.0
-    entropy: float = 0.0
     validations: int = 10
     validation_count: int = 10_000
     checkpoint_seconds: float = 60.0
@@ -137,10 +141,6 @@ class TrainingPlan:
             _require_count(field, getattr(self, field))
         for field in ("largest_norm", "checkpoint_seconds"):
             _require_amount(field, getattr(self, field))
-        if not isinstance(self.entropy, int | float) or not 0 <= self.entropy < math.inf:
-            raise _fault("entropy", f"entropy is {self.entropy!r}.", "Give a number from 0.")
-        if self.entropy > 0 and any(stage.samples < 2 for stage in self.stages):
-            raise _fault("samples", "entropy is measured on samples of an instance.", "Give 2 samples or more.")
         if not (0 <= self.rise <= 1 and 0 <= self.fall <= 1 and self.rise + self.fall <= 1):
             raise _fault("rise", f"rise {self.rise} and fall {self.fall} are no parts of 1.", "Give fractions.")
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:

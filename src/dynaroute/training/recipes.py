@@ -42,8 +42,8 @@ def make_plan(
     if recipe == "fast":
         # what is random needs long steps, what is trained would forget by them
         is_random = [init is None and index == 0 for index in range(len(pairs))]
-        stages = [_make_fast_stage(*pair, 1e-3 if new else 3e-4) for pair, new in zip(pairs, is_random, strict=True)]
-        return TrainingPlan(tuple(stages), recipe, optimiser="muon", minutes=0.4 * sum(sizes), init=init)
+        stages = [_make_fast_stage(*pair, 1e-3 if new else 7e-4) for pair, new in zip(pairs, is_random, strict=True)]
+        return TrainingPlan(tuple(stages), recipe, optimiser="muon", minutes=0.4 * sum(sizes), fall=0.9, init=init)
     if recipe == "am":
         return TrainingPlan(
             tuple(Stage(*pair, instances=512, samples=1, rate=1e-4) for pair in pairs),
@@ -71,10 +71,12 @@ def make_plan(
 
 
 def _make_fast_stage(size: int, capacities: tuple[int, ...], rate: float) -> Stage:
-    """Instances enough for a low-noise gradient, few enough for many updates a minute; see docs/training-log.md."""
-    if size <= 30:
-        return Stage(size, capacities, instances=128, samples=16, rate=rate, share=size)
-    return Stage(size, capacities, instances=128 if size <= 70 else 64, samples=8, rate=rate, share=size)
+    """Instances enough for a low-noise gradient, few enough for many updates a minute; see docs/training-log.md.
+
+    A unit of entropy is worth about half of what learning would give for one less: as much as that differs with size.
+    """
+    instances = 1024 if size <= 30 else 512 if size <= 70 else 256
+    return Stage(size, capacities, instances, samples=8, rate=rate, share=size, entropy=min(0.1, 3 / size))
 
 
 def _make_paper_stage(size: int, capacities: tuple[int, ...]) -> Stage:

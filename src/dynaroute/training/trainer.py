@@ -214,7 +214,7 @@ class Trainer:
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
         # float16 keeps three bits more than bfloat16, and tanh keeps everything within its range
         replay = Replay(policy, torch.float16 if on_gpu else torch.float32)
-        plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, plan.entropy)
+        plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
         task = TrainingTask(stage.size, stage.capacities)
         self.learner = Learner(
             policy=policy,
@@ -323,7 +323,10 @@ class Trainer:
     def _describe(self) -> ModelCard:
         before, stage, plan = self.ancestor, self.stage, self.plan
         done = plan.stages[: self.stage_index + 1]
-        how = "; then ".join(f"n={each.size}: {each.instances} x {each.samples}, rate {each.rate:g}" for each in done)
+        how = "; then ".join(
+            f"n={each.size}: {each.instances} x {each.samples}, rate {each.rate:g}, entropy {each.entropy:g}"
+            for each in done
+        )
         recipe = f"{plan.recipe} recipe ({plan.baseline} baseline, {plan.optimiser}), {how}"
         hardware = torch.cuda.get_device_name() if self.policy.device.type == "cuda" else "CPU"
         return replace(
