@@ -7,12 +7,17 @@ used, which any device does alike.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import torch
 from torch import Tensor
 
 __all__ = ["draw_gumbel", "make_stream_keys", "scramble"]
 
+Words = TypeVar("Words", int, Tensor)
+
 _MASK = 0xFFFFFFFF
+_STARTS = (0x243F6A88, 0x13198A2E)  # two unlike ones
 _STEP = 0x9E3779B1  # odd constants that keep steps and nodes apart
 _NODE = 0x85EBCA77
 
@@ -34,10 +39,9 @@ def make_stream_keys(seed: int, instance_keys: Tensor, samples: Tensor) -> Tenso
     Tensor
         (P, 2) int64 of 32 bits each.
     """
-    words = torch.zeros(len(instance_keys), 2, dtype=torch.int64, device=instance_keys.device)
-    words = words + torch.tensor([0x243F6A88, 0x13198A2E], device=instance_keys.device)  # two unlike starts
-    for value in (seed & _MASK, (seed >> 32) & _MASK):
-        words = _mix(words ^ value)
+    first, second = (_mix(_mix(start ^ seed & _MASK) ^ (seed >> 32) & _MASK) for start in _STARTS)
+    # computed, not copied: a copy from the host would wait for all that the device has still to do
+    words = torch.arange(2, device=instance_keys.device) * (second - first) + first  # (2,)
     for values in (instance_keys & _MASK, (instance_keys >> 32) & _MASK, samples & _MASK):
         words = _mix(words ^ values[:, None])
     return words
@@ -80,7 +84,7 @@ def scramble(numbers: Tensor) -> Tensor:
     return words ^ (words >> 31)
 
 
-def _mix(words: Tensor) -> Tensor:
+def _mix(words: Words) -> Words:
     """Spread every bit of 32-bit words over all 32."""
     words = (words ^ (words >> 16)) * 0x7FEB352D & _MASK
     words = (words ^ (words >> 15)) * 0x846CA68B & _MASK

@@ -63,8 +63,11 @@ class TrainingTask:
 
     def _draw_capacities(self, count: int, generator: torch.Generator) -> Tensor:
         """(B,) capacities."""
-        device = generator.device
-        if len(self.capacities) == 1:  # a fill, not a copy from the host
-            return torch.full((count,), self.capacities[0], dtype=torch.int32, device=device)
-        choices = torch.tensor(self.capacities, dtype=torch.int32, device=device)
-        return choices[torch.randint(len(choices), (count,), generator=generator, device=device)]
+        # fills, no copy from the host, which would wait for all that the device has still to do
+        drawn = torch.full((count,), self.capacities[0], dtype=torch.int32, device=generator.device)
+        if len(self.capacities) == 1:
+            return drawn
+        which = torch.randint(len(self.capacities), (count,), generator=generator, device=generator.device)
+        for index, capacity in enumerate(self.capacities):
+            drawn.masked_fill_(which == index, capacity)
+        return drawn
