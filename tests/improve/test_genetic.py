@@ -51,6 +51,16 @@ def test_before_anything_is_done_there_is_no_solution() -> None:
     assert (search.best_cost, search.best_routes) == (float("inf"), ())
 
 
+def test_streams_of_one_seed_search_on_their_own() -> None:
+    problem = SearchProblem.from_instance(an_instance(60))
+    costs = set()
+    for seed, stream in ((0, 0), (0, 1), (1, 0)):  # (0, 1) is not (1, 0)
+        search = GeneticSearch(problem, seed, stream, initial=3)
+        search.run(3)
+        costs.add(search.best_cost)
+    assert len(costs) == 3
+
+
 def test_a_seed_and_a_number_of_iterations_determine_the_result() -> None:
     instance = an_instance()
     at_once, in_pieces, other_seed = make_search(instance), make_search(instance), make_search(instance, seed=1)

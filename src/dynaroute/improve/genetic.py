@@ -27,8 +27,8 @@ class GeneticSearch:
     ----------
     problem
         The problem; of its neighbours the nearest 20 are used.
-    seed
-        Of all that is drawn.
+    seed, stream
+        Of all that is drawn; searches of one seed draw alike unless their streams differ.
     initial
         Number of random solutions to begin with, improved by local search.
 
@@ -39,12 +39,12 @@ class GeneticSearch:
         that it breaks off is lost.
     """
 
-    def __init__(self, problem: SearchProblem, seed: int = 0, initial: int = 100) -> None:
+    def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 100) -> None:
         self.halt: NDArray[np.int8] = np.zeros(1, dtype=np.int8)
         self._task = make_task(problem)
         self._population = make_population(problem.size)
         self._nursery = make_nursery(problem, initial)
-        self._random = make_random_state(seed)
+        self._random = make_random_state(seed, stream)
 
     @property
     def best_cost(self) -> float:

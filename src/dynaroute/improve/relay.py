@@ -28,13 +28,15 @@ class Relay:
         Who begins.
     handover
         Progress from 0 to 1 at which the genetic search takes over.
-    seed
+    seed, stream
         Of its random numbers.
     """
 
-    def __init__(self, problem: SearchProblem, first: RuinAndRecreate, handover: float, seed: int) -> None:
+    def __init__(
+        self, problem: SearchProblem, first: RuinAndRecreate, handover: float, seed: int, stream: int = 0
+    ) -> None:
         self._first = first
-        self._second = GeneticSearch(problem, seed, _FIRST_POPULATION)
+        self._second = GeneticSearch(problem, seed, stream, _FIRST_POPULATION)
         self._handover = handover
         self._weight = max(1, round(_ITERATIONS_A_CUSTOMER * problem.size))
         self._is_handed_over = False

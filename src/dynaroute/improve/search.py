@@ -104,7 +104,7 @@ def _choose_searcher(
     for stream in range(threads):
         annealing = RuinAndRecreate(problem, routes, settings, seed, stream)
         if handover <= _LATEST_HANDOVER:
-            members.append(Relay(problem, annealing, handover, seed + stream))
+            members.append(Relay(problem, annealing, handover, seed, stream))
         else:
             members.append(annealing)
     return members[0] if threads == 1 else Team(members)
