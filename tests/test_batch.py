@@ -165,6 +165,7 @@ def test_what_an_instance_holds_names_its_stream() -> None:
         Instance(places[:, ::-1], demands, 5),
         Instance(places + 1e-9, demands, 5),
         Instance(places, demands, 5, metric="great_circle"),
+        Instance(np.vstack([places, [[0.0, 0.0]]]), np.append(demands, 0), 5),  # all zeros, but not padding
     ]
     keys = InstanceBatch.from_instances(several).keys
     assert len(set(keys.tolist())) == len(several)

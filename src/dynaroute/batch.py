@@ -91,7 +91,7 @@ class InstanceBatch:
             capacity=torch.from_numpy(capacity),
             sizes=torch.from_numpy(sizes),
             # the same numbers look different to the policy if they are degrees
-            keys=torch.from_numpy(_hash_contents(coordinates, demands, capacity) ^ (is_globe << 58)),
+            keys=torch.from_numpy(_hash_contents(coordinates, demands, capacity, sizes) ^ (is_globe << 58)),
             coordinates=torch.from_numpy(coordinates),
             rounding=torch.tensor([ROUNDING_CODES[instance.rounding] for instance in instances], dtype=torch.int8),
             distances=None if plain else torch.from_numpy(_pad_distances(instances, nodes)),
@@ -124,12 +124,13 @@ class InstanceBatch:
         capacities = np.broadcast_to(_read_array(capacity, "capacity", shape), (count,))
         _refuse_faulty_values(positions, whole_demands, capacities)
         demands_32, capacity_32 = whole_demands.astype(np.int32), capacities.astype(np.int32)
+        sizes = np.full(count, size, dtype=np.int64)
         return cls(
             locations=torch.from_numpy(_locate_in_unit_square(positions)),
             demands=torch.from_numpy(demands_32),
             capacity=torch.from_numpy(capacity_32),
-            sizes=torch.full((count,), size),
-            keys=torch.from_numpy(_hash_contents(positions, demands_32, capacity_32)),
+            sizes=torch.from_numpy(sizes),
+            keys=torch.from_numpy(_hash_contents(positions, demands_32, capacity_32, sizes)),
             coordinates=torch.from_numpy(positions),
             rounding=torch.zeros(count, dtype=torch.int8),
         )
@@ -319,15 +320,19 @@ def _pad_distances(instances: Sequence[Instance], nodes: int) -> NDArray[np.floa
 
 
 def _hash_contents(
-    coordinates: NDArray[np.float64], demands: NDArray[np.int32], capacity: NDArray[np.int32]
+    coordinates: NDArray[np.float64],
+    demands: NDArray[np.int32],
+    capacity: NDArray[np.int32],
+    sizes: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """(B,) 63-bit hashes of what instances hold; zero padding does not change them."""
+    """(B,) 63-bit hashes of what instances hold; zero padding does not change them, but a customer of zeros does."""
     words = np.concatenate([coordinates, demands[..., None].astype(np.float64)], axis=2) + 0.0  # no negative zero
     bits = words.view(np.uint64)  # (B, M, 3)
     nodes = bits.shape[1]
     # odd multipliers that differ for every place, so that the order of nodes counts
     places = _mix(np.arange(nodes * 3, dtype=np.uint64).reshape(nodes, 3)) | np.uint64(1)
-    total = (_mix(bits) * places * (bits != 0)).sum(axis=(1, 2), dtype=np.uint64) + capacity.astype(np.uint64)
+    total = (_mix(bits) * places * (bits != 0)).sum(axis=(1, 2), dtype=np.uint64)
+    total += capacity.astype(np.uint64) + _mix(sizes.astype(np.uint64))
     return (_mix(total) >> np.uint64(1)).astype(np.int64)
 
 

@@ -70,8 +70,8 @@ def by_hand(
         advantages = advantages / advantages.std()
     assert advantages.abs().max() > 0
     log_p = log_probabilities(policy, copies, routes)
-    surprise = log_p.detach().view(instances, samples)
-    advantages = advantages + entropy * (surprise - surprise.mean(1, keepdim=True)).flatten()
+    likelihood = log_p.detach().view(instances, samples)
+    advantages = advantages + entropy * (likelihood - likelihood.mean(1, keepdim=True)).flatten()
     loss = sum(advantages[i].double() * log_p[i] for i in range(len(copies)))
     assert isinstance(loss, torch.Tensor)
     return torch.autograd.grad(loss / len(copies), list(policy.parameters()))

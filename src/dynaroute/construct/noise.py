@@ -71,7 +71,9 @@ def draw_gumbel(stream_keys: Tensor, steps: Tensor, nodes: Tensor) -> Tensor:
 
 
 def scramble(numbers: Tensor) -> Tensor:
-    """64 pseudo-random bits of each number; their sum over a set stands for the set.
+    """63 pseudo-random bits of each number; their sum over a set stands for the set.
+
+    Kernels have one of their own, with which this need not agree: nothing but equality is read from it.
 
     Parameters
     ----------

@@ -3,13 +3,12 @@
 Sorted by their visits, what is left before each route of a solution is a suffix. Two solutions of one instance often
 leave the same customers before a route (all do before their first), and then often drive the same route. So a replay
 encodes each *state*, the customers left of an instance, once, and decodes each *route* that leaves a state once; an
-*occurrence* is a route of one of the solutions. A trained policy is sure of most things: with 16 samples of 20
-customers, one state in twelve and one solution in six are different from those before.
+*occurrence* is a route of one of the solutions. How much there is in common: docs/engine.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import torch
 from torch import Tensor
@@ -18,7 +17,7 @@ from torch.nn import functional as F
 from dynaroute.batch import RouteBatch
 from dynaroute.construct.noise import scramble
 
-__all__ = ["ReplayLayout", "ReplaySize"]
+__all__ = ["ReplayLayout", "ReplaySize", "Segments"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,26 @@ class ReplaySize:
             routes.position.amax().long() + 1,
         ]
         return cls(*torch.stack(counts).tolist())
+
+    def holds(self, needed: ReplaySize) -> bool:
+        """Whether arrays of this size hold what needs the other.
+
+        Parameters
+        ----------
+        needed
+            The other.
+        """
+        return all(room >= count for room, count in zip(astuple(self), astuple(needed), strict=True))
+
+    def join(self, *others: ReplaySize) -> ReplaySize:
+        """The smallest size that holds this one and others.
+
+        Parameters
+        ----------
+        others
+            Those.
+        """
+        return ReplaySize(*(max(counts) for counts in zip(*map(astuple, (self, *others)), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +203,8 @@ class ReplayLayout:
         state = (is_state.cumsum(0) - 1)[first_like]  # (T,)
         slot = visit_place[first_like // customers, leaving.token_node.clamp(min=0)] - first_like % customers + 1
         token = states.offsets[state.clamp(min=0)] + torch.where(leaving.token_node > 0, slot, 0)
-        padding = torch.arange(size.route_tokens, device=sizes.device) % size.state_tokens  # spread: see `take_rows`
+        # padding is spread: gradients that meet wait for each other
+        padding = torch.arange(size.route_tokens, device=sizes.device) % size.state_tokens
 
         occurrence = _list_places((starts.route >= 0).flatten(), size.occurrences)  # (O,)
         its_route = (is_route.cumsum(0) - 1)[starts.route.flatten()[occurrence.clamp(min=0)].clamp(min=0)]

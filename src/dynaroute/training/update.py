@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +19,7 @@ from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay import replay_log_probabilities
 from dynaroute.training.replay_layout import ReplaySize
 
-__all__ = ["GraphedUpdate", "PolicyUpdate", "Replay", "UpdateInput"]
+__all__ = ["GraphedUpdate", "PolicyUpdate", "Replay", "UpdateInput", "choose_recording"]
 
 _MOST_RECORDINGS = 8
 _ROOM = 1.06  # of what a step needs, in a new recording
@@ -121,8 +122,8 @@ class PolicyUpdate:
         log_probability = self.shared_replay(given, size)  # (B,)
         advantages = given.advantages
         if self.entropy > 0:  # what is likely counts as longer
-            surprise = log_probability.detach().view(-1, given.samples)
-            advantages = advantages + self.entropy * (surprise - surprise.mean(1, keepdim=True)).flatten()
+            likelihood = log_probability.detach().view(-1, given.samples)
+            advantages = advantages + self.entropy * (likelihood - likelihood.mean(1, keepdim=True)).flatten()
         # 16 solutions weigh 1 on the way back, not all of them: half precision would lose the small gradients
         loss = (advantages * log_probability).sum() / 16
         self.optimiser.zero_grad()
@@ -150,54 +151,61 @@ class GraphedUpdate:
 
     def __init__(self, update: PolicyUpdate) -> None:
         self.update = update
-        self._recordings: list[_Recording] = []
+        self._recordings: dict[ReplaySize, _Recording] = {}
         self._is_warm = False
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient's norm before clipping."""
         if given.batch.nodes > LONGEST_SEGMENT:  # plain operations, in arrays that fit exactly
             return self.update(given)
-        needed = given.needed_size()
-        # what the steps of a policy need differs by less, the more instances they have; more waste than that is waste
-        most_tokens = needed.state_tokens * (1.1 + 4 * (given.samples / len(given.batch)) ** 0.5)
-        similar = [recording for recording in self._recordings if recording.size.state_tokens <= most_tokens]
-        fitting = [recording for recording in similar if recording.holds(needed)]
-        if fitting:
-            best = min(fitting, key=lambda recording: recording.size.state_tokens)
-            self._recordings.remove(best)
-            self._recordings.append(best)  # the one used last is the last to go
-            return best.replay(given)
+        size = choose_recording(given.needed_size(), len(given.batch) // given.samples, list(self._recordings))
         if not self._is_warm:
             # the first step wakes what must not wake during a recording: libraries, kernels, Adam's moments
             self._is_warm = True
-            return self.update.step(given, _with_room(needed))
-        size = _join([_with_room(needed), *(recording.size for recording in similar)])
-        pool = self._recordings[-1].graph.pool() if self._recordings else None  # never two at a time: memory is shared
-        self._recordings.append(_Recording(self.update, given, size, pool))
-        del self._recordings[:-_MOST_RECORDINGS]  # a policy that gets surer of itself needs smaller and smaller ones
-        return self._recordings[-1].replay(given)
+            return self.update.step(given, size)
+        recording = self._recordings.pop(size, None)
+        if recording is None:
+            # never two at a time: memory is shared
+            pool = next((other.graph.pool() for other in self._recordings.values()), None)
+            recording = _Recording(self.update, given, size, pool)
+        self._recordings[size] = recording  # the one used last is the last to go
+        if len(self._recordings) > _MOST_RECORDINGS:
+            del self._recordings[next(iter(self._recordings))]
+        return recording.replay(given)
+
+
+def choose_recording(needed: ReplaySize, instances: int, recorded: Sequence[ReplaySize]) -> ReplaySize:
+    """The smallest recording that holds a step and is not much larger than it needs, or the size of a new one.
+
+    Parameters
+    ----------
+    needed
+        By the step.
+    instances
+        Of the step: the more they are, the less do steps of one policy differ, and the more is room for them wasted.
+    recorded
+        What there is.
+    """
+    roomy = _with_room(needed)
+    most_tokens = max(roomy.state_tokens, needed.state_tokens * (1.1 + 4 * instances**-0.5))
+    similar = [size for size in recorded if size.state_tokens <= most_tokens]
+    fitting = [size for size in similar if size.holds(needed)]
+    return min(fitting, key=lambda size: size.state_tokens) if fitting else roomy.join(*similar)
 
 
 class _Recording:
     def __init__(self, update: PolicyUpdate, given: UpdateInput, size: ReplaySize, pool: Any) -> None:
-        self.given, self.size = given.clone(), size
+        self.given = given.clone()
         self.graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
         with torch.cuda.graph(self.graph, pool=pool):
             self.norm = update.step(self.given, size)
-
-    def holds(self, needed: ReplaySize) -> bool:
-        return all(room >= count for room, count in zip(astuple(self.size), astuple(needed), strict=True))
 
     def replay(self, given: UpdateInput) -> Tensor:
         for mine, theirs in zip(self.given.tensors(), given.tensors(), strict=True):
             mine.copy_(theirs)
         self.graph.replay()
         return self.norm
-
-
-def _join(sizes: list[ReplaySize]) -> ReplaySize:
-    return ReplaySize(*(max(counts) for counts in zip(*map(astuple, sizes), strict=True)))
 
 
 def _with_room(size: ReplaySize) -> ReplaySize:
