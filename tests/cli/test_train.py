@@ -106,6 +106,21 @@ def test_a_plan_is_read_from_a_file_and_changed_by_options(tmp_path: Path) -> No
     assert 'baseline = "greedy"' in changed
 
 
+def test_on_a_cpu_updates_are_small_unless_said_otherwise(tmp_path: Path) -> None:
+    options = ["--size", "2", "--samples", "2", "--updates", "1", "--validation-count", "5", "--device", "cpu"]
+    assert invoke("train", *options, "--out", tmp_path / "usual").exit_code == 0
+    assert "instances = 64\n" in (tmp_path / "usual" / "plan.toml").read_text()
+    assert invoke("train", *options, "--instances", "65", "--out", tmp_path / "said").exit_code == 0
+    assert "instances = 65\n" in (tmp_path / "said" / "plan.toml").read_text()
+
+
+def test_one_sample_of_an_instance_has_no_entropy_to_value(tmp_path: Path) -> None:
+    options = ["train", *TINY, "--updates", "1", "--samples", "1", "--out", str(tmp_path)]
+    assert "shared baseline" in invoke(*options).stderr
+    assert invoke(*options, "--baseline", "greedy").exit_code == 0
+    assert "entropy = 0.0\n" in (tmp_path / "plan.toml").read_text()
+
+
 def test_another_model_is_trained_on(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     assert invoke("train", *TINY, "--updates", "1", "--out", first).exit_code == 0

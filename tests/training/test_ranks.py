@@ -19,7 +19,7 @@ UPDATES = 6
 
 
 def make_plan(instances: int) -> TrainingPlan:
-    stage = Stage(size=6, capacities=(20,), instances=instances, samples=4, rate=1e-3)
+    stage = Stage(size=6, capacities=(20,), instances=instances, samples=4, rate=1e-3, entropy=0.1)
     return TrainingPlan((stage,), updates=UPDATES, validations=1, validation_count=20)
 
 

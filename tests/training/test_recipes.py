@@ -40,6 +40,11 @@ def test_entropy_is_worth_less_where_there_is_more_of_it() -> None:
     assert all(stage.entropy == 0 for recipe in ("paper", "am") for stage in make_plan(recipe, [20, 100]).stages)
 
 
+def test_updates_of_large_instances_fit_in_memory() -> None:
+    stages = make_plan("fast", [20, 50, 100, 200, 500, 1000]).stages
+    assert [stage.instances for stage in stages] == [1024, 512, 256, 32, 5, 2]
+
+
 def test_capacities_can_be_mixed() -> None:
     assert make_plan("fast", [20], [25, 35]).stages[0].capacities == (25, 35)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import astuple, replace
 
 import pytest
 
@@ -11,7 +12,7 @@ NEEDED = ReplaySize(occurrences=400, routes=160, route_tokens=4200, states=120, 
 
 
 def need(scale: float) -> ReplaySize:
-    return ReplaySize(*(round(scale * count) for count in (400, 160, 4200, 120, 2900)), longest_route=9)
+    return replace(ReplaySize(*(round(scale * count) for count in astuple(NEEDED))), longest_route=9)
 
 
 def test_a_new_recording_has_room_for_more_than_the_step_needs() -> None:
@@ -42,8 +43,8 @@ def test_a_few_recordings_serve_all_steps_of_a_policy() -> None:
     numbers = random.Random(1)
     recorded: list[ReplaySize] = []
     for _ in range(1000):
-        counts = (round(numbers.gauss(1.0, 0.06) * count) for count in (400, 160, 4200, 120, 2900))
-        size = choose_recording(ReplaySize(*counts, longest_route=9), 64, recorded)
+        counts = (round(numbers.gauss(1.0, 0.06) * count) for count in astuple(NEEDED))
+        size = choose_recording(replace(ReplaySize(*counts), longest_route=9), 64, recorded)
         if size not in recorded:
             recorded.append(size)
     assert len(recorded) <= 8

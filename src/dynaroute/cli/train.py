@@ -78,7 +78,10 @@ def train(
     entropy: Annotated[
         float | None,
         typer.Option(
-            "--entropy", metavar="W", help="What a unit of the policy's entropy is worth.", rich_help_panel=STEP
+            "--entropy",
+            metavar="W",
+            help="What a unit of entropy is worth, in deviations of lengths; 0: nothing.",
+            rich_help_panel=STEP,
         ),
     ] = None,
     baseline: Annotated[BaselineChoice | None, typer.Option("--baseline", rich_help_panel=STEP)] = None,
@@ -128,6 +131,8 @@ def train(
     if capacity is not None:
         steps["capacities"] = _parse_numbers("capacity", capacity)
     plan = _read_plan(config) if config is not None else _make_plan(recipe or "fast", _choose_sizes(size, sizes), init)
+    if config is None and plan.recipe == "fast" and _choose_device(device) == "cpu":
+        plan = replace(plan, stages=tuple(replace(stage, instances=min(64, stage.instances)) for stage in plan.stages))
     _run(out, _change(plan, overrides, budget, steps), device, json)
 
 
@@ -168,6 +173,8 @@ def _change(
     if any(value is not None for value in budget.values()):
         changes |= budget
     in_stages = {name: value for name, value in steps.items() if value is not None}
+    if in_stages.get("samples") == 1:
+        in_stages.setdefault("entropy", 0.0)  # it is measured on several
     if in_stages:
         changes["stages"] = tuple(replace(stage, **in_stages) for stage in plan.stages)
     return replace(plan, **changes)
@@ -184,8 +191,6 @@ def _refuse(given: dict[str, Any], beside: str, remedy: str) -> None:
 
 def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool) -> None:
     """Begin a run with this plan, or go on with the one in the folder."""
-    import torch
-
     from dynaroute.cli.training_progress import show_training
     from dynaroute.solver import load_policy
     from dynaroute.training.plan import write_plan
@@ -198,8 +203,8 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     settled = plan if plan is not None else _read_plan(folder / "plan.toml")
     # a run that was killed before its first checkpoint is begun again
     is_begun = plan is None and any((folder / name).exists() for name in (LAST, BEST))
-    chosen = device if device not in (None, "auto") else ("cuda" if torch.cuda.is_available() else "cpu")
-    ranks = Ranks.join(str(chosen))
+    chosen = _choose_device(device)
+    ranks = Ranks.join(chosen)
     if settled.init is not None and is_begun and (folder / "config.json").exists():
         model: str | None = str(folder.absolute())  # what it started from may be gone by now
     else:
@@ -226,6 +231,14 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     ranks.leave()
     if outcome.is_interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _choose_device(device: str | None) -> str:
+    import torch
+
+    if device is not None and device != "auto":
+        return device
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _require_no_run(folder: Path, checkpoint: str) -> None:

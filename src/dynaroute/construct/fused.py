@@ -146,7 +146,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             routes.route,
             routes.position,
             count,
-            _choose_group(count, programs),
+            _choose_group(choice, count, programs),
             nodes,
             choice.temperature,
             config.clip,
@@ -168,6 +168,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
 
 
 def _choose_launch(batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> _Launch:
+    """What was fastest on an H200 (docs/results.md); the tile holds an instance."""
     if precision == torch.float32:
         return _EXACT_TILE
     if batch.nodes <= 32:
@@ -177,8 +178,10 @@ def _choose_launch(batch: InstanceBatch, choice: Choice, precision: torch.dtype)
     return _THREE_TILES if is_sampled and batch.nodes <= 64 and len(batch) >= 4096 else _WHOLE_TILE
 
 
-def _choose_group(count: int, programs: int) -> int:
-    """How many neighbours a program gets at a time: samples of an instance share their states, if all have work."""
+def _choose_group(choice: Choice, count: int, programs: int) -> int:
+    """How many neighbours a program gets at a time: attempts at an instance share states, if most have work."""
+    if choice.stream_keys is None and choice.starts is None:
+        return 1  # different instances, most likely
     return next(group for group in (8, 4, 2, 1) if group == 1 or count > 0.75 * group * programs)
 
 

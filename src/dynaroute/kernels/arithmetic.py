@@ -36,7 +36,10 @@ def draw_gumbel(first_key, second_key, step, node):
 
 @triton.jit
 def scramble(numbers):
-    """64 pseudo-random bits of each number: the sum of a set's stands for the set."""
+    """64 pseudo-random bits of each number: the sum of a set's stands for the set.
+
+    `dynaroute.construct.noise.scramble` is for the same but draws other bits: only equality is read from them.
+    """
     words = numbers.to(tl.uint32)
     high = _mix(words * 0x9E3779B1 ^ 0x243F6A88)
     low = _mix(words * 0x85EBCA77 ^ 0x13198A2E)

@@ -71,11 +71,12 @@ def make_plan(
 
 
 def _make_fast_stage(size: int, capacities: tuple[int, ...], rate: float) -> Stage:
-    """Instances enough for a low-noise gradient, few enough for many updates a minute; see docs/training-log.md.
+    """Instances enough for a low-noise gradient, few enough for many updates a minute and for 20 GB.
 
-    A unit of entropy is worth about half of what learning would give for one less: as much as that differs with size.
+    A unit of entropy is worth less where a policy has more of it: docs/training-log.md, "What entropy is worth".
     """
-    instances = 1024 if size <= 30 else 512 if size <= 70 else 256
+    # beyond 127 customers replay is not by kernels, and attention's scores are kept
+    instances = 1024 if size <= 30 else 512 if size <= 70 else 256 if size <= 127 else max(2, 1_280_000 // size**2)
     return Stage(size, capacities, instances, samples=8, rate=rate, share=size, entropy=min(0.1, 3 / size))
 
 

@@ -87,9 +87,8 @@ def _decode(
     weight = policy.decoder.context_query.weight[:, -1]  # (d_h,)
     heads, clip = policy.config.heads, policy.config.clip
     if not _use_kernels(projected, batch.nodes):
-        exact = (
-            projected if projected.dtype == torch.float64 else projected.float()
-        )  # softmax and logits want all digits
+        # softmax and logits want all digits
+        exact = projected if projected.dtype == torch.float64 else projected.float()
         return route_log_probabilities(exact, weight, layout, capacities, demands, heads, clip)
     from dynaroute.kernels.route_probability import RouteLogProbability
 

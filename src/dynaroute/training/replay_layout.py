@@ -92,10 +92,21 @@ class ReplaySize:
 
 @dataclass(frozen=True, eq=False)
 class _Starts:
-    """(B, n) for each visit that begins a route: the first like it, as B n numbers; -1 for other visits.
+    """Where the routes of solutions begin, and which of them are alike; every two samples are compared.
 
-    A visit's number is n times its solution plus its place. `state`: where the same customers are left of the same
-    instance; `route`: where, besides, the same route is driven.
+    A visit's number is n times its solution plus its place.
+
+    Attributes
+    ----------
+    visits
+        (B, n) customers in the order of their visits.
+    state
+        (B, n) for each visit that begins a route: the first with the same customers of the same instance left; -1 for
+        other visits.
+    route
+        (B, n) likewise: the first where, besides, the same route is driven.
+    route_lengths
+        (B, n) customers from a visit to the end of its route.
     """
 
     visits: Tensor
