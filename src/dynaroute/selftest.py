@@ -95,9 +95,9 @@ def _meets_tie(policy: Policy, batch: InstanceBatch, chooser: Chooser, routes: R
 def compare_replay(policy: Policy, batch: InstanceBatch, samples: int, size: int) -> Iterator[Outcome]:
     """Log-probabilities and gradients of the parallel replay against the sequential ones.
 
-    How far the sequential path in float32 is itself from float64 is told beside, without a limit: with a trained policy
-    a solution in some hundreds is off by more than the limit of the replay's difference to it. In half precision the
-    mean difference is to be small against the policy's entropy.
+    How far the sequential path in float32 is itself from float64 is told beside, without a limit: the surer a policy is
+    of itself, the nearer that comes to the limit of the replay's difference. In half precision the mean difference is
+    to be small against the policy's entropy.
     """
     sample = torch.arange(len(batch), device=batch.device) % samples
     routes = construct_eagerly(policy, batch, Sample(make_stream_keys(5, batch.keys, sample)))
