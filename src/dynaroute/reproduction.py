@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from dynaroute.device import choose_device
 from dynaroute.errors import FileError, FormatError, in_file
 from dynaroute.reference_lengths import HGS_LENGTHS, PAPER_BEST_LENGTHS, PAPER_ROWS, PAPER_TIMES, SIZES
 
@@ -106,13 +107,11 @@ def reproduce(
     progress
         Called with words about each entry as it is begun.
     """
-    import torch
-
     from dynaroute.solver import load_policy
     from dynaroute.weights import shipped_models
 
     entries: dict[tuple[str, int], Measured] = {}
-    chosen = device if device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
+    chosen = choose_device(device)
     policies = {name: load_policy(name, chosen) for name in shipped_models()}
     batches = {size: _draw(size, count).to(chosen) for size in SIZES}
     minutes = {name: policy.card.minutes for name, policy in policies.items()}

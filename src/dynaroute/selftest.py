@@ -22,6 +22,7 @@ from dynaroute.construct.choose import Chooser, Follow, MostLikely, Sample, Star
 from dynaroute.construct.eager import construct_eagerly, decide, log_probabilities
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.noise import make_stream_keys
+from dynaroute.device import choose_device
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model import Policy
 from dynaroute.training.instances import TrainingTask
@@ -43,7 +44,7 @@ class Outcome(NamedTuple):
     difference
         What was found.
     limit
-        The most that is right.
+        The most that is right; infinite for what is told and not judged.
     """
 
     what: str
@@ -157,7 +158,7 @@ def main() -> int:
     parser.add_argument("--sizes", default="1,2,5,17,20,50,64,100,101,127,150,300")
     parser.add_argument("--count", type=int, default=256, help="instances of each size")
     arguments = parser.parse_args()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = choose_device("auto")
     if os.environ.get("TRITON_INTERPRET") == "1":
         os.environ["DYNAROUTE_INTERPRET"] = "1"
     if not kernels_run_on(torch.device(device)):

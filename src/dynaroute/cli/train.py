@@ -14,6 +14,7 @@ from dynaroute.cli import INTERRUPTED
 from dynaroute.cli.interrupt import note_interrupt
 from dynaroute.cli.options import DeviceOption, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_note
+from dynaroute.device import choose_device
 from dynaroute.errors import FileError, OptionError, Where
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def train(
     if capacity is not None:
         steps["capacities"] = _parse_numbers("capacity", capacity)
     plan = _read_plan(config) if config is not None else _make_plan(recipe or "fast", _choose_sizes(size, sizes), init)
-    if config is None and plan.recipe == "fast" and _choose_device(device) == "cpu":
+    if config is None and plan.recipe == "fast" and choose_device(device or "auto") == "cpu":
         plan = replace(plan, stages=tuple(replace(stage, instances=min(64, stage.instances)) for stage in plan.stages))
     _run(out, _change(plan, overrides, budget, steps), device, json)
 
@@ -203,7 +204,7 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     settled = plan if plan is not None else _read_plan(folder / "plan.toml")
     # a run that was killed before its first checkpoint is begun again
     is_begun = plan is None and any((folder / name).exists() for name in (LAST, BEST))
-    chosen = _choose_device(device)
+    chosen = choose_device(device or "auto")
     ranks = Ranks.join(chosen)
     if settled.init is not None and is_begun and (folder / "config.json").exists():
         model: str | None = str(folder.absolute())  # what it started from may be gone by now
@@ -231,14 +232,6 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     ranks.leave()
     if outcome.is_interrupted:
         raise typer.Exit(INTERRUPTED)
-
-
-def _choose_device(device: str | None) -> str:
-    import torch
-
-    if device is not None and device != "auto":
-        return device
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _require_no_run(folder: Path, checkpoint: str) -> None:

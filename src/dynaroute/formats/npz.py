@@ -35,7 +35,7 @@ _DAMAGES = (
     EOFError,
     OSError,
     ValueError,
-    RuntimeError,  # and NotImplementedError, which is one: ways of compression that Python does not know
+    RuntimeError,  # ways of compression that Python does not know raise a kind of it
     SyntaxError,  # this and the next: numpy reads the headers of arrays as Python text
     tokenize.TokenError,
 )

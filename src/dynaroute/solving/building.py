@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from dynaroute.device import choose_device
 from dynaroute.errors import OptionError, Where
 from dynaroute.instance import Instance
 from dynaroute.solving.options import Decode, SolveOptions
@@ -85,16 +86,14 @@ def load_policy(model: str | Path | Policy, device: str) -> Policy:
     device
         "auto", or what PyTorch calls it.
     """
-    import torch
-
     from dynaroute.model import Policy
 
-    chosen = device if device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
+    chosen = choose_device(device)
     if isinstance(model, Policy):
         # one that is still being trained would normalise over the batch, and change
         return _move(model.eval(), chosen)
     folder = find_model(model)
-    return _load_once(folder, _date(folder), str(chosen))
+    return _load_once(folder, _date(folder), chosen)
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,275 @@
+"""What an instance may hold: each part is read, or refused with its field, its customer and a remedy."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.decimals import unscale
+from dynaroute.errors import InstanceError, Where
+from dynaroute.lengths import LONGEST_LENGTH, Metric, Rounding, round_lengths
+
+__all__ = [
+    "LARGEST_INTEGER",
+    "find_common_power_of_ten",
+    "freeze",
+    "make_fault",
+    "read_capacity",
+    "read_coordinates",
+    "read_customer_names",
+    "read_demands",
+    "read_distances",
+    "read_name",
+    "read_scale",
+    "refuse_overlarge_demand",
+    "refuse_unknown_choice",
+]
+
+LARGEST_INTEGER = 2**31 - 1  # loads are added in 32-bit registers on the GPU
+
+
+def make_fault(field: str, message: str, remedy: str = "", customer: int | None = None) -> InstanceError:
+    """What is raised."""
+    return InstanceError(message, where=Where(field=field, customer=customer), remedy=remedy)
+
+
+def _node(index: int) -> str:
+    return "the depot" if index == 0 else f"customer {index}"
+
+
+def refuse_unknown_choice(value: object, choices: tuple[str, ...], field: str) -> None:
+    """Raise unless it is one of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise make_fault(field, f"the {field} {value!r} is unknown.", f"Use {' or '.join(choices)}.")
+
+
+def _numbers(values: object, field: str) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.asarray(values)
+        if array.dtype == object and all(type(value) in (int, float) for value in array.flat):
+            array = array.astype(np.float64)  # integers beyond 64 bits
+    except ValueError as error:
+        raise make_fault(field, "the rows have different lengths.", "Give a rectangular array.") from error
+    except OverflowError as error:
+        raise make_fault(field, "a value is too large.", "Use a coarser unit.") from error
+    if array.dtype.kind not in "iuf":
+        raise make_fault(field, "the values are not numbers.", "Give numbers.")
+    return array
+
+
+def _floats(values: object, field: str) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+        return _numbers(values, field).astype(np.float64)
+
+
+def _whole_numbers(values: object, field: str) -> NDArray[np.int64]:
+    array = _numbers(values, field)
+    if array.dtype.kind == "i":
+        return array.astype(np.int64)
+    floats = _floats(array, field)  # unsigned integers too: exact as far as we allow them
+    _refuse_where(~np.isfinite(floats), field, "not finite", "Give whole numbers.")
+    _refuse_where(floats > LARGEST_INTEGER, field, f"above {LARGEST_INTEGER}", "Use a coarser unit.")
+    remedy = "Scale all of them to whole numbers (dynaroute.decimals.scale_to_integers does it exactly)."
+    _refuse_where(floats != np.floor(floats), field, "not a whole number", remedy)
+    return np.maximum(floats, -(2.0**62)).astype(np.int64)  # still negative, so refused by who asked, and in 64 bits
+
+
+def _refuse_where(bad: NDArray[np.bool_], field: str, fault: str, remedy: str) -> None:
+    if not bad.any():
+        return
+    index = int(np.argmax(bad))
+    whose = "the value" if bad.ndim == 0 else f"the value of {_node(index)}"
+    raise make_fault(field, f"{whose} is {fault}.", remedy, index or None)
+
+
+def read_demands(values: object) -> NDArray[np.int64]:
+    """(n + 1,) whole numbers, 0 first."""
+    demands = _whole_numbers(values, "demands")
+    if demands.ndim != 1:
+        raise make_fault("demands", f"demands have {demands.ndim} dimensions, not one.", "Give one demand a node.")
+    if len(demands) < 2:
+        raise make_fault("demands", "there is no customer.", "Give the depot and at least one customer.")
+    if demands.min() < 0:
+        index = int(np.argmax(demands < 0))
+        raise make_fault(
+            "demands",
+            f"the demand of {_node(index)} is negative ({demands[index]}).",
+            "Demands are 0 or more.",
+            customer=index or None,
+        )
+    if demands[0] != 0:
+        raise make_fault("demands", f"the depot has a demand ({demands[0]}).", "It is the first node and has none.")
+    return demands
+
+
+def read_capacity(value: object) -> int:
+    """A whole number from 1."""
+    array = _whole_numbers(value, "capacity")
+    if array.ndim != 0:
+        raise make_fault("capacity", "the capacity is not one number.", "All vehicles have the same capacity.")
+    capacity = int(array)
+    if capacity <= 0:
+        raise make_fault("capacity", f"the capacity is {capacity}.", "It must be above 0.")
+    if capacity > LARGEST_INTEGER:
+        raise make_fault(
+            "capacity",
+            f"the capacity is {capacity} in whole units, above the largest possible, {LARGEST_INTEGER}.",
+            "Use a coarser unit, or fewer decimals.",
+        )
+    return capacity
+
+
+def refuse_overlarge_demand(
+    demands: NDArray[np.int64], capacity: int, names: tuple[str, ...] | None, scale: int
+) -> None:
+    """Raise if a customer's demand fits into no vehicle."""
+    if demands.max() <= capacity:
+        return
+    customer = int(np.argmax(demands > capacity))
+    called = "" if names is None else f" ({names[customer - 1]})"
+    demand, limit = unscale(demands[customer], scale), unscale(capacity, scale)
+    raise make_fault(
+        "demands",
+        f"the demand of customer {customer}{called} is {demand}, above the capacity {limit}.",
+        "Split this customer, or use larger vehicles.",
+        customer,
+    )
+
+
+def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.float64]:
+    """(n + 1, 2) finite numbers; degrees on the globe."""
+    coordinates = _floats(values, "coordinates")
+    if coordinates.shape != (count + 1, 2):
+        raise make_fault(
+            "coordinates",
+            f"coordinates have the shape {coordinates.shape}, not {(count + 1, 2)}.",
+            "Give two numbers for the depot and for each customer.",
+        )
+    bad = ~np.isfinite(coordinates).all(axis=1)
+    if bad.any():
+        index = int(np.argmax(bad))
+        raise make_fault(
+            "coordinates", f"the position of {_node(index)} is not finite.", "Give two finite numbers.", index or None
+        )
+    if metric == "great_circle":
+        outside = (np.abs(coordinates[:, 0]) > 90) | (np.abs(coordinates[:, 1]) > 180)
+        if outside.any():
+            index = int(np.argmax(outside))
+            raise make_fault(
+                "coordinates",
+                f"latitude and longitude of {_node(index)} are {coordinates[index].tolist()}, not on the globe.",
+                "Latitude is -90 to 90, longitude -180 to 180, in degrees.",
+                index or None,
+            )
+    elif np.abs(coordinates).max() > LONGEST_LENGTH:
+        index = int(np.argmax(np.abs(coordinates).max(axis=1)))
+        raise make_fault(
+            "coordinates",
+            f"the position of {_node(index)} is above {LONGEST_LENGTH:g}, which cannot be measured.",
+            "Use a coarser unit.",
+            index or None,
+        )
+    return coordinates
+
+
+def read_distances(values: object, count: int, rounding: Rounding) -> NDArray[np.float64]:
+    """(n + 1, n + 1) finite numbers from 0, rounded."""
+    distances = _floats(values, "distances")
+    if distances.shape != (count + 1, count + 1):
+        raise make_fault(
+            "distances",
+            f"the distance matrix has the shape {distances.shape}, not {(count + 1, count + 1)}.",
+            "It needs a row and a column for the depot and for each customer.",
+        )
+    reasons = (
+        (~np.isfinite(distances), "not finite"),
+        (distances < 0, "negative"),
+        (distances > LONGEST_LENGTH, f"above {LONGEST_LENGTH:g}"),
+    )
+    for bad, reason in reasons:
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise make_fault(
+                "distances", f"the distance from node {row} to node {column} is {reason}.", "Distances are 0 or more."
+            )
+    np.fill_diagonal(distances, 0.0)  # no vehicle drives it, and some files hold 9999 there
+    if (distances != distances.T).any():
+        row, column = np.argwhere(distances != distances.T)[0]
+        raise make_fault(
+            "distances",
+            f"the matrix is asymmetric: node {row} to {column} is {distances[row, column]:g}, "
+            f"back it is {distances[column, row]:g}.",
+            "Only symmetric distances are solved.",
+        )
+    return round_lengths(distances, rounding)
+
+
+def read_scale(value: object) -> int:
+    """A power of ten."""
+    scale = int(value) if isinstance(value, int | np.integer) else 0
+    power = scale
+    while power > 1 and power % 10 == 0:
+        power //= 10
+    if power != 1:
+        raise make_fault("demand_scale", f"the scale {value!r} is not a power of ten.", "Use 1, 10, 100, ...")
+    return scale
+
+
+def find_common_power_of_ten(demands: NDArray[np.int64], capacity: int, scale: int) -> int:
+    """Find the power of ten that scale, demands and capacity share: equal problems are stored alike."""
+    factor = 1
+    while scale % (factor * 10) == 0 and capacity % (factor * 10) == 0 and not (demands % (factor * 10)).any():
+        factor *= 10
+    return factor
+
+
+def read_name(value: object) -> str:
+    """A text of one line, without white space around it."""
+    name = value.strip() if isinstance(value, str) else "\n"
+    if not _is_one_line(name):
+        raise make_fault("name", f"the name {value!r} is not one line of plain text.", "Leave it out, or use letters.")
+    return name
+
+
+def read_customer_names(values: object, count: int) -> tuple[str, ...] | None:
+    """Different texts of one line, one a customer, or None."""
+    if values is None:
+        return None
+    if not isinstance(values, list | tuple):
+        raise make_fault("customer_names", f"{values!r} is not a list of names.", "Give one name a customer.")
+    names = tuple(value.strip() if isinstance(value, str) else "" for value in values)
+    if len(names) != count:
+        raise make_fault("customer_names", f"there are {len(names)} names for {count} customers.", "Name each.")
+    seen: dict[str, int] = {}
+    for customer, name in enumerate(names, start=1):
+        if not name or not _is_one_line(name):
+            raise make_fault(
+                "customer_names",
+                f"the name of customer {customer} is not one line of text.",
+                "Name it without line breaks and control characters.",
+                customer,
+            )
+        if name in seen:
+            raise make_fault(
+                "customer_names",
+                f"customers {seen[name]} and {customer} are both called {name!r}.",
+                "Names must differ.",
+                customer=customer,
+            )
+        seen[name] = customer
+    return None if names == tuple(map(str, range(1, count + 1))) else names
+
+
+def _is_one_line(text: str) -> bool:
+    # not str.isprintable(), which refuses the joiners that names in Persian or Hindi need
+    return not any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text)
+
+
+def freeze(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy that cannot be written to."""
+    owned = np.array(array, order="C")
+    owned.setflags(write=False)
+    return owned
