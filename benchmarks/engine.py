@@ -29,6 +29,7 @@ from dynaroute.training.instances import TrainingTask
 from dynaroute.training.optimiser import AdamOptimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.reinforce import Learner, sample_solutions, train_step
+from dynaroute.training.replay_layout import ReplaySize
 from dynaroute.training.update import GraphedUpdate, PolicyUpdate, Replay, UpdateInput
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
@@ -97,7 +98,7 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     plain = make_update(policy)
     baseline = SharedBaseline(Ranks())
     given = UpdateInput(copies, routes, baseline.advantages(copies[::samples], routes.lengths(copies)), samples)
-    needed = given.needed_size()
+    needed = ReplaySize.of(given.starts)
     torch.cuda.reset_peak_memory_stats()
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
     replay_seconds = measure(lambda: plain(given), 7)

@@ -11,7 +11,7 @@ from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.training.replay import replay_log_probabilities
-from dynaroute.training.replay_layout import ReplaySize
+from dynaroute.training.replay_layout import ReplaySize, RouteStarts
 
 # 16 a head, as the kernels' products need, and long enough that every tile of 16, 32 and 64 occurs
 KERNEL_AMD = PolicyConfig(dimension=32, heads=2, layers=2, feed_forward=32)
@@ -32,14 +32,14 @@ def sample_some_alike(policy: Policy, batch: InstanceBatch, samples: int) -> tup
     copies = batch.repeat_each(samples)
     number = torch.arange(len(copies)) % samples
     routes = construct_eagerly(policy, copies, Sample(make_stream_keys(1, copies.keys, number), temperature=0.3))
-    needed = ReplaySize.of(routes, copies.sizes, samples)
+    needed = ReplaySize.of(RouteStarts.of_routes(routes, copies.sizes, samples))
     assert needed.states < needed.routes < needed.occurrences
     return copies, routes
 
 
 def with_room(routes: RouteBatch, batch: InstanceBatch, samples: int) -> ReplaySize:
     """More than they need, and different by how much for each array."""
-    size = ReplaySize.of(routes, batch.sizes, samples)
+    size = ReplaySize.of(RouteStarts.of_routes(routes, batch.sizes, samples))
     return ReplaySize(
         size.occurrences + 2,
         size.routes + 3,

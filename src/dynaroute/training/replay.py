@@ -20,9 +20,9 @@ from dynaroute.kernels import LONGEST_SEGMENT, kernels_run_on
 from dynaroute.model.encoder import AttentionLayer, Encoder
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
-from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, Segments
+from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, RouteStarts, Segments
 
-__all__ = ["replay_log_probabilities", "route_log_probabilities"]
+__all__ = ["replay_log_probabilities", "replay_starts", "route_log_probabilities"]
 
 
 def replay_log_probabilities(
@@ -52,9 +52,30 @@ def replay_log_probabilities(
     """
     if not policy.config.dynamic:
         return _replay_static(policy, batch, routes, samples)
-    room = size if size is not None else ReplaySize.of(routes, batch.sizes, samples)
-    layout = ReplayLayout.of_routes(routes, batch.sizes, samples, room)
-    dtype = precision if precision is not None else policy.dtype
+    starts = RouteStarts.of_routes(routes, batch.sizes, samples)
+    room = size if size is not None else ReplaySize.of(starts)
+    return replay_starts(policy, batch, starts, room, precision if precision is not None else policy.dtype)
+
+
+def replay_starts(
+    policy: Policy, batch: InstanceBatch, starts: RouteStarts, room: ReplaySize, dtype: torch.dtype
+) -> Tensor:
+    """`replay_log_probabilities` of a dynamic policy, when it is known already where routes begin.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    batch
+        The instances.
+    starts
+        Of the solutions.
+    room
+        To make; must hold the solutions.
+    dtype
+        Of the matrix products.
+    """
+    layout = ReplayLayout.of_starts(starts, room)
     encoded = _encode(policy, batch, layout.states, dtype)  # (T of states, d_h)
     hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
     projected = hidden @ policy.decoder.fold().to(dtype).T  # (T, 5 d_h)

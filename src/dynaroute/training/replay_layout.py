@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from dynaroute.batch import RouteBatch
 from dynaroute.construct.noise import scramble
 
-__all__ = ["ReplayLayout", "ReplaySize", "Segments"]
+__all__ = ["ReplayLayout", "ReplaySize", "RouteStarts", "Segments"]
 
 
 @dataclass(frozen=True)
@@ -44,30 +44,15 @@ class ReplaySize:
     longest_route: int
 
     @classmethod
-    def of(cls, routes: RouteBatch, sizes: Tensor, samples: int = 1) -> ReplaySize:
+    def of(cls, starts: RouteStarts) -> ReplaySize:
         """Exactly what these solutions need; the one moment at which the host waits for the device.
 
         Parameters
         ----------
-        routes
-            The solutions.
-        sizes
-            (B,) customers of each instance.
-        samples
-            Every instance has so many solutions in a row.
+        starts
+            Of the solutions.
         """
-        starts = _Starts.of_routes(routes, samples)
-        nodes = 1 + sizes[:, None] - torch.arange(starts.state.shape[1], device=sizes.device)  # (B, n) of a state
-        is_route, is_state = _is_own(starts.route), _is_own(starts.state)  # (B, n)
-        counts = [
-            (starts.route >= 0).sum(),
-            is_route.sum(),
-            (is_route * nodes).sum(),
-            is_state.sum(),
-            (is_state * nodes).sum(),
-            routes.position.amax().long() + 1,
-        ]
-        return cls(*torch.stack(counts).tolist())
+        return cls(*starts.counts.tolist())
 
     def holds(self, needed: ReplaySize) -> bool:
         """Whether arrays of this size hold what needs the other.
@@ -91,7 +76,7 @@ class ReplaySize:
 
 
 @dataclass(frozen=True, eq=False)
-class _Starts:
+class RouteStarts:
     """Where the routes of solutions begin, and which of them are alike; every two samples are compared.
 
     A visit's number is n times its solution plus its place.
@@ -100,6 +85,8 @@ class _Starts:
     ----------
     visits
         (B, n) customers in the order of their visits.
+    sizes
+        (B,) customers of each instance.
     state
         (B, n) for each visit that begins a route: the first with the same customers of the same instance left; -1 for
         other visits.
@@ -107,15 +94,30 @@ class _Starts:
         (B, n) likewise: the first where, besides, the same route is driven.
     route_lengths
         (B, n) customers from a visit to the end of its route.
+    counts
+        (6,) the numbers of a `ReplaySize`.
     """
 
     visits: Tensor
+    sizes: Tensor
     state: Tensor
     route: Tensor
     route_lengths: Tensor
+    counts: Tensor
 
     @classmethod
-    def of_routes(cls, routes: RouteBatch, samples: int) -> _Starts:
+    def of_routes(cls, routes: RouteBatch, sizes: Tensor, samples: int = 1) -> RouteStarts:
+        """Find them; nothing waits for the device.
+
+        Parameters
+        ----------
+        routes
+            The solutions.
+        sizes
+            (B,) customers of each instance.
+        samples
+            Every instance has so many solutions in a row.
+        """
         visits = routes.visits()  # (B, n)
         count, customers = visits.shape
         place = torch.arange(customers, device=visits.device)
@@ -145,12 +147,18 @@ class _Starts:
 
         # visits that begin no route are like nothing that does
         is_same_state = compare(torch.where(is_start, left, -1))
-        return cls(
-            visits=visits,
-            state=first_alike(is_same_state),
-            route=first_alike(is_same_state & compare(on_route)),
-            route_lengths=following - place,
-        )
+        state, same = first_alike(is_same_state), first_alike(is_same_state & compare(on_route))
+        nodes = 1 + sizes[:, None] - place  # (B, n) of a state
+        is_own_state, is_own_route = _is_own(state), _is_own(same)  # (B, n)
+        counts = [
+            is_start.sum(),
+            is_own_route.sum(),
+            (is_own_route * nodes).sum(),
+            is_own_state.sum(),
+            (is_own_state * nodes).sum(),
+            routes.position.amax().long() + 1,
+        ]
+        return cls(visits, sizes, state, same, following - place, torch.stack(counts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,22 +192,17 @@ class ReplayLayout:
     is_occurrence: Tensor
 
     @classmethod
-    def of_routes(cls, routes: RouteBatch, sizes: Tensor, samples: int, size: ReplaySize) -> ReplayLayout:
+    def of_starts(cls, starts: RouteStarts, size: ReplaySize) -> ReplayLayout:
         """Lay out states and routes; shapes depend on `size` alone, so nothing waits for the device.
 
         Parameters
         ----------
-        routes
-            The solutions.
-        sizes
-            (B,) customers of each instance.
-        samples
-            Every instance has so many solutions in a row.
+        starts
+            Of the solutions.
         size
             Room to make.
         """
-        starts = _Starts.of_routes(routes, samples)
-        customers = starts.visits.shape[1]
+        sizes, customers = starts.sizes, starts.visits.shape[1]
         is_state, is_route = _is_own(starts.state).flatten(), _is_own(starts.route).flatten()  # (B n,)
         first_of_state = _list_places(is_state, size.states)  # (S,)
         first_of_route = _list_places(is_route, size.routes)  # (R,)
@@ -208,7 +211,7 @@ class ReplayLayout:
 
         # a customer of a route's segment is where the first solution that came to this state visits it
         place = torch.arange(customers, device=sizes.device)
-        visit_place = torch.zeros_like(routes.route, dtype=torch.int64)  # (B, M)
+        visit_place = starts.visits.new_zeros(len(sizes), customers + 1)  # (B, M)
         visit_place.scatter_(1, starts.visits, place.expand_as(starts.visits))
         first_like = starts.state.flatten()[first_of_route.clamp(min=0)].clamp(min=0)[leaving.token_segment]  # (T,)
         state = (is_state.cumsum(0) - 1)[first_like]  # (T,)

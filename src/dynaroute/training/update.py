@@ -16,8 +16,8 @@ from dynaroute.kernels import LONGEST_SEGMENT
 from dynaroute.model.policy import Policy
 from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.replay import replay_log_probabilities
-from dynaroute.training.replay_layout import ReplaySize
+from dynaroute.training.replay import replay_log_probabilities, replay_starts
+from dynaroute.training.replay_layout import ReplaySize, RouteStarts
 
 __all__ = ["GraphedUpdate", "PolicyUpdate", "Replay", "UpdateInput", "choose_recording"]
 
@@ -53,9 +53,10 @@ class UpdateInput:
             value for value in (*values, self.routes.route, self.routes.position, self.advantages) if value is not None
         ]
 
-    def needed_size(self) -> ReplaySize:
-        """What their replay needs; the host waits for the device."""
-        return ReplaySize.of(self.routes, self.batch.sizes, self.samples)
+    @cached_property
+    def starts(self) -> RouteStarts:
+        """Where the routes begin, and which of them are alike."""
+        return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
 
     def clone(self) -> UpdateInput:
         """A copy in memory of its own."""
@@ -80,7 +81,9 @@ class Replay(nn.Module):
 
     def forward(self, given: UpdateInput, size: ReplaySize) -> Tensor:
         """Eq 1: (B,) log p(π | X)."""
-        return replay_log_probabilities(self.policy, given.batch, given.routes, given.samples, size, self.precision)
+        if self.policy.config.dynamic:
+            return replay_starts(self.policy, given.batch, given.starts, size, self.precision)
+        return replay_log_probabilities(self.policy, given.batch, given.routes, given.samples)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +118,7 @@ class PolicyUpdate:
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient's norm before clipping."""
-        return self.step(given, given.needed_size())
+        return self.step(given, ReplaySize.of(given.starts))
 
     def step(self, given: UpdateInput, size: ReplaySize) -> Tensor:
         """The step itself, in arrays of the given size."""
@@ -151,27 +154,30 @@ class GraphedUpdate:
 
     def __init__(self, update: PolicyUpdate) -> None:
         self.update = update
+        self._input: _RecordedInput | None = None
         self._recordings: dict[ReplaySize, _Recording] = {}
-        self._is_warm = False
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient's norm before clipping."""
         if given.batch.nodes > LONGEST_SEGMENT:  # plain operations, in arrays that fit exactly
             return self.update(given)
-        size = choose_recording(given.needed_size(), len(given.batch) // given.samples, list(self._recordings))
-        if not self._is_warm:
+        if self._input is None:
             # the first step wakes what must not wake during a recording: libraries, kernels, Adam's moments
-            self._is_warm = True
-            return self.update.step(given, size)
+            norm = self.update(given)
+            self._input = _RecordedInput(given)
+            return norm
+        needed = self._input.take(given)
+        size = choose_recording(needed, len(given.batch) // given.samples, list(self._recordings))
         recording = self._recordings.pop(size, None)
         if recording is None:
             # never two at a time: memory is shared
             pool = next((other.graph.pool() for other in self._recordings.values()), None)
-            recording = _Recording(self.update, given, size, pool)
+            recording = _Recording(self.update, self._input.given, size, pool)
         self._recordings[size] = recording  # the one used last is the last to go
         if len(self._recordings) > _MOST_RECORDINGS:
             del self._recordings[next(iter(self._recordings))]
-        return recording.replay(given)
+        recording.graph.replay()
+        return recording.norm
 
 
 def choose_recording(needed: ReplaySize, instances: int, recorded: Sequence[ReplaySize]) -> ReplaySize:
@@ -193,19 +199,32 @@ def choose_recording(needed: ReplaySize, instances: int, recorded: Sequence[Repl
     return min(fitting, key=lambda size: size.state_tokens) if fitting else roomy.join(*similar)
 
 
+class _RecordedInput:
+    """Where recordings read what they are given, and how large it is, which is recorded as well."""
+
+    def __init__(self, like: UpdateInput) -> None:
+        self.given = like.clone()
+        self._graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(self._graph):
+            self._counts = self.given.starts.counts
+
+    def take(self, given: UpdateInput) -> ReplaySize:
+        """Copy it in; the host waits for the device."""
+        for mine, theirs in zip(self.given.tensors(), given.tensors(), strict=True):
+            mine.copy_(theirs)
+        self._graph.replay()
+        return ReplaySize(*self._counts.tolist())
+
+
 class _Recording:
+    """A step on one input, in arrays of one size."""
+
     def __init__(self, update: PolicyUpdate, given: UpdateInput, size: ReplaySize, pool: Any) -> None:
-        self.given = given.clone()
         self.graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
         with torch.cuda.graph(self.graph, pool=pool):
-            self.norm = update.step(self.given, size)
-
-    def replay(self, given: UpdateInput) -> Tensor:
-        for mine, theirs in zip(self.given.tensors(), given.tensors(), strict=True):
-            mine.copy_(theirs)
-        self.graph.replay()
-        return self.norm
+            self.norm = update.step(given, size)
 
 
 def _with_room(size: ReplaySize) -> ReplaySize:
