@@ -161,13 +161,13 @@ class GraphedUpdate:
         """Take one step; returns the gradient's norm before clipping."""
         if given.batch.nodes > LONGEST_SEGMENT:  # plain operations, in arrays that fit exactly
             return self.update(given)
+        needed = ReplaySize.of(given.starts) if self._input is None else self._input.take(given)
+        size = choose_recording(needed, len(given.batch) // given.samples, list(self._recordings))
         if self._input is None:
             # the first step wakes what must not wake during a recording: libraries, kernels, Adam's moments
-            norm = self.update(given)
+            norm = self.update.step(given, size)
             self._input = _RecordedInput(given)
             return norm
-        needed = self._input.take(given)
-        size = choose_recording(needed, len(given.batch) // given.samples, list(self._recordings))
         recording = self._recordings.pop(size, None)
         if recording is None:
             # never two at a time: memory is shared
