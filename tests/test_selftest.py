@@ -8,6 +8,9 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser
 from dynaroute.construct.fused import construct_fused
 from dynaroute.model import Policy, PolicyConfig
+from dynaroute.model.encoder import AttentionLayer
+from dynaroute.model.packing import Packing
+from dynaroute.training.instances import TrainingTask
 
 
 @pytest.fixture
@@ -33,6 +36,17 @@ def test_a_wrong_kernel_is_found(policy: Policy, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(selftest, "construct_fused", swap_customers)
     wrong = [outcome.what for outcome in selftest.compare_all(policy, [6], 2, "cpu") if not outcome.is_right]
     assert "greedy routes" in wrong
+
+
+def test_a_layer_that_is_off_by_little_is_found(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shift(layer: AttentionLayer, hidden: torch.Tensor, packing: Packing) -> torch.Tensor:
+        shifted: torch.Tensor = layer(hidden, packing) * 1.001
+        return shifted
+
+    monkeypatch.setattr(selftest, "run_layer", shift)
+    batch = TrainingTask(6, (20,)).draw(2, torch.Generator().manual_seed(6), first_key=0)
+    wrong = [outcome.what for outcome in selftest.compare_layers(policy, batch, 6) if not outcome.is_right]
+    assert wrong == ["encoder's layers", "encoder's layers, gradient"]
 
 
 def test_nan_is_never_right() -> None:

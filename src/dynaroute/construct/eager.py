@@ -7,8 +7,8 @@ vehicle drives until it is back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -21,6 +21,8 @@ from dynaroute.model.policy import Policy
 from dynaroute.model.state import RouteState
 
 __all__ = ["Decision", "construct_eagerly", "decide", "log_probabilities"]
+
+Encode: TypeAlias = Callable[[Tensor, Tensor, Packing], Tensor]
 
 
 class Decision(NamedTuple):
@@ -88,13 +90,14 @@ def log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) 
     routes
         A feasible solution of each.
     """
-    total = torch.zeros(len(batch), dtype=policy.dtype, device=batch.device)
-    for decision in decide(policy, batch, Follow(routes)):
-        total = total.index_add(0, decision.info.trajectory, decision.log_probability())
-    return total
+    # float32 would lose a digit of a sum of hundreds
+    total = torch.zeros(len(batch), dtype=torch.float64, device=batch.device)
+    for decision in decide(policy, batch, Follow(routes), policy.encoder.encode_exactly):
+        total = total.index_add(0, decision.info.trajectory, decision.log_probability().double())
+    return total.to(policy.dtype)
 
 
-def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Iterator[Decision]:
+def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, encode: Encode | None = None) -> Iterator[Decision]:
     """Take all decisions, step by step: eq 22's alternation of encoder and decoder.
 
     Parameters
@@ -105,7 +108,10 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Iterator[D
         The instances.
     chooser
         How the next node is chosen.
+    encode
+        Eq 11; the policy's own encoder if None.
     """
+    encode = policy.encoder if encode is None else encode
     folded = policy.decoder.fold()
     is_open = batch.is_customer  # (B, M)
     steps = torch.zeros(len(batch), dtype=torch.int64, device=batch.device)
@@ -114,7 +120,7 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Iterator[D
         unfinished = is_open.any(1).nonzero().squeeze(1)  # (P,)
         if not len(unfinished):
             return
-        drive = _Drive(policy, batch, folded, unfinished, is_open, steps, routes)
+        drive = _Drive(policy, encode, batch, folded, unfinished, is_open, steps, routes)
         yield from drive.decide(chooser)
         is_open, steps, routes = drive.finish(is_open, steps, routes)
 
@@ -125,6 +131,7 @@ class _Drive:
     def __init__(
         self,
         policy: Policy,
+        encode: Encode,
         batch: InstanceBatch,
         folded: Tensor,
         unfinished: Tensor,
@@ -147,7 +154,7 @@ class _Drive:
         demands = batch.demands[trajectory, node]  # (T,)
         fraction = demands.to(policy.dtype) / batch.capacity[trajectory].to(policy.dtype)
         features = torch.cat([batch.locations[trajectory, node].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
-        hidden = policy.encoder(features, node == 0, packing)  # (T, d_h)
+        hidden = encode(features, node == 0, packing)  # (T, d_h)
         projections = self.decoder.project(hidden, packing, folded)
         self.projections = projections if len(someone) == len(state) else projections.take(state)
         self.nodes = packing.pad(node)[state]  # (P, M)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn import functional as F
 
 from dynaroute.model.config import PolicyConfig
@@ -52,6 +53,20 @@ class Encoder(nn.Module):
         for layer in self.layers:
             hidden = layer(hidden, packing)
         return hidden
+
+    def encode_exactly(self, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
+        """`forward`, rounded once at its end: computed in float64, whatever the dtype of the parameters.
+
+        For comparisons of gradients. ReLU (eq 9) has a kink: of millions of units a few are so near zero that the
+        rounding of float32 decides on which side they are, and each that changes sides changes the gradient of its
+        row of W in the fourth digit.
+        """
+        exact = {name: parameter.double() for name, parameter in self.named_parameters()}
+        running = {name: buffer.to(torch.float64, copy=True) for name, buffer in self.named_buffers()}  # BatchNorm's
+        hidden: Tensor = functional_call(self, exact | running, (features.double(), is_depot, packing))  # (T, d_h)
+        for name, buffer in self.named_buffers():
+            buffer.copy_(running[name])
+        return hidden.to(features.dtype)
 
     def embed(self, features: Tensor, is_depot: Tensor) -> Tensor:
         """Eq 2: h^0, with parameters of its own for the depot."""

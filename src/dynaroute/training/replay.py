@@ -22,7 +22,7 @@ from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
 from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, RouteStarts, Segments
 
-__all__ = ["replay_log_probabilities", "replay_starts", "route_log_probabilities"]
+__all__ = ["replay_log_probabilities", "replay_starts", "route_log_probabilities", "run_layer"]
 
 
 def replay_log_probabilities(
@@ -48,17 +48,16 @@ def replay_log_probabilities(
     size
         Room to make, if more than needed; must hold the solutions.
     precision
-        Of the matrix products; the policy's own if None.
+        Of the matrix products; if None, the policy's own, and the encoder is exact (`Encoder.encode_exactly`).
     """
     if not policy.config.dynamic:
-        return _replay_static(policy, batch, routes, samples)
+        return _replay_static(policy, batch, routes, samples, precision)
     starts = RouteStarts.of_routes(routes, batch.sizes, samples)
-    room = size if size is not None else ReplaySize.of(starts)
-    return replay_starts(policy, batch, starts, room, precision if precision is not None else policy.dtype)
+    return replay_starts(policy, batch, starts, size if size is not None else ReplaySize.of(starts), precision)
 
 
 def replay_starts(
-    policy: Policy, batch: InstanceBatch, starts: RouteStarts, room: ReplaySize, dtype: torch.dtype
+    policy: Policy, batch: InstanceBatch, starts: RouteStarts, room: ReplaySize, precision: torch.dtype | None
 ) -> Tensor:
     """`replay_log_probabilities` of a dynamic policy, when it is known already where routes begin.
 
@@ -72,30 +71,34 @@ def replay_starts(
         Of the solutions.
     room
         To make; must hold the solutions.
-    dtype
-        Of the matrix products.
+    precision
+        Of the matrix products; as above.
     """
     layout = ReplayLayout.of_starts(starts, room)
-    encoded = _encode(policy, batch, layout.states, dtype)  # (T of states, d_h)
+    encoded = _encode(policy, batch, layout.states, precision)  # (T of states, d_h)
     hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
-    projected = hidden @ policy.decoder.fold().to(dtype).T  # (T, 5 d_h)
+    projected = hidden @ policy.decoder.fold().to(hidden.dtype).T  # (T, 5 d_h)
     per_route = _decode(policy, batch, projected, layout, room.longest_route)  # (R,)
-    per_occurrence = torch.where(layout.is_occurrence, per_route[layout.occurrence_route], 0.0)  # (O,)
-    return per_route.new_zeros(len(batch)).index_add(0, layout.occurrence_solution, per_occurrence)
+    per_occurrence = torch.where(layout.is_occurrence, per_route[layout.occurrence_route], 0.0).double()  # (O,)
+    total = per_occurrence.new_zeros(len(batch)).index_add(0, layout.occurrence_solution, per_occurrence)  # (B,)
+    return total.to(per_route.dtype)
 
 
-def _encode(policy: Policy, batch: InstanceBatch, states: Segments, dtype: torch.dtype) -> Tensor:
+def _encode(policy: Policy, batch: InstanceBatch, states: Segments, precision: torch.dtype | None) -> Tensor:
     """Eqs 2 to 11, 22: (T, d_h) of every token, in the context of its state."""
     flat = states.token_solution * batch.nodes + states.token_node.clamp(min=0)  # (T,)
     capacity = batch.capacity[states.token_solution].to(policy.dtype)
     fraction = _list_demands(batch, states).to(policy.dtype) / capacity
     features = torch.cat([batch.locations.flatten(0, 1)[flat].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
     packing = Packing(states.lengths, batch.nodes)
+    is_depot = states.token_node <= 0
+    if precision is None:
+        return policy.encoder.encode_exactly(features, is_depot, packing)
     # positions need all their digits
-    hidden = _embed(policy.encoder, features, states.token_node <= 0).to(dtype)  # (T, d_h)
+    hidden = _embed(policy.encoder, features, is_depot).to(precision)  # (T, d_h)
     for layer in policy.encoder.layers:
         assert isinstance(layer, AttentionLayer)
-        hidden = _run_layer(layer, hidden, packing)
+        hidden = run_layer(layer, hidden, packing)
     return hidden
 
 
@@ -172,7 +175,18 @@ def _use_kernels(tokens: Tensor, longest: int) -> bool:
     return kernels_run_on(tokens.device) and tokens.dtype != torch.float64 and longest <= LONGEST_SEGMENT
 
 
-def _run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing) -> Tensor:
+def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing) -> Tensor:
+    """Eqs 3 to 10: a layer in the dtype of its input, by kernels where there are any.
+
+    Parameters
+    ----------
+    layer
+        Of the encoder.
+    hidden
+        (T, d_h) tokens.
+    packing
+        Their segments.
+    """
     if not _use_kernels(hidden, packing.longest):
         is_half = hidden.dtype not in (torch.float32, torch.float64)
         with torch.autocast(hidden.device.type, hidden.dtype if is_half else None, enabled=is_half):
@@ -289,7 +303,9 @@ def _log_probabilities_of_steps(
     return logits.log_softmax(-1).gather(2, steps.target[..., None]).squeeze(-1)
 
 
-def _replay_static(policy: Policy, batch: InstanceBatch, routes: RouteBatch, samples: int) -> Tensor:
+def _replay_static(
+    policy: Policy, batch: InstanceBatch, routes: RouteBatch, samples: int, precision: torch.dtype | None
+) -> Tensor:
     """A static policy has one stage: every instance is encoded once, and all its steps are decoded together."""
     is_node = batch.is_customer
     is_node[:, 0] = True
@@ -299,7 +315,8 @@ def _replay_static(policy: Policy, batch: InstanceBatch, routes: RouteBatch, sam
     row = row * samples
     fraction = batch.demands[row, node].to(policy.dtype) / batch.capacity[row].to(policy.dtype)
     features = torch.cat([batch.locations[row, node].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
-    hidden = policy.encoder(features, node == 0, packing)  # (T, d_h)
+    encode = policy.encoder if precision is not None else policy.encoder.encode_exactly
+    hidden = encode(features, node == 0, packing)  # (T, d_h)
     padded = packing.pad(hidden @ policy.decoder.fold().T).repeat_interleave(samples, 0)  # (B, M, 5 d_h)
     steps, is_step = _list_steps(policy, batch, routes, is_node)
     weight = policy.decoder.context_query.weight[:, -1]

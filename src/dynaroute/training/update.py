@@ -83,7 +83,7 @@ class Replay(nn.Module):
         """Eq 1: (B,) log p(π | X)."""
         if self.policy.config.dynamic:
             return replay_starts(self.policy, given.batch, given.starts, size, self.precision)
-        return replay_log_probabilities(self.policy, given.batch, given.routes, given.samples)
+        return replay_log_probabilities(self.policy, given.batch, given.routes, given.samples, precision=self.precision)
 
 
 @dataclass(frozen=True, eq=False)
