@@ -1,9 +1,13 @@
 """How fast the engine is on one GPU: construction, replay, whole training steps; prints Markdown tables.
 
-    python benchmarks/engine.py --models MODELS --out RESULTS.json
+    python benchmarks/engine.py --augment --scaling scaling.png --out RESULTS.json
 
 MODELS holds folders n20, n50, n100 (trained policies, for realistic route counts); the shipped models are used where
 it is not given. Sizes above 100 use the policy of 100.
+
+The floor is the time that counted operations take at the rate of the tensor cores, or counted bytes at that of the
+memory, whichever is longer: what several samples have in common counts once, the backward pass twice its forward pass,
+and of bytes only what the backward pass must find again, written once and read once.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,12 +34,12 @@ from dynaroute.training.instances import TrainingTask
 from dynaroute.training.optimiser import AdamOptimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.reinforce import Learner, sample_solutions, train_step
-from dynaroute.training.replay_layout import ReplaySize
+from dynaroute.training.replay_layout import ReplayLayout, ReplaySize
 from dynaroute.training.update import GraphedUpdate, PolicyUpdate, Replay, UpdateInput
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
-TOKEN_FLOPS = 2 * (3 * (4 * 128 * 128 + 2 * 128 * 512) + 5 * 128 * 128)  # encoder and projections, one token
-TENSOR_RATE = 790e12  # bf16 FLOP/s, measured on such a machine with an 8192^3 product
+TENSOR_RATE = 790e12  # FLOP/s in half precision, measured on an H200 with a product of 8192^3
+MEMORY_RATE = 4.8e12  # bytes a second, as an H200 is specified
 
 
 def measure(action: Callable[[], object], repeats: int) -> float:
@@ -70,7 +75,7 @@ def measure_greedy(policy: Policy, size: int, count: int) -> dict[str, float]:
         lengths[0] = construct_once(policy, batch, MostLikely()).lengths(batch)
 
     seconds = measure(job, 7)
-    return {"seconds": seconds, "us_each": 1e6 * seconds / count, "length": float(lengths[0].mean())}
+    return {"count": count, "seconds": seconds, "us_each": 1e6 * seconds / count, "length": float(lengths[0].mean())}
 
 
 def measure_augmented(policy: Policy, size: int, count: int) -> dict[str, float]:
@@ -119,9 +124,9 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     torch.cuda.synchronize()
     seconds = (time.perf_counter() - began) / repeats
     busy = measure_busy_fraction(step)
-    # construct once, replay forward and backward, each state once
-    floor = 4 * needed.state_tokens / count * TOKEN_FLOPS / TENSOR_RATE
+    of_operations, of_bytes = compute_floor(policy, given)
     return {
+        "instances": instances,
         "trajectories": count,
         "construct_us": 1e6 * construct_seconds / count,
         "replay_us": 1e6 * replay_seconds / count,
@@ -130,10 +135,26 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
         "routes_each": needed.occurrences / count,
         "different_routes_each": needed.routes / count,
         "state_tokens_each": needed.state_tokens / count,
-        "floor_ratio": seconds / count / floor,
+        "operations_us": 1e6 * of_operations / count,
+        "bytes_us": 1e6 * of_bytes / count,
+        "floor_ratio": seconds / max(of_operations, of_bytes),
         "busy": busy,
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
     }
+
+
+def compute_floor(policy: Policy, given: UpdateInput) -> tuple[float, float]:
+    """Seconds that a step must take for its operations, and for its bytes."""
+    config, needed = policy.config, ReplaySize.of(given.starts)
+    layout = ReplayLayout.of_starts(given.starts, needed)
+    width, inner, layers = config.dimension, config.feed_forward, config.layers
+    per_token = layers * (4 * width * width + 2 * width * inner) + 5 * width * width
+    attention = 2 * layers * width * float((layout.states.lengths.double() ** 2).sum())
+    decoding = 3 * width * float(((layout.route_lengths + 1) * layout.routes.lengths).double().sum())
+    forward = 2 * (per_token * needed.state_tokens + attention + decoding)
+    kept = (layers * (6 * width + inner) + width) * needed.state_tokens + 5 * width * needed.route_tokens
+    # built once, replayed once, and twice that on the way back; two bytes a number, there and back again
+    return 4 * forward / TENSOR_RATE, 4 * kept / MEMORY_RATE
 
 
 def measure_busy_fraction(step: Callable[[], None]) -> float:
@@ -180,39 +201,77 @@ def measure_scaling(models: Path | None, picture: Path) -> dict[str, Any]:
     return {"sizes": sizes, "seconds": seconds, "exponent": exponent}
 
 
-def main() -> None:
+def format_tables(results: dict[str, Any]) -> str:
+    """What was measured, in Markdown."""
+    lines = [
+        f"{results['device']}, torch {results['torch']}",
+        "",
+        "| greedy | instances | seconds | µs an instance | mean length |",
+        "|---|---|---|---|---|",
+    ]
+    for size, entry in results["greedy"].items():
+        measured = f"{entry['seconds']:.4f} | {entry['us_each']:.2f} | {entry['length']:.3f}"
+        lines.append(f"| n={size} | {entry['count']:,} | {measured} |")
+    if "augmented" in results:
+        entry = results["augmented"]
+        lines.append(f"| n=100, x8 | 10,000 | {entry['seconds']:.4f} | | {entry['length']:.3f} |")
+    lines += [
+        "",
+        "| step | trajectories a second | construct / replay, µs a trajectory | operations / bytes, µs "
+        "| over the floor | GPU busy | peak memory |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, entry in results["steps"].items():
+        lines.append(
+            f"| n={name} | {entry['per_second']:,.0f} | {entry['construct_us']:.1f} / {entry['replay_us']:.1f} "
+            f"| {entry['operations_us']:.2f} / {entry['bytes_us']:.2f} | {entry['floor_ratio']:.0f} "
+            f"| {100 * entry['busy']:.0f} % | {entry['peak_gb']:.1f} GB |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path)
     parser.add_argument("--sizes", default="20,50,100,200,500")
     parser.add_argument("--batches", default="64x8,512x8", help="instances x samples")
-    parser.add_argument("--greedy", default="10000", help="instances solved greedily")
+    parser.add_argument("--greedy", type=int, default=10_000, help="instances solved greedily; a tenth above n=100")
     parser.add_argument("--scaling", type=Path, help="picture of time against size, 20 to 1000")
     parser.add_argument("--augment", action="store_true", help="also time 10,000 of n=100 in eight orientations")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    properties = torch.cuda.get_device_properties(0)
-    results: dict[str, Any] = {"device": properties.name, "torch": torch.__version__, "greedy": {}, "steps": {}}
+    if not torch.cuda.is_available():
+        print("There is no CUDA device here. benchmarks/construct.py times the engine of the CPU.", file=sys.stderr)
+        return 2
+    results: dict[str, Any] = {
+        "device": torch.cuda.get_device_name(0),
+        "torch": torch.__version__,
+        "greedy": {},
+        "steps": {},
+    }
     for size in map(int, filter(None, arguments.sizes.split(","))):
         policy = load(size, arguments.models)
-        for count in map(int, arguments.greedy.split(",")):
-            entry = measure_greedy(policy, size, count if size <= 100 else max(1, count // 10))
-            results["greedy"][f"{size}"] = entry
-            print(f"greedy n={size}: {entry}", flush=True)
+        entry = measure_greedy(policy, size, arguments.greedy if size <= 100 else max(1, arguments.greedy // 10))
+        results["greedy"][f"{size}"] = entry
+        print(f"greedy n={size}: {entry['us_each']:.2f} µs an instance", flush=True)
         for batch in arguments.batches.split(","):
             instances, samples = map(int, batch.split("x"))
             if size > 100:
                 instances = max(1, 100 * instances // (size * 8))
             entry = measure_step(policy, size, instances, samples)
-            results["steps"][f"{size} {batch}"] = entry
-            print(f"step n={size} {instances}x{samples}: {entry}", flush=True)
+            results["steps"][f"{size}, {instances} x {samples}"] = entry
+            print(
+                f"step n={size} {instances} x {samples}: {entry['per_second']:,.0f} trajectories a second", flush=True
+            )
         if arguments.augment and size == 100:
             results["augmented"] = measure_augmented(policy, size, 10_000)
-            print(f"greedy x8 n={size}: {results['augmented']}", flush=True)
         write(results, arguments.out)
     if arguments.scaling is not None:
         results["scaling"] = measure_scaling(arguments.models, arguments.scaling)
         write(results, arguments.out)
+    print("\n" + format_tables(results))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
