@@ -1,6 +1,6 @@
 """How fast the engine is on one GPU: construction, replay, whole training steps; prints Markdown tables.
 
-    python benchmarks/engine.py --augment --scaling scaling.png --out RESULTS.json
+    python benchmarks/engine.py --augment --scaling scaling.png --out RESULTS.json [--models MODELS]
 
 MODELS holds folders n20, n50, n100 (trained policies, for realistic route counts); the shipped models are used where
 it is not given. Sizes above 100 use the policy of 100.
@@ -86,7 +86,7 @@ def measure_augmented(policy: Policy, size: int, count: int) -> dict[str, float]
     def job() -> None:
         lengths[0] = construct(policy, batch, Augmented(Greedy())).lengths(batch)
 
-    return {"seconds": measure(job, 3), "length": float(lengths[0].mean())}
+    return {"count": count, "seconds": measure(job, 3), "length": float(lengths[0].mean())}
 
 
 def write(results: dict[str, Any], path: Path | None) -> None:
@@ -102,11 +102,13 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     routes = sample_solutions(policy, copies, samples, 3)
     plain = make_update(policy)
     baseline = SharedBaseline(Ranks())
-    given = UpdateInput(copies, routes, baseline.advantages(copies[::samples], routes.lengths(copies)), samples)
+    advantages = baseline.advantages(copies[::samples], routes.lengths(copies))
+    given = UpdateInput(copies, routes, advantages, samples)
     needed = ReplaySize.of(given.starts)
     torch.cuda.reset_peak_memory_stats()
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
-    replay_seconds = measure(lambda: plain(given), 7)
+    # an input of its own each time, since it remembers where its routes begin
+    replay_seconds = measure(lambda: plain(UpdateInput(copies, routes, advantages, samples)), 7)
     graphed = GraphedUpdate(make_update(policy))
     learner = Learner(policy, graphed, baseline, task, instances, samples, generator, Ranks())
     steps = iter(range(10**9))
@@ -144,7 +146,7 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
 
 
 def compute_floor(policy: Policy, given: UpdateInput) -> tuple[float, float]:
-    """Seconds that a step must take for its operations, and for its bytes."""
+    """Seconds that a step's operations take, and its bytes, by the count of the heading."""
     config, needed = policy.config, ReplaySize.of(given.starts)
     layout = ReplayLayout.of_starts(given.starts, needed)
     width, inner, layers = config.dimension, config.feed_forward, config.layers
@@ -214,7 +216,7 @@ def format_tables(results: dict[str, Any]) -> str:
         lines.append(f"| n={size} | {entry['count']:,} | {measured} |")
     if "augmented" in results:
         entry = results["augmented"]
-        lines.append(f"| n=100, x8 | 10,000 | {entry['seconds']:.4f} | | {entry['length']:.3f} |")
+        lines.append(f"| n=100, x8 | {entry['count']:,} | {entry['seconds']:.4f} | | {entry['length']:.3f} |")
     lines += [
         "",
         "| step | trajectories a second | construct / replay, µs a trajectory | operations / bytes, µs "
@@ -233,7 +235,7 @@ def format_tables(results: dict[str, Any]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path)
-    parser.add_argument("--sizes", default="20,50,100,200,500")
+    parser.add_argument("--sizes", default="20,50,100,200,500", help=f"some of {', '.join(map(str, CAPACITY))}")
     parser.add_argument("--batches", default="64x8,512x8", help="instances x samples")
     parser.add_argument("--greedy", type=int, default=10_000, help="instances solved greedily; a tenth above n=100")
     parser.add_argument("--scaling", type=Path, help="picture of time against size, 20 to 1000")
@@ -249,7 +251,10 @@ def main() -> int:
         "greedy": {},
         "steps": {},
     }
-    for size in map(int, filter(None, arguments.sizes.split(","))):
+    sizes = list(filter(None, arguments.sizes.split(",")))
+    if unknown := [size for size in sizes if size not in map(str, CAPACITY)]:
+        parser.error(f"--sizes: {unknown[0]} is not one of {', '.join(map(str, CAPACITY))}.")
+    for size in map(int, sizes):
         policy = load(size, arguments.models)
         entry = measure_greedy(policy, size, arguments.greedy if size <= 100 else max(1, arguments.greedy // 10))
         results["greedy"][f"{size}"] = entry

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from policies import SMALL_AM, make_policy
 
 from dynaroute import selftest
 from dynaroute.batch import InstanceBatch, RouteBatch
@@ -34,8 +35,8 @@ def test_a_wrong_kernel_is_found(policy: Policy, monkeypatch: pytest.MonkeyPatch
         return RouteBatch(routes.route[:, order], routes.position[:, order])
 
     monkeypatch.setattr(selftest, "construct_fused", swap_customers)
-    wrong = [outcome.what for outcome in selftest.compare_all(policy, [6], 2, "cpu") if not outcome.is_right]
-    assert "greedy routes" in wrong
+    wrong = next(outcome.what for outcome in selftest.compare_all(policy, [6], 2, "cpu") if not outcome.is_right)
+    assert wrong == "greedy routes"
 
 
 def test_a_layer_that_is_off_by_little_is_found(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +48,14 @@ def test_a_layer_that_is_off_by_little_is_found(policy: Policy, monkeypatch: pyt
     batch = TrainingTask(6, (20,)).draw(2, torch.Generator().manual_seed(6), first_key=0)
     wrong = [outcome.what for outcome in selftest.compare_layers(policy, batch, 6) if not outcome.is_right]
     assert wrong == ["encoder's layers", "encoder's layers, gradient"]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+def test_a_static_policy_is_compared_in_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
+    outcomes = list(selftest.compare_all(make_policy(SMALL_AM), [5], 2, "cpu"))
+    assert {outcome.what for outcome in outcomes} >= {"replay, log p", "replay, gradient"}
+    assert [outcome for outcome in outcomes if not outcome.is_right] == []
 
 
 def test_nan_is_never_right() -> None:

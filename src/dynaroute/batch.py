@@ -154,6 +154,20 @@ class InstanceBatch:
         slots = torch.arange(self.nodes, device=self.device)
         return (slots > 0) & (slots <= self.sizes[:, None])
 
+    def features(self, instance: Tensor, node: Tensor, dtype: torch.dtype) -> Tensor:
+        """(T, 3) position and demand / capacity of T nodes: what the policy sees of them (eq 2).
+
+        Parameters
+        ----------
+        instance, node
+            (T,) which nodes of which instances.
+        dtype
+            Of the result.
+        """
+        flat = instance * self.nodes + node  # (T,)
+        fraction = self.demands.flatten()[flat].to(dtype) / self.capacity[instance].to(dtype)  # (T,)
+        return torch.cat([self.locations.flatten(0, 1)[flat].to(dtype), fraction[:, None]], 1)
+
     def __getitem__(self, index: slice | Tensor) -> InstanceBatch:
         """Some of the instances, in the given order; they keep their random streams."""
         return self.map_tensors(lambda tensor: tensor[index])

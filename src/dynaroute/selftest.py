@@ -30,7 +30,7 @@ from dynaroute.training.replay import replay_log_probabilities, run_layer
 
 __all__ = ["main"]
 
-_TIE = 1e-5  # logits this near may go either way
+_TIE = 1e-5  # logits this near to each other, and units to the kink of ReLU, may go either way
 _SAMPLES = 8  # of an instance, where what they have in common is computed once
 
 
@@ -100,11 +100,8 @@ def compare_layers(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[
     from them.
     """
     packing = Packing(batch.sizes + 1, batch.nodes)
-    fraction = batch.demands / batch.capacity[:, None]
-    features = torch.cat([batch.locations, fraction[..., None]], 2)  # (B, M, 3)
-    is_depot = torch.zeros_like(batch.is_customer)
-    is_depot[:, 0] = True
-    hidden = policy.encoder.embed(packing.pack(features).to(policy.dtype), packing.pack(is_depot)).detach()  # (T, d_h)
+    instance, node = packing.is_token.nonzero().unbind(1)  # (T,) each
+    hidden = policy.encoder.embed(batch.features(instance, node, policy.dtype), node == 0).detach()  # (T, d_h)
     generator = torch.Generator(batch.device).manual_seed(size)
     outputs, gradients = [], []
     for layer in policy.encoder.layers:
@@ -126,9 +123,8 @@ def compare_layers(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[
 def compare_replay(policy: Policy, batch: InstanceBatch, samples: int, size: int) -> Iterator[Outcome]:
     """Log-probabilities and gradients of the parallel replay against the sequential ones.
 
-    First with an exact encoder, then with the encoder's kernels. These round: which side of its kink a ReLU is on
-    where that decides, so that gradients differ in their fourth digit, and in half precision log p, by little against
-    the policy's entropy.
+    First with an exact encoder, then in float32, where rounding decides for some ReLUs on which side of their kink they
+    are, then in half precision, where log p may differ by little against the policy's entropy.
     """
     sample = torch.arange(len(batch), device=batch.device) % samples
     routes = construct_eagerly(policy, batch, Sample(make_stream_keys(5, batch.keys, sample)))
@@ -175,7 +171,7 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
             many = 512 if device == "cuda" and size < 128 else 1  # as training has them
             task = TrainingTask(size, (20 + size // 3,))
             yield compare_half_precision(policy, task.draw(many, generator, count).repeat_each(_SAMPLES), size)
-        if size < LONGEST_SEGMENT:
+        if size < LONGEST_SEGMENT and policy.config.normalisation == "tanh":
             yield from compare_layers(policy, batch, size)
         yield from compare_replay(policy, copies[: 8 * _SAMPLES], _SAMPLES, size)
 

@@ -20,9 +20,9 @@ from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
 from dynaroute.model.state import RouteState
 
-__all__ = ["Decision", "construct_eagerly", "decide", "log_probabilities"]
+__all__ = ["Decision", "Encode", "construct_eagerly", "decide", "log_probabilities"]
 
-Encode: TypeAlias = Callable[[Tensor, Tensor, Packing], Tensor]
+Encode: TypeAlias = Callable[[Tensor, Tensor, Packing], Tensor]  # what `Encoder.forward` is
 
 
 class Decision(NamedTuple):
@@ -80,6 +80,8 @@ def construct_eagerly(policy: Policy, batch: InstanceBatch, chooser: Chooser) ->
 
 def log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) -> Tensor:
     """Eq 1: (B,) log p(π | X) of given solutions, differentiable, step by step.
+
+    The reference for gradients: it encodes in float64 (`Encoder.encode_exactly`), whatever the policy's dtype.
 
     Parameters
     ----------
@@ -152,9 +154,7 @@ class _Drive:
         row, node = is_left.nonzero().unbind(1)  # (T,) each
         trajectory = unfinished[someone][row]  # (T,)
         demands = batch.demands[trajectory, node]  # (T,)
-        fraction = demands.to(policy.dtype) / batch.capacity[trajectory].to(policy.dtype)
-        features = torch.cat([batch.locations[trajectory, node].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
-        hidden = encode(features, node == 0, packing)  # (T, d_h)
+        hidden = encode(batch.features(trajectory, node, policy.dtype), node == 0, packing)  # (T, d_h)
         projections = self.decoder.project(hidden, packing, folded)
         self.projections = projections if len(someone) == len(state) else projections.take(state)
         self.nodes = packing.pad(node)[state]  # (P, M)

@@ -55,17 +55,15 @@ class Encoder(nn.Module):
         return hidden
 
     def encode_exactly(self, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
-        """`forward`, rounded once at its end: computed in float64, whatever the dtype of the parameters.
+        """Eq 11 in float64, whatever the dtype of the parameters, and rounded once, at its end.
 
         For comparisons of gradients. ReLU (eq 9) has a kink: of millions of units a few are so near zero that the
         rounding of float32 decides on which side they are, and each that changes sides changes the gradient of its
-        row of W in the fourth digit.
+        row of W visibly (docs/engine.md). Running statistics of batches stay as they are.
         """
         exact = {name: parameter.double() for name, parameter in self.named_parameters()}
-        running = {name: buffer.to(torch.float64, copy=True) for name, buffer in self.named_buffers()}  # BatchNorm's
-        hidden: Tensor = functional_call(self, exact | running, (features.double(), is_depot, packing))  # (T, d_h)
-        for name, buffer in self.named_buffers():
-            buffer.copy_(running[name])
+        statistics = {name: buffer.to(torch.float64, copy=True) for name, buffer in self.named_buffers()}
+        hidden: Tensor = functional_call(self, exact | statistics, (features.double(), is_depot, packing))  # (T, d_h)
         return hidden.to(features.dtype)
 
     def embed(self, features: Tensor, is_depot: Tensor) -> Tensor:

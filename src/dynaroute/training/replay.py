@@ -48,7 +48,8 @@ def replay_log_probabilities(
     size
         Room to make, if more than needed; must hold the solutions.
     precision
-        Of the matrix products; if None, the policy's own, and the encoder is exact (`Encoder.encode_exactly`).
+        Of the matrix products. None is for comparisons: the encoder is exact (`Encoder.encode_exactly`), the rest of
+        the policy's own dtype, as in the twin. A static policy has no other precision than its own.
     """
     if not policy.config.dynamic:
         return _replay_static(policy, batch, routes, samples, precision)
@@ -72,7 +73,7 @@ def replay_starts(
     room
         To make; must hold the solutions.
     precision
-        Of the matrix products; as above.
+        Of the matrix products; None for an exact encoder.
     """
     layout = ReplayLayout.of_starts(starts, room)
     encoded = _encode(policy, batch, layout.states, precision)  # (T of states, d_h)
@@ -86,20 +87,25 @@ def replay_starts(
 
 def _encode(policy: Policy, batch: InstanceBatch, states: Segments, precision: torch.dtype | None) -> Tensor:
     """Eqs 2 to 11, 22: (T, d_h) of every token, in the context of its state."""
-    flat = states.token_solution * batch.nodes + states.token_node.clamp(min=0)  # (T,)
-    capacity = batch.capacity[states.token_solution].to(policy.dtype)
-    fraction = _list_demands(batch, states).to(policy.dtype) / capacity
-    features = torch.cat([batch.locations.flatten(0, 1)[flat].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
-    packing = Packing(states.lengths, batch.nodes)
+    features = batch.features(states.token_solution, states.token_node.clamp(min=0), policy.dtype)  # (T, 3)
     is_depot = states.token_node <= 0
     if precision is None:
-        return policy.encoder.encode_exactly(features, is_depot, packing)
+        return _encode_exactly(policy.encoder, features, is_depot, states)
     # positions need all their digits
     hidden = _embed(policy.encoder, features, is_depot).to(precision)  # (T, d_h)
+    packing = Packing(states.lengths, batch.nodes)
     for layer in policy.encoder.layers:
         assert isinstance(layer, AttentionLayer)
         hidden = run_layer(layer, hidden, packing)
     return hidden
+
+
+def _encode_exactly(encoder: Encoder, features: Tensor, is_depot: Tensor, states: Segments) -> Tensor:
+    """(T, d_h) of the tokens of states; zeros where there is but room."""
+    token = (states.token_node >= 0).nonzero().squeeze(1)
+    lengths = states.lengths[states.lengths > 0]
+    hidden = encoder.encode_exactly(features[token], is_depot[token], Packing(lengths, int(lengths.max())))
+    return hidden.new_zeros(len(features), hidden.shape[1]).index_copy(0, token, hidden)
 
 
 def _decode(
@@ -181,7 +187,7 @@ def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing) -> Tensor
     Parameters
     ----------
     layer
-        Of the encoder.
+        Of a dynamic policy's encoder: with tanh after each half.
     hidden
         (T, d_h) tokens.
     packing
@@ -313,15 +319,14 @@ def _replay_static(
     packing = Packing(instances.sum(1), batch.nodes)
     row, node = instances.nonzero().unbind(1)  # (T,) each
     row = row * samples
-    fraction = batch.demands[row, node].to(policy.dtype) / batch.capacity[row].to(policy.dtype)
-    features = torch.cat([batch.locations[row, node].to(policy.dtype), fraction[:, None]], 1)  # (T, 3)
+    features = batch.features(row, node, policy.dtype)  # (T, 3)
     encode = policy.encoder if precision is not None else policy.encoder.encode_exactly
     hidden = encode(features, node == 0, packing)  # (T, d_h)
     padded = packing.pad(hidden @ policy.decoder.fold().T).repeat_interleave(samples, 0)  # (B, M, 5 d_h)
     steps, is_step = _list_steps(policy, batch, routes, is_node)
     weight = policy.decoder.context_query.weight[:, -1]
     per_step = _log_probabilities_of_steps(padded, weight, steps, policy.config.heads, policy.config.clip)  # (B, S)
-    return torch.where(is_step, per_step, 0.0).sum(1)
+    return torch.where(is_step, per_step, 0.0).sum(1, dtype=torch.float64).to(policy.dtype)
 
 
 def _list_steps(policy: Policy, batch: InstanceBatch, routes: RouteBatch, is_node: Tensor) -> tuple[_Steps, Tensor]:

@@ -79,11 +79,13 @@ class Replay(nn.Module):
         super().__init__()
         self.policy, self.precision = policy, precision
 
-    def forward(self, given: UpdateInput, size: ReplaySize) -> Tensor:
-        """Eq 1: (B,) log p(π | X)."""
-        if self.policy.config.dynamic:
-            return replay_starts(self.policy, given.batch, given.starts, size, self.precision)
-        return replay_log_probabilities(self.policy, given.batch, given.routes, given.samples, precision=self.precision)
+    def forward(self, given: UpdateInput, size: ReplaySize | None) -> Tensor:
+        """Eq 1: (B,) log p(π | X), in arrays of the given size or as large as they need be."""
+        if not self.policy.config.dynamic:
+            batch, routes = given.batch, given.routes
+            return replay_log_probabilities(self.policy, batch, routes, given.samples, precision=self.precision)
+        room = size if size is not None else ReplaySize.of(given.starts)
+        return replay_starts(self.policy, given.batch, given.starts, room, self.precision)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +120,10 @@ class PolicyUpdate:
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient's norm before clipping."""
-        return self.step(given, ReplaySize.of(given.starts))
+        return self.step(given, None)
 
-    def step(self, given: UpdateInput, size: ReplaySize) -> Tensor:
-        """The step itself, in arrays of the given size."""
+    def step(self, given: UpdateInput, size: ReplaySize | None) -> Tensor:
+        """The step itself, in arrays of the given size or as large as they need be."""
         log_probability = self.shared_replay(given, size)  # (B,)
         advantages = given.advantages
         if self.entropy > 0:  # what is likely counts as longer
@@ -144,7 +146,7 @@ class GraphedUpdate:
     A step uses the smallest recording that holds its solutions and is not much larger than they need. What a step
     needs varies, the more so the fewer its instances are: a new recording holds, besides, what those before it held,
     so that soon one of them holds nearly every step. Adam must be made with capturable=True and a tensor as learning
-    rate.
+    rate. All steps have as many instances, nodes and samples as the first.
 
     Parameters
     ----------
@@ -200,7 +202,11 @@ def choose_recording(needed: ReplaySize, instances: int, recorded: Sequence[Repl
 
 
 class _RecordedInput:
-    """Where recordings read what they are given, and how large it is, which is recorded as well."""
+    """Where recordings read what they are given, and how large it is, which is recorded as well.
+
+    The recordings of steps read the starts that this one finds, at the place where it found them first: so the copy
+    must not have looked for them before.
+    """
 
     def __init__(self, like: UpdateInput) -> None:
         self.given = like.clone()
