@@ -188,6 +188,14 @@ def test_many_random_instances_have_distinct_streams() -> None:
 # Parts of a batch
 
 
+def test_features_are_position_and_demand_over_capacity() -> None:
+    batch = draw_batch(3, 5, capacity=20)
+    instance, node = torch.tensor([1, 0, 1]), torch.tensor([5, 0, 2])
+    features = batch.features(instance, node, torch.float64)
+    assert torch.equal(features[:, :2], batch.locations[instance, node].double())
+    assert features[:, 2].tolist() == [int(batch.demands[1, 5]) / 20, 0.0, int(batch.demands[1, 2]) / 20]
+
+
 def test_some_instances_are_taken_in_the_given_order() -> None:
     batch = draw_batch(3, 6, 9)
     some = batch[torch.tensor([2, 0])]
