@@ -23,6 +23,8 @@ __all__ = ["Measured", "Reproduction", "insert_tables", "reproduce", "split_page
 Prepared = TypeVar("Prepared")
 
 _BEGIN, _END = "<!-- tables: begin -->", "<!-- tables: end -->"
+_AUGMENTED = "AM-D (greedy, x8 augmentation)"
+_AT_ONCE_ON_CPU = 500  # instances; progress is told after each so many
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Reproduction:
 
 
 def reproduce(
-    count: int = 10_000, device: str = "auto", progress: Callable[[str], None] = lambda words: None
+    count: int = 10_000, device: str = "auto", progress: Callable[[str, float], None] = lambda words, done: None
 ) -> Reproduction:
     """Measure every entry of the paper's tables that the shipped weights can give.
 
@@ -105,7 +107,7 @@ def reproduce(
     device
         "auto" (a GPU if there is one), or what PyTorch calls it.
     progress
-        Called with words about each entry as it is begun.
+        Called now and then with words about the entry that is measured and the share of all work that is done.
     """
     from dynaroute.solver import load_policy
     from dynaroute.weights import shipped_models
@@ -115,16 +117,33 @@ def reproduce(
     policies = {name: load_policy(name, chosen) for name in shipped_models()}
     batches = {size: _draw(size, count).to(chosen) for size in SIZES}
     minutes = {name: policy.card.minutes for name, policy in policies.items()}
-    for size in SIZES:
-        for name, policy in policies.items():
-            for row, measure in _list_entries(policy, size):
-                progress(f"{row}: {name} on {count:,} instances of n={size}")
-                entries[row, size] = measure(batches[size])
+    planned = [
+        (row, size, measure)
+        for size in SIZES
+        for policy in policies.values()
+        for row, measure in _list_entries(policy, size)
+    ]
+    all_work, done = sum(_estimate_work(row, size) for row, size, _ in planned), 0.0
+    for row, size, measure in planned:
+        words = f"{row}, n={size}"
+        work = _estimate_work(row, size) / all_work
+        progress(words, done)
+        entries[row, size] = measure(
+            batches[size],
+            progress=lambda share, words=words, done=done, work=work: progress(words, done + share * work),
+        )
+        done += work
     in_order = {(row, size): entries[row, size] for row in _ROW_ORDER for size in SIZES if (row, size) in entries}
     return Reproduction(count, _describe_hardware(chosen), in_order, minutes)
 
 
-def _list_entries(policy: Policy, size: int) -> Iterator[tuple[str, Callable[[InstanceBatch], Measured]]]:
+def _estimate_work(row: str, size: int) -> float:
+    """In no unit: what is left is encoded for each route, and there are more routes the more customers there are."""
+    of_one: float = size**1.5
+    return of_one * (8 if row == _AUGMENTED else 1)
+
+
+def _list_entries(policy: Policy, size: int) -> Iterator[tuple[str, Callable[..., Measured]]]:
     """Which rows a policy has an entry for at this size, and how to measure it."""
     from dynaroute.construct import Augmented, Greedy
 
@@ -138,14 +157,14 @@ def _list_entries(policy: Policy, size: int) -> Iterator[tuple[str, Callable[[In
     yield "AM-D (greedy)" if is_dynamic else "AM (greedy)", greedy
     if is_dynamic:
         yield "AM-D (2OPT)", partial(_measure_two_opt, policy)
-        yield "AM-D (greedy, x8 augmentation)", partial(_measure_construction, policy, strategy=Augmented(Greedy()))
+        yield _AUGMENTED, partial(_measure_construction, policy, strategy=Augmented(Greedy()))
 
 
 _ROW_ORDER = (
     "AM (greedy)",
     "AM-D (greedy)",
     "AM-D (2OPT)",
-    "AM-D (greedy, x8 augmentation)",
+    _AUGMENTED,
     "AM-D (n=20)",
     "AM-D (n=50)",
     "AM-D (n=100)",
@@ -213,33 +232,43 @@ def _draw(size: int, count: int) -> InstanceBatch:
     return InstanceBatch.from_arrays(drawn.depot, drawn.locations, drawn.demands, drawn.capacity)
 
 
-def _measure_construction(policy: Policy, batch: InstanceBatch, strategy: Strategy) -> Measured:
+def _measure_construction(
+    policy: Policy, batch: InstanceBatch, strategy: Strategy, progress: Callable[[float], None]
+) -> Measured:
     from dynaroute.construct import construct
 
-    return _measure(batch, lambda some: some, lambda some, _: construct(policy, some, strategy))
+    return _measure(batch, lambda some: some, lambda some, _: construct(policy, some, strategy), progress)
 
 
-def _measure_two_opt(policy: Policy, batch: InstanceBatch) -> Measured:
+def _measure_two_opt(policy: Policy, batch: InstanceBatch, progress: Callable[[float], None]) -> Measured:
     """The paper times the 2OPT step by itself."""
     from dynaroute.construct import Greedy, construct
     from dynaroute.improve.two_opt import improve_routes_by_two_opt
 
-    return _measure(batch, lambda some: construct(policy, some, Greedy()), improve_routes_by_two_opt)
+    return _measure(batch, lambda some: construct(policy, some, Greedy()), improve_routes_by_two_opt, progress)
 
 
 def _measure(
     batch: InstanceBatch,
     prepare: Callable[[InstanceBatch], Prepared],
     work: Callable[[InstanceBatch, Prepared], RouteBatch],
+    progress: Callable[[float], None],
 ) -> Measured:
     few = batch[: min(64, len(batch))]
     work(few, prepare(few))  # compiles what has to be compiled
-    prepared = prepare(batch)
-    start = _now(batch)
-    routes = work(batch, prepared)
-    seconds = _now(batch) - start
-    _require_right(batch, routes)
-    return Measured(float(routes.lengths(batch).mean()), seconds)
+    count = len(batch)
+    at_once = count if batch.device.type == "cuda" else _AT_ONCE_ON_CPU
+    total, seconds = 0.0, 0.0
+    for first in range(0, count, at_once):
+        some = batch[first : first + at_once]
+        prepared = prepare(some)
+        start = _now(some)
+        routes = work(some, prepared)
+        seconds += _now(some) - start
+        _require_right(some, routes)
+        total += float(routes.lengths(some).sum())
+        progress(min(first + at_once, count) / count)
+    return Measured(total / count, seconds)
 
 
 def _now(batch: InstanceBatch) -> float:

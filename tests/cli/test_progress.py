@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaroute.cli.progress import SearchLine, show_search
+from dynaroute.cli.progress import SearchLine, show_search, show_work
 from dynaroute.improve.search import Improvement
 from dynaroute.solution import Solution
 
@@ -56,3 +56,24 @@ def test_line_is_shown_on_a_terminal_and_cleared(
     assert out == ""
     assert "cost 200" in err
     assert err.endswith("\x1b[2K")
+
+
+def test_work_of_many_kinds_has_a_bar_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+    with show_work("starting") as progress:
+        progress("the second part", 0.43)
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "43%" in err
+    assert "the second part" in err
+
+
+def test_work_is_not_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_work("starting") as progress:
+        progress("the second part", 0.43)
+
+    assert capsys.readouterr() == ("", "")

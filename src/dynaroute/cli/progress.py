@@ -12,7 +12,7 @@ from dynaroute.cli.output import make_console, show_length
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
 
-__all__ = ["show_progress", "show_search"]
+__all__ = ["show_progress", "show_search", "show_work"]
 
 
 @contextmanager
@@ -55,6 +55,33 @@ def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
             bar.update(task, rate=f"{speed:.3g}/s" if speed else "")
 
         yield advance
+
+
+@contextmanager
+def show_work(doing: str) -> Iterator[Callable[[str, float], None]]:
+    """Show a bar with the time left of work of many kinds, on a terminal.
+
+    Parameters
+    ----------
+    doing
+        What is done at first.
+
+    Yields
+    ------
+    Callable[[str, float], None]
+        To be called with what is done now, and the share of all work that is behind.
+    """
+    console = make_console(stderr=True)
+    if not console.is_terminal:
+        yield lambda words, done: None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    # minutes may pass between two calls, so the speed is that of all the time there was
+    columns = (BarColumn(20), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=3600) as bar:
+        task = bar.add_task(doing, total=1.0)
+        yield lambda words, done: bar.update(task, description=words, completed=done)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.options import DeviceOption, JsonOption
-from dynaroute.cli.output import make_console, print_json, print_note
+from dynaroute.cli.output import print_json, print_note
+from dynaroute.cli.progress import show_work
 
 PUBLISHED_COUNT = 10_000
 
@@ -41,9 +42,8 @@ def reproduce(
         split_page(into)  # a page that cannot be used is told now, not after a quarter of an hour
     if count != PUBLISHED_COUNT:
         print_note(f"{count} instances are not the published set: lengths differ from it by chance.")
-    console = make_console(stderr=True)
-    with console.status("starting") as status:
-        measured = measure(count, device or "auto", status.update)
+    with show_work("starting") as progress:
+        measured = measure(count, device or "auto", progress)
     tables = measured.to_markdown()
     if into is not None:
         insert_tables(into, tables)
