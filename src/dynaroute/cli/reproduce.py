@@ -28,8 +28,8 @@ def reproduce(
 ) -> None:
     """Print the paper's Tables 1 and 2 with what the shipped weights reach.
 
-    Seconds on a GPU; on a CPU the whole of it takes a quarter of an hour, and
-    --count 500 a minute.
+    Seconds on a GPU; on two cores of a CPU the whole of it takes most of an
+    hour, and --count 500 three minutes.
 
     Example:
       dynaroute reproduce --count 500
@@ -39,7 +39,7 @@ def reproduce(
     from dynaroute.reproduction import reproduce as measure
 
     if into is not None:
-        split_page(into)  # a page that cannot be used is told now, not after a quarter of an hour
+        split_page(into)  # a page that cannot be used is told now, not after most of an hour
     if count != PUBLISHED_COUNT:
         print_note(f"{count} instances are not the published set: lengths differ from it by chance.")
     with show_work("starting") as progress:
