@@ -7,7 +7,9 @@ Segments are what is left before each route of 4,096 solutions of 100 customers:
 
 from __future__ import annotations
 
+import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
@@ -91,4 +93,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("There is no CUDA device here.")
     main()

@@ -63,3 +63,9 @@ def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
 def test_a_page_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="page"):
         insert_tables(tmp_path / "page.md", "new\n")
+
+
+def test_tables_of_another_set_say_so() -> None:
+    entries = {("AM-D (greedy)", 20): Measured(6.25, 1.0)}
+    assert "Not the published set" in Reproduction(500, "a GPU", entries).to_markdown()
+    assert "Not the published set" not in Reproduction(10_000, "a GPU", entries).to_markdown()

@@ -80,6 +80,12 @@ def test_limit_takes_the_first_instances_and_their_references(tmp_path: Path, da
     assert document["gap"] == pytest.approx(document["mean_length"] / 4 - 1)
 
 
+def test_a_mean_of_other_instances_is_noted(data: Path, model: Path) -> None:
+    options: list[str | Path] = ["--data", data, "--model", model, "--reference", "5"]
+    assert "the first 2 are measured" in invoke("evaluate", *options, "--limit", "2").stderr
+    assert "are measured" not in invoke("evaluate", *options).stderr
+
+
 def test_one_instance_has_no_standard_error(tmp_path: Path) -> None:
     instance, solution = save(tmp_path, "a.vrp", INSTANCE), save(tmp_path, "a.sol", RIGHT_SOLUTION)
 

@@ -27,7 +27,7 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "dynaroute.service.server", raising=False)
     monkeypatch.delitem(sys.modules, "dynaroute.service.application", raising=False)
 
-    assert_refused(invoke("serve"), "fastapi", "pip install 'dynaroute[serve]'")
+    assert_refused(invoke("serve"), "fastapi", "pip install '.[serve]'")
 
 
 def test_faulty_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,12 +106,29 @@ def test_a_plan_is_read_from_a_file_and_changed_by_options(tmp_path: Path) -> No
     assert 'baseline = "greedy"' in changed
 
 
-def test_on_a_cpu_updates_are_small_unless_said_otherwise(tmp_path: Path) -> None:
-    options = ["--size", "2", "--samples", "2", "--updates", "1", "--validation-count", "5", "--device", "cpu"]
+def test_on_a_cpu_updates_and_validations_are_small_unless_said_otherwise(tmp_path: Path) -> None:
+    options = ["--size", "2", "--samples", "2", "--updates", "1", "--device", "cpu"]
     assert invoke("train", *options, "--out", tmp_path / "usual").exit_code == 0
-    assert "instances = 64\n" in (tmp_path / "usual" / "plan.toml").read_text()
-    assert invoke("train", *options, "--instances", "65", "--out", tmp_path / "said").exit_code == 0
-    assert "instances = 65\n" in (tmp_path / "said" / "plan.toml").read_text()
+    usual = (tmp_path / "usual" / "plan.toml").read_text()
+    assert "instances = 64\n" in usual
+    assert "validation_count = 500\n" in usual
+    said = ["--instances", "65", "--validation-count", "5"]
+    assert invoke("train", *options, *said, "--out", tmp_path / "said").exit_code == 0
+    changed = (tmp_path / "said" / "plan.toml").read_text()
+    assert "instances = 65\n" in changed
+    assert "validation_count = 5\n" in changed
+
+
+def test_which_update_the_model_is_of_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trainer, "run", lambda trainer: Outcome(6.5, 0, 24, True))
+    result = invoke("train", "--size", "2", "--minutes", "1", "--device", "cpu", "--out", tmp_path / "run")
+    assert "greedy length 6.5000 on the validation set after update 0 of 24." in result.stdout
+
+
+def test_a_run_without_an_update_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trainer, "run", lambda trainer: Outcome(20.5, 0, 0, False))
+    result = invoke("train", "--size", "2", "--minutes", "1", "--device", "cpu", "--out", tmp_path / "run")
+    assert "no update was done" in result.stderr
 
 
 def test_one_sample_of_an_instance_has_no_entropy_to_value(tmp_path: Path) -> None:
@@ -152,7 +169,7 @@ def test_the_static_policy_is_trained_with_its_own_recipe(tmp_path: Path) -> Non
         (["--size", "20", "--capacity", "5", "--out", "x"], "capacit"),
         (["--size", "20", "--init", "nowhere", "--out", "x"], "nowhere"),
         (["--config", "nowhere.toml", "--out", "x"], "nowhere.toml"),
-        (["--resume", "nowhere"], "nowhere"),
+        (["--resume", "nowhere"], "there is no run here"),
     ],
 )
 def test_what_makes_no_sense_is_told(
@@ -214,7 +231,7 @@ def test_capacities_change_a_plan_from_a_file(tmp_path: Path) -> None:
 
 
 def test_a_run_stopped_before_it_was_measured_has_no_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Trainer, "run", lambda trainer: Outcome(None, 3, True))
+    monkeypatch.setattr(Trainer, "run", lambda trainer: Outcome(None, 0, 3, True))
     (tmp_path / "metrics.jsonl").touch()
     result = invoke("train", *TINY, "--updates", "9", "--out", tmp_path, "--json")
     assert result.exit_code == 130

@@ -234,6 +234,7 @@ FAULTS = {
     "row_short.csv": Fault(FormatError, None, 5),
     "rows_missing.csv": Fault(FormatError, None, 2),
     "second_instance_faulty.json": Fault(InstanceError, "[1].customers[1].demand", customer=2),
+    "solution_for_an_instance.json": Fault(FormatError, "routes"),
     "section_twice.vrp": Fault(FormatError, "DEMAND_SECTION", 19),
     "section_unknown.vrp": Fault(UnsupportedError, "TIME_WINDOW_SECTION", 19),
     "text_astray.vrp": Fault(FormatError, None, 4),

@@ -84,6 +84,8 @@ def evaluate(
     costs = None if reference is None else read_reference(reference, instances)
     if isinstance(costs, list):
         costs = costs[:limit]
+    elif costs is not None and limit is not None and limit < len(instances):
+        print_note(f"the gap is to {costs:g}, whichever instances that is the mean of; the first {limit} are measured.")
 
     from dynaroute.evaluation import evaluate as measure
 

@@ -11,6 +11,7 @@ import typer
 from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_note
 from dynaroute.errors import OptionError, Where
+from dynaroute.reference_lengths import PUBLISHED_COUNT
 
 if TYPE_CHECKING:
     from dynaroute.distributions import InstanceArrays
@@ -20,7 +21,6 @@ CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]
 DemandKind = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
 
-PUBLISHED_COUNT = 10_000
 X_PANEL = "In the manner of the X set, once any of these is given"
 
 

@@ -43,7 +43,7 @@ InstanceArgument = Annotated[
 ]
 CapacityOption = Annotated[
     float | None,
-    typer.Option("--capacity", metavar="Q", help="Vehicle capacity, for a CSV file without it."),
+    typer.Option("--capacity", metavar="Q", help="Vehicle capacity of CSV files; goes before their own."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 

@@ -10,8 +10,7 @@ import typer
 from dynaroute.cli.options import DeviceOption, JsonOption
 from dynaroute.cli.output import print_json, print_note
 from dynaroute.cli.progress import show_work
-
-PUBLISHED_COUNT = 10_000
+from dynaroute.reference_lengths import PUBLISHED_COUNT
 
 
 def reproduce(

@@ -29,7 +29,8 @@ def serve(
         from dynaroute.service.server import serve as run_service
     except ModuleNotFoundError as error:
         raise OptionError(
-            f"{error.name} is not installed, which the service needs.", remedy="pip install 'dynaroute[serve]'"
+            f"{error.name} is not installed, which the service needs.",
+            remedy="Run pip install '.[serve]' in Dynaroute's folder.",
         ) from error
     from dynaroute.service.settings import ServiceSettings
 

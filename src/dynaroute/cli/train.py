@@ -133,7 +133,9 @@ def train(
         steps["capacities"] = _parse_numbers("capacity", capacity)
     plan = _read_plan(config) if config is not None else _make_plan(recipe or "fast", _choose_sizes(size, sizes), init)
     if config is None and plan.recipe == "fast" and choose_device(device or "auto") == "cpu":
-        plan = replace(plan, stages=tuple(replace(stage, instances=min(64, stage.instances)) for stage in plan.stages))
+        # ten thousand instances to validate on would take a CPU longer than the updates between
+        stages = tuple(replace(stage, instances=min(64, stage.instances)) for stage in plan.stages)
+        plan = replace(plan, stages=stages, validation_count=500)
     _run(out, _change(plan, overrides, budget, steps), device, json)
 
 
@@ -201,6 +203,12 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
 
     if plan is not None:
         _require_no_run(folder, LAST)
+    elif not (folder / "plan.toml").exists():
+        raise FileError(
+            "there is no run here.",
+            where=Where(file=str(folder)),
+            remedy="Name a run's folder, or begin one with --out.",
+        )
     settled = plan if plan is not None else _read_plan(folder / "plan.toml")
     # a run that was killed before its first checkpoint is begun again
     is_begun = plan is None and any((folder / name).exists() for name in (LAST, BEST))
@@ -288,11 +296,19 @@ def _tell(folder: Path, outcome: Outcome, json: bool) -> None:
                 "run": str(folder),
                 "updates": outcome.step,
                 "validation_length": outcome.best_length,
+                "best_update": outcome.best_step,
                 "interrupted": outcome.is_interrupted,
             }
         )
         return
     if outcome.is_interrupted:
         print_note(f"stopped after update {outcome.step}; go on with: dynaroute train --resume {folder}")
-    length = "not measured yet at this size" if outcome.best_length is None else f"{outcome.best_length:.4f}"
-    typer.echo(f"{folder}: greedy length {length} on the validation set, {count_of(outcome.step, 'update')}.")
+    if outcome.step == 0:
+        print_note(
+            "no update was done: the model is what it was before. Give more time, or a smaller --validation-count."
+        )
+    if outcome.best_length is None:
+        typer.echo(f"{folder}: {count_of(outcome.step, 'update')}, greedy length not measured yet at this size.")
+        return
+    words = f"greedy length {outcome.best_length:.4f} on the validation set after update {outcome.best_step:,}"
+    typer.echo(f"{folder}: {words} of {outcome.step:,}.")

@@ -147,6 +147,7 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
 
 def _read_instance(data: object, default_name: str) -> Instance:
     document = require_object(data, "")
+    _refuse_solution(document)
     _refuse_requests(document, _KEYS, "")
     nodes = _read_nodes(document)
     axes = _choose_axes(nodes, may_lack=document.get("distances") is not None)
@@ -198,6 +199,15 @@ def _place(where: Where) -> Where:
 
 def _path_of(node: int) -> str:
     return "depot" if node == 0 else f"customers[{node - 1}]"
+
+
+def _refuse_solution(document: Mapping[str, object]) -> None:
+    if "routes" in document and "customers" not in document:
+        raise FormatError(
+            "this is a solution, not an instance.",
+            where=Where(field="routes"),
+            remedy="Name the instance's file; a solution goes with check, plot and --start.",
+        )
 
 
 def _refuse_requests(document: Mapping[str, object], known: frozenset[str], path: str) -> None:

@@ -138,7 +138,9 @@ def _open_board(folder: Path, step: int) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        warnings.warn("TensorBoard is not installed: pip install 'dynaroute[train]'.", InputWarning, stacklevel=2)
+        warnings.warn(
+            "TensorBoard is not installed: pip install '.[train]' in Dynaroute's folder.", InputWarning, stacklevel=2
+        )
         return None
     with _telling_of(folder):
         return SummaryWriter(str(folder), purge_step=step)

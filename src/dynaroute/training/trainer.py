@@ -71,6 +71,8 @@ class Outcome:
     ----------
     best_length
         Best greedy validation length at the last size; None if it was stopped before the first one there.
+    best_step
+        After how many updates that was.
     step
         Updates done.
     is_interrupted
@@ -78,6 +80,7 @@ class Outcome:
     """
 
     best_length: float | None
+    best_step: int
     step: int
     is_interrupted: bool
 
@@ -122,7 +125,7 @@ class Trainer:
         self.step = self.trajectories = self.validated = 0
         self.validated_step = -1
         self.seconds_before = 0.0
-        self.best_length = float("inf")
+        self.best_length, self.best_step = float("inf"), 0
         self.journal: Journal | None = None
         self.began = self.saved_at = self.reported_at = time.perf_counter()
         self.begun_spent, self.reported_trajectories = 0.0, 0
@@ -155,6 +158,7 @@ class Trainer:
         self.step, self.trajectories = state["step"], state["trajectories"]
         self.validated, self.validated_step = state["validated"], state["validated_step"]
         self.seconds_before, self.best_length = state["seconds"], state["best_length"]
+        self.best_step = state.get("best_step", self.validated_step)
         self.rate.fill_(state.get("rate", 0.0))
         self.ancestor = ModelCard(**state["ancestor"])
 
@@ -177,7 +181,7 @@ class Trainer:
         if self.journal is not None:
             self.journal.close()
         best_length = self.best_length if self.best_length < float("inf") else None
-        return Outcome(best_length, self.step, bool(is_interrupted))
+        return Outcome(best_length, self.best_step, self.step, bool(is_interrupted))
 
     def _take_step(self, spent: float) -> None:
         index, spent_of_stage = self.plan.find_stage(spent)
@@ -248,7 +252,7 @@ class Trainer:
         self.journal.add(line)
         self.on_event(line)
         if length < self.best_length:
-            self.best_length = length
+            self.best_length, self.best_step = length, self.step
             self.policy.card = self._describe()
             self._save_model()
             self._save(BEST)
@@ -273,6 +277,7 @@ class Trainer:
             "seconds": self._seconds(),
             "rate": float(self.rate),
             "best_length": self.best_length,
+            "best_step": self.best_step,
             "stage": self.stage_index,
             "policy": self.policy.state_dict(),
             "optimiser": self.optimiser.state(),
@@ -331,7 +336,7 @@ class Trainer:
         hardware = torch.cuda.get_device_name() if self.policy.device.type == "cuda" else "CPU"
         return replace(
             before,
-            name=f"{plan.policy}-{stage.size}",
+            name=self.folder.absolute().name,
             size=stage.size,
             capacity=stage.capacities[0] if len(stage.capacities) == 1 else None,
             recipe=f"{before.recipe}; then {recipe}" if before.recipe else recipe,
