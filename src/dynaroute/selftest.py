@@ -116,7 +116,7 @@ def compare_layers(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[
         outputs.append(float((fast - plain).detach().abs().max()))
         gradients.append(_differ(found, expected))
         hidden = plain.detach()
-    yield Outcome("encoder's layers", size, max(outputs), 3e-5)
+    yield Outcome("encoder's layers", size, max(outputs), 1e-5)
     yield Outcome("encoder's layers, gradient", size, max(gradients), 1e-4)
 
 
@@ -124,11 +124,11 @@ def compare_replay(policy: Policy, batch: InstanceBatch, samples: int, size: int
     """Log-probabilities and gradients of the parallel replay against the sequential ones.
 
     First with an exact encoder. Then in float32, where rounding decides for some ReLUs on which side of their kink they
-    are, which may change one parameter's gradient much, so that all are taken as one. Then in half precision, where
-    log p may differ by little against the policy's entropy.
+    are: hence the wider limits. Then in half precision, where log p may differ by little against the policy's entropy.
     """
     sample = torch.arange(len(batch), device=batch.device) % samples
     routes = construct_eagerly(policy, batch, Sample(make_stream_keys(5, batch.keys, sample)))
+    # not from -1 to 1: those of equal samples would cancel, and nothing be left to compare
     weights = torch.linspace(-1.0, 2.0, len(batch), device=batch.device)
     plain = log_probabilities(policy, batch, routes)  # (B,)
     expected = torch.autograd.grad((plain * weights).sum(), list(policy.parameters()))
@@ -140,8 +140,7 @@ def compare_replay(policy: Policy, batch: InstanceBatch, samples: int, size: int
     rounded = replay_log_probabilities(policy, batch, routes, samples, precision=torch.float32)  # (B,)
     yield Outcome("replay, log p in fp32", size, float((plain - rounded.detach()).abs().max()), 1e-3)
     found = torch.autograd.grad((rounded * weights).sum(), list(policy.parameters()))
-    whole = [torch.cat([gradient.flatten() for gradient in gradients]) for gradients in (found, expected)]
-    yield Outcome("replay, gradient in fp32", size, _differ(whole[:1], whole[1:]), 2e-2)
+    yield Outcome("replay, gradient in fp32", size, _differ(found, expected), 1e-2)
     entropy = -float(plain.mean())
     for name, precision, share in (("fp16", torch.float16, 0.05), ("bf16", torch.bfloat16, 0.3)):
         if precision == torch.bfloat16 and batch.device.type == "cpu":
