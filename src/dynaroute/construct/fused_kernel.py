@@ -28,9 +28,25 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dynaroute.kernels.arithmetic import draw_gumbel, scramble
+from dynaroute.construct.fused_weights import MatrixOffset, VectorOffset
+from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, scramble
 
 __all__ = ["build_solutions"]
+
+# The layout of `PackedWeights`, as a kernel can read it.
+_SQUARE = tl.constexpr(MatrixOffset.KEY)
+_KEY, _VALUE, _OUTPUT = (tl.constexpr(offset) for offset in (MatrixOffset.KEY, MatrixOffset.VALUE, MatrixOffset.OUTPUT))
+_FEED_FORWARD_IN = tl.constexpr(MatrixOffset.FEED_FORWARD_IN)
+_FEED_FORWARD_OUT = tl.constexpr(MatrixOffset.FEED_FORWARD_OUT)
+_LAYER_MATRICES = tl.constexpr(MatrixOffset.LAYER)
+_EMBEDDING_BIAS, _DEPOT = tl.constexpr(VectorOffset.EMBEDDING_BIAS), tl.constexpr(VectorOffset.DEPOT)
+_CAPACITY, _LAYERS = tl.constexpr(VectorOffset.CAPACITY), tl.constexpr(VectorOffset.LAYERS)
+_OUT_BIAS = tl.constexpr(VectorOffset.OUT_BIAS)
+_FIRST_NORMALISATION = tl.constexpr(VectorOffset.FIRST_NORMALISATION)
+_SECOND_NORMALISATION = tl.constexpr(VectorOffset.SECOND_NORMALISATION)
+_LAYER_VECTORS = tl.constexpr(VectorOffset.LAYER)
+_LAYER_VECTORS_WITH_BATCH_NORM = tl.constexpr(VectorOffset.LAYER_WITH_BATCH_NORM)
+_LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what the GPU has an instruction for
 
 
 @triton.jit(do_not_specialize=["batch_size", "together", "nodes"])  # one compilation for all batches
@@ -75,7 +91,7 @@ def build_solutions(
     owner = (columns % 8)[:, None] == slots[None, :]  # (64, 8)
     projections += program.to(tl.int64) * (5 * tile * 128)
     last_cells = projections + 4 * tile * 128 + dims[:, None]  # (128, 1)
-    capacity_query = tl.load(vectors + 1024 + dims)  # (128,)
+    capacity_query = tl.load(vectors + _CAPACITY + dims)  # (128,)
 
     trajectory = tl.full((8,), -1, tl.int32)
     left, step, routes_done = tl.zeros_like(trajectory), tl.zeros_like(trajectory), tl.zeros_like(trajectory)
@@ -130,13 +146,13 @@ def build_solutions(
         )
         embedding = hidden.to(kind)
         cell = rows[:, None] * 128 + dims[None, :]  # (tile, 128)
-        folded = matrices + layers * 196608 + dims[:, None] * 128 + dims[None, :]
+        folded = matrices + layers * _LAYER_MATRICES + dims[:, None] * 128 + dims[None, :]
         key = _project(embedding, folded, precision)
-        value = _project(embedding, folded + 16384, precision)
-        logit_key = _project(embedding, folded + 32768, precision)
-        graph = _project(embedding, folded + 49152, precision)
+        value = _project(embedding, folded + _SQUARE, precision)
+        logit_key = _project(embedding, folded + 2 * _SQUARE, precision)
+        graph = _project(embedding, folded + 3 * _SQUARE, precision)
         tl.store(projections + 3 * tile * 128 + cell, graph)
-        tl.store(projections + 4 * tile * 128 + cell, _project(embedding, folded + 65536, precision))
+        tl.store(projections + 4 * tile * 128 + cell, _project(embedding, folded + 4 * _SQUARE, precision))
         if not is_resident:
             tl.store(projections + cell, key)
             tl.store(projections + tile * 128 + cell, value)
@@ -178,8 +194,9 @@ def build_solutions(
 
             # eqs 14 to 19; columns of slots that wait are never read
             is_open = (open_bits[:, None] & bit[None, :]) != 0  # (tile, 8)
-            is_way_back = (rows[:, None] == first[None, :]) & (previous != first)[None, :]
-            is_feasible = (is_open & (demand[:, None] <= remaining[None, :])) | is_way_back
+            is_own_depot = rows[:, None] == first[None, :]
+            may_return = (previous != first)[None, :]
+            is_feasible = find_feasible(is_open, demand[:, None], remaining[None, :], is_own_depot, may_return)
             feasible_bits = tl.sum(tl.where(is_feasible, bit[None, :], 0), 1)
             if not is_resident:
                 key = tl.load(projections + cell)
@@ -187,7 +204,7 @@ def build_solutions(
                 logit_key = tl.load(projections + 2 * tile * 128 + cell)
             scores = tl.dot(key, query.to(kind), input_precision=precision)  # (tile, 64)
             is_seen = (feasible_bits[:, None] & column_bit[None, :]) != 0
-            scores = tl.where(is_seen, scores * 1.4426950408889634, -1e30)
+            scores = tl.where(is_seen, scores * _LOG2_E, -1e30)
             weights = _exp2(scores - tl.max(scores, 0)[None, :], native)
             heads = tl.dot(tl.trans(value), weights.to(kind), input_precision=precision)  # (128, 64)
             heads = tl.where(is_own_head, heads * _invert(tl.sum(weights, 0), native)[None, :], 0.0)
@@ -280,14 +297,14 @@ def _spread(values, belongs):
 def _embed(x, y, fraction, is_depot, dims, vectors):
     """Eq 2: (tile, 128) from position and demand."""
     customer = _linear_3(x, y, fraction, dims, vectors)
-    depot = _linear_3(x, y, fraction, dims, vectors + 512)
+    depot = _linear_3(x, y, fraction, dims, vectors + _DEPOT)
     return tl.where(is_depot[:, None], depot, customer)
 
 
 @triton.jit
 def _linear_3(x, y, fraction, dims, parameters):
     weight = parameters + dims * 3
-    bias = tl.load(parameters + 384 + dims)
+    bias = tl.load(parameters + _EMBEDDING_BIAS + dims)
     from_x = x[:, None] * tl.load(weight)[None, :]
     from_y = y[:, None] * tl.load(weight + 1)[None, :]
     return from_x + from_y + fraction[:, None] * tl.load(weight + 2)[None, :] + bias[None, :]
@@ -315,15 +332,15 @@ def _encode(
     head_dims, inner = tl.arange(0, 16), tl.arange(0, 64)
     segment = tl.where(row_segment[:, None] == head_dims[None, :], 32.0, 0.0).to(kind)  # (tile, 16)
     for layer in range(layers):
-        weight = matrices + layer * 196608
-        bias = vectors + 1152 + layer * (1152 if has_batch_norm else 640)
+        weight = matrices + layer * _LAYER_MATRICES
+        bias = vectors + _LAYERS + layer * (_LAYER_VECTORS_WITH_BATCH_NORM if has_batch_norm else _LAYER_VECTORS)
         tokens = hidden.to(kind)
         for head in range(8):
             in_head = weight + (head * 16 + head_dims)[:, None] * 128 + dims[None, :]  # (16, 128)
             query = tl.dot(tokens, tl.trans(tl.load(in_head)), input_precision=precision)  # (tile, 16)
-            query = (query * (attention_scale * 1.4426950408889634)).to(kind)  # for powers of 2
-            key = _project(tokens, in_head + 16384, precision)
-            value = _project(tokens, in_head + 32768, precision)
+            query = (query * (attention_scale * _LOG2_E)).to(kind)  # for powers of 2
+            key = _project(tokens, in_head + _KEY, precision)
+            value = _project(tokens, in_head + _VALUE, precision)
             if kind == tl.float32:
                 scores = tl.dot(query, tl.trans(key), input_precision=precision)  # (tile, tile)
                 scores = tl.where(row_segment[:, None] == row_segment[None, :], scores, float("-inf"))
@@ -333,18 +350,20 @@ def _encode(
             scores = _exp2(scores - tl.max(scores, 1)[:, None], native)
             attended = tl.dot(scores.to(kind), value, input_precision=precision)  # (tile, 16)
             attended = attended * _invert(tl.sum(scores, 1), native)[:, None]
-            output = tl.load(weight + 49152 + dims[:, None] * 128 + (head * 16 + head_dims)[None, :])  # (128, 16)
+            output = tl.load(weight + _OUTPUT + dims[:, None] * 128 + (head * 16 + head_dims)[None, :])  # (128, 16)
             hidden = tl.dot(attended.to(kind), tl.trans(output), hidden, input_precision=precision)
-        hidden = _normalise(hidden, bias + 640, dims, has_batch_norm, native)
+        hidden = _normalise(hidden, bias + _FIRST_NORMALISATION, dims, has_batch_norm, native)
         tokens = hidden.to(kind)
-        hidden += tl.load(bias + 512 + dims)[None, :]
+        hidden += tl.load(bias + _OUT_BIAS + dims)[None, :]
         for chunk in range(8):
-            into = tl.load(weight + 65536 + (chunk * 64 + inner)[:, None] * 128 + dims[None, :])  # (64, 128)
+            into = tl.load(weight + _FEED_FORWARD_IN + (chunk * 64 + inner)[:, None] * 128 + dims[None, :])  # (64, 128)
             between = tl.dot(tokens, tl.trans(into), input_precision=precision)  # (tile, 64)
             between = tl.maximum(between + tl.load(bias + chunk * 64 + inner)[None, :], 0.0)
-            out_of = tl.load(weight + 131072 + dims[:, None] * 512 + (chunk * 64 + inner)[None, :])  # (128, 64)
+            out_of = tl.load(
+                weight + _FEED_FORWARD_OUT + dims[:, None] * 512 + (chunk * 64 + inner)[None, :]
+            )  # (128, 64)
             hidden = tl.dot(between.to(kind), tl.trans(out_of), hidden, input_precision=precision)
-        hidden = _normalise(hidden, bias + 896, dims, has_batch_norm, native)
+        hidden = _normalise(hidden, bias + _SECOND_NORMALISATION, dims, has_batch_norm, native)
     return hidden
 
 

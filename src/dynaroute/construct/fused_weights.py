@@ -10,7 +10,34 @@ from torch import Tensor, nn
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.policy import Policy
 
-__all__ = ["PackedWeights"]
+__all__ = ["MatrixOffset", "PackedWeights", "VectorOffset"]
+
+_WIDTH, _INNER = 128, 512  # d_h and d_F, of the only shape that the kernel has
+_SQUARE = _WIDTH * _WIDTH
+
+
+class MatrixOffset:
+    """Where a layer's matrices begin, in numbers from the layer's first; W^Q is the first."""
+
+    KEY = _SQUARE
+    VALUE = 2 * _SQUARE
+    OUTPUT = 3 * _SQUARE
+    FEED_FORWARD_IN = 4 * _SQUARE
+    FEED_FORWARD_OUT = FEED_FORWARD_IN + _INNER * _WIDTH
+    LAYER = FEED_FORWARD_OUT + _WIDTH * _INNER  # the next layer, or after the last one what `Decoder.fold` stacks
+
+
+class VectorOffset:
+    """Where vectors begin: in numbers from the first, or, within a layer, from the layer's first."""
+
+    EMBEDDING_BIAS = 3 * _WIDTH  # behind the weights of an embedding
+    DEPOT = EMBEDDING_BIAS + _WIDTH
+    CAPACITY = 2 * DEPOT
+    LAYERS = CAPACITY + _WIDTH
+    OUT_BIAS = _INNER  # behind the bias of the feed-forward sub-layer's first product
+    LAYER = OUT_BIAS + _WIDTH
+    FIRST_NORMALISATION, SECOND_NORMALISATION = LAYER, LAYER + 2 * _WIDTH
+    LAYER_WITH_BATCH_NORM = LAYER + 4 * _WIDTH
 
 
 class PackedWeights(NamedTuple):
@@ -50,7 +77,7 @@ class PackedWeights(NamedTuple):
             encoder.embed_customer.bias,
             nn.functional.pad(depot, (0, 3 - depot.shape[1])).reshape(-1),
             encoder.embed_depot.bias,
-            decoder.context_query.weight[:, -1],
+            decoder.capacity_weight,
             *(vector for layer in layers for vector in _vectors(layer)),
         ]
         return cls(

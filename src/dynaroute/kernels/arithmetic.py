@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-__all__ = ["draw_gumbel", "loop_end", "scramble", "tanh"]
+__all__ = ["draw_gumbel", "find_feasible", "loop_end", "scramble", "tanh"]
 
 _IS_INTERPRETED = tl.constexpr(triton.knobs.runtime.interpret)
 
@@ -17,6 +17,15 @@ def loop_end(count):
         return count.handle.data.item()
     else:  # noqa: RET505 (Triton compiles what follows a return, too)
         return count
+
+
+@triton.jit
+def find_feasible(is_open, demand, remaining, is_depot, may_return):
+    """Eqs 14 and 19, for all kernels: unvisited customers that fit, and the depot if the vehicle may return.
+
+    Twin: `dynaroute.model.state.find_feasible`.
+    """
+    return (is_open & (demand <= remaining)) | (is_depot & may_return)
 
 
 @triton.jit

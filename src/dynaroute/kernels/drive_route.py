@@ -8,9 +8,12 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dynaroute.kernels.arithmetic import draw_gumbel, loop_end, tanh
+from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, loop_end, tanh
 
 __all__ = ["drive_routes", "lay_out_tokens"]
+
+# columns of the projections, in the order of `Decoder.fold`: the key is the first
+_VALUE, _LOGIT_KEY, _GRAPH, _LAST, _COLUMNS = (tl.constexpr(128 * number) for number in range(1, 6))
 
 
 @triton.jit(do_not_specialize=["nodes"])
@@ -107,7 +110,7 @@ def drive_routes(
     count = tl.load(lengths + segment).to(tl.int32)
     if count > 0:
         start = tl.load(offsets + segment)
-        projected += start * 640
+        projected += start * _COLUMNS
         token_nodes += start
         open_demands += start
         trajectory = tl.load(trajectories + segment)
@@ -124,14 +127,14 @@ def drive_routes(
         customers_left = count - 1
         step = tl.load(sizes + trajectory).to(tl.int32) - customers_left + routes_done
         stop, remaining, previous = 0, full, 0
-        graph_sum = _sum_rows(projected + 384, count, BLOCK)  # (8, 16)
+        graph_sum = _sum_rows(projected + _GRAPH, count, BLOCK)  # (8, 16)
         is_driving = customers_left > 0
         while is_driving:
             # eqs 12 and 13
             graph_count = count
             if SHRINKS:
                 graph_count = customers_left + 1
-            last = tl.load(projected + previous * 640 + 512 + column).to(tl.float32)
+            last = tl.load(projected + previous * _COLUMNS + _LAST + column).to(tl.float32)
             fraction = remaining.to(tl.float32) / full.to(tl.float32)
             query = graph_sum / graph_count.to(tl.float32) + last + fraction * from_capacity  # (8, 16)
 
@@ -140,7 +143,7 @@ def drive_routes(
             best_row = tl.zeros((BLOCK,), tl.int32)
             for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
                 row = first + lane
-                logit_key = _load_block(projected + 256, first, count, BLOCK)
+                logit_key = _load_block(projected + _LOGIT_KEY, first, count, BLOCK)
                 product = tl.sum(tl.sum(logit_key * glimpse[None, :, :], 2), 1)  # (BLOCK,)
                 score = clip * tanh(product)  # eq 19
                 if IS_SAMPLED:
@@ -165,7 +168,7 @@ def drive_routes(
             tl.store(open_demands + chosen, -1)
             tl.debug_barrier()  # and every thread reads it in the next step
             if SHRINKS:
-                visited = tl.load(projected + chosen * 640 + 384 + column).to(tl.float32)
+                visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + column).to(tl.float32)
                 graph_sum -= tl.where(is_visit, visited, 0.0)
             remaining = tl.where(is_visit, remaining - demand, full)
             customers_left -= is_visit.to(tl.int32)
@@ -189,8 +192,8 @@ def drive_routes(
 def _load_block(rows, first, count, BLOCK: tl.constexpr):
     """(BLOCK, 8, 16) float32: 128 columns of rows of the projections, by heads; zeros past the segment's end."""
     row = tl.arange(0, BLOCK)
-    cell = row[:, None] * 640 + tl.arange(0, 128)[None, :]
-    block = tl.load(rows + first * 640 + cell, mask=(first + row < count)[:, None], other=0.0)
+    cell = row[:, None] * _COLUMNS + tl.arange(0, 128)[None, :]
+    block = tl.load(rows + first * _COLUMNS + cell, mask=(first + row < count)[:, None], other=0.0)
     return tl.reshape(block, (BLOCK, 8, 16)).to(tl.float32)  # loaded flat, a row by neighbouring threads
 
 
@@ -205,9 +208,9 @@ def _sum_rows(rows, count, BLOCK: tl.constexpr):
 
 @triton.jit
 def _is_feasible(open_demands, row, count, remaining, previous):
-    """Eqs 14 and 19: unvisited customers that fit; the depot unless just visited."""
+    """Eqs 14 and 19 for a block of rows; at the depot, row 0, the vehicle may not stay."""
     demand = tl.load(open_demands + row, mask=row < count, other=-1)
-    return ((demand >= 0) & (demand <= remaining)) | ((row == 0) & (previous != 0))
+    return find_feasible(demand >= 0, demand, remaining, row == 0, previous != 0)
 
 
 @triton.jit
@@ -222,7 +225,7 @@ def _attend(projected, open_demands, query, count, remaining, previous, BLOCK: t
     total = tl.zeros((BLOCK, 8, 16), tl.float32)
     for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
         key = _load_block(projected, first, count, BLOCK)
-        value = _load_block(projected + 128, first, count, BLOCK)
+        value = _load_block(projected + _VALUE, first, count, BLOCK)
         is_feasible = _is_feasible(open_demands, first + tl.arange(0, BLOCK), count, remaining, previous)[:, None]
         score = tl.where(is_feasible, tl.sum(key * query[None, :, :], 2), -1.0e30)  # (BLOCK, 8)
         higher = tl.maximum(highest, score)

@@ -15,6 +15,7 @@ import triton.language as tl
 from torch import Tensor
 
 from dynaroute.kernels import dot_precision
+from dynaroute.kernels.arithmetic import find_feasible
 
 __all__ = ["RouteLogProbability"]
 
@@ -34,8 +35,8 @@ def _store_rows(packed, tile, start, first, limit, column, STRIDE: tl.constexpr,
 
 
 @triton.jit
-def _describe_steps(demands, start, count, length, capacity, M: tl.constexpr, L: tl.constexpr):
-    """Masks of all steps of a route: (L, M) feasible nodes, (L, M) nodes in the mean, (L,) remaining capacity."""
+def _describe_steps(demands, start, count, length, capacity, SHRINKS: tl.constexpr, M: tl.constexpr, L: tl.constexpr):
+    """All steps of a route: (L, M) feasible nodes, (L, M) nodes in the mean, (L,) their share, (L,) D_t / D."""
     step = tl.arange(0, L)
     slot = tl.arange(0, M)
     on_route = tl.load(demands + start + step, mask=(step > 0) & (step <= length), other=0)
@@ -45,8 +46,14 @@ def _describe_steps(demands, start, count, length, capacity, M: tl.constexpr, L:
     is_token = (slot < count)[None, :]
     is_depot = slot[None, :] == 0
     is_open = (slot[None, :] > step[:, None]) & is_token
-    feasible = (is_open & (demand[None, :] <= remaining[:, None])) | (is_depot & (step[:, None] > 0))
-    return feasible, is_open | is_depot, remaining
+    feasible = find_feasible(is_open, demand[None, :], remaining[:, None], is_depot, step[:, None] > 0)
+    in_mean = is_open | is_depot
+    nodes_in_mean = count - step
+    if not SHRINKS:
+        in_mean = is_token & (step[:, None] >= 0)
+        nodes_in_mean = count - step * 0
+    per_node = 1.0 / tl.maximum(nodes_in_mean, 1).to(tl.float32)
+    return feasible, in_mean, per_node, remaining.to(tl.float32) / capacity.to(tl.float32)
 
 
 @triton.jit
@@ -116,13 +123,11 @@ def _sum_logits(
 
 @triton.jit
 def _forward_tile(
-    packed, demands, capacity_weight, out, segment, start, count, length, capacity, clip,
+    packed, demands, capacity_weight, out, segment, start, count, length, capacity, clip, SHRINKS: tl.constexpr,
     M: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     step = tl.arange(0, L)
-    feasible, in_mean, remaining = _describe_steps(demands, start, count, length, capacity, M, L)
-    fraction = remaining.to(tl.float32) / capacity.to(tl.float32)
-    per_node = 1.0 / tl.maximum(count - step, 1).to(tl.float32)
+    feasible, in_mean, per_node, fraction = _describe_steps(demands, start, count, length, capacity, SHRINKS, M, L)
     raw = _sum_logits(
         packed, capacity_weight, start, count, length, feasible, in_mean, fraction, per_node, M, L, H, DK, PRECISION
     )
@@ -137,14 +142,12 @@ def _forward_tile(
 @triton.jit
 def _backward_tile(
     packed, demands, capacity_weight, out_gradient, gradient, capacity_gradient, segment,
-    start, count, length, capacity, clip,
+    start, count, length, capacity, clip, SHRINKS: tl.constexpr,
     M: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     step = tl.arange(0, L)
     slot = tl.arange(0, M)
-    feasible, in_mean, remaining = _describe_steps(demands, start, count, length, capacity, M, L)
-    fraction = remaining.to(tl.float32) / capacity.to(tl.float32)
-    per_node = 1.0 / tl.maximum(count - step, 1).to(tl.float32)
+    feasible, in_mean, per_node, fraction = _describe_steps(demands, start, count, length, capacity, SHRINKS, M, L)
     raw = _sum_logits(
         packed, capacity_weight, start, count, length, feasible, in_mean, fraction, per_node, M, L, H, DK, PRECISION
     )
@@ -184,12 +187,13 @@ def _backward_tile(
 
 @triton.jit
 def _forward_kernel(
-    packed, offsets, lengths, route_lengths, capacities, demands, capacity_weight, out, clip,
+    packed, offsets, lengths, route_lengths, capacities, demands, capacity_weight, out, clip, SHRINKS: tl.constexpr,
     POWERS: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """One program a route: the sum over its steps of log p (eq 20), every step's mask known beforehand.
 
-    q_p = mean of the graph's projections over nodes not visited before p, + last's of slot p, + w D_p / D;
+    q_p = mean of the graph's projections over nodes not visited before p (all nodes, if the mean does not shrink)
+    + last's of slot p + w D_p / D;
     A = softmax(q k^T) over feasible nodes, g = A v, u = C tanh(g logit_key^T), log p = u_target - logsumexp u.
     Twin: `dynaroute.training.replay.route_log_probabilities`.
     """
@@ -211,6 +215,7 @@ def _forward_kernel(
                 length,
                 capacity,
                 clip,
+                SHRINKS,
                 1 << power,
                 L,
                 H,
@@ -222,7 +227,7 @@ def _forward_kernel(
 @triton.jit
 def _backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, capacity_weight, out_gradient, gradient,
-    capacity_gradient, clip,
+    capacity_gradient, clip, SHRINKS: tl.constexpr,
     POWERS: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """One program a route. With G the gradient of its log-probability:
@@ -250,6 +255,7 @@ def _backward_kernel(
                 length,
                 capacity,
                 clip,
+                SHRINKS,
                 1 << power,
                 L,
                 H,
@@ -275,6 +281,7 @@ class RouteLogProbability(torch.autograd.Function):
         longest_route: int,
         heads: int,
         clip: float,
+        shrinks: bool,
     ) -> Tensor:
         """Eqs 12 to 20.
 
@@ -300,9 +307,12 @@ class RouteLogProbability(torch.autograd.Function):
             Number of heads.
         clip
             C.
+        shrinks
+            Whether visited nodes leave the graph's mean.
         """
         out = torch.zeros(len(lengths), dtype=torch.float32, device=packed.device)
         settings = {
+            "SHRINKS": shrinks,
             "POWERS": max(16, triton.next_power_of_2(longest)).bit_length(),
             "L": max(16, triton.next_power_of_2(longest_route + 1)),
             "H": heads,
@@ -326,4 +336,4 @@ class RouteLogProbability(torch.autograd.Function):
         _backward_kernel[(count,)](
             packed, *routes, gradients[0].contiguous(), gradient, per_route, ctx.clip, **ctx.settings
         )
-        return gradient, per_route.sum(0), *[None] * 9
+        return gradient, per_route.sum(0), *[None] * 10
