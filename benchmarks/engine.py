@@ -33,9 +33,17 @@ from dynaroute.training.baselines import SharedBaseline
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.optimiser import AdamOptimiser
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.reinforce import Learner, sample_solutions, train_step
+from dynaroute.training.recording import GraphedUpdate
+from dynaroute.training.reinforce import (
+    Learner,
+    PolicyUpdate,
+    Replay,
+    UpdateInput,
+    sample_solutions,
+    train_step,
+)
+from dynaroute.training.replay import can_record
 from dynaroute.training.replay_layout import ReplayLayout, ReplaySize
-from dynaroute.training.update import GraphedUpdate, PolicyUpdate, Replay, UpdateInput
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
 TENSOR_RATE = 790e12  # FLOP/s in half precision, measured on an H200 with a product of 8192^3
@@ -104,12 +112,11 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     baseline = SharedBaseline(Ranks())
     advantages = baseline.advantages(copies[::samples], routes.lengths(copies))
     given = UpdateInput(copies, routes, advantages, samples)
-    needed = ReplaySize.of(given.starts)
+    needed = ReplaySize.of(given.find_starts())
     torch.cuda.reset_peak_memory_stats()
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
-    # an input of its own each time, since it remembers where its routes begin
-    replay_seconds = measure(lambda: plain(UpdateInput(copies, routes, advantages, samples)), 7)
-    graphed = GraphedUpdate(make_update(policy))
+    replay_seconds = measure(lambda: plain(given), 7)
+    graphed = GraphedUpdate(make_update(policy)) if can_record(policy, size + 1) else plain
     learner = Learner(policy, graphed, baseline, task, instances, samples, generator, Ranks())
     steps = iter(range(10**9))
 
@@ -147,8 +154,9 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
 
 def compute_floor(policy: Policy, given: UpdateInput) -> tuple[float, float]:
     """Seconds that a step's operations take, and its bytes, by the count of the heading."""
-    config, needed = policy.config, ReplaySize.of(given.starts)
-    layout = ReplayLayout.of_starts(given.starts, needed)
+    config, starts = policy.config, given.find_starts()
+    needed = ReplaySize.of(starts)
+    layout = ReplayLayout.of_starts(starts, needed)
     width, inner, layers = config.dimension, config.feed_forward, config.layers
     per_token = layers * (4 * width * width + 2 * width * inner) + 5 * width * width
     attention = 2 * layers * width * float((layout.states.lengths.double() ** 2).sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from dynaroute.batch import InstanceBatch
 from dynaroute.distributions import draw_paper_set
 from dynaroute.instance import Instance
 from dynaroute.model import ModelCard, Policy, PolicyConfig
+from dynaroute.model.config import KindName, Normalisation
 
 SMALL_AMD = PolicyConfig(dimension=16, heads=2, layers=1, feed_forward=32)
 SMALL_AM = replace(PolicyConfig.am(), dimension=16, heads=2, layers=1, feed_forward=32)
@@ -47,3 +49,31 @@ def draw_instances(*sizes: int, seed: int = 0, capacity: int = 20) -> list[Insta
 def draw_batch(*sizes: int, seed: int = 0, capacity: int = 20) -> InstanceBatch:
     """The same as a batch."""
     return InstanceBatch.from_instances(draw_instances(*sizes, seed=seed, capacity=capacity))
+
+
+def list_configurations(dimension: int, heads: int, feed_forward: int) -> list[PolicyConfig]:
+    """Every combination of switches that `PolicyConfig` admits, with one layer of this shape."""
+    kinds: tuple[tuple[KindName, Normalisation], ...] = (("AM-D", "tanh"), ("AM", "tanh"), ("AM", "batch"))
+    return [
+        PolicyConfig(
+            kind=kind,
+            normalisation=normalisation,
+            dimension=dimension,
+            heads=heads,
+            layers=1,
+            feed_forward=feed_forward,
+            scaled=scaled,
+            depot_features=features,
+            shrinking_mean=shrinks,
+            logit_query=query,
+        )
+        for (kind, normalisation), scaled, features, shrinks, query in product(
+            kinds, (False, True), (2, 3), (False, True), (False, True)
+        )
+    ]
+
+
+def name_configuration(config: PolicyConfig) -> str:
+    """Its switches in words, for the names of tests."""
+    switches = [name for name in ("scaled", "shrinking_mean", "logit_query") if getattr(config, name)]
+    return ", ".join([config.kind, config.normalisation, f"{config.depot_features} features", *switches])

@@ -108,7 +108,7 @@ def compare_layers(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[
         assert isinstance(layer, AttentionLayer)
         hidden.requires_grad_()
         learned = [hidden, *layer.parameters()]
-        plain, fast = layer(hidden, packing), run_layer(layer, hidden, packing)  # (T, d_h) each
+        plain, fast = layer(hidden, packing), run_layer(layer, hidden, packing, by_kernels=True)  # (T, d_h) each
         middle = layer.after_attention(hidden + layer.attention(hidden, packing))  # (T, d_h)
         is_tied = (layer.feed_forward_in(middle).abs() < _TIE).any(1)  # (T,)
         weights = torch.randn(plain.shape, generator=generator, device=batch.device) * ~is_tied[:, None]  # (T, d_h)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from agreement import assert_routes_agree, score_greedily
+from policies import list_configurations, name_configuration
 from torch import Tensor, nn
 
 from dynaroute.batch import InstanceBatch, RouteBatch
@@ -166,18 +167,13 @@ def test_the_first_customer_is_forced(policy: Policy, small: tuple[Instance, ...
     assert torch.equal(routes.position, expected.position)
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        PolicyConfig.am(),
-        PolicyConfig(layers=1, scaled=True, shrinking_mean=False),
-        PolicyConfig(layers=1, dynamic=False, logit_query=False),
-    ],
-    ids=["published AM", "scaled, constant mean", "static"],
-)
-def test_other_policies_are_built_too(config: PolicyConfig, small: tuple[Instance, ...]) -> None:
-    batch = make_batch(*small)
-    assert_same_up_to_ties(make_policy(config), batch, MostLikely())
+@pytest.mark.parametrize("config", list_configurations(128, 8, 512), ids=name_configuration)
+def test_every_configuration_is_built_as_by_the_plain_engine(config: PolicyConfig) -> None:
+    assert_same_up_to_ties(make_policy(config), make_batch(make_instance(9), make_instance(4)), MostLikely())
+
+
+def test_the_published_am_is_built_as_by_the_plain_engine(small: tuple[Instance, ...]) -> None:
+    assert_same_up_to_ties(make_policy(PolicyConfig.am()), make_batch(*small), MostLikely())
 
 
 def test_half_precision_gives_solutions_of_like_length(policy: Policy) -> None:

@@ -38,7 +38,21 @@ def test_a_clip_that_is_no_sensible_number_is_refused(value: Any) -> None:
 @pytest.mark.parametrize("value", ["false", 1, 0, None])
 @pytest.mark.parametrize("field", ["dynamic", "scaled", "shrinking_mean", "logit_query"])
 def test_a_switch_that_is_neither_true_nor_false_is_refused(field: str, value: Any) -> None:
-    assert_refused(field, value)
+    if (field, value) != ("dynamic", None):  # which leaves it to the kind
+        assert_refused(field, value)
+
+
+@pytest.mark.parametrize("value", ["amd", "", None, 3])
+def test_an_unknown_kind_is_refused(value: Any) -> None:
+    assert_refused("kind", value)
+
+
+def test_the_kind_says_whether_a_policy_is_dynamic() -> None:
+    assert PolicyConfig(kind="AM").dynamic is False
+    assert PolicyConfig(kind="AM-D").dynamic is True
+    assert PolicyConfig(dynamic=False).kind == "AM"
+    with pytest.raises(ModelError, match="the kind is AM"):
+        PolicyConfig(kind="AM", dynamic=True)
 
 
 @pytest.mark.parametrize("value", ["layer", "", None, 1, ["tanh"]])

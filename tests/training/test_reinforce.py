@@ -10,8 +10,7 @@ from dynaroute.training.baselines import make_baseline
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.plan import BaselineName
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.reinforce import Learner, sample_solutions, train_step
-from dynaroute.training.update import PolicyUpdate, Replay
+from dynaroute.training.reinforce import Learner, PolicyUpdate, Replay, sample_solutions, train_step
 
 TASK = TrainingTask(6, (20,))
 RATE = 1e-3

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
-from policies import SMALL_AM, SMALL_AMD, draw_batch, make_policy
+from policies import SMALL_AM, SMALL_AMD, draw_batch, list_configurations, make_policy, name_configuration
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import log_probabilities
@@ -136,3 +138,54 @@ def test_kernels_share_what_samples_have_in_common(monkeypatch: pytest.MonkeyPat
     torch.testing.assert_close(found, expected, rtol=0, atol=2e-4)
     for one, other in zip(gradients(policy, found), expected_gradients, strict=True):
         assert (one - other).norm() <= 1e-4 * other.norm()
+
+
+@pytest.mark.parametrize("config", list_configurations(16, 2, 32), ids=name_configuration)
+def test_replay_equals_the_sequential_path_in_every_configuration(config: PolicyConfig) -> None:
+    policy = make_policy(config, gain=1.0)  # far from where float32 itself is off by as much
+    copies, routes = sample_some_alike(policy, draw_batch(2, 9, 6), samples=5)
+    expected = log_probabilities(policy, copies, routes)
+    found = replay_log_probabilities(policy, copies, routes, 5, precision=torch.float32)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
+    policy = policy.double()
+    exact = replay_log_probabilities(policy, copies, routes, 5, precision=torch.float64)
+    expected_gradients = gradients(policy, log_probabilities(policy, copies, routes))
+    for one, other in zip(gradients(policy, exact), expected_gradients, strict=True):
+        assert (one - other).norm() <= 1e-9 * other.norm() + 1e-12
+
+
+@pytest.mark.parametrize("config", list_configurations(32, 2, 32)[:16], ids=name_configuration)
+def test_kernels_equal_the_sequential_path_in_every_configuration_of_amd(
+    config: PolicyConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = make_policy(config)
+    batch = draw_batch(2, 5)
+    routes = sample(policy, batch)
+    expected = log_probabilities(policy, batch, routes)
+    expected_gradients = gradients(policy, expected)
+    monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
+    found = replay_log_probabilities(policy, batch, routes, precision=torch.float32)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
+    for one, other in zip(gradients(policy, found), expected_gradients, strict=True):
+        assert (one - other).norm() <= 1e-4 * other.norm() + 1e-6
+
+
+@pytest.mark.parametrize("columns", [8, 24])
+def test_heads_that_the_kernels_cannot_hold_are_replayed_all_the_same(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = make_policy(PolicyConfig(dimension=2 * columns, heads=2, layers=1, feed_forward=32))
+    batch = draw_batch(4, 9)
+    routes = sample(policy, batch)
+    expected = log_probabilities(policy, batch, routes)
+    monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
+    found = replay_log_probabilities(policy, batch, routes, precision=torch.float32)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
+
+
+def test_visited_nodes_leave_the_mean_only_if_it_shrinks() -> None:
+    config, batch = replace(SMALL_AMD, shrinking_mean=False), draw_batch(9)
+    policy, shrinking = make_policy(config), make_policy(SMALL_AMD)
+    routes = sample(policy, batch)
+    found = replay_log_probabilities(policy, batch, routes)
+    assert (found - replay_log_probabilities(shrinking, batch, routes)).abs() > 1e-2

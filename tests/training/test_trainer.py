@@ -60,7 +60,7 @@ def test_a_run_that_was_killed_goes_on_bit_for_bit(
         pass
 
     def die() -> bool:
-        if killed.step == 7:
+        if killed.state.step == 7:
             raise KilledError
         return False
 
@@ -70,7 +70,7 @@ def test_a_run_that_was_killed_goes_on_bit_for_bit(
     resumed_policy = make_policy(config)
     resumed = Trainer(resumed_policy, plan, broken)
     resumed.restore()
-    assert 0 < resumed.step <= 7
+    assert 0 < resumed.state.step <= 7
     resumed.run()
     assert torch.equal(weights(resumed_policy), weights(uninterrupted))
     assert _without_time(read_metrics(broken)) == _without_time(read_metrics(whole))
@@ -81,17 +81,17 @@ def _without_time(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_an_interrupted_run_saves_where_it_is(tmp_path: Path) -> None:
-    trainer = Trainer(make_policy(), PLAN, tmp_path, is_interrupted=lambda: trainer.step == 5)
+    trainer = Trainer(make_policy(), PLAN, tmp_path, is_interrupted=lambda: trainer.state.step == 5)
     outcome = trainer.run()
     assert (outcome.step, outcome.is_interrupted) == (5, True)
     resumed = Trainer(make_policy(), PLAN, tmp_path)
     resumed.restore()
-    assert resumed.step == 5
+    assert resumed.state.step == 5
 
 
 def test_a_run_stopped_before_it_was_measured_at_a_size_says_so(tmp_path: Path) -> None:
     plan = replace(PLAN, stages=(STAGE, replace(STAGE, size=8)), updates=6, validations=1)
-    trainer = Trainer(make_policy(), plan, tmp_path, is_interrupted=lambda: trainer.step == 4)
+    trainer = Trainer(make_policy(), plan, tmp_path, is_interrupted=lambda: trainer.state.step == 4)
     assert trainer.run().best_length is None
     assert Policy.from_pretrained(tmp_path).card.size == 6
 
@@ -104,12 +104,12 @@ def test_a_run_killed_within_a_later_stage_goes_on_bit_for_bit(tmp_path: Path) -
     broken.mkdir()
     uninterrupted = make_policy()
     Trainer(uninterrupted, plan, whole).run()
-    stopped = Trainer(make_policy(), plan, broken, is_interrupted=lambda: stopped.step == 6)
+    stopped = Trainer(make_policy(), plan, broken, is_interrupted=lambda: stopped.state.step == 6)
     stopped.run()
     resumed_policy = make_policy()
     resumed = Trainer(resumed_policy, plan, broken)
     resumed.restore()
-    assert resumed.stage_index == 1
+    assert resumed.state.stage == 1
     resumed.run()
     assert torch.equal(weights(resumed_policy), weights(uninterrupted))
     assert _without_time(read_metrics(broken)) == _without_time(read_metrics(whole))
@@ -121,7 +121,7 @@ def test_a_run_killed_before_its_last_validation_goes_on_with_its_rate(tmp_path:
     broken.mkdir()
     plan = replace(PLAN, updates=4, validation_count=20, validations=1)
     Trainer(make_policy(), plan, whole).run()
-    stopped = Trainer(make_policy(), plan, broken, is_interrupted=lambda: stopped.step == 4)
+    stopped = Trainer(make_policy(), plan, broken, is_interrupted=lambda: stopped.state.step == 4)
     stopped.run()  # all updates are done, and their outcome is not measured
     resumed = Trainer(make_policy(), plan, broken)
     resumed.restore()
@@ -149,7 +149,7 @@ def test_a_model_that_cannot_be_written_is_told_with_how_to_go_on(
         Trainer(make_policy(), PLAN, tmp_path).run()
     resumed = Trainer(make_policy(), PLAN, tmp_path)
     resumed.restore()  # the checkpoint came first
-    assert resumed.step == 0
+    assert resumed.state.step == 0
 
 
 def test_a_finished_run_has_nothing_to_go_on_with(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_parameters_that_are_not_finite_end_the_run_and_spare_the_checkpoint(tmp
     policy = make_policy()
 
     def spoil() -> bool:
-        if trainer.step == 3:
+        if trainer.state.step == 3:
             with torch.no_grad():
                 next(policy.parameters()).fill_(torch.nan)
         return False
@@ -189,7 +189,7 @@ def test_parameters_that_are_not_finite_end_the_run_and_spare_the_checkpoint(tmp
         trainer.run()
     resumed = Trainer(make_policy(), PLAN, tmp_path)
     resumed.restore()
-    assert resumed.step == 3
+    assert resumed.state.step == 3
     assert bool(weights(resumed.policy).isfinite().all())
 
 

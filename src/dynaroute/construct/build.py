@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -54,9 +55,10 @@ def construct(
     best = RouteBatch.unvisited(batch)
     # sizes side by side waste the least padding
     order = batch.sizes.argsort(stable=True)
-    for rows in _chunks(batch.sizes[order], policy, strategy.attempts):
+    fitting = _Fitting.of(policy)
+    for rows in _chunks(batch.sizes[order], fitting, strategy.attempts):
         chosen = order[rows]
-        best_here = _construct_best(policy, batch[chosen].to(policy.device), strategy, seed)
+        best_here = _construct_best(policy, batch[chosen].to(policy.device), strategy, seed, fitting)
         best.route[chosen] = best_here.route.to(batch.device)
         best.position[chosen] = best_here.position.to(batch.device)
         if progress is not None:
@@ -81,9 +83,11 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Ro
     return construct_eagerly(policy, batch, chooser)
 
 
-def _construct_best(policy: Policy, batch: InstanceBatch, strategy: Strategy, seed: int) -> RouteBatch:
+def _construct_best(
+    policy: Policy, batch: InstanceBatch, strategy: Strategy, seed: int, fitting: _Fitting
+) -> RouteBatch:
     count = len(batch)
-    at_once = max(1, _fitting(batch.nodes, policy) // count)
+    at_once = max(1, fitting.count(batch.nodes) // count)
     best = RouteBatch.unvisited(batch)
     best_length = torch.full((count,), torch.inf, dtype=batch.coordinates.dtype, device=batch.device)
     for first in range(0, strategy.attempts, at_once):
@@ -107,23 +111,33 @@ def _better(old: RouteBatch, new: RouteBatch, is_better: Tensor) -> RouteBatch:
     return RouteBatch(torch.where(take, new.route, old.route), torch.where(take, new.position, old.position))
 
 
-def _chunks(sizes: Tensor, policy: Policy, attempts: int) -> list[slice]:
+class _Fitting(NamedTuple):
+    """How much fits in memory: numbers that grow with the nodes of a trajectory, or with their square."""
+
+    numbers: int
+    power: int
+
+    @classmethod
+    def of(cls, policy: Policy) -> _Fitting:
+        if can_fuse(policy, MostLikely()):
+            return cls(_TOKENS_AT_ONCE, 1)
+        scores = _SCORES_AT_ONCE.get(policy.device.type, _SCORES_AT_ONCE["cpu"])
+        return cls(scores // policy.config.heads, 2)
+
+    def count(self, nodes: int) -> int:
+        """How many trajectories of this many nodes."""
+        return max(1, self.numbers // int(nodes**self.power))
+
+
+def _chunks(sizes: Tensor, fitting: _Fitting, attempts: int) -> list[slice]:
     """Cut instances, sorted by size, so that a chunk with all its attempts fits; at least one instance each."""
     chunks: list[slice] = []
     sorted_sizes = sizes.tolist()
     first = 0
     while first < len(sorted_sizes):
         last = first + 1
-        while last < len(sorted_sizes) and (last + 1 - first) * attempts <= _fitting(sorted_sizes[last] + 1, policy):
+        while last < len(sorted_sizes) and (last + 1 - first) * attempts <= fitting.count(sorted_sizes[last] + 1):
             last += 1
         chunks.append(slice(first, last))
         first = last
     return chunks
-
-
-def _fitting(nodes: int, policy: Policy) -> int:
-    """How many trajectories of this many nodes fit."""
-    if can_fuse(policy, MostLikely()):
-        return max(1, _TOKENS_AT_ONCE // nodes)
-    budget = _SCORES_AT_ONCE.get(policy.device.type, _SCORES_AT_ONCE["cpu"])
-    return max(1, budget // (policy.config.heads * nodes * nodes))

@@ -17,12 +17,12 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, Follow, StepInfo
 from dynaroute.construct.noise import scramble
 from dynaroute.model.packing import Packing
-from dynaroute.model.policy import Policy
+from dynaroute.model.policy import Left, Memory, Policy
 from dynaroute.model.state import RouteState
 
-__all__ = ["Decision", "Encode", "construct_eagerly", "decide", "log_probabilities"]
+__all__ = ["Begin", "Decision", "construct_eagerly", "decide", "log_probabilities", "sum_log_probabilities"]
 
-Encode: TypeAlias = Callable[[Tensor, Tensor, Packing], Tensor]  # what `Encoder.forward` is
+Begin: TypeAlias = Callable[[Left, Tensor], Memory]  # what `Policy.begin` is
 
 
 class Decision(NamedTuple):
@@ -92,14 +92,19 @@ def log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) 
     routes
         A feasible solution of each.
     """
+    return sum_log_probabilities(policy, batch, routes, policy.begin_exactly)
+
+
+def sum_log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch, begin: Begin) -> Tensor:
+    """`log_probabilities` with either encoder: `begin` is `Policy.begin` or `Policy.begin_exactly`."""
     # float32 would lose a digit of a sum of hundreds
     total = torch.zeros(len(batch), dtype=torch.float64, device=batch.device)
-    for decision in decide(policy, batch, Follow(routes), policy.encoder.encode_exactly):
+    for decision in decide(policy, batch, Follow(routes), begin):
         total = total.index_add(0, decision.info.trajectory, decision.log_probability().double())
     return total.to(policy.dtype)
 
 
-def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, encode: Encode | None = None) -> Iterator[Decision]:
+def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin | None = None) -> Iterator[Decision]:
     """Take all decisions, step by step: eq 22's alternation of encoder and decoder.
 
     Parameters
@@ -110,11 +115,11 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, encode: Encod
         The instances.
     chooser
         How the next node is chosen.
-    encode
-        Eq 11; the policy's own encoder if None.
+    begin
+        How what is left is encoded; `policy.begin` if None.
     """
-    encode = policy.encoder if encode is None else encode
-    folded = policy.decoder.fold()
+    begin = policy.begin if begin is None else begin
+    folded = policy.fold()
     is_open = batch.is_customer  # (B, M)
     steps = torch.zeros(len(batch), dtype=torch.int64, device=batch.device)
     routes = torch.zeros_like(steps)
@@ -122,18 +127,18 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, encode: Encod
         unfinished = is_open.any(1).nonzero().squeeze(1)  # (P,)
         if not len(unfinished):
             return
-        drive = _Drive(policy, encode, batch, folded, unfinished, is_open, steps, routes)
+        drive = _Drive(policy, begin, batch, folded, unfinished, is_open, steps, routes)
         yield from drive.decide(chooser)
         is_open, steps, routes = drive.finish(is_open, steps, routes)
 
 
 class _Drive:
-    """From one encoding to the next: a route of every unfinished instance, or, if the policy is static, all routes."""
+    """From one encoding to the next: a route of every unfinished instance, or, if nothing is encoded anew, all."""
 
     def __init__(
         self,
         policy: Policy,
-        encode: Encode,
+        begin: Begin,
         batch: InstanceBatch,
         folded: Tensor,
         unfinished: Tensor,
@@ -141,8 +146,7 @@ class _Drive:
         steps: Tensor,
         routes: Tensor,
     ) -> None:
-        self.decoder = policy.decoder
-        self.dynamic = policy.config.dynamic
+        self.policy = policy
         self.trajectory = unfinished  # (P,)
         self.step, self.route = steps[unfinished], routes[unfinished]  # (P,) each
         is_left = is_open[unfinished]  # (P, B's M)
@@ -153,19 +157,11 @@ class _Drive:
         packing = Packing(lengths, int(lengths.max()))
         row, node = is_left.nonzero().unbind(1)  # (T,) each
         trajectory = unfinished[someone][row]  # (T,)
-        demands = batch.demands[trajectory, node]  # (T,)
-        hidden = encode(batch.features(trajectory, node, policy.dtype), node == 0, packing)  # (T, d_h)
-        projections = self.decoder.project(hidden, packing, folded)
-        self.projections = projections if len(someone) == len(state) else projections.take(state)
+        memory = begin(Left(batch.features(trajectory, node, policy.dtype), node == 0, packing), folded)
+        self.memory = memory if len(someone) == len(state) else memory.take(state)
         self.nodes = packing.pad(node)[state]  # (P, M)
-        self.state = RouteState.at_depot(
-            demands=packing.pad(demands)[state],
-            capacity=batch.capacity[unfinished],
-            is_token=packing.is_token[state],
-            is_open=self.nodes > 0,
-            graph=self.projections.graph,
-            shrinks=policy.config.shrinking_mean,
-        )
+        demands = packing.pad(batch.demands[trajectory, node])[state]  # (P, M)
+        self.state = RouteState.at_depot(demands, batch.capacity[unfinished], self.nodes > 0)
 
     def decide(self, chooser: Chooser) -> Iterator[Decision]:
         """Step until every vehicle is back for good."""
@@ -174,16 +170,17 @@ class _Drive:
         is_driving = torch.ones_like(self.step, dtype=torch.bool)
         while bool(is_driving.any()):
             info = StepInfo(self.trajectory, self.step, self.route, position, self.nodes)
-            logits = self.decoder.logits(self.projections, self.state)  # (P, M)
+            logits = self.policy.logits(self.memory, self.state)  # (P, M)
             chosen = torch.where(is_driving, chooser(logits, info), depot)  # (P,)
             yield Decision(info, logits, chosen, is_driving)
+            self.memory = self.policy.advance(self.memory, self.state, chosen)
             self.state = self.state.update(chosen)
             is_back = chosen == 0
             self.step = self.step + is_driving
             self.route = self.route + (is_driving & is_back)
             position = torch.where(is_back, depot, position + 1)
-            # a static policy goes on with the embeddings it has; a dynamic one waits to be encoded anew
-            is_driving = is_driving & ~(is_back if self.dynamic else is_back & self.state.is_done)
+            # one that encodes anew waits for that; another goes on with the embeddings it has
+            is_driving = is_driving & ~(is_back if self.policy.encodes_anew else is_back & self.state.is_done)
 
     def finish(self, is_open: Tensor, steps: Tensor, routes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """What is open, how many steps and routes were taken, in the whole batch."""

@@ -16,9 +16,12 @@ from dynaroute.construct.choose import Chooser
 from dynaroute.construct.fused_choice import Choice, read_choice
 from dynaroute.construct.fused_weights import PackedWeights
 from dynaroute.kernels import dot_precision, kernels_run_on
+from dynaroute.model.changes import find_change, tell_of_change
 from dynaroute.model.policy import Policy
 
-__all__ = ["can_fuse", "construct_fused", "is_supported"]
+__all__ = ["FUSED_KINDS", "can_fuse", "construct_fused", "is_supported"]
+
+FUSED_KINDS = ("AM-D", "AM")  # the kinds of policy whose routes kernels build
 
 _LARGEST_TILE = 128
 
@@ -64,7 +67,11 @@ def can_fuse(policy: Policy, chooser: Chooser) -> bool:
     chooser
         How the next node is chosen.
     """
-    return kernels_run_on(policy.device) and is_supported(policy, chooser)
+    if not (kernels_run_on(policy.device) and _has_kernels(policy, chooser)):
+        return False
+    if change := find_change(policy):
+        tell_of_change(change)
+    return not change
 
 
 def is_supported(policy: Policy, chooser: Chooser) -> bool:
@@ -77,9 +84,15 @@ def is_supported(policy: Policy, chooser: Chooser) -> bool:
     chooser
         How the next node is chosen.
     """
+    return _has_kernels(policy, chooser) and not find_change(policy)
+
+
+def _has_kernels(policy: Policy, chooser: Chooser) -> bool:
+    """Whether there are kernels for a policy of these settings, as long as nobody changed it."""
     config = policy.config
     return (
-        (config.dimension, config.heads, config.feed_forward) == (128, 8, 512)
+        policy.kind in FUSED_KINDS
+        and (config.dimension, config.heads, config.feed_forward) == (128, 8, 512)
         and policy.dtype == torch.float32
         and not (config.normalisation == "batch" and policy.training)
         and read_choice(chooser) is not None
@@ -152,7 +165,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             config.clip,
             config.attention_scale,
             layers=config.layers,
-            is_dynamic=config.dynamic,
+            is_dynamic=policy.encodes_anew,
             shrinks=config.shrinking_mean,
             has_batch_norm=config.normalisation == "batch",
             is_sampled=choice.stream_keys is not None,

@@ -37,11 +37,12 @@ def read_choice(chooser: Chooser) -> Choice | None:
     chooser
         How the next node is chosen.
     """
-    if isinstance(chooser, MostLikely):
+    # of exactly these types: a subclass may choose otherwise
+    if type(chooser) is MostLikely:
         return Choice(None, None, 1.0)
-    if isinstance(chooser, Sample):
+    if type(chooser) is Sample:
         return Choice(None, chooser.stream_keys.contiguous(), chooser.temperature)
-    if isinstance(chooser, StartAt) and not isinstance(chooser.then, StartAt):
+    if type(chooser) is StartAt and type(chooser.then) is not StartAt:
         then = read_choice(chooser.then)
         return None if then is None else then._replace(starts=chooser.customers.contiguous())
     return None

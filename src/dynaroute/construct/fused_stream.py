@@ -71,7 +71,7 @@ def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, pre
         drive = _Drive(policy, batch, choice)
         counts = _LateCounts(batch)
         # each route visits a customer at least; a static policy drives all routes in one turn
-        for turn in range(batch.nodes - 1 if policy.config.dynamic else 1):
+        for turn in range(batch.nodes - 1 if policy.encodes_anew else 1):
             room = counts.room_for(turn)
             if room.segments == 0:
                 break
@@ -221,12 +221,12 @@ class _Drive:
     """Where all trajectories are, and the kernels that move them."""
 
     def __init__(self, policy: Policy, batch: InstanceBatch, choice: Choice) -> None:
-        self.config = policy.config
+        self.config, self.encodes_anew = policy.config, policy.encodes_anew
         self.choice = choice
         self.locations = batch.locations.float().contiguous()
         self.demands, self.capacity = batch.demands.contiguous(), batch.capacity.contiguous()
         self.sizes = batch.sizes.contiguous()
-        self.capacity_query = policy.decoder.context_query.weight[:, -1].contiguous()  # (d_h,)
+        self.capacity_query = policy.decoder.capacity_weight.contiguous()  # (d_h,)
         self.left = batch.sizes.int()  # (B,)
         self.left_nodes = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device).repeat(len(batch), 1)
         self.routes = RouteBatch.unvisited(batch)
@@ -278,7 +278,7 @@ class _Drive:
             turn,
             choice.temperature,
             self.config.clip,
-            IS_DYNAMIC=self.config.dynamic,
+            IS_DYNAMIC=self.encodes_anew,
             SHRINKS=self.config.shrinking_mean,
             IS_SAMPLED=choice.stream_keys is not None,
             IS_FORCED=choice.starts is not None,

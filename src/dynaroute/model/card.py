@@ -67,9 +67,8 @@ class ModelCard:
         config
             The policy's settings.
         """
-        kind = "dynamic (AM-D)" if config.dynamic else "static (AM)"
         facts = {
-            "policy": f"{kind}, {config.layers} layers, dimension {config.dimension}, {config.heads} heads",
+            "policy": f"{config.title}, {config.layers} layers, dimension {config.dimension}, {config.heads} heads",
             "trained on": None
             if self.size is None
             else f"{self.size} customers, capacity {self.capacity or 'various'}",

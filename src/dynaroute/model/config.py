@@ -7,9 +7,12 @@ from typing import Literal, get_args
 
 from dynaroute.errors import ModelError, Where
 
-__all__ = ["Normalisation", "PolicyConfig"]
+__all__ = ["KindName", "Normalisation", "PolicyConfig"]
 
+KindName = Literal["AM-D", "AM"]
 Normalisation = Literal["tanh", "batch"]
+
+_TITLES: dict[KindName, str] = {"AM-D": "dynamic (AM-D)", "AM": "static (AM)"}
 
 # Far beyond any policy: a file that says more is damaged, and would fill the memory.
 _LARGEST_COUNTS = {"dimension": 1 << 16, "heads": 1 << 16, "layers": 1000, "feed_forward": 1 << 20}
@@ -18,10 +21,12 @@ _LARGEST_CLIP = 1e6  # infinite logits would look like nodes that are not feasib
 
 @dataclass(frozen=True)
 class PolicyConfig:
-    """Settings of a policy; the defaults are the paper's AM-D.
+    """Settings of an attention model; the defaults are the paper's AM-D.
 
     Attributes
     ----------
+    kind
+        AM-D encodes what is left anew at each return to the depot (eqs 22, 23); AM encodes an instance once.
     dimension
         d_h, of node embeddings.
     heads
@@ -33,7 +38,7 @@ class PolicyConfig:
     clip
         C of eq 19.
     dynamic
-        Whether what is left is encoded anew at each return to the depot (eqs 22, 23).
+        Whether the kind is AM-D. ``dynamic=False`` is another way to ask for AM.
     scaled
         Whether attention scores are divided by the root of their vectors' dimension; the paper's are not.
     normalisation
@@ -51,14 +56,21 @@ class PolicyConfig:
     layers: int = 3
     feed_forward: int = 512
     clip: float = 10.0
-    dynamic: bool = True
+    dynamic: bool | None = None
     scaled: bool = False
     normalisation: Normalisation = "tanh"
     depot_features: int = 3
     shrinking_mean: bool = True
     logit_query: bool = True
+    kind: KindName = "AM-D"
 
     def __post_init__(self) -> None:
+        if self.kind not in get_args(KindName):
+            raise _fault("kind", f"the kind is {self.kind!r}.", f"Use {' or '.join(get_args(KindName))}.")
+        if self.dynamic is False:
+            object.__setattr__(self, "kind", "AM")
+        if self.dynamic is None:
+            object.__setattr__(self, "dynamic", self.kind == "AM-D")
         for field, largest in _LARGEST_COUNTS.items():
             value = getattr(self, field)
             if type(value) is not int or not 1 <= value <= largest:
@@ -75,6 +87,8 @@ class PolicyConfig:
             raise _fault("normalisation", f"normalisation is {self.normalisation!r}.", "Use tanh or batch.")
         if type(self.depot_features) is not int or self.depot_features not in (2, 3):
             raise _fault("depot_features", f"depot_features is {self.depot_features!r}.", "Use 2 or 3.")
+        if self.dynamic != (self.kind == "AM-D"):
+            raise _fault("dynamic", f"dynamic is {self.dynamic}, and the kind is {self.kind}.", "Leave dynamic out.")
         if self.dynamic and self.normalisation == "batch":
             # visited nodes are dropped from the input, which would change the statistics of a batch
             raise _fault("dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh.")
@@ -83,13 +97,18 @@ class PolicyConfig:
     def am(cls) -> PolicyConfig:
         """The attention model as published (Kool et al. 2019): static, scaled, batch-normalised."""
         return cls(
-            dynamic=False,
+            kind="AM",
             scaled=True,
             normalisation="batch",
             depot_features=2,
             shrinking_mean=False,
             logit_query=False,
         )
+
+    @property
+    def title(self) -> str:
+        """The kind, in words."""
+        return _TITLES[self.kind]
 
     @property
     def head_dimension(self) -> int:

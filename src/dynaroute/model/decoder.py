@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
-from dynaroute.model.state import RouteState
 
-__all__ = ["Decoder", "Projections"]
+__all__ = ["Context", "Decoder", "Projections"]
 
 
 class Projections(NamedTuple):
@@ -39,18 +38,34 @@ class Projections(NamedTuple):
     capacity: Tensor
 
     def take(self, rows: Tensor) -> Projections:
-        """Those of some segments, possibly several times.
-
-        Parameters
-        ----------
-        rows
-            (Q,) which.
-        """
+        """Those of the (Q,) segments in `rows`; a segment may be asked for several times."""
         segments = len(self.graph)
         key, value = (
             part.reshape(segments, -1, *part.shape[1:])[rows].flatten(0, 1) for part in (self.key, self.value)
         )  # (Q heads, ...)
         return Projections(key, value, self.logit_key[rows], self.graph[rows], self.last[rows], self.capacity)
+
+    def to(self, dtype: torch.dtype) -> Projections:
+        """The same in another precision."""
+        return Projections(*(part.to(dtype) for part in self))
+
+
+class Context(NamedTuple):
+    """What S steps of each of P segments begin with (eq 12).
+
+    Attributes
+    ----------
+    mean
+        (P, S, d_h): h̄_t, the mean of `Projections.graph` over the graph.
+    previous
+        (P, S) int64: slot of the node visited last.
+    fraction
+        (P, S): D_t / D, what still fits.
+    """
+
+    mean: Tensor
+    previous: Tensor
+    fraction: Tensor
 
 
 class Decoder(nn.Module):
@@ -87,6 +102,11 @@ class Decoder(nn.Module):
         key = self.config.attention_scale * self.key.weight
         return torch.cat([key, self.value.weight, logit_key, graph, last])
 
+    @property
+    def capacity_weight(self) -> Tensor:
+        """(d_h,) w of eqs 12 and 13: what the remaining capacity, as a fraction, adds to the query."""
+        return self._split_context_query()[2]
+
     def project(self, hidden: Tensor, packing: Packing, folded: Tensor) -> Projections:
         """Eqs 13, 17 and 18 for all nodes: one matrix product.
 
@@ -107,29 +127,39 @@ class Decoder(nn.Module):
             logit_key=logit_key.contiguous(),
             graph=graph.contiguous(),
             last=last.contiguous(),
-            capacity=self._split_context_query()[2],
+            capacity=self.capacity_weight,
         )
 
-    def logits(self, projections: Projections, state: RouteState) -> Tensor:
-        """Eqs 12 to 19: (P, M) logits of the next node, minus infinity where it is not feasible."""
-        is_masked = ~state.feasible()  # (P, M)
-        query = self._query(projections, state)  # (P, d_h), eqs 12 and 13
-        queries = query.view(-1, 1, self.config.head_dimension)  # (P heads, 1, d_k)
-        scores = torch.bmm(queries, projections.key).view(len(query), self.config.heads, -1)  # (P, heads, M), eq 14
-        weights = scores.masked_fill(is_masked[:, None, :], -torch.inf).softmax(-1)  # eq 15
-        heads = torch.bmm(weights.view(-1, 1, weights.shape[-1]), projections.value)  # (P heads, 1, d_k), eq 16
-        logits = torch.bmm(projections.logit_key, heads.view(len(query), -1, 1)).squeeze(-1)  # (P, M), eqs 17 and 18
+    def logits(self, projections: Projections, context: Context, feasible: Tensor) -> Tensor:
+        """Eqs 12 to 19: (P, S, M) logits of the next node, minus infinity where it is not feasible.
+
+        The only plain statement of what a step computes: building asks for one step of each segment, replaying for
+        all steps of a route at once.
+        """
+        segments, steps, nodes = feasible.shape
+        is_masked = ~feasible
+        query = self._query(projections, context)  # (P, S, d_h), eqs 12 and 13
+        scores = torch.bmm(self._split_heads(query).flatten(0, 1), projections.key)  # (P heads, S, M), eq 14
+        scores = scores.view(segments, -1, steps, nodes).masked_fill(is_masked[:, None], -torch.inf)
+        weights = scores.softmax(-1).view(-1, steps, nodes)  # eq 15
+        heads = torch.bmm(weights, projections.value)  # (P heads, S, d_k), eq 16
+        glimpse = heads.view(segments, -1, steps, heads.shape[-1]).transpose(1, 2).reshape(segments, steps, -1)
+        logits = torch.bmm(glimpse, projections.logit_key.transpose(1, 2))  # (P, S, M), eqs 17 and 18
         return (self.config.clip * logits.tanh()).masked_fill(is_masked, -torch.inf)  # eq 19
 
-    def _query(self, projections: Projections, state: RouteState) -> Tensor:
-        fraction = state.remaining.to(projections.graph.dtype) / state.capacity.to(projections.graph.dtype)  # (P,)
-        mean, last = state.graph_sum / state.graph_count[:, None], state.pick(projections.last, state.previous)
-        return torch.addcmul(mean + last, fraction[:, None], projections.capacity)  # (P, d_h)
+    def _query(self, projections: Projections, context: Context) -> Tensor:
+        segments, nodes, dimension = projections.last.shape
+        # by rows of a flat table: quicker than a gather, and its gradient is a sum of rows
+        first = torch.arange(segments, device=context.previous.device)[:, None] * nodes  # (P, 1)
+        last = projections.last.flatten(0, 1).index_select(0, (first + context.previous).flatten())  # (P S, d_h)
+        query = context.mean + last.view(segments, -1, dimension)
+        return torch.addcmul(query, context.fraction[..., None], projections.capacity)  # (P, S, d_h)
 
     def _split_context_query(self) -> tuple[Tensor, Tensor, Tensor]:
         dimension = self.config.dimension
         weight = self.context_query.weight  # (d_h, 2 d_h + 1)
         return weight[:, :dimension], weight[:, dimension : 2 * dimension], weight[:, -1]
 
-    def _split_heads(self, padded: Tensor) -> Tensor:
-        return padded.reshape(*padded.shape[:2], self.config.heads, -1).transpose(1, 2)  # (P, heads, M, d_k)
+    def _split_heads(self, vectors: Tensor) -> Tensor:
+        """(P, heads, S, d_k) from (P, S, d_h)."""
+        return vectors.reshape(*vectors.shape[:2], self.config.heads, -1).transpose(1, 2)

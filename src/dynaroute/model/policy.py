@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -16,21 +16,65 @@ from torch import Tensor, nn
 from dynaroute.errors import FileError, ModelError, Where, in_file
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
-from dynaroute.model.decoder import Decoder
+from dynaroute.model.decoder import Context, Decoder, Projections
 from dynaroute.model.encoder import Encoder
+from dynaroute.model.packing import Packing
+from dynaroute.model.state import RouteState
 from dynaroute.weights import find_model
 
-__all__ = ["FORMAT_VERSION", "Policy", "fill_parameters"]
+__all__ = ["FORMAT_VERSION", "KINDS", "Left", "Memory", "Policy", "PolicyKind", "fill_parameters"]
 
 FORMAT_VERSION = 1
 
 _TOGETHER = "Keep config.json and weights together."
 
-Kind = TypeVar("Kind", PolicyConfig, ModelCard)
+Part = TypeVar("Part", PolicyConfig, ModelCard)
+
+
+class Left(NamedTuple):
+    """What is left of S instances: what a policy sees.
+
+    Attributes
+    ----------
+    features
+        (T, 3) position and demand / capacity of every node, the depot of an instance first.
+    is_depot
+        (T,) which of them are depots.
+    packing
+        The segments, one an instance.
+    """
+
+    features: Tensor
+    is_depot: Tensor
+    packing: Packing
+
+
+class Memory(NamedTuple):
+    """What an attention model knows while P vehicles drive.
+
+    Attributes
+    ----------
+    projections
+        Of the nodes.
+    graph_sum, graph_count
+        (P, d_h) and (P,): numerator and denominator of the graph's mean h̄_t.
+    """
+
+    projections: Projections
+    graph_sum: Tensor
+    graph_count: Tensor
+
+    def take(self, rows: Tensor) -> Memory:
+        """That of the (Q,) vehicles in `rows`; a vehicle may be asked for several times."""
+        return Memory(self.projections.take(rows), self.graph_sum[rows], self.graph_count[rows])
 
 
 class Policy(nn.Module):
     """p_θ of eq 1: a distribution over solutions, one node after the other.
+
+    What builds routes knows of a policy only these: `fold` before anything else, `begin` when vehicles are to leave
+    the depot (each time, if it `encodes_anew`, else once), then `logits` and `advance` at every step. Another kind
+    of policy is a subclass that brings these of its own, and an entry in `KINDS`.
 
     Parameters
     ----------
@@ -58,6 +102,52 @@ class Policy(nn.Module):
             self._initialise(generator)
 
     @property
+    def kind(self) -> str:
+        """Name of the kind of policy, as in `KINDS`."""
+        return self.config.kind
+
+    @property
+    def encodes_anew(self) -> bool:
+        """Whether what is left is encoded at each return to the depot (eqs 22, 23), not only once."""
+        return bool(self.config.dynamic)
+
+    def fold(self) -> Tensor:
+        """What is the same for all instances, computed once; `begin` gets it back."""
+        return self.decoder.fold()
+
+    def begin(self, left: Left, folded: Tensor) -> Memory:
+        """Eqs 2 to 13, 22: encode what is left, for vehicles that leave the depot."""
+        return self._remember(self.encoder(*left), left, folded)
+
+    def begin_exactly(self, left: Left, folded: Tensor) -> Memory:
+        """`begin` with an exact encoder (`Encoder.encode_exactly`), for comparisons."""
+        return self._remember(self.encoder.encode_exactly(*left), left, folded)
+
+    def logits(self, memory: Memory, state: RouteState) -> Tensor:
+        """Eqs 12 to 19: (P, M) logits of the next node, minus infinity where it is not feasible."""
+        graph_mean = memory.graph_sum / memory.graph_count[:, None]  # (P, d_h)
+        fraction = state.remaining.to(graph_mean.dtype) / state.capacity.to(graph_mean.dtype)  # (P,)
+        context = Context(graph_mean[:, None], state.previous[:, None], fraction[:, None])
+        return self.decoder.logits(memory.projections, context, state.feasible()[:, None]).squeeze(1)
+
+    def advance(self, memory: Memory, state: RouteState, chosen: Tensor) -> Memory:
+        """What it knows after each vehicle went from its state to its (P,) chosen slot."""
+        if not self.config.shrinking_mean:
+            return memory
+        graph = memory.projections.graph  # (P, M, d_h)
+        row = torch.arange(len(graph), device=graph.device) * graph.shape[1] + chosen  # (P,)
+        is_customer = (chosen != 0).to(graph.dtype)  # (P,)
+        visited = is_customer[:, None] * graph.flatten(0, 1).index_select(0, row)  # (P, d_h)
+        return memory._replace(
+            graph_sum=memory.graph_sum - visited, graph_count=memory.graph_count - is_customer
+        )  # visited nodes leave the mean (eq 12)
+
+    def _remember(self, hidden: Tensor, left: Left, folded: Tensor) -> Memory:
+        projections = self.decoder.project(hidden, left.packing, folded)
+        graph = projections.graph  # (P, M, d_h)
+        return Memory(projections, graph.sum(1), left.packing.lengths.to(graph.dtype))
+
+    @property
     def device(self) -> torch.device:
         """Where the parameters are."""
         return self.decoder.key.weight.device
@@ -83,7 +173,9 @@ class Policy(nn.Module):
             Made if it is not there; files of the same names are replaced, each in one go.
         """
         target = Path(folder)
-        description = {"format_version": FORMAT_VERSION, "policy": asdict(self.config), "card": asdict(self.card)}
+        settings = asdict(self.config)
+        kind = settings.pop("kind")
+        description = {"format_version": FORMAT_VERSION, "kind": kind, "policy": settings, "card": asdict(self.card)}
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
         with in_file(target):
             try:
@@ -116,15 +208,35 @@ class Policy(nn.Module):
         """
         folder = find_model(name)
         with in_file(folder / "config.json"):
-            config, card = _parse_description(folder / "config.json")
+            kind, config, card = _parse_description(folder / "config.json")
         with in_file(folder / "model.safetensors"):
             with torch.device("meta"):  # shapes alone, until the weights are known to have them
-                policy = cls(config, card=card)
+                policy = kind.policy(config, card=card)
             fill_parameters(policy, _read_weights(folder / "model.safetensors"))
         return policy.eval()
 
 
-def _parse_description(path: Path) -> tuple[PolicyConfig, ModelCard]:
+class PolicyKind(NamedTuple):
+    """A kind of policy: how it is configured and made. What else it offers stands where that is done.
+
+    Attributes
+    ----------
+    config, policy
+        The classes of its settings and of itself.
+    """
+
+    config: type[PolicyConfig]
+    policy: type[Policy]
+
+
+# Fused construction is offered by `dynaroute.construct.fused`, parallel replay by `dynaroute.training.replay`.
+KINDS: dict[str, PolicyKind] = {
+    "AM-D": PolicyKind(PolicyConfig, Policy),
+    "AM": PolicyKind(PolicyConfig, Policy),
+}
+
+
+def _parse_description(path: Path) -> tuple[PolicyKind, PolicyConfig, ModelCard]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -146,16 +258,22 @@ def _parse_description(path: Path) -> tuple[PolicyConfig, ModelCard]:
             f"the model has format version {version}; this Dynaroute reads up to {FORMAT_VERSION}.",
             "Install a newer Dynaroute.",
         )
-    return _build(PolicyConfig, description.get("policy"), "policy"), _build(ModelCard, description.get("card"), "card")
+    settings, name = description.get("policy"), description.get("kind", "AM-D")
+    if not isinstance(name, str) or name not in KINDS:
+        raise _fault("kind", f"there is no kind of policy {name!r}.", f"Known are {', '.join(KINDS)}.")
+    if isinstance(settings, dict) and "kind" in description:  # files of version 0.1 say `dynamic` alone
+        settings = {**settings, "kind": name}
+    kind = KINDS[name]
+    return kind, _build(kind.config, settings, "policy"), _build(ModelCard, description.get("card"), "card")
 
 
-def _build(kind: type[Kind], values: object, field: str) -> Kind:
-    known = {entry.name for entry in fields(kind)}
+def _build(part: type[Part], values: object, field: str) -> Part:
+    known = {entry.name for entry in fields(part)}
     if not isinstance(values, dict) or not set(values) <= known:
         raise _fault(
             field, f"the part {field!r} is missing or holds unknown settings.", "Save or copy the model again."
         )
-    return kind(**values)
+    return part(**values)
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Where the vehicles are: what is left, how much still fits (eq 21)."""
+"""Where the vehicles are: what is left, how much still fits (eq 21), and where they may go next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,29 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["RouteState"]
+__all__ = ["RouteState", "find_feasible"]
+
+
+def find_feasible(is_open: Tensor, demands: Tensor, remaining: Tensor, may_return: Tensor) -> Tensor:
+    """Where a vehicle may go next, by eqs 14 and 19: unvisited customers that fit, and the depot if it may return.
+
+    The only plain statement of this rule: building and replaying both ask here. Kernels have a twin of it in
+    `dynaroute.kernels.arithmetic`.
+
+    Parameters
+    ----------
+    is_open
+        (..., M) customers not visited yet.
+    demands
+        Broadcast to that shape.
+    remaining
+        (...) what still fits.
+    may_return
+        (...) whether the depot, slot 0, may be next.
+    """
+    feasible = is_open & (demands <= remaining[..., None])
+    feasible[..., 0] = may_return
+    return feasible
 
 
 class RouteState(NamedTuple):
@@ -30,16 +52,6 @@ class RouteState(NamedTuple):
         (P, M) bool: customers not visited yet.
     is_done
         (P,) bool: no customer is left.
-    graph
-        (P, M, d_h): what each node adds to the graph's sum.
-    graph_sum
-        (P, d_h): the numerator of the graph's mean h̄_t.
-    graph_count
-        (P,): its denominator.
-    shrinks
-        Whether visited nodes leave the mean.
-    row_starts
-        (P,) int64: where each row starts in a flattened (P, M) table.
     """
 
     demands: Tensor
@@ -48,16 +60,9 @@ class RouteState(NamedTuple):
     previous: Tensor
     is_open: Tensor
     is_done: Tensor
-    graph: Tensor
-    graph_sum: Tensor
-    graph_count: Tensor
-    shrinks: bool
-    row_starts: Tensor
 
     @classmethod
-    def at_depot(
-        cls, demands: Tensor, capacity: Tensor, is_token: Tensor, is_open: Tensor, graph: Tensor, shrinks: bool
-    ) -> RouteState:
+    def at_depot(cls, demands: Tensor, capacity: Tensor, is_open: Tensor) -> RouteState:
         """All vehicles full, at the depot.
 
         Parameters
@@ -66,56 +71,23 @@ class RouteState(NamedTuple):
             (P, M) int32.
         capacity
             (P,) int32.
-        is_token
-            (P, M) bool: nodes that were encoded, the depot included.
         is_open
             (P, M) bool: customers still to visit.
-        graph
-            (P, M, d_h) projections for the graph's mean; zeros for padding.
-        shrinks
-            Whether the mean is over unvisited nodes, or over all.
         """
-        return cls(
-            demands=demands,
-            capacity=capacity,
-            remaining=capacity,
-            previous=torch.zeros_like(capacity, dtype=torch.int64),
-            is_open=is_open,
-            is_done=~is_open.any(1),
-            graph=graph,
-            graph_sum=graph.sum(1),
-            graph_count=is_token.sum(1).to(graph.dtype),
-            shrinks=shrinks,
-            row_starts=torch.arange(len(demands), device=demands.device) * demands.shape[1],
-        )
+        previous = torch.zeros_like(capacity, dtype=torch.int64)
+        return cls(demands, capacity, capacity, previous, is_open, ~is_open.any(1))
 
     def feasible(self) -> Tensor:
-        """(P, M) the conditions of eqs 14 and 19: unvisited customers that fit; the depot unless just visited.
-
-        A vehicle with nothing left to do may stay at the depot.
-        """
-        fits = self.is_open & (self.demands <= self.remaining[:, None])
-        fits[:, 0] = (self.previous != 0) | self.is_done
-        return fits
+        """(P, M) where each vehicle may go. It may not stay at the depot, unless nothing is left to do."""
+        return find_feasible(self.is_open, self.demands, self.remaining, (self.previous != 0) | self.is_done)
 
     def update(self, chosen: Tensor) -> RouteState:
         """Eq 21: the state after each vehicle went to its (P,) chosen slot."""
-        to_customer = chosen != 0
+        delivered = self.demands.gather(1, chosen[:, None]).squeeze(1)  # (P,)
         is_open = self.is_open.scatter(1, chosen[:, None], False)
-        driven = self._replace(
-            remaining=torch.where(to_customer, self.remaining - self.pick(self.demands, chosen), self.capacity),
+        return self._replace(
+            remaining=torch.where(chosen != 0, self.remaining - delivered, self.capacity),
             previous=chosen,
             is_open=is_open,
             is_done=~is_open.any(1),
         )
-        if not self.shrinks:
-            return driven
-        left = to_customer.to(self.graph.dtype)  # (P,)
-        return driven._replace(
-            graph_sum=self.graph_sum - left[:, None] * self.pick(self.graph, chosen),
-            graph_count=self.graph_count - left,
-        )
-
-    def pick(self, table: Tensor, slots: Tensor) -> Tensor:
-        """(P, ...) entries of a (P, M, ...) table at (P,) slots."""
-        return table.flatten(0, 1).index_select(0, self.row_starts + slots)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dynaroute.errors import FileError, FormatError, OptionError, Where, in_file
+from dynaroute.model.config import KindName
 from dynaroute.training.optimiser import OptimiserName
 from dynaroute.training.run_files import replace_file
 
@@ -18,6 +19,7 @@ __all__ = ["BaselineName", "PolicyName", "Stage", "TrainingPlan", "read_plan", "
 PolicyName = Literal["amd", "am"]
 BaselineName = Literal["shared", "greedy", "rollout"]
 
+_KINDS: dict[PolicyName, KindName] = {"amd": "AM-D", "am": "AM"}
 _CHOICES = {
     "policy": get_args(PolicyName),
     "baseline": get_args(BaselineName),
@@ -123,6 +125,11 @@ class TrainingPlan:
     checkpoint_seconds: float = 60.0
     seed: int = 1
     init: str | None = None
+
+    @property
+    def kind(self) -> KindName:
+        """The kind of policy that is trained."""
+        return _KINDS[self.policy]
 
     def __post_init__(self) -> None:
         if not self.stages:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.build import construct_once
@@ -16,57 +18,23 @@ from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
 from dynaroute.training.instances import TrainingTask
+from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.update import UpdateInput
+from dynaroute.training.replay import replay_log_probabilities
+from dynaroute.training.replay_layout import ReplaySize, RouteStarts
 
-__all__ = ["Learner", "StepReport", "sample_solutions", "train_step"]
+__all__ = [
+    "Learner",
+    "PolicyUpdate",
+    "Replay",
+    "StepReport",
+    "UpdateInput",
+    "reinforce_loss",
+    "sample_solutions",
+    "train_step",
+]
 
-
-class StepReport(NamedTuple):
-    """What a step saw; tensors, so that nobody waits for them unless they are read.
-
-    Attributes
-    ----------
-    length
-        Mean length of the samples.
-    gradient_norm
-        Before clipping.
-    """
-
-    length: Tensor
-    gradient_norm: Tensor
-
-
-@dataclass(frozen=True, eq=False)
-class Learner:
-    """All that a step needs.
-
-    Attributes
-    ----------
-    policy
-        What learns.
-    update
-        Replays the solutions and takes the gradient step.
-    baseline
-        What lengths are compared with.
-    task
-        Where instances come from.
-    instances, samples
-        How many instances of this process, and solutions of each.
-    generator
-        Source of the instances, on the policy's device and in the same state in all processes.
-    ranks
-        The processes.
-    """
-
-    policy: Policy
-    update: Callable[[UpdateInput], Tensor]
-    baseline: Baseline
-    task: TrainingTask
-    instances: int
-    samples: int
-    generator: torch.Generator
-    ranks: Ranks
+_WEIGHED_TOGETHER = 16  # solutions that weigh 1 on the way back; fewer, and half precision loses small gradients
 
 
 def train_step(learner: Learner, step: int) -> StepReport:
@@ -91,6 +59,95 @@ def train_step(learner: Learner, step: int) -> StepReport:
     return StepReport(lengths.mean(), norm)
 
 
+def reinforce_loss(log_probability: Tensor, advantages: Tensor, samples: int, entropy: float) -> Tensor:
+    """Eq 27: the sum over solutions of advantage times log p, whose gradient is the policy's.
+
+    Parameters
+    ----------
+    log_probability
+        (B,) of the solutions, those of an instance in a row.
+    advantages
+        (B,) length minus baseline; negative is good.
+    samples
+        Solutions of each instance.
+    entropy
+        What a unit of entropy is worth, in the units of the advantages: what is likely counts as longer.
+    """
+    if entropy > 0:
+        likelihood = log_probability.detach().view(-1, samples)  # (instances, samples)
+        advantages = advantages + entropy * (likelihood - likelihood.mean(1, keepdim=True)).flatten()
+    return (advantages * log_probability).sum()
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyUpdate:
+    """θ <- Adam(θ, mean over solutions of the gradient of `reinforce_loss`).
+
+    Attributes
+    ----------
+    replay
+        Log-probabilities of solutions.
+    optimiser
+        Over the policy's parameters.
+    ranks
+        The processes, over which gradients are averaged.
+    largest_norm
+        Gradients are clipped to this norm.
+    entropy
+        What a unit of entropy is worth: a policy that is sure of itself tries nothing new. Needs several samples of
+        an instance.
+    """
+
+    replay: Replay
+    optimiser: Optimiser
+    ranks: Ranks
+    largest_norm: float = 1.0
+    entropy: float = 0.0
+
+    @cached_property
+    def shared_replay(self) -> nn.Module:
+        """The replay whose gradients are means over all processes."""
+        return self.replay if self.ranks.count == 1 else DistributedDataParallel(self.replay)
+
+    def __call__(self, given: UpdateInput) -> Tensor:
+        """Take one step; returns the gradient's norm before clipping."""
+        return self.step(given, None, None)
+
+    def step(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> Tensor:
+        """The step itself, as it is recorded: with known starts, in arrays of a given size; None: as they come."""
+        log_probability = self.shared_replay(given, starts, room)  # (B,)
+        loss = reinforce_loss(log_probability, given.advantages, given.samples, self.entropy) / _WEIGHED_TOGETHER
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        gradients = [parameter.grad for parameter in self.replay.parameters() if parameter.grad is not None]
+        torch._foreach_mul_(gradients, _WEIGHED_TOGETHER / len(given.batch))  # the mean over solutions
+        norm = torch.nn.utils.clip_grad_norm_(self.replay.parameters(), self.largest_norm, foreach=True)
+        self.optimiser.step()
+        return norm
+
+
+class Replay(nn.Module):
+    """`replay_log_probabilities` as a module, which is what PyTorch shares among processes.
+
+    Parameters
+    ----------
+    policy
+        What learns.
+    precision
+        Of the matrix products.
+    """
+
+    def __init__(self, policy: Policy, precision: torch.dtype) -> None:
+        super().__init__()
+        self.policy, self.precision = policy, precision
+
+    def forward(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> Tensor:
+        """Eq 1: (B,) log p(π | X)."""
+        return replay_log_probabilities(
+            self.policy, given.batch, given.routes, given.samples, room, self.precision, starts
+        )
+
+
 def sample_solutions(policy: Policy, copies: InstanceBatch, samples: int, seed: int) -> RouteBatch:
     """One sampled solution for each copy of each instance.
 
@@ -107,3 +164,88 @@ def sample_solutions(policy: Policy, copies: InstanceBatch, samples: int, seed: 
     """
     sample = torch.arange(len(copies), device=copies.device) % samples
     return construct_once(policy, copies, Sample(make_stream_keys(seed, copies.keys, sample)))
+
+
+class StepReport(NamedTuple):
+    """What a step saw; tensors, so that nobody waits for them unless they are read.
+
+    Attributes
+    ----------
+    length
+        Mean length of the samples.
+    gradient_norm
+        Before clipping.
+    """
+
+    length: Tensor
+    gradient_norm: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateInput:
+    """What a step learns from: B solutions and how much worse than expected each is.
+
+    Attributes
+    ----------
+    batch
+        The instances, one a solution.
+    routes
+        The solutions.
+    advantages
+        (B,) length minus baseline; negative is good.
+    samples
+        Every instance stands so many times in a row, with a solution each.
+    """
+
+    batch: InstanceBatch
+    routes: RouteBatch
+    advantages: Tensor
+    samples: int
+
+    def tensors(self) -> list[Tensor]:
+        """All tensors, in a fixed order."""
+        values = [getattr(self.batch, field.name) for field in fields(self.batch)]
+        return [
+            value for value in (*values, self.routes.route, self.routes.position, self.advantages) if value is not None
+        ]
+
+    def find_starts(self) -> RouteStarts:
+        """Where the routes begin, and which of them are alike."""
+        return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
+
+    def clone(self) -> UpdateInput:
+        """A copy in memory of its own."""
+        routes = RouteBatch(self.routes.route.clone(), self.routes.position.clone())
+        return UpdateInput(self.batch.map_tensors(torch.clone), routes, self.advantages.clone(), self.samples)
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """All that a step needs.
+
+    Attributes
+    ----------
+    policy
+        What learns.
+    update
+        Replays the solutions and takes the gradient step: a `PolicyUpdate`, or a recording of one.
+    baseline
+        What lengths are compared with.
+    task
+        Where instances come from.
+    instances, samples
+        How many instances of this process, and solutions of each.
+    generator
+        Source of the instances, on the policy's device and in the same state in all processes.
+    ranks
+        The processes.
+    """
+
+    policy: Policy
+    update: Callable[[UpdateInput], Tensor]
+    baseline: Baseline
+    task: TrainingTask
+    instances: int
+    samples: int
+    generator: torch.Generator
+    ranks: Ranks

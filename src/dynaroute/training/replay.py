@@ -4,25 +4,57 @@ Once a solution is known, so are all masks, loads and previous nodes. Sorted by 
 each route is a suffix: a segment of the depot and all later customers. All segments of all solutions are encoded in
 one call, and all steps of all routes decoded in another: the depth is the number of layers, not of steps. What
 several solutions of an instance have in common is computed once (`replay_layout`).
+
+The encoder may be anybody's; a decoder that was changed is asked step by step instead.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.eager import sum_log_probabilities
+from dynaroute.errors import ModelError, Where
 from dynaroute.kernels import LONGEST_SEGMENT, kernels_run_on
+from dynaroute.model.changes import find_change, find_decoder_change, find_encoder_change, tell_of_change
+from dynaroute.model.decoder import Context, Projections
 from dynaroute.model.encoder import AttentionLayer, Encoder
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
+from dynaroute.model.state import find_feasible
 from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, RouteStarts, Segments
 
-__all__ = ["replay_log_probabilities", "replay_starts", "route_log_probabilities", "run_layer"]
+__all__ = ["REPLAYS", "Solutions", "can_record", "replay_log_probabilities", "route_log_probabilities", "run_layer"]
+
+
+class Solutions(NamedTuple):
+    """Finished solutions to replay.
+
+    Attributes
+    ----------
+    batch, routes
+        B instances, and a feasible solution of each.
+    samples
+        Every instance stands so many times in a row, with a solution each.
+    starts
+        Where the routes begin, if that is known already.
+    room
+        How large arrays are made, if larger than needed: those of a recording must not change.
+    """
+
+    batch: InstanceBatch
+    routes: RouteBatch
+    samples: int = 1
+    starts: RouteStarts | None = None
+    room: ReplaySize | None = None
+
+
+ParallelReplay: TypeAlias = Callable[[Policy, Solutions, torch.dtype | None], Tensor]
 
 
 def replay_log_probabilities(
@@ -32,6 +64,7 @@ def replay_log_probabilities(
     samples: int = 1,
     size: ReplaySize | None = None,
     precision: torch.dtype | None = None,
+    starts: RouteStarts | None = None,
 ) -> Tensor:
     """Eq 1: (B,) log p(π | X), differentiable. Twin: `dynaroute.construct.log_probabilities`, step by step.
 
@@ -49,99 +82,93 @@ def replay_log_probabilities(
         Room to make, if more than needed; must hold the solutions.
     precision
         Of the matrix products. None is for comparisons: the encoder is exact (`Encoder.encode_exactly`), the rest of
-        the policy's own dtype, as in the twin. A static policy has no other precision than its own.
-    """
-    if not policy.config.dynamic:
-        return _replay_static(policy, batch, routes, samples, precision)
-    starts = RouteStarts.of_routes(routes, batch.sizes, samples)
-    return replay_starts(policy, batch, starts, size if size is not None else ReplaySize.of(starts), precision)
-
-
-def replay_starts(
-    policy: Policy, batch: InstanceBatch, starts: RouteStarts, room: ReplaySize, precision: torch.dtype | None
-) -> Tensor:
-    """`replay_log_probabilities` of a dynamic policy, when it is known already where routes begin.
-
-    Parameters
-    ----------
-    policy
-        The policy.
-    batch
-        The instances.
+        the policy's own dtype, as in the twin. So is an encoder that was changed, whatever the precision: nothing is
+        known of how it takes rounding. A static policy, and heads that the kernels cannot hold, have no other
+        precision than the policy's.
     starts
-        Of the solutions.
-    room
-        To make; must hold the solutions.
-    precision
-        Of the matrix products; None for an exact encoder.
+        Where the routes begin, if that is known already.
     """
+    replay = REPLAYS.get(policy.kind)
+    why_not = find_decoder_change(policy) if replay is not None else f"{policy.kind} policies have no parallel replay"
+    if replay is None or why_not:
+        tell_of_change(why_not)
+        begin = policy.begin_exactly if precision is None else policy.begin
+        return sum_log_probabilities(policy, batch, routes, begin)
+    if change := find_encoder_change(policy):
+        _refuse_what_mixes_solutions(policy)
+        tell_of_change(change)
+    return replay(policy, Solutions(batch, routes, samples, starts, size), precision)
+
+
+def can_record(policy: Policy, nodes: int) -> bool:
+    """Whether a GPU's kernels replay such a policy, in arrays of a given size, so that a step can be recorded."""
+    is_known = REPLAYS.get(policy.kind) is _replay_states and not find_change(policy)
+    return is_known and policy.device.type == "cuda" and _use_kernels(policy, policy.dtype, nodes)
+
+
+def _refuse_what_mixes_solutions(policy: Policy) -> None:
+    """A policy that encodes anew is replayed with other neighbours than it was built with."""
+    for name, module in policy.encoder.named_modules():
+        mixes = isinstance(module, nn.modules.batchnorm._BatchNorm | nn.modules.dropout._DropoutNd)
+        if mixes and module.training and policy.encodes_anew:
+            raise ModelError(
+                f"{type(module).__name__} depends on the batch, or on chance, so that solutions cannot be replayed.",
+                where=Where(field=f"encoder.{name}"),
+                remedy="Use what looks at one node at a time, such as LayerNorm; or put it into evaluation mode.",
+            )
+
+
+# AM-D: what is left before each route
+
+
+def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
+    """Every state is encoded once, every route that leaves it decoded once."""
+    batch, starts, room = solutions.batch, solutions.starts, solutions.room
+    if starts is None:
+        starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples)
+    by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes)
+    # plain operations take arrays that fit exactly
+    room = ReplaySize.of(starts) if room is None or not by_kernels else room
     layout = ReplayLayout.of_starts(starts, room)
-    encoded = _encode(policy, batch, layout.states, precision)  # (T of states, d_h)
+    encoded = _encode_states(policy, batch, layout.states, precision)  # (T of states, d_h)
     hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
-    projected = hidden @ policy.decoder.fold().to(hidden.dtype).T  # (T, 5 d_h)
-    per_route = _decode(policy, batch, projected, layout, room.longest_route)  # (R,)
+    decode = _decode_by_kernels if by_kernels else _decode_plainly
+    per_route = decode(policy, batch, hidden, layout, room.longest_route)  # (R,)
     per_occurrence = torch.where(layout.is_occurrence, per_route[layout.occurrence_route], 0.0).double()  # (O,)
     total = per_occurrence.new_zeros(len(batch)).index_add(0, layout.occurrence_solution, per_occurrence)  # (B,)
     return total.to(per_route.dtype)
 
 
-def _encode(policy: Policy, batch: InstanceBatch, states: Segments, precision: torch.dtype | None) -> Tensor:
+def _encode_states(policy: Policy, batch: InstanceBatch, states: Segments, precision: torch.dtype | None) -> Tensor:
     """Eqs 2 to 11, 22: (T, d_h) of every token, in the context of its state."""
+    encoder = policy.encoder
+    if precision is None or find_encoder_change(policy):
+        return _encode_tokens(encoder.encode_exactly, policy, batch, states)
+    by_kernels = _use_kernels(policy, precision, batch.nodes)
+    if not by_kernels and (precision == policy.dtype or not _fits_kernels(policy)):
+        return _encode_tokens(encoder, policy, batch, states)
     features = batch.features(states.token_solution, states.token_node.clamp(min=0), policy.dtype)  # (T, 3)
-    is_depot = states.token_node <= 0
-    if precision is None:
-        return _encode_exactly(policy.encoder, features, is_depot, states)
     # positions need all their digits
-    hidden = _embed(policy.encoder, features, is_depot).to(precision)  # (T, d_h)
+    hidden = _embed(encoder, features, states.token_node <= 0).to(precision)  # (T, d_h)
     packing = Packing(states.lengths, batch.nodes)
-    for layer in policy.encoder.layers:
+    for layer in encoder.layers:
         assert isinstance(layer, AttentionLayer)
-        hidden = run_layer(layer, hidden, packing)
+        hidden = run_layer(layer, hidden, packing, by_kernels)
     return hidden
 
 
-def _encode_exactly(encoder: Encoder, features: Tensor, is_depot: Tensor, states: Segments) -> Tensor:
-    """(T, d_h) of the tokens of states; zeros where there is but room."""
-    token = (states.token_node >= 0).nonzero().squeeze(1)
-    lengths = states.lengths[states.lengths > 0]
-    hidden = encoder.encode_exactly(features[token], is_depot[token], Packing(lengths, int(lengths.max())))
-    return hidden.new_zeros(len(features), hidden.shape[1]).index_copy(0, token, hidden)
-
-
-def _decode(
-    policy: Policy, batch: InstanceBatch, projected: Tensor, layout: ReplayLayout, longest_route: int
+def _encode_tokens(
+    encode: Callable[[Tensor, Tensor, Packing], Tensor], policy: Policy, batch: InstanceBatch, states: Segments
 ) -> Tensor:
-    """Eqs 12 to 20: (R,) log-probabilities of routes."""
-    demands = _list_demands(batch, layout.routes)  # (T,)
-    capacities = batch.capacity[layout.routes.solution]  # (R,)
-    weight = policy.decoder.context_query.weight[:, -1]  # (d_h,)
-    heads, clip = policy.config.heads, policy.config.clip
-    if not _use_kernels(projected, batch.nodes):
-        # softmax and logits want all digits
-        exact = projected if projected.dtype == torch.float64 else projected.float()
-        return route_log_probabilities(exact, weight, layout, capacities, demands, heads, clip)
-    from dynaroute.kernels.route_probability import RouteLogProbability
-
-    per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
-        projected,
-        weight.contiguous(),
-        layout.routes.offsets,
-        layout.routes.lengths,
-        layout.route_lengths,
-        capacities,
-        demands,
-        batch.nodes,
-        longest_route,
-        heads,
-        clip,
-    )
-    return per_route
-
-
-def _list_demands(batch: InstanceBatch, segments: Segments) -> Tensor:
-    """(T,) of every token; 0 in no segment."""
-    flat = segments.token_solution * batch.nodes + segments.token_node.clamp(min=0)  # (T,)
-    return batch.demands.flatten()[flat] * (segments.token_node >= 0)
+    """(T, d_h) of the tokens of states, by the encoder as it is; zeros where there is but room."""
+    token = (states.token_node >= 0).nonzero().squeeze(1)
+    # in the order in which routes are built: an encoder of somebody's own may mind it
+    token = token[(states.token_segment * batch.nodes + states.token_node)[token].argsort()]
+    node = states.token_node[token]
+    lengths = states.lengths[states.lengths > 0]
+    features = batch.features(states.token_solution[token], node, policy.dtype)
+    hidden = encode(features, node == 0, Packing(lengths, int(lengths.max())))
+    return hidden.new_zeros(len(states.token_node), hidden.shape[1]).index_copy(0, token, hidden)
 
 
 class _TakeRows(torch.autograd.Function):
@@ -165,7 +192,10 @@ class _TakeRows(torch.autograd.Function):
 
 
 def _embed(encoder: Encoder, features: Tensor, is_depot: Tensor) -> Tensor:
-    """Eq 2 as one product: a node is (features, 1, zeros) if a customer, (zeros, features, 1) if a depot."""
+    """Eq 2 as one product: a node is (features, 1, zeros) if a customer, (zeros, features, 1) if a depot.
+
+    Twin: `Encoder.embed`.
+    """
     customer, depot = encoder.embed_customer, encoder.embed_depot
     missing = features.shape[1] - encoder.depot_features
     weight = torch.cat(
@@ -176,13 +206,8 @@ def _embed(encoder: Encoder, features: Tensor, is_depot: Tensor) -> Tensor:
     return torch.cat([known * (1 - is_depot_column), known * is_depot_column], 1) @ weight.T
 
 
-def _use_kernels(tokens: Tensor, longest: int) -> bool:
-    """Whether kernels can do this: they hold a segment, of this many nodes at the most, in one tile."""
-    return kernels_run_on(tokens.device) and tokens.dtype != torch.float64 and longest <= LONGEST_SEGMENT
-
-
-def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing) -> Tensor:
-    """Eqs 3 to 10: a layer in the dtype of its input, by kernels where there are any.
+def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing, by_kernels: bool) -> Tensor:
+    """Eqs 3 to 10: a layer in the dtype of its input.
 
     Parameters
     ----------
@@ -192,8 +217,10 @@ def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing) -> Tensor
         (T, d_h) tokens.
     packing
         Their segments.
+    by_kernels
+        Whether kernels do it, or plain operations.
     """
-    if not _use_kernels(hidden, packing.longest):
+    if not by_kernels:
         is_half = hidden.dtype not in (torch.float32, torch.float64)
         with torch.autocast(hidden.device.type, hidden.dtype if is_half else None, enabled=is_half):
             plain: Tensor = layer(hidden, packing)
@@ -220,117 +247,118 @@ def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing) -> Tensor
     return fused
 
 
+def _use_kernels(policy: Policy, dtype: torch.dtype, nodes: int) -> bool:
+    """Whether kernels replay this: they hold a whole segment in one tile."""
+    is_possible = kernels_run_on(policy.device) and dtype != torch.float64
+    return is_possible and nodes <= LONGEST_SEGMENT and _fits_kernels(policy)
+
+
+def _fits_kernels(policy: Policy) -> bool:
+    """Whether kernels hold a head of this policy: it has 16, 32, 64, ... columns."""
+    columns = policy.config.head_dimension
+    return columns >= 16 and columns & (columns - 1) == 0
+
+
+def _decode_by_kernels(
+    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
+) -> Tensor:
+    """Eqs 12 to 20: (R,) log-probabilities of routes. Twin: `_decode_plainly`."""
+    from dynaroute.kernels.route_probability import RouteLogProbability
+
+    per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
+        hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h)
+        policy.decoder.capacity_weight.contiguous(),
+        layout.routes.offsets,
+        layout.routes.lengths,
+        layout.route_lengths,
+        batch.capacity[layout.routes.solution],
+        _list_demands(batch, layout.routes),
+        batch.nodes,
+        longest_route,
+        policy.config.heads,
+        policy.config.clip,
+        policy.config.shrinking_mean,
+    )
+    return per_route
+
+
+def _decode_plainly(
+    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
+) -> Tensor:
+    """Eqs 12 to 20: (R,) log-probabilities of routes, in plain PyTorch."""
+    packing = Packing(layout.routes.lengths, int(layout.routes.lengths.max()))
+    projections = policy.decoder.project(hidden, packing, policy.fold().to(hidden.dtype))
+    # softmax and logits want all digits
+    projections = projections.to(policy.dtype)
+    capacities, demands = batch.capacity[layout.routes.solution], packing.pad(_list_demands(batch, layout.routes))
+    return route_log_probabilities(policy, projections, packing, layout.route_lengths, capacities, demands)
+
+
 def route_log_probabilities(
-    projected: Tensor,
-    capacity_weight: Tensor,
-    layout: ReplayLayout,
+    policy: Policy,
+    projections: Projections,
+    packing: Packing,
+    route_lengths: Tensor,
     capacities: Tensor,
     demands: Tensor,
-    heads: int,
-    clip: float,
 ) -> Tensor:
     """(R,) log-probabilities of routes, in plain PyTorch. Twin of `dynaroute.kernels.route_probability`.
 
     Parameters
     ----------
-    projected
-        (T, 5 d_h) key, value, logit key, graph and last of every token.
-    capacity_weight
-        (d_h,) what the remaining capacity adds to the query.
-    layout
-        The segments; T is exactly what they hold.
+    policy
+        Its decoder is asked.
+    projections
+        Of the R segments that the routes leave, each in the order in which its route visits the nodes.
+    packing
+        The segments.
+    route_lengths
+        (R,) customers on each route.
     capacities
         (R,) int32.
     demands
-        (T,) int32.
-    heads
-        Number of heads.
-    clip
-        C of eq 19.
+        (R, M) int32.
     """
-    packing = Packing(layout.routes.lengths, int(layout.routes.lengths.max()))
-    slot = torch.arange(packing.longest, device=projected.device)  # (M,)
-    step = slot[: int(layout.route_lengths.max()) + 1]  # (L,): at step p the vehicle is at slot p
-    demand = packing.pad(demands)  # (P, M)
-    on_route = (step > 0) & (step <= layout.route_lengths[:, None])  # (P, L)
-    remaining = capacities[:, None] - (demand[:, : len(step)] * on_route).cumsum(1)  # (P, L)
-    is_open = packing.is_token[:, None, :] & (slot > step[:, None])  # (P, L, M)
-    feasible = is_open & (demand[:, None, :] <= remaining[:, :, None])
-    feasible[:, 1:, 0] = True
-    in_mean = is_open.clone()
-    in_mean[:, :, 0] = True
-    per_step = _log_probabilities_of_steps(
-        packing.pad(projected),
-        capacity_weight,
-        _Steps(
-            previous=step.expand(len(capacities), -1),
-            target=torch.where(step < layout.route_lengths[:, None], step + 1, 0),
-            feasible=feasible,
-            in_mean=in_mean,
-            fraction=remaining.to(projected.dtype) / capacities[:, None].to(projected.dtype),
-        ),
-        heads,
-        clip,
-    )  # (P, L)
-    return torch.where(step <= layout.route_lengths[:, None], per_step, 0.0).sum(1)
+    slot = torch.arange(packing.longest, device=demands.device)  # (M,)
+    step = slot[: int(route_lengths.max()) + 1]  # (S,): at step p the vehicle is at slot p
+    on_route = (step > 0) & (step <= route_lengths[:, None])  # (R, S)
+    remaining = capacities[:, None] - (demands[:, : len(step)] * on_route).cumsum(1)  # (R, S)
+    is_open = packing.is_token[:, None, :] & (slot > step[:, None])  # (R, S, M)
+    is_step = step <= route_lengths[:, None]  # (R, S)
+    steps = KnownSteps(
+        previous=step.expand(len(capacities), -1),
+        target=torch.where(step < route_lengths[:, None], step + 1, 0),
+        is_step=is_step,
+        is_open=is_open,
+        is_node=packing.is_token,
+        remaining=remaining,
+    )
+    return _sum_steps(policy, projections, steps, demands, capacities)
 
 
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """S known steps of P segments of M slots: (P, S) previous, target, fraction; (P, S, M) feasible, in_mean."""
-
-    previous: Tensor
-    target: Tensor
-    feasible: Tensor
-    in_mean: Tensor
-    fraction: Tensor
+# AM: a solution as a whole
 
 
-def _log_probabilities_of_steps(
-    padded: Tensor, capacity_weight: Tensor, steps: _Steps, heads: int, clip: float
-) -> Tensor:
-    """Eqs 12 to 20 for known steps: (P, S) from (P, M, 5 d_h) projections."""
-    segments = len(padded)
-    key, value, logit_key, graph, last = padded.chunk(5, dim=-1)  # (P, M, d_h) each
-    nodes_in_mean = steps.in_mean.sum(-1, keepdim=True).clamp(min=1)  # (P, S, 1)
-    query = (
-        steps.in_mean.to(graph.dtype) @ graph / nodes_in_mean
-        + last.gather(1, steps.previous[..., None].expand(-1, -1, last.shape[-1]))
-        + steps.fraction[..., None] * capacity_weight.to(graph.dtype)
-    )  # (P, S, d_h)
-    split = [part.reshape(segments, -1, heads, part.shape[-1] // heads).transpose(1, 2) for part in (query, key, value)]
-    queries, keys, values = split  # (P, heads, S or M, d_k)
-    scores = (queries @ keys.transpose(-1, -2)).masked_fill(~steps.feasible[:, None], -torch.inf)  # (P, heads, S, M)
-    # a padding step may have no feasible node at all; its weights are never read
-    weights = scores.softmax(-1).nan_to_num(0.0)
-    glimpse = (weights @ values).transpose(1, 2).reshape(segments, -1, key.shape[-1])  # (P, S, d_h)
-    logits = clip * torch.tanh(glimpse @ logit_key.transpose(1, 2))  # (P, S, M)
-    logits = logits.masked_fill(~steps.feasible, torch.finfo(logits.dtype).min)
-    return logits.log_softmax(-1).gather(2, steps.target[..., None]).squeeze(-1)
-
-
-def _replay_static(
-    policy: Policy, batch: InstanceBatch, routes: RouteBatch, samples: int, precision: torch.dtype | None
-) -> Tensor:
+def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
     """A static policy has one stage: every instance is encoded once, and all its steps are decoded together."""
+    batch, samples = solutions.batch, solutions.samples
     is_node = batch.is_customer
     is_node[:, 0] = True
     instances = is_node[::samples]  # (I, M)
     packing = Packing(instances.sum(1), batch.nodes)
     row, node = instances.nonzero().unbind(1)  # (T,) each
-    row = row * samples
-    features = batch.features(row, node, policy.dtype)  # (T, 3)
+    features = batch.features(row * samples, node, policy.dtype)  # (T, 3)
     encode = policy.encoder if precision is not None else policy.encoder.encode_exactly
     hidden = encode(features, node == 0, packing)  # (T, d_h)
-    padded = packing.pad(hidden @ policy.decoder.fold().T).repeat_interleave(samples, 0)  # (B, M, 5 d_h)
-    steps, is_step = _list_steps(policy, batch, routes, is_node)
-    weight = policy.decoder.context_query.weight[:, -1]
-    per_step = _log_probabilities_of_steps(padded, weight, steps, policy.config.heads, policy.config.clip)  # (B, S)
-    return torch.where(is_step, per_step, 0.0).sum(1, dtype=torch.float64).to(policy.dtype)
+    projections = policy.decoder.project(hidden, packing, policy.fold())
+    if samples > 1:
+        projections = projections.take(torch.arange(len(batch), device=batch.device) // samples)
+    steps = _list_steps(batch, solutions.routes, is_node)
+    return _sum_steps(policy, projections, steps, batch.demands, batch.capacity)
 
 
-def _list_steps(policy: Policy, batch: InstanceBatch, routes: RouteBatch, is_node: Tensor) -> tuple[_Steps, Tensor]:
-    """All steps of whole solutions, returns to the depot included, and which of them are real: (B, S)."""
+def _list_steps(batch: InstanceBatch, routes: RouteBatch, is_node: Tensor) -> KnownSteps:
+    """All steps of whole solutions, returns to the depot included."""
     visits = routes.visits()  # (B, n)
     route = routes.route.gather(1, visits).long()  # (B, n)
     count = batch.sizes + routes.route.amax(1) + 1  # (B,) steps: customers and returns
@@ -343,14 +371,73 @@ def _list_steps(policy: Policy, batch: InstanceBatch, routes: RouteBatch, is_nod
     visit_step[:, 0] = -1
     load = batch.demands.long().gather(1, previous).cumsum(1)  # (B, S) delivered so far
     at_depot = torch.where(previous == 0, load, 0).cummax(1).values  # of it, on earlier routes
-    remaining = batch.capacity[:, None] - (load - at_depot)  # (B, S)
-    is_open = (visit_step[:, None, :] >= step[:, None]) & is_node[:, None, :]  # (B, S, M)
-    feasible = is_open & (batch.demands[:, None, :] <= remaining[:, :, None])
-    is_step = step < count[:, None]  # (B, S)
-    feasible[:, :, 0] = (previous != 0) | ~is_step
-    in_mean = is_node[:, None, :].expand_as(is_open)
+    return KnownSteps(
+        previous=previous,
+        target=target,
+        is_step=step < count[:, None],
+        is_open=(visit_step[:, None, :] >= step[:, None]) & is_node[:, None, :],
+        is_node=is_node,
+        remaining=batch.capacity[:, None] - (load - at_depot),
+    )
+
+
+# Both
+
+
+class KnownSteps(NamedTuple):
+    """S steps of each of P segments of M slots.
+
+    Attributes
+    ----------
+    previous, target
+        (P, S) int64: slots of the node visited last and of the next one.
+    is_step
+        (P, S) false for padding.
+    is_open
+        (P, S, M) customers not visited before a step.
+    is_node
+        (P, M) false for padding.
+    remaining
+        (P, S) what still fits.
+    """
+
+    previous: Tensor
+    target: Tensor
+    is_step: Tensor
+    is_open: Tensor
+    is_node: Tensor
+    remaining: Tensor
+
+
+def _sum_steps(
+    policy: Policy, projections: Projections, steps: KnownSteps, demands: Tensor, capacities: Tensor
+) -> Tensor:
+    """Eqs 12 to 20: (P,) sums of log p over known steps, by the decoder that also builds."""
+    graph = projections.graph  # (P, M, d_h)
+    # padding may always return: something must be feasible
+    may_return = (steps.previous != 0) | ~steps.is_step | ~steps.is_node[:, :1]
+    feasible = find_feasible(steps.is_open, demands[:, None], steps.remaining, may_return)  # (P, S, M)
+    in_mean = steps.is_node[:, None, :].expand_as(feasible)
     if policy.config.shrinking_mean:
-        in_mean = is_open.clone()
+        in_mean = steps.is_open.clone()
         in_mean[:, :, 0] = True
-    fraction = remaining.to(policy.dtype) / batch.capacity[:, None].to(policy.dtype)
-    return _Steps(previous, target, feasible, in_mean, fraction), is_step
+    nodes_in_mean = in_mean.sum(-1, keepdim=True).clamp(min=1)  # (P, S, 1)
+    context = Context(
+        mean=in_mean.to(graph.dtype) @ graph / nodes_in_mean,
+        previous=steps.previous,
+        fraction=steps.remaining.to(graph.dtype) / capacities[:, None].to(graph.dtype),
+    )
+    logits = policy.decoder.logits(projections, context, feasible)  # (P, S, M)
+    target = torch.where(steps.is_step, steps.target, 0)
+    chosen = logits.log_softmax(-1).gather(2, target[..., None]).squeeze(-1)  # (P, S), eq 20
+    return torch.where(steps.is_step, chosen, 0.0).sum(1, dtype=torch.float64).to(graph.dtype)
+
+
+def _list_demands(batch: InstanceBatch, segments: Segments) -> Tensor:
+    """(T,) of every token; 0 in no segment."""
+    flat = segments.token_solution * batch.nodes + segments.token_node.clamp(min=0)  # (T,)
+    return batch.demands.flatten()[flat] * (segments.token_node >= 0)
+
+
+# The parallel replay that each kind of policy offers; a kind without one is replayed step by step.
+REPLAYS: dict[str, ParallelReplay] = {"AM-D": _replay_states, "AM": _replay_whole}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,54 @@ from dynaroute.training.journal import Journal
 from dynaroute.training.optimiser import make_optimiser
 from dynaroute.training.plan import TrainingPlan
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.reinforce import Learner, StepReport, train_step
+from dynaroute.training.recording import GraphedUpdate
+from dynaroute.training.reinforce import Learner, PolicyUpdate, Replay, StepReport, train_step
+from dynaroute.training.replay import can_record
 from dynaroute.training.run_files import HOW_TO_GO_ON
 from dynaroute.training.schedule import Schedule
-from dynaroute.training.update import GraphedUpdate, PolicyUpdate, Replay
 from dynaroute.training.validation import VALIDATION_SEED, measure_greedy_length
 
-__all__ = ["BEST", "LAST", "Outcome", "RunProgress", "Trainer"]
+__all__ = ["BEST", "LAST", "Outcome", "RunProgress", "RunState", "Trainer"]
 
 LAST, BEST = "last.pt", "best.pt"
 _REPORT_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class RunState:
+    """How far a run is: all that a checkpoint holds besides tensors, under these names.
+
+    Attributes
+    ----------
+    step, trajectories
+        Updates done, and solutions sampled for them.
+    validated, validated_step
+        How many of the planned validations are due or done, and after which update the last one was.
+    seconds
+        Time spent, compiling and validation included.
+    rate
+        The last learning rate.
+    best_length, best_step
+        Best greedy validation length at this size, and after which update that was.
+    stage
+        Number of the plan's stage, from 0.
+    """
+
+    step: int = 0
+    trajectories: int = 0
+    validated: int = 0
+    validated_step: int = -1
+    seconds: float = 0.0
+    rate: float = 0.0
+    best_length: float = float("inf")
+    best_step: int = 0
+    stage: int = 0
+
+    @classmethod
+    def from_checkpoint(cls, contents: dict[str, Any]) -> RunState:
+        """Pick it out of a checkpoint; early ones did not tell rate and best step."""
+        known = {field.name: contents[field.name] for field in fields(cls) if field.name in contents}
+        return cls(**{"best_step": contents["validated_step"], **known})
 
 
 @dataclass(frozen=True)
@@ -122,10 +160,7 @@ class Trainer:
         self.ancestor = policy.card
         self.generator = torch.Generator(policy.device).manual_seed(plan.seed)
         self.rate = torch.zeros((), device=policy.device)  # a tensor, since recorded steps read it anew
-        self.step = self.trajectories = self.validated = 0
-        self.validated_step = -1
-        self.seconds_before = 0.0
-        self.best_length, self.best_step = float("inf"), 0
+        self.state = RunState()
         self.journal: Journal | None = None
         self.began = self.saved_at = self.reported_at = time.perf_counter()
         self.begun_spent, self.reported_trajectories = 0.0, 0
@@ -139,9 +174,9 @@ class Trainer:
         ModelError
             If there is none, or it is damaged, or another plan's.
         """
-        state = load_checkpoint(self.folder / LAST, self.policy.device)
+        contents = load_checkpoint(self.folder / LAST, self.policy.device)
         try:
-            self._take_over(state)
+            self._take_over(contents)
         except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise ModelError(
                 "the checkpoint does not fit the plan.",
@@ -149,25 +184,23 @@ class Trainer:
                 remedy="Bring plan.toml back as it was, or start from the run's model with --init.",
             ) from error
 
-    def _take_over(self, state: dict[str, Any]) -> None:
-        self._enter_stage(state["stage"])
-        self.policy.load_state_dict(state["policy"])
-        self.optimiser.restore(state["optimiser"])
-        self.learner.baseline.restore(state["baseline"])
-        self.generator.set_state(state["generator"].cpu())
-        self.step, self.trajectories = state["step"], state["trajectories"]
-        self.validated, self.validated_step = state["validated"], state["validated_step"]
-        self.seconds_before, self.best_length = state["seconds"], state["best_length"]
-        self.best_step = state.get("best_step", self.validated_step)
-        self.rate.fill_(state.get("rate", 0.0))
-        self.ancestor = ModelCard(**state["ancestor"])
+    def _take_over(self, contents: dict[str, Any]) -> None:
+        state = RunState.from_checkpoint(contents)
+        self._enter_stage(state.stage)
+        self.state = state
+        self.rate.fill_(state.rate)
+        self.policy.load_state_dict(contents["policy"])
+        self.optimiser.restore(contents["optimiser"])
+        self.learner.baseline.restore(contents["baseline"])
+        self.generator.set_state(contents["generator"].cpu())
+        self.ancestor = ModelCard(**contents["ancestor"])
 
     def run(self) -> Outcome:
         """Train until the budget is spent or the run is interrupted."""
         self.began = self.saved_at = self.reported_at = time.perf_counter()
-        self.begun_spent, self.reported_trajectories = self._spent(), self.trajectories
-        self.journal = Journal(self.folder, self.validated_step) if self.ranks.writes else None
-        if self.step == 0:
+        self.begun_spent, self.reported_trajectories = self._spent(), self.state.trajectories
+        self.journal = Journal(self.folder, self.state.validated_step) if self.ranks.writes else None
+        if self.state.step == 0:
             self._save(LAST)  # at once: the first validation takes long on a CPU
             self._validate()
         while True:
@@ -180,28 +213,32 @@ class Trainer:
         self._save(LAST)
         if self.journal is not None:
             self.journal.close()
-        best_length = self.best_length if self.best_length < float("inf") else None
-        return Outcome(best_length, self.best_step, self.step, bool(is_interrupted))
+        state = self.state
+        best_length = state.best_length if state.best_length < float("inf") else None
+        return Outcome(best_length, state.best_step, state.step, bool(is_interrupted))
 
     def _take_step(self, spent: float) -> None:
         index, spent_of_stage = self.plan.find_stage(spent)
-        if index != self.stage_index:
+        if index != self.state.stage:
             self._validate()
             self._enter_stage(index)
         self.rate.fill_(self.schedule.rate(spent_of_stage))
-        report = train_step(self.learner, self.step)
-        self.step += 1
-        self.trajectories += self.learner.instances * self.learner.samples * self.ranks.count
-        if self.step % self.plan.updates_per_epoch == 0:
+        report = train_step(self.learner, self.state.step)
+        trajectories = self.learner.instances * self.learner.samples * self.ranks.count
+        self._note(step=self.state.step + 1, trajectories=self.state.trajectories + trajectories)
+        if self.state.step % self.plan.updates_per_epoch == 0:
             self._end_epoch()
-        if int(spent * self.plan.validations) > self.validated:
-            self.validated = int(spent * self.plan.validations)
+        if int(spent * self.plan.validations) > self.state.validated:
+            self._note(validated=int(spent * self.plan.validations))
             self._validate()
             self._save(LAST)
         elif time.perf_counter() - self.saved_at > self.plan.checkpoint_seconds:
             self._save(LAST)
         if time.perf_counter() - self.reported_at > _REPORT_SECONDS:
             self._report(spent, report)
+
+    def _note(self, **changes: float) -> None:
+        self.state = replace(self.state, **changes)  # type: ignore[arg-type]  # whole numbers stay whole
 
     def _end_epoch(self) -> None:
         # each process normalised over its own batches, and would judge by its own statistics
@@ -212,8 +249,7 @@ class Trainer:
     def _enter_stage(self, index: int) -> None:
         """Start on a size, with a fresh optimiser."""
         plan, policy, on_gpu = self.plan, self.policy, self.policy.device.type == "cuda"
-        stage = plan.stages[index]
-        self.stage_index, self.stage = index, stage
+        self.stage = stage = plan.stages[index]
         self.schedule = Schedule(stage.rate, plan.rise, plan.fall)
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
         # float16 keeps three bits more than bfloat16, and tanh keeps everything within its range
@@ -222,7 +258,7 @@ class Trainer:
         task = TrainingTask(stage.size, stage.capacities)
         self.learner = Learner(
             policy=policy,
-            update=GraphedUpdate(plain) if on_gpu and policy.config.dynamic and self.ranks.count == 1 else plain,
+            update=GraphedUpdate(plain) if self.ranks.count == 1 and can_record(policy, stage.size + 1) else plain,
             baseline=make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks),
             task=task,
             instances=stage.instances,
@@ -230,19 +266,20 @@ class Trainer:
             generator=self.generator,
             ranks=self.ranks,
         )
-        self.best_length = float("inf")
+        self._note(stage=index, best_length=float("inf"))
 
     def _validate(self) -> None:
         """Measure the greedy length, write it down, and keep the policy if it is the best so far."""
-        if not self.ranks.writes or self.validated_step == self.step:
+        state = self.state
+        if not self.ranks.writes or state.validated_step == state.step:
             return
-        self.validated_step = self.step
+        self._note(validated_step=state.step)
         self._require_finite()
         size, count = self.stage.size, self.plan.validation_count
         length = measure_greedy_length(self.policy, size, VALIDATION_SEED, count, self.stage.capacities[0])
         line = {
-            "step": self.step,
-            "trajectories": self.trajectories,
+            "step": state.step,
+            "trajectories": state.trajectories,
             "minutes": round(self._seconds() / 60, 3),
             "size": size,
             "rate": float(self.rate),
@@ -251,8 +288,8 @@ class Trainer:
         assert self.journal is not None
         self.journal.add(line)
         self.on_event(line)
-        if length < self.best_length:
-            self.best_length, self.best_step = length, self.step
+        if length < state.best_length:
+            self._note(best_length=length, best_step=state.step)
             self.policy.card = self._describe()
             self._save_model()
             self._save(BEST)
@@ -269,65 +306,57 @@ class Trainer:
             return
         self._require_finite()
         self.saved_at = time.perf_counter()
-        state = {
-            "step": self.step,
-            "trajectories": self.trajectories,
-            "validated": self.validated,
-            "validated_step": self.validated_step,
-            "seconds": self._seconds(),
-            "rate": float(self.rate),
-            "best_length": self.best_length,
-            "best_step": self.best_step,
-            "stage": self.stage_index,
+        contents = {
+            **asdict(replace(self.state, seconds=self._seconds(), rate=float(self.rate))),
             "policy": self.policy.state_dict(),
             "optimiser": self.optimiser.state(),
             "baseline": self.learner.baseline.state(),
             "generator": self.generator.get_state(),
             "ancestor": asdict(self.ancestor),
         }
-        save_checkpoint(state, self.folder / name)
+        save_checkpoint(contents, self.folder / name)
 
     def _require_finite(self) -> None:
         if all(bool(tensor.isfinite().all()) for tensor in self.policy.state_dict().values()):
             return
         raise TrainingError(
-            f"the parameters are not finite after update {self.step}.",
+            f"the parameters are not finite after update {self.state.step}.",
             remedy="The checkpoint before is untouched. Begin another run, from this one's model (--init) or not, "
             f"with a rate below {self.stage.rate:g}.",
         )
 
     def _report(self, spent: float, report: StepReport) -> None:
-        now, done = time.perf_counter(), self.trajectories
+        now, done = time.perf_counter(), self.state.trajectories
         per_second = (done - self.reported_trajectories) / (now - self.reported_at)
         self.reported_at, self.reported_trajectories = now, done
         pace = (spent - self.begun_spent) / max(1e-9, now - self.began)
         self.on_progress(
             RunProgress(
                 spent=spent,
-                step=self.step,
+                step=self.state.step,
                 size=self.stage.size,
                 length=float(report.length),
                 rate=float(self.rate),
                 trajectories_per_second=per_second,
-                best_length=self.best_length,
+                best_length=self.state.best_length,
                 seconds_left=(1.0 - spent) / max(1e-12, pace),
             )
         )
 
     def _seconds(self) -> float:
-        return self.seconds_before + time.perf_counter() - self.began
+        return self.state.seconds + time.perf_counter() - self.began
 
     def _spent(self) -> float:
         """Part of the budget that is spent, 0 to 1."""
         updates = self.plan.all_updates
         if updates is not None:
-            return self.step / updates
+            return self.state.step / updates
         assert self.plan.minutes is not None
         return self._seconds() / (60.0 * self.plan.minutes)
 
     def _describe(self) -> ModelCard:
         before, stage, plan = self.ancestor, self.stage, self.plan
-        done = plan.stages[: self.stage_index + 1]
+        done = plan.stages[: self.state.stage + 1]
         how = "; then ".join(
             f"n={each.size}: {each.instances} x {each.samples}, rate {each.rate:g}, entropy {each.entropy:g}"
             for each in done
@@ -340,7 +369,7 @@ class Trainer:
             size=stage.size,
             capacity=stage.capacities[0] if len(stage.capacities) == 1 else None,
             recipe=f"{before.recipe}; then {recipe}" if before.recipe else recipe,
-            trajectories=(before.trajectories or 0) + self.trajectories or None,
+            trajectories=(before.trajectories or 0) + self.state.trajectories or None,
             minutes=round((before.minutes or 0.0) + self._seconds() / 60, 2) or None,
             hardware=hardware,
             greedy_lengths={},

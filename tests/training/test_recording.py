@@ -5,8 +5,8 @@ from dataclasses import astuple, replace
 
 import pytest
 
+from dynaroute.training.recording import choose_recording
 from dynaroute.training.replay_layout import ReplaySize
-from dynaroute.training.update import choose_recording
 
 NEEDED = ReplaySize(occurrences=400, routes=160, route_tokens=4200, states=120, state_tokens=2900, longest_route=9)
 
