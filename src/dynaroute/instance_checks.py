@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dynaroute.decimals import unscale
 from dynaroute.errors import InstanceError, Where
-from dynaroute.lengths import LONGEST_LENGTH, Metric, Rounding, round_lengths
+from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, round_lengths
+from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = [
     "LARGEST_INTEGER",
@@ -155,13 +156,13 @@ def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.f
             "coordinates", f"the position of {_node(index)} is not finite.", "Give two finite numbers.", index or None
         )
     if metric == "great_circle":
-        outside = (np.abs(coordinates[:, 0]) > 90) | (np.abs(coordinates[:, 1]) > 180)
+        outside = (np.abs(coordinates) > list(LARGEST_DEGREES.values())).any(axis=1)
         if outside.any():
             index = int(np.argmax(outside))
             raise make_fault(
                 "coordinates",
                 f"latitude and longitude of {_node(index)} are {coordinates[index].tolist()}, not on the globe.",
-                "Latitude is -90 to 90, longitude -180 to 180, in degrees.",
+                GLOBE_REMEDY,
                 index or None,
             )
     elif np.abs(coordinates).max() > LONGEST_LENGTH:

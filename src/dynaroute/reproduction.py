@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dynaroute.device import choose_device
 from dynaroute.errors import FileError, FormatError, in_file
+from dynaroute.files import write_bytes
 from dynaroute.reference_lengths import (
     HGS_LENGTHS,
     PAPER_BEST_LENGTHS,
@@ -193,7 +194,7 @@ def insert_tables(path: Path, tables: str) -> None:
         What `Reproduction.to_markdown` gave.
     """
     before, after = split_page(path)
-    path.write_text(f"{before}{_BEGIN}\n{tables}{_END}{after}", encoding="utf-8")
+    write_bytes(path, f"{before}{_BEGIN}\n{tables}{_END}{after}".encode())
 
 
 def split_page(path: Path) -> tuple[str, str]:

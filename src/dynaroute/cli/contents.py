@@ -20,7 +20,7 @@ def holds_solution(file: Path) -> bool:
     file
         Any file; whether it is sound shows when it is read.
     """
-    from dynaroute.formats.files import read_bytes
+    from dynaroute.files import read_bytes
 
     if file.suffix.lower() != ".json":
         return file.suffix.lower() == ".sol"

@@ -96,8 +96,8 @@ def _draw(job: Job, result: Result) -> Axes:
 
 
 def _write_routes(jobs: Sequence[Job], results: Sequence[Result], out: Path) -> None:
+    from dynaroute.files import write_bytes
     from dynaroute.formats import write
-    from dynaroute.formats.files import write_bytes
 
     if _is_folder(out):
         out.mkdir(exist_ok=True)
@@ -107,8 +107,7 @@ def _write_routes(jobs: Sequence[Job], results: Sequence[Result], out: Path) -> 
         write(results[0].solution, out)
     else:
         documents = [describe(job, result) for job, result in zip(jobs, results, strict=True)]
-        with in_file(out):
-            write_bytes(out, json.dumps(documents, allow_nan=False).encode())
+        write_bytes(out, json.dumps(documents, allow_nan=False).encode())
 
 
 def _check_plot(jobs: Sequence[Job], plot: Path) -> None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
-from dynaroute.formats.notes import warn_of_input
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, warn_of_input
 from dynaroute.formats.numbers import format_number, is_number, parse_float, refuse_unmeasurable
 from dynaroute.formats.vrplib_outline import Field, Section
 
