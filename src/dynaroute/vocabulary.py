@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = [
-    "CustomerPositions",
-    "DemandKind",
-    "DepotPosition",
-    "Metric",
-    "Rounding",
-    "ViolationKind",
-    "join_with_or",
-]
+__all__ = ["CustomerPositions", "DemandKind", "DepotPosition", "Metric", "Rounding", "ViolationKind", "join_with_or"]
 
 Rounding = Literal["none", "nearest", "up"]
 Metric = Literal["euclidean", "great_circle"]

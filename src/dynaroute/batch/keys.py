@@ -9,10 +9,7 @@ __all__ = ["hash_contents"]
 
 
 def hash_contents(
-    coordinates: NDArray[np.float64],
-    demands: NDArray[np.int32],
-    capacity: NDArray[np.int32],
-    sizes: NDArray[np.int64],
+    coordinates: NDArray[np.float64], demands: NDArray[np.int32], capacity: NDArray[np.int32], sizes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """(B,) 63-bit hashes of what instances hold; zero padding does not change them, but a customer of zeros does."""
     words = np.concatenate([coordinates, demands[..., None].astype(np.float64)], axis=2) + 0.0  # no negative zero

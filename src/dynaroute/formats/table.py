@@ -63,13 +63,9 @@ class Format:
 
 
 FORMATS = {
-    ".sol": Format(
-        parse_solution=lambda text, source: parse_sol(text, source=source),
-        format_solution=format_sol,
-    ),
+    ".sol": Format(parse_solution=lambda text, source: parse_sol(text, source=source), format_solution=format_sol),
     ".vrp": Format(
-        parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)],
-        format_one=format_vrplib,
+        parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)], format_one=format_vrplib
     ),
     ".csv": Format(
         parse=lambda content, source, capacity: [parse_csv(decode_text(content), capacity=capacity, source=source)],

@@ -276,9 +276,7 @@ def _read_rows(outline: Outline, name: str, width: int, dimension: int) -> list[
             )
         if node in rows:
             raise FormatError(
-                f"node {node} comes twice, first on line {rows[node].line}.",
-                where=where,
-                remedy="Keep one of the two.",
+                f"node {node} comes twice, first on line {rows[node].line}.", where=where, remedy="Keep one of the two."
             )
         rows[node] = row
     if len(rows) < dimension:
