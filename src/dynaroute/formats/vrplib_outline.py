@@ -36,7 +36,6 @@ class Row:
 class Section:
     """The rows below a section's title."""
 
-    name: str
     line: int
     rows: list[Row]
 
@@ -102,7 +101,7 @@ def _open_section(sections: dict[str, Section], name: str, line: int) -> Section
             where=Where(line=line, field=name),
             remedy="Keep one of the two.",
         )
-    section = Section(name, line, [])
+    section = Section(line, [])
     sections[name] = section
     return section
 
