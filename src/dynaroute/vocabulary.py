@@ -18,4 +18,5 @@ DemandKind = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "
 
 def join_with_or(words: Sequence[str]) -> str:
     """Words as a sentence lists them: none, nearest or up."""
-    return " or ".join([", ".join(words[:-1]), words[-1]])
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last

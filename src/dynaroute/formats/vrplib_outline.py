@@ -50,18 +50,7 @@ class Outline:
 
 
 def outline_vrplib(text: str) -> Outline:
-    """Sort the lines of a CVRPLIB file into header fields and sections.
-
-    Parameters
-    ----------
-    text
-        The file's text. What follows a line EOF is ignored.
-
-    Raises
-    ------
-    FormatError
-        If a line is neither, a section comes twice, or a field comes twice with different values.
-    """
+    """Sort the lines of a CVRPLIB file into header fields and sections; what follows a line EOF is ignored."""
     fields: dict[str, Field] = {}
     sections: dict[str, Section] = {}
     section: Section | None = None
