@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.errors import InstanceError, OptionError, Where
 from dynaroute.instance import LARGEST_INTEGER, Instance
-from dynaroute.lengths import Rounding
+from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition, Rounding
 
 __all__ = [
     "CustomerPositions",
@@ -28,10 +28,6 @@ __all__ = [
     "draw_x_set",
     "usual_capacity",
 ]
-
-CustomerPositions = Literal["uniform", "clustered", "mixed"]
-DepotPosition = Literal["centre", "corner", "random"]
-DemandKind = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
 
 LARGEST_SET = 10**8  # customers in one call: about 2.5 GB of arrays
 LARGEST_X_SIZE = 100_000  # a tenth of the grid's cells: no two customers share one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, TextIO
@@ -23,6 +23,8 @@ __all__ = [
     "Where",
     "hand_over_notes",
     "in_file",
+    "placed",
+    "warn_of_input",
 ]
 
 
@@ -137,14 +139,23 @@ class TrainingError(DynarouteError):
 
 
 @contextmanager
-def in_file(path: str | Path) -> Iterator[None]:
-    """Name the file in every error of ours that leaves this block without one."""
+def placed(place: Callable[[Where], Where]) -> Iterator[None]:
+    """Restate the place of every error of ours that leaves this block, such as in the terms of a file format."""
     try:
         yield
     except DynarouteError as error:
-        if error.where.file is None:
-            error.where = replace(error.where, file=str(path))
+        error.where = place(error.where)
         raise
+
+
+def in_file(path: str | Path) -> AbstractContextManager[None]:
+    """Name the file in every error of ours that leaves this block without one."""
+    return placed(lambda where: where if where.file is not None else replace(where, file=str(path)))
+
+
+def warn_of_input(source: str, message: str) -> None:
+    """Warn that something in the input, of a file where there is one, was ignored or put right."""
+    warnings.warn(f"{source}: {message}" if source else message, InputWarning, stacklevel=3)
 
 
 @contextmanager

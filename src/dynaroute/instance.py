@@ -26,7 +26,8 @@ from dynaroute.instance_checks import (
     refuse_overlarge_demand,
     refuse_unknown_choice,
 )
-from dynaroute.lengths import Metric, Rounding, great_circle, round_lengths, straight_line
+from dynaroute.lengths import great_circle, round_lengths, straight_line
+from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
 
@@ -103,7 +104,7 @@ class Instance:
         self._set("customer_names", customer_names)
 
     def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)  # the class is freeze; this is its constructor's own door
+        object.__setattr__(self, field, value)  # the class is frozen; this is its constructor's own door
 
     @property
     def size(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from dynaroute.decimals import unscale
 from dynaroute.errors import InstanceError, Where
-from dynaroute.lengths import LONGEST_LENGTH, Metric, Rounding, round_lengths
+from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, round_lengths
+from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = [
     "LARGEST_INTEGER",
@@ -31,7 +33,7 @@ __all__ = [
 LARGEST_INTEGER = 2**31 - 1  # loads are added in 32-bit registers on the GPU
 
 
-def make_fault(field: str, message: str, remedy: str = "", customer: int | None = None) -> InstanceError:
+def make_fault(field: str, message: str, remedy: str, customer: int | None = None) -> InstanceError:
     """What is raised."""
     return InstanceError(message, where=Where(field=field, customer=customer), remedy=remedy)
 
@@ -78,11 +80,16 @@ def _whole_numbers(values: object, field: str) -> NDArray[np.int64]:
 
 
 def _refuse_where(bad: NDArray[np.bool_], field: str, fault: str, remedy: str) -> None:
-    if not bad.any():
-        return
-    index = int(np.argmax(bad))
-    whose = "the value" if bad.ndim == 0 else f"the value of {_node(index)}"
-    raise make_fault(field, f"{whose} is {fault}.", remedy, index or None)
+    _refuse_first(
+        bad, field, lambda node: f"the value{'' if bad.ndim == 0 else f' of {_node(node)}'} is {fault}.", remedy
+    )
+
+
+def _refuse_first(bad: NDArray[np.bool_] | np.bool_, field: str, tell: Callable[[int], str], remedy: str) -> None:
+    """Raise for the first node of which something bad is to be told."""
+    if bad.any():
+        node = int(np.argmax(bad))
+        raise make_fault(field, tell(node), remedy, node or None)
 
 
 def read_demands(values: object) -> NDArray[np.int64]:
@@ -92,14 +99,12 @@ def read_demands(values: object) -> NDArray[np.int64]:
         raise make_fault("demands", f"demands have {demands.ndim} dimensions, not one.", "Give one demand a node.")
     if len(demands) < 2:
         raise make_fault("demands", "there is no customer.", "Give the depot and at least one customer.")
-    if demands.min() < 0:
-        index = int(np.argmax(demands < 0))
-        raise make_fault(
-            "demands",
-            f"the demand of {_node(index)} is negative ({demands[index]}).",
-            "Demands are 0 or more.",
-            customer=index or None,
-        )
+    _refuse_first(
+        demands < 0,
+        "demands",
+        lambda node: f"the demand of {_node(node)} is negative ({demands[node]}).",
+        "Demands are 0 or more.",
+    )
     if demands[0] != 0:
         raise make_fault("demands", f"the depot has a demand ({demands[0]}).", "It is the first node and has none.")
     return demands
@@ -148,30 +153,23 @@ def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.f
             f"coordinates have the shape {coordinates.shape}, not {(count + 1, 2)}.",
             "Give two numbers for the depot and for each customer.",
         )
-    bad = ~np.isfinite(coordinates).all(axis=1)
-    if bad.any():
-        index = int(np.argmax(bad))
-        raise make_fault(
-            "coordinates", f"the position of {_node(index)} is not finite.", "Give two finite numbers.", index or None
-        )
+    _refuse_first(
+        (~np.isfinite(coordinates)).any(axis=1),
+        "coordinates",
+        lambda node: f"the position of {_node(node)} is not finite.",
+        "Give two finite numbers.",
+    )
     if metric == "great_circle":
-        outside = (np.abs(coordinates[:, 0]) > 90) | (np.abs(coordinates[:, 1]) > 180)
-        if outside.any():
-            index = int(np.argmax(outside))
-            raise make_fault(
-                "coordinates",
-                f"latitude and longitude of {_node(index)} are {coordinates[index].tolist()}, not on the globe.",
-                "Latitude is -90 to 90, longitude -180 to 180, in degrees.",
-                index or None,
-            )
-    elif np.abs(coordinates).max() > LONGEST_LENGTH:
-        index = int(np.argmax(np.abs(coordinates).max(axis=1)))
-        raise make_fault(
+        _refuse_first(
+            (np.abs(coordinates) > list(LARGEST_DEGREES.values())).any(axis=1),
             "coordinates",
-            f"the position of {_node(index)} is above {LONGEST_LENGTH:g}, which cannot be measured.",
-            "Use a coarser unit.",
-            index or None,
+            lambda node: f"latitude and longitude of {_node(node)} are {coordinates[node].tolist()}, not on the globe.",
+            GLOBE_REMEDY,
         )
+    elif np.abs(coordinates).max() > LONGEST_LENGTH:
+        node = int(np.argmax(np.abs(coordinates).max(axis=1)))
+        message = f"the position of {_node(node)} is above {LONGEST_LENGTH:g}, which cannot be measured."
+        raise make_fault("coordinates", message, "Use a coarser unit.", node or None)
     return coordinates
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.vocabulary import Metric, Rounding
+
 __all__ = [
     "EARTH_RADIUS_METRES",
+    "GLOBE_REMEDY",
+    "LARGEST_DEGREES",
     "LONGEST_LENGTH",
     "ROUNDING_CODES",
     "Metric",
@@ -18,13 +22,13 @@ __all__ = [
     "straight_line",
 ]
 
-Rounding = Literal["none", "nearest", "up"]
-Metric = Literal["euclidean", "great_circle"]
-
-ROUNDING_CODES: dict[Rounding, int] = {"none": 0, "nearest": 1, "up": 2}  # in tensors and compiled code
+# in tensors and compiled code: none is 0, nearest 1, up 2
+ROUNDING_CODES: dict[Rounding, int] = {rule: code for code, rule in enumerate(get_args(Rounding))}
 
 EARTH_RADIUS_METRES = 6_371_008.8  # mean radius of the WGS 84 ellipsoid
 LONGEST_LENGTH = 1e150  # squares of larger numbers overflow
+LARGEST_DEGREES = {"lat": 90.0, "lon": 180.0}
+GLOBE_REMEDY = "Latitude is -90 to 90, longitude -180 to 180, in degrees."
 
 
 def straight_line(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dynaroute.device import choose_device
 from dynaroute.errors import FileError, FormatError, in_file
-from dynaroute.reference_lengths import (
-    HGS_LENGTHS,
-    PAPER_BEST_LENGTHS,
-    PAPER_ROWS,
-    PAPER_TIMES,
-    PUBLISHED_COUNT,
-    SIZES,
-)
+from dynaroute.files import write_bytes
+from dynaroute.reference_lengths import HGS_LENGTHS, PAPER_BEST_LENGTHS, PAPER_ROWS, PAPER_TIMES, PUBLISHED_COUNT, SIZES
 
 if TYPE_CHECKING:
     from dynaroute.batch import InstanceBatch, RouteBatch
@@ -171,15 +165,7 @@ def _list_entries(policy: Policy, size: int) -> Iterator[tuple[str, Callable[...
         yield _AUGMENTED, partial(_measure_construction, policy, strategy=Augmented(Greedy()))
 
 
-_ROW_ORDER = (
-    "AM (greedy)",
-    "AM-D (greedy)",
-    "AM-D (2OPT)",
-    _AUGMENTED,
-    "AM-D (n=20)",
-    "AM-D (n=50)",
-    "AM-D (n=100)",
-)
+_ROW_ORDER = ("AM (greedy)", "AM-D (greedy)", "AM-D (2OPT)", _AUGMENTED, "AM-D (n=20)", "AM-D (n=50)", "AM-D (n=100)")
 
 
 def insert_tables(path: Path, tables: str) -> None:
@@ -193,7 +179,7 @@ def insert_tables(path: Path, tables: str) -> None:
         What `Reproduction.to_markdown` gave.
     """
     before, after = split_page(path)
-    path.write_text(f"{before}{_BEGIN}\n{tables}{_END}{after}", encoding="utf-8")
+    write_bytes(path, f"{before}{_BEGIN}\n{tables}{_END}{after}".encode())
 
 
 def split_page(path: Path) -> tuple[str, str]:

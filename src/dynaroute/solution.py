@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from operator import index
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES
+from dynaroute.vocabulary import ViolationKind
 
 __all__ = ["Solution", "Violation", "ViolationKind", "check", "recompute_cost"]
-
-ViolationKind = Literal["unknown", "missing", "repeated", "overload", "cost"]
 
 _ROUTES_REMEDY = "Routes are lists of customers 1..n."
 

@@ -486,7 +486,7 @@ def test_an_option_that_is_no_number_is_refused(capacity: float) -> None:
     with pytest.raises(OptionError) as caught:
         read(DATA / "odd" / "plain.csv", capacity=capacity)
 
-    assert caught.value.where.field == "--capacity"
+    assert caught.value.where.field == "capacity"
 
 
 def test_a_capacity_below_a_demand_is_the_demands_fault() -> None:
@@ -500,7 +500,7 @@ def test_an_impossible_option_is_blamed_on_the_option() -> None:
     with pytest.raises(InstanceError) as caught:
         read(DATA / "odd" / "plain.csv", capacity=-1)
 
-    assert caught.value.where.field == "--capacity"
+    assert caught.value.where.field == "capacity"
 
 
 def test_the_option_is_for_csv_alone() -> None:

@@ -11,7 +11,7 @@ from dynaroute.formats.vrplib_outline import Field, Row, Section
 
 
 def section_of(rows: list[list[str]]) -> Section:
-    return Section("EDGE_WEIGHT_SECTION", 1, [Row(tokens, line) for line, tokens in enumerate(rows, start=2)])
+    return Section(1, [Row(tokens, line) for line, tokens in enumerate(rows, start=2)])
 
 
 def written(matrix: np.ndarray, layout: str) -> list[list[str]]:

@@ -102,7 +102,7 @@ def test_a_file_in_the_folders_place_is_a_file_error(tmp_path: Path) -> None:
         assert caught.value.where.file == str(target)
 
 
-@pytest.mark.parametrize("name", ["model.safetensors.part", "model.safetensors", "config.json", "README.md"])
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "README.md"])
 def test_a_folder_in_a_files_place_is_a_file_error(name: str, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()
     with pytest.raises(FileError):

@@ -9,11 +9,9 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-__all__ = ["main"]
+from dynaroute.cli.exit_codes import INTERRUPTED
 
-WRONG_SOLUTION = 1
-INPUT_FAULT = 2
-INTERRUPTED = 130
+__all__ = ["main"]
 
 
 def main() -> NoReturn:

@@ -11,10 +11,10 @@ import typer
 from typer.core import TyperGroup
 
 from dynaroute import __version__
-from dynaroute.cli import INPUT_FAULT, INTERRUPTED
 from dynaroute.cli.check import check
 from dynaroute.cli.convert import convert
 from dynaroute.cli.evaluate import evaluate
+from dynaroute.cli.exit_codes import INPUT_FAULT, INTERRUPTED
 from dynaroute.cli.generate import generate
 from dynaroute.cli.import_kool import import_kool
 from dynaroute.cli.info import info

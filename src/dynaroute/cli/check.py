@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dynaroute.cli import WRONG_SOLUTION
+from dynaroute.cli.exit_codes import WRONG_SOLUTION
 from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
 from dynaroute.cli.output import count_of, plain_number, print_json, print_table
 

@@ -20,9 +20,11 @@ def holds_solution(file: Path) -> bool:
     file
         Any file; whether it is sound shows when it is read.
     """
-    from dynaroute.formats.files import read_bytes
+    from dynaroute.files import read_bytes
+    from dynaroute.formats import INSTANCE_SUFFIXES, SOLUTION_SUFFIXES
 
-    if file.suffix.lower() != ".json":
-        return file.suffix.lower() == ".sol"
+    suffix = file.suffix.lower()
+    if suffix not in INSTANCE_SUFFIXES or suffix not in SOLUTION_SUFFIXES:
+        return suffix in SOLUTION_SUFFIXES
     with in_file(file):
         return _ROUTES_KEY.search(read_bytes(file)) is not None

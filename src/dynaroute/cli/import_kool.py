@@ -31,7 +31,7 @@ def import_kool(
       dynaroute import-kool cvrp_100.pt am-100 --size 100
       dynaroute solve X-n101-k25.vrp --model am-100
     """
-    from dynaroute.formats.files import refuse_unreadable
+    from dynaroute.files import refuse_unreadable
 
     with in_file(file):
         refuse_unreadable(file)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dynaroute.cli import INPUT_FAULT
+from dynaroute.cli.exit_codes import INPUT_FAULT
 from dynaroute.cli.output import print_error
 from dynaroute.errors import DynarouteError, FileError, Where
 

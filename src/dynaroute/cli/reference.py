@@ -60,7 +60,7 @@ def _read_solution(file: Path, instances: Sequence[Instance]) -> list[float]:
 
 
 def _read_json(file: Path, _: Sequence[Instance]) -> list[float]:
-    from dynaroute.formats.files import read_bytes
+    from dynaroute.files import read_bytes
     from dynaroute.formats.json_document import load_json, read_number, require_list
     from dynaroute.formats.text import decode_text
 
@@ -70,7 +70,7 @@ def _read_json(file: Path, _: Sequence[Instance]) -> list[float]:
 
 
 def _read_lines(file: Path, _: Sequence[Instance]) -> list[float]:
-    from dynaroute.formats.files import read_bytes
+    from dynaroute.files import read_bytes
     from dynaroute.formats.numbers import parse_float
     from dynaroute.formats.text import decode_text, split_lines
 

@@ -12,6 +12,7 @@ from dynaroute.cli.jobs import Job
 from dynaroute.cli.output import plain_number
 from dynaroute.cli.places import refuse_missing_folder
 from dynaroute.errors import OptionError, Where, in_file
+from dynaroute.vocabulary import join_with_or
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from dynaroute.solving.result import Result
 
 __all__ = ["check_destinations", "describe", "write_results"]
-
-SOLUTION_SUFFIXES = (".sol", ".json")
 
 
 def describe(job: Job, result: Result) -> dict[str, Any]:
@@ -61,12 +60,16 @@ def check_destinations(jobs: Sequence[Job], out: Path | None, plot: Path | None)
         _check_plot(jobs, plot)
     if out is None:
         return
+    from dynaroute.formats import SOLUTION_SUFFIXES
+
     refuse_missing_folder(out)
     if _is_folder(out):
         _refuse_unusable_folder(jobs, out)
         return
     if out.suffix.lower() not in SOLUTION_SUFFIXES:
-        raise _fault("--out", out, "routes have no such format.", "Name a .sol or .json file, or a folder.")
+        raise _fault(
+            "--out", out, "routes have no such format.", f"Name a {join_with_or(SOLUTION_SUFFIXES)} file, or a folder."
+        )
     if out.suffix.lower() == ".sol" and len(jobs) > 1:
         message = f"a .sol file holds one solution, not {len(jobs)}."
         raise _fault("--out", out, message, "Name a folder, or a .json file.")
@@ -96,8 +99,8 @@ def _draw(job: Job, result: Result) -> Axes:
 
 
 def _write_routes(jobs: Sequence[Job], results: Sequence[Result], out: Path) -> None:
+    from dynaroute.files import write_bytes
     from dynaroute.formats import write
-    from dynaroute.formats.files import write_bytes
 
     if _is_folder(out):
         out.mkdir(exist_ok=True)
@@ -107,8 +110,7 @@ def _write_routes(jobs: Sequence[Job], results: Sequence[Result], out: Path) -> 
         write(results[0].solution, out)
     else:
         documents = [describe(job, result) for job, result in zip(jobs, results, strict=True)]
-        with in_file(out):
-            write_bytes(out, json.dumps(documents, allow_nan=False).encode())
+        write_bytes(out, json.dumps(documents, allow_nan=False).encode())
 
 
 def _check_plot(jobs: Sequence[Job], plot: Path) -> None:

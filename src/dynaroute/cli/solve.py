@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynaroute.cli import INTERRUPTED
+from dynaroute.cli.exit_codes import INTERRUPTED
 from dynaroute.cli.improve_options import ImproveOptions
 from dynaroute.cli.jobs import Job, gather_jobs
 from dynaroute.cli.loading import load_what_is_needed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dynaroute.cli import INTERRUPTED
+from dynaroute.cli.exit_codes import INTERRUPTED
 from dynaroute.cli.interrupt import note_interrupt
 from dynaroute.cli.options import DeviceOption, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_note

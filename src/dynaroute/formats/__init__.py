@@ -1,13 +1,12 @@
-"""Files: one module a format, chosen by the file's suffix."""
+"""Files: one module a format, and one table that says which suffix means which."""
 
 from dynaroute.formats.csv import format_csv, parse_csv
 from dynaroute.formats.json import instance_from_json, instance_to_json
 from dynaroute.formats.json_solution import solution_from_json, solution_to_json
 from dynaroute.formats.read import read, read_set, read_solution
 from dynaroute.formats.sol import format_sol, parse_sol
-from dynaroute.formats.suffixes import (
+from dynaroute.formats.table import (
     INSTANCE_SUFFIXES,
-    SET_SUFFIXES,
     SOLUTION_SUFFIXES,
     WRITABLE_INSTANCE_SUFFIXES,
     WRITABLE_SET_SUFFIXES,
@@ -17,7 +16,6 @@ from dynaroute.formats.write import write
 
 __all__ = [
     "INSTANCE_SUFFIXES",
-    "SET_SUFFIXES",
     "SOLUTION_SUFFIXES",
     "WRITABLE_INSTANCE_SUFFIXES",
     "WRITABLE_SET_SUFFIXES",

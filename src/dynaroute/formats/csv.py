@@ -9,16 +9,22 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 
-from dynaroute.errors import FormatError, InstanceError, OptionError, UnsupportedError, Where
-from dynaroute.formats.notes import warn_of_input
-from dynaroute.formats.numbers import format_load, format_number, parse_decimal, parse_float, placed, scale_quantities
+from dynaroute.errors import FormatError, OptionError, UnsupportedError, Where, placed, warn_of_input
+from dynaroute.formats.numbers import (
+    format_load,
+    format_number,
+    parse_decimal,
+    parse_float,
+    refuse_off_globe,
+    scale_quantities,
+)
 from dynaroute.formats.text import one_line, shorten, split_lines
 from dynaroute.instance import Instance
-from dynaroute.lengths import Metric, Rounding
+from dynaroute.lengths import ROUNDING_CODES
+from dynaroute.vocabulary import Metric, Rounding, join_with_or
 
 __all__ = ["format_csv", "parse_csv"]
 
@@ -28,7 +34,6 @@ _KNOWN_COLUMNS = ("id", "x", "y", "lat", "lon", "demand")
 _DIRECTIVE = re.compile(r"#\s*(capacity|name|rounding)\s*[:=](.*)", re.IGNORECASE)
 _DELIMITER_LINE = re.compile(r"sep=(.)", re.IGNORECASE)  # spreadsheets write and obey it
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-_GLOBE = {"lat": 90.0, "lon": 180.0}
 
 
 @dataclass(frozen=True)
@@ -286,7 +291,7 @@ def _choose_axes(table: _Table) -> tuple[str, str]:
 def _read_capacity(table: _Table, option: float | Decimal | None) -> tuple[Decimal, Where]:
     """The capacity, and the place to blame for it."""
     if option is not None:
-        where = Where(field="--capacity")
+        where = Where(field="capacity")
         try:
             return parse_decimal(str(option), where), where
         except FormatError as error:
@@ -295,7 +300,7 @@ def _read_capacity(table: _Table, option: float | Decimal | None) -> tuple[Decim
         raise FormatError(
             "the capacity is missing.",
             where=Where(field="capacity"),
-            remedy="Add a first line '# capacity: 50', or give --capacity.",
+            remedy="Add a first line '# capacity: 50', or give the option capacity.",
         )
     value, line = table.directives["capacity"]
     where = Where(line=line, field="capacity")
@@ -304,13 +309,13 @@ def _read_capacity(table: _Table, option: float | Decimal | None) -> tuple[Decim
 
 def _read_rounding(table: _Table) -> Rounding:
     value, line = table.directives.get("rounding", ("none", 0))
-    for rounding in get_args(Rounding):
+    for rounding in ROUNDING_CODES:
         if value.lower() == rounding:
-            return rounding  # type: ignore[no-any-return]  # get_args forgets that it is one
+            return rounding
     raise FormatError(
         f"the rounding rule {shorten(value)} is unknown.",
         where=Where(line=line, field="rounding"),
-        remedy="Use none, nearest or up.",
+        remedy=f"Use {join_with_or(tuple(ROUNDING_CODES))}.",
     )
 
 
@@ -334,14 +339,7 @@ def _with_point(cell: str) -> str:
 
 
 def _read_axis(row: _Row, axis: str) -> float:
-    value = parse_float(row.cells[axis], row.where(axis))
-    if axis in _GLOBE and abs(value) > _GLOBE[axis]:
-        raise InstanceError(
-            f"{axis} is {value:g}, not on the globe.",
-            where=row.where(axis),
-            remedy="Latitude is -90 to 90, longitude -180 to 180, in degrees.",
-        )
-    return value
+    return refuse_off_globe(parse_float(row.cells[axis], row.where(axis)), axis, row.where(axis))
 
 
 def _read_demand(row: _Row, table: _Table) -> Decimal:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_input
 from dynaroute.formats.json_document import (
     join_path,
     load_json,
@@ -23,12 +23,12 @@ from dynaroute.formats.json_document import (
     require_object,
     to_json_number,
 )
-from dynaroute.formats.notes import warn_of_input
-from dynaroute.formats.numbers import placed, refuse_unmeasurable, scale_quantities
+from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable, scale_quantities
 from dynaroute.formats.requests import asks_for_more
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.instance import Instance
-from dynaroute.lengths import Rounding
+from dynaroute.lengths import LARGEST_DEGREES, LONGEST_LENGTH, ROUNDING_CODES
+from dynaroute.vocabulary import Rounding, join_with_or
 
 __all__ = ["format_json", "format_json_set", "instance_from_json", "instance_to_json", "parse_json"]
 
@@ -36,7 +36,6 @@ _Axes = tuple[Literal["x"], Literal["y"]] | tuple[Literal["lat"], Literal["lon"]
 
 _PLANE: _Axes = ("x", "y")
 _GLOBE: _Axes = ("lat", "lon")
-_DEGREES = {"lat": 90.0, "lon": 180.0}
 _KEYS = frozenset({"name", "capacity", "depot", "customers", "distances", "rounding"})
 _NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand"})
 
@@ -206,7 +205,7 @@ def _refuse_solution(document: Mapping[str, object]) -> None:
         raise FormatError(
             "this is a solution, not an instance.",
             where=Where(field="routes"),
-            remedy="Name the instance's file; a solution goes with check, plot and --start.",
+            remedy="Name the instance's file; a solution goes with check and plot, or starts a search.",
         )
 
 
@@ -278,15 +277,10 @@ def _read_axis(node: Mapping[str, object], axis: str, index: int) -> float:
 
 def _read_coordinates(nodes: Sequence[Mapping[str, object]], axes: _Axes) -> NDArray[np.float64]:
     coordinates = np.array([[_read_axis(node, axis, index) for axis in axes] for index, node in enumerate(nodes)])
-    limits = [_DEGREES.get(axis, np.inf) for axis in axes]
-    for index, column in np.argwhere(~(np.abs(coordinates) <= np.minimum(limits, 1e150))):
+    limits = [LARGEST_DEGREES.get(axis, LONGEST_LENGTH) for axis in axes]
+    for index, column in np.argwhere(~(np.abs(coordinates) <= limits)):
         where = Where(field=join_path(_path_of(index), axes[column]), customer=int(index) or None)
-        value = refuse_unmeasurable(float(coordinates[index, column]), where)
-        raise InstanceError(
-            f"{axes[column]} is {value:g}, not on the globe.",
-            where=where,
-            remedy="Latitude is -90 to 90, longitude -180 to 180, in degrees.",
-        )
+        refuse_off_globe(refuse_unmeasurable(float(coordinates[index, column]), where), axes[column], where)
     return coordinates
 
 
@@ -346,7 +340,11 @@ def _read_name(value: object, default: str) -> str:
 def _read_rounding(value: object) -> Rounding:
     if value is None:
         return "none"
-    for rounding in get_args(Rounding):
+    for rounding in ROUNDING_CODES:
         if value == rounding:
-            return rounding  # type: ignore[no-any-return]  # get_args forgets that it is one
-    raise FormatError("the rounding rule is unknown.", where=Where(field="rounding"), remedy="Use none, nearest or up.")
+            return rounding
+    raise FormatError(
+        "the rounding rule is unknown.",
+        where=Where(field="rounding"),
+        remedy=f"Use {join_with_or(tuple(ROUNDING_CODES))}.",
+    )

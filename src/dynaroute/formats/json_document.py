@@ -15,18 +15,7 @@ _LARGEST_EXACT = 2**53  # the largest float below which all whole numbers are fl
 
 
 def load_json(text: str) -> object:
-    """Decode a JSON document; numbers with a point become Decimal, so that none of their digits is lost.
-
-    Parameters
-    ----------
-    text
-        The document.
-
-    Raises
-    ------
-    FormatError
-        If it is not JSON, or an object has a key twice.
-    """
+    """Decode a JSON document; numbers with a point become Decimal, so that none of their digits is lost."""
     try:
         document: object = json.loads(text, parse_float=Decimal, object_pairs_hook=_distinct_pairs)
     except json.JSONDecodeError as error:
@@ -48,17 +37,7 @@ def join_path(path: str, key: str) -> str:
 
 
 def require(document: Mapping[str, object], key: str, path: str) -> object:
-    """Return a value that must be there and not null.
-
-    Parameters
-    ----------
-    document
-        An object.
-    key
-        The key.
-    path
-        Path of the object.
-    """
+    """Return a value of an object at `path` that must be there and not null."""
     value = document.get(key)
     if value is None:
         raise FormatError(f"{key} is missing.", where=Where(field=join_path(path, key)), remedy=f"Add {key!r}.")
@@ -66,45 +45,21 @@ def require(document: Mapping[str, object], key: str, path: str) -> object:
 
 
 def require_object(value: object, path: str) -> Mapping[str, object]:
-    """Return a value that must be an object.
-
-    Parameters
-    ----------
-    value
-        The value.
-    path
-        Its path; "" for the document.
-    """
+    """Return a value that must be an object; the path of the document is ""."""
     if not isinstance(value, dict):
         raise _wrong_kind(value, path, "an object {...}")
     return value
 
 
 def require_list(value: object, path: str) -> list[object]:
-    """Return a value that must be a list.
-
-    Parameters
-    ----------
-    value
-        The value.
-    path
-        Its path; "" for the document.
-    """
+    """Return a value that must be a list; the path of the document is ""."""
     if not isinstance(value, list):
         raise _wrong_kind(value, path, "a list [...]")
     return value
 
 
 def read_number(value: object, path: str) -> Decimal:
-    """Return a finite number exactly; the decimals of a float are those it is written with.
-
-    Parameters
-    ----------
-    value
-        An int, float or Decimal; true and false are none.
-    path
-        Its path.
-    """
+    """Return a finite number exactly; the decimals of a float are those it is written with, true is none."""
     if type(value) is int:
         return Decimal(value)
     if isinstance(value, float):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from dynaroute.errors import FormatError, Where
+from dynaroute.errors import FormatError, Where, warn_of_input
 from dynaroute.formats.json_document import (
     load_json,
     read_number,
@@ -14,7 +14,6 @@ from dynaroute.formats.json_document import (
     require_object,
     to_json_number,
 )
-from dynaroute.formats.notes import warn_of_input
 from dynaroute.formats.text import shorten
 from dynaroute.solution import Solution
 

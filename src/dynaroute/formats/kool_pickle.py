@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dynaroute.errors import FormatError, Where
-from dynaroute.formats.arrays import instance_from_arrays
-from dynaroute.formats.files import LARGEST_FILE
-from dynaroute.formats.numbers import placed
+from dynaroute.errors import FormatError, Where, placed
+from dynaroute.files import LARGEST_FILE
+from dynaroute.formats.numbers import instance_from_arrays
 from dynaroute.formats.plain_pickle import load_plain_pickle
 from dynaroute.instance import Instance
 

@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import FormatError, UnsupportedError, Where
-from dynaroute.formats.arrays import instance_from_arrays
-from dynaroute.formats.files import LARGEST_FILE
-from dynaroute.formats.notes import warn_of_input
-from dynaroute.formats.numbers import placed
+from dynaroute.errors import FormatError, UnsupportedError, Where, placed, warn_of_input
+from dynaroute.files import LARGEST_FILE
+from dynaroute.formats.numbers import instance_from_arrays
 from dynaroute.instance import Instance
 
 __all__ = ["format_npz", "parse_npz"]

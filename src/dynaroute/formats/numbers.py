@@ -1,27 +1,32 @@
-"""Numbers in text: what counts as one, and how decimals become exact integers."""
+"""Numbers of files: what counts as one, and how demands and capacities become exact integers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dynaroute.decimals import count_decimals, scale_to_integers
-from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where
+from dynaroute.errors import FormatError, InstanceError, Where
 from dynaroute.formats.text import shorten
 from dynaroute.instance import LARGEST_INTEGER, Instance
+from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH
 
 __all__ = [
     "Quantities",
     "format_load",
     "format_number",
+    "instance_from_arrays",
     "is_number",
     "parse_decimal",
     "parse_float",
     "parse_whole",
-    "placed",
+    "refuse_off_globe",
     "refuse_unmeasurable",
     "scale_quantities",
 ]
@@ -30,7 +35,6 @@ __all__ = [
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
 _MOST_DIGITS = 1000  # of one number; far past any precision, and below what Python refuses to convert
 _MOST_DECIMALS = 30
-_LARGEST_MEASURABLE = 1e150  # squares of differences would overflow above
 _LARGEST_MAGNITUDE = 18  # decimal exponent of the largest whole number that is looked at
 
 
@@ -54,20 +58,7 @@ class Quantities:
 
 
 def parse_decimal(text: str, where: Where) -> Decimal:
-    """Read a plain decimal number, exactly.
-
-    Parameters
-    ----------
-    text
-        The number: sign, digits, point and exponent in ASCII, nothing else.
-    where
-        Its place, for the error.
-
-    Raises
-    ------
-    FormatError
-        If it is not such a number; not-a-number and infinity are none.
-    """
+    """Read a plain decimal number, exactly; not-a-number and infinity are none."""
     if not is_number(text):
         raise FormatError(
             f"{shorten(text)} is not a number." if text else "a number is missing.",
@@ -83,20 +74,7 @@ def is_number(text: str) -> bool:
 
 
 def parse_whole(text: str, where: Where) -> int:
-    """Read a whole number; 5.0 is one.
-
-    Parameters
-    ----------
-    text
-        The number.
-    where
-        Its place, for the error.
-
-    Raises
-    ------
-    FormatError
-        If it is not a number, or not a whole one, or has more than 18 digits.
-    """
+    """Read a whole number of up to 18 digits; 5.0 is one."""
     value = parse_decimal(text, where)
     if value and value.adjusted() > _LARGEST_MAGNITUDE:
         raise FormatError(f"{shorten(text)} is too large.", where=where, remedy="Is this number meant?")
@@ -106,37 +84,23 @@ def parse_whole(text: str, where: Where) -> int:
 
 
 def parse_float(text: str, where: Where) -> float:
-    """Read a coordinate or a distance.
-
-    Parameters
-    ----------
-    text
-        The number.
-    where
-        Its place, for the error.
-
-    Raises
-    ------
-    DynarouteError
-        If it is not a number, or too large to measure with.
-    """
+    """Read a coordinate or a distance."""
     return refuse_unmeasurable(float(parse_decimal(text, where)), where)
 
 
 def refuse_unmeasurable(value: float, where: Where) -> float:
-    """Return a coordinate or a distance that is finite and small enough to be squared.
-
-    Parameters
-    ----------
-    value
-        The number.
-    where
-        Its place, for the error.
-    """
-    if not abs(value) <= _LARGEST_MEASURABLE:  # not-a-number compares false
+    """Return a coordinate or a distance that is finite and small enough to be squared."""
+    if not abs(value) <= LONGEST_LENGTH:  # not-a-number compares false
         raise InstanceError(
-            f"{value:g} cannot be measured with.", where=where, remedy=f"Stay within ±{_LARGEST_MEASURABLE:g}."
+            f"{value:g} cannot be measured with.", where=where, remedy=f"Stay within ±{LONGEST_LENGTH:g}."
         )
+    return value
+
+
+def refuse_off_globe(value: float, axis: str, where: Where) -> float:
+    """Return a coordinate that, if its axis is lat or lon, is on the globe."""
+    if abs(value) > LARGEST_DEGREES.get(axis, LONGEST_LENGTH):
+        raise InstanceError(f"{axis} is {value:g}, not on the globe.", where=where, remedy=GLOBE_REMEDY)
     return value
 
 
@@ -147,15 +111,7 @@ def format_number(value: float) -> str:
 
 
 def format_load(instance: Instance, load: int) -> str:
-    """Write a demand or the capacity in the unit of the user's file, exactly and without exponent.
-
-    Parameters
-    ----------
-    instance
-        The problem, which knows the unit.
-    load
-        The amount as stored.
-    """
+    """Write a stored demand or capacity in the unit of the user's file, exactly and without exponent."""
     return f"{Decimal(instance.shown_demand(load)):f}"
 
 
@@ -233,17 +189,39 @@ def _shown(value: Decimal) -> str:
     return f"{value:f}" if -20 < value.adjusted() < 20 else f"{value:.6e}"
 
 
-@contextmanager
-def placed(place: Callable[[Where], Where]) -> Iterator[None]:
-    """Restate the place of every error of ours that leaves this block in the terms of a format.
+def instance_from_arrays(
+    coordinates: NDArray[np.float64], demands: NDArray[Any], capacity: NDArray[Any], name: str
+) -> Instance:
+    """Make one instance of a set; demands and capacity may be whole numbers or decimals stored as floats.
 
     Parameters
     ----------
-    place
-        Turns fields of `Instance` into those of the file, and customers into lines.
+    coordinates
+        (n + 1, 2) positions, the depot first.
+    demands
+        (n,) integers or floats, one a customer.
+    capacity
+        () integer or float.
+    name
+        Label of the instance.
     """
-    try:
-        yield
-    except DynarouteError as error:
-        error.where = place(error.where)
-        raise
+    with_depot = np.concatenate([np.zeros(1, dtype=demands.dtype), demands])
+    if _is_whole(with_depot) and _is_whole(capacity):
+        return Instance(coordinates, with_depot, capacity.item(), name)
+    quantities = _scale_floats(with_depot, capacity)
+    return Instance(coordinates, np.array(quantities.demands), quantities.capacity, name, demand_scale=quantities.scale)
+
+
+def _is_whole(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "iu" or bool((values == np.floor(values)).all())
+
+
+def _scale_floats(demands: NDArray[Any], capacity: NDArray[Any]) -> Quantities:
+    """Scale floats exactly by the decimals they are written with: the float nearest to 0.1 means 0.1."""
+    for field, values in (("demands", demands), ("capacity", capacity.reshape(1))):
+        if not np.isfinite(values).all():
+            node = int(np.argmin(np.isfinite(values)))
+            raise InstanceError(
+                "a value is not finite.", where=Where(field=field, customer=node or None), remedy="Give plain numbers."
+            )
+    return scale_quantities([Decimal(str(demand)) for demand in demands], Decimal(str(capacity[()])))

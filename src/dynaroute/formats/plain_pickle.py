@@ -51,6 +51,9 @@ def load_plain_pickle(content: bytes) -> object:
         ) from error
 
 
+_Instruction = Callable[["_Machine"], object]
+
+
 class _Machine:
     """The stack, the memory and the position in the program."""
 
@@ -90,6 +93,9 @@ class _Machine:
     def take_number(self, size: int) -> int:
         return int.from_bytes(self.take(size), "little")
 
+    def push(self, value: object) -> None:
+        self.stack.append(value)  # looked up only now: what was evaluated may have closed a mark
+
     def close_mark(self) -> list[Any]:
         items = self.stack
         self.stack = self.outer_stacks.pop()
@@ -115,10 +121,6 @@ def _check_protocol(machine: _Machine) -> None:
         raise ValueError
 
 
-def _skip_frame(machine: _Machine) -> None:
-    machine.take(8)  # a hint for reading ahead
-
-
 def _open_mark(machine: _Machine) -> None:
     machine.outer_stacks.append(machine.stack)
     machine.stack = []
@@ -128,10 +130,6 @@ def _push_float(machine: _Machine) -> None:
     (value,) = struct.unpack_from(">d", machine.program, machine.position)
     machine.position += 8
     machine.stack.append(value)
-
-
-def _push_float_text(machine: _Machine) -> None:
-    machine.stack.append(float(machine.take_line()))
 
 
 def _push_integer_text(machine: _Machine) -> None:
@@ -150,43 +148,21 @@ def _push_byte(machine: _Machine) -> None:
     machine.position += 1
 
 
-def _push_two_bytes(machine: _Machine) -> None:
-    machine.stack.append(machine.take_number(2))
-
-
-def _push_signed(machine: _Machine) -> None:
-    machine.stack.append(int.from_bytes(machine.take(4), "little", signed=True))
-
-
-def _push_long(machine: _Machine) -> None:
-    machine.stack.append(int.from_bytes(machine.take(machine.take_number(1)), "little", signed=True))
-
-
-def _push_longer(machine: _Machine) -> None:
-    size = machine.take_number(4)
+def _push_long(machine: _Machine, size: int) -> None:
     if size > _LONGEST_NUMBER:
         raise ValueError
-    machine.stack.append(int.from_bytes(machine.take(size), "little", signed=True))
+    machine.push(int.from_bytes(machine.take(size), "little", signed=True))
 
 
-def _text_pusher(size: int) -> Callable[[_Machine], None]:
-    def push_text(machine: _Machine) -> None:
-        machine.stack.append(machine.take(machine.take_number(size)).decode("utf-8", errors="replace"))
-
-    return push_text
+def _push_text(machine: _Machine, text: bytes) -> None:
+    machine.push(text.decode("utf-8", errors="replace"))
 
 
-def _push_text_line(machine: _Machine) -> None:
-    machine.stack.append(machine.take_line().decode("utf-8", errors="replace"))
-
-
-def _push_list(machine: _Machine) -> None:
-    machine.stack.append([])
-
-
-def _push_marked_list(machine: _Machine) -> None:
-    items = machine.close_mark()
-    machine.stack.append(items)
+def _list_on_top(machine: _Machine) -> list[Any]:
+    target = machine.stack[-1]
+    if type(target) is not list:
+        raise ValueError
+    return target
 
 
 def _append(machine: _Machine) -> None:
@@ -199,19 +175,7 @@ def _extend(machine: _Machine) -> None:
     _list_on_top(machine).extend(items)
 
 
-def _list_on_top(machine: _Machine) -> list[Any]:
-    target = machine.stack[-1]
-    if type(target) is not list:
-        raise ValueError
-    return target
-
-
-def _push_marked_tuple(machine: _Machine) -> None:
-    items = machine.close_mark()
-    machine.stack.append(tuple(items))
-
-
-def _tuple_pusher(count: int) -> Callable[[_Machine], None]:
+def _tuple_pusher(count: int) -> _Instruction:
     def push_tuple(machine: _Machine) -> None:
         start = len(machine.stack) - count
         if start < 0:
@@ -225,62 +189,43 @@ def _memorise(machine: _Machine) -> None:
     machine.memory[len(machine.memory)] = machine.stack[-1]
 
 
-def _memoriser(size: int) -> Callable[[_Machine], None]:
+def _memorise_at_text(machine: _Machine) -> None:
+    machine.memory[int(machine.take_line())] = machine.stack[-1]
+
+
+def _memoriser(size: int) -> _Instruction:
     def memorise(machine: _Machine) -> None:
         machine.memory[machine.take_number(size)] = machine.stack[-1]
 
     return memorise
 
 
-def _memorise_at_text(machine: _Machine) -> None:
-    machine.memory[int(machine.take_line())] = machine.stack[-1]
-
-
-def _recaller(size: int) -> Callable[[_Machine], None]:
-    def recall(machine: _Machine) -> None:
-        machine.stack.append(machine.memory[machine.take_number(size)])
-
-    return recall
-
-
-def _recall_at_text(machine: _Machine) -> None:
-    machine.stack.append(machine.memory[int(machine.take_line())])
-
-
-def _drop(machine: _Machine) -> None:
-    machine.stack.pop()
-
-
-def _drop_marked(machine: _Machine) -> None:
-    machine.close_mark()
-
-
 _STOP = ord(".")
-_INSTRUCTIONS: dict[int, Callable[[_Machine], None]] = {
+_INSTRUCTIONS: dict[int, _Instruction] = {
     0x80: _check_protocol,
-    0x95: _skip_frame,
+    0x95: lambda machine: machine.take(8),  # a frame: a hint for reading ahead
     ord("("): _open_mark,
     ord("G"): _push_float,
-    ord("F"): _push_float_text,
+    ord("F"): lambda machine: machine.stack.append(float(machine.take_line())),
     ord("I"): _push_integer_text,
     ord("L"): _push_integer_text,
     ord("K"): _push_byte,
-    ord("M"): _push_two_bytes,
-    ord("J"): _push_signed,
-    0x8A: _push_long,
-    0x8B: _push_longer,
-    ord("V"): _push_text_line,
-    ord("S"): _push_text_line,
-    0x8C: _text_pusher(1),
-    ord("U"): _text_pusher(1),
-    ord("X"): _text_pusher(4),
-    ord("T"): _text_pusher(4),
-    0x8D: _text_pusher(8),
-    ord("]"): _push_list,
-    ord("l"): _push_marked_list,
+    ord("M"): lambda machine: machine.stack.append(machine.take_number(2)),
+    ord("J"): lambda machine: _push_long(machine, 4),
+    0x8A: lambda machine: _push_long(machine, machine.take_number(1)),
+    0x8B: lambda machine: _push_long(machine, machine.take_number(4)),
+    ord("V"): lambda machine: _push_text(machine, machine.take_line()),
+    ord("S"): lambda machine: _push_text(machine, machine.take_line()),
+    0x8C: lambda machine: _push_text(machine, machine.take(machine.take_number(1))),
+    ord("U"): lambda machine: _push_text(machine, machine.take(machine.take_number(1))),
+    ord("X"): lambda machine: _push_text(machine, machine.take(machine.take_number(4))),
+    ord("T"): lambda machine: _push_text(machine, machine.take(machine.take_number(4))),
+    0x8D: lambda machine: _push_text(machine, machine.take(machine.take_number(8))),
+    ord("]"): lambda machine: machine.stack.append([]),
+    ord("l"): lambda machine: machine.push(machine.close_mark()),
     ord("a"): _append,
     ord("e"): _extend,
-    ord("t"): _push_marked_tuple,
+    ord("t"): lambda machine: machine.push(tuple(machine.close_mark())),
     ord(")"): _tuple_pusher(0),
     0x85: _tuple_pusher(1),
     0x86: _tuple_pusher(2),
@@ -289,9 +234,9 @@ _INSTRUCTIONS: dict[int, Callable[[_Machine], None]] = {
     ord("q"): _memoriser(1),
     ord("r"): _memoriser(4),
     ord("p"): _memorise_at_text,
-    ord("h"): _recaller(1),
-    ord("j"): _recaller(4),
-    ord("g"): _recall_at_text,
-    ord("0"): _drop,
-    ord("1"): _drop_marked,
+    ord("h"): lambda machine: machine.stack.append(machine.memory[machine.take_number(1)]),
+    ord("j"): lambda machine: machine.stack.append(machine.memory[machine.take_number(4)]),
+    ord("g"): lambda machine: machine.stack.append(machine.memory[int(machine.take_line())]),
+    ord("0"): lambda machine: machine.stack.pop(),
+    ord("1"): lambda machine: machine.close_mark(),
 }

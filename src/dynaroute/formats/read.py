@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import os
-from decimal import Decimal
 from pathlib import Path
 
 from dynaroute.errors import FormatError, OptionError, Where, in_file
-from dynaroute.formats.csv import parse_csv
-from dynaroute.formats.files import read_bytes, refuse_unreadable
-from dynaroute.formats.json import parse_json
-from dynaroute.formats.json_solution import parse_json_solution
-from dynaroute.formats.kool_pickle import parse_kool_pickle
-from dynaroute.formats.npz import parse_npz
-from dynaroute.formats.sol import parse_sol
-from dynaroute.formats.suffixes import INSTANCE_SUFFIXES, SOLUTION_SUFFIXES, require_suffix
+from dynaroute.files import read_bytes, refuse_unreadable
+from dynaroute.formats.table import FORMATS, INSTANCE_SUFFIXES, SOLUTION_SUFFIXES, Capacity, require_suffix
 from dynaroute.formats.text import decode_text
-from dynaroute.formats.vrplib import parse_vrplib
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 
 __all__ = ["read", "read_set", "read_solution"]
 
 
-def read(path: str | os.PathLike[str], *, capacity: float | Decimal | None = None) -> Instance:
+def read(path: str | os.PathLike[str], *, capacity: Capacity = None) -> Instance:
     """Read one instance.
 
     Parameters
@@ -53,7 +45,7 @@ def read(path: str | os.PathLike[str], *, capacity: float | Decimal | None = Non
     return instances[0]
 
 
-def read_set(path: str | os.PathLike[str], *, capacity: float | Decimal | None = None) -> list[Instance]:
+def read_set(path: str | os.PathLike[str], *, capacity: Capacity = None) -> list[Instance]:
     """Read all instances of a file, at least one.
 
     Parameters
@@ -77,13 +69,15 @@ def read_set(path: str | os.PathLike[str], *, capacity: float | Decimal | None =
     with in_file(source):
         refuse_unreadable(file)  # before its suffix: a folder has none
         suffix = require_suffix(file, INSTANCE_SUFFIXES, "instances")
-        if capacity is not None and suffix != ".csv":
+        known = FORMATS[suffix]
+        assert known.parse is not None  # or the suffix would have been refused
+        if capacity is not None and not known.takes_capacity:
             raise OptionError(
                 f"a {suffix} file states its own capacity.",
-                where=Where(field="--capacity"),
+                where=Where(field="capacity"),
                 remedy="Give the option with CSV files alone.",
             )
-        instances = _parse(read_bytes(file), suffix, capacity, source)
+        instances = known.parse(read_bytes(file), source, capacity)
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")
     return instances
@@ -111,19 +105,6 @@ def read_solution(path: str | os.PathLike[str]) -> Solution:
     with in_file(source):
         refuse_unreadable(file)
         suffix = require_suffix(file, SOLUTION_SUFFIXES, "a solution")
-        text = decode_text(read_bytes(file))
-        parse = parse_sol if suffix == ".sol" else parse_json_solution
-        return parse(text, source=source)
-
-
-def _parse(content: bytes, suffix: str, capacity: float | Decimal | None, source: str) -> list[Instance]:
-    if suffix == ".npz":
-        return parse_npz(content, source=source)
-    if suffix == ".pkl":
-        return parse_kool_pickle(content, source=source)
-    text = decode_text(content)
-    if suffix == ".json":
-        return parse_json(text, source=source)
-    if suffix == ".csv":
-        return [parse_csv(text, capacity=capacity, source=source)]
-    return [parse_vrplib(text, source=source)]
+        parse = FORMATS[suffix].parse_solution
+        assert parse is not None  # or the suffix would have been refused
+        return parse(decode_text(read_bytes(file)), source)

@@ -20,13 +20,7 @@ _DESCRIPTION = re.compile(r"best|known|bks|optimal|optimum|bound|comment|note")
 
 
 def asks_for_more(field: str) -> bool:
-    """Whether a field, by its name, asks for something that is not solved: a limit, a time, a second depot.
-
-    Parameters
-    ----------
-    field
-        Name of the field, in any style: MAX_DURATION, maxDuration, max-duration.
-    """
+    """Whether a field, named in any style, asks for something that is not solved: a limit, a time, a second depot."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", field)
     words = re.findall(r"[a-z]+", spaced.lower())
     return any(map(_CONSTRAINT.fullmatch, words)) and not any(map(_DESCRIPTION.fullmatch, words))

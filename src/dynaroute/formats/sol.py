@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dynaroute.errors import FormatError, Where
-from dynaroute.formats.notes import warn_of_input
+from dynaroute.errors import FormatError, Where, warn_of_input
 from dynaroute.formats.numbers import format_number, is_number
 from dynaroute.formats.text import shorten, split_lines
 from dynaroute.solution import Solution

@@ -47,13 +47,7 @@ def _decode(content: bytes) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split text at line ends of any system, and nowhere else.
-
-    Parameters
-    ----------
-    text
-        The text.
-    """
+    """Split text at line ends of any system, and nowhere else."""
     # not str.splitlines(), which also splits at form feeds and other characters that editors do not count
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
@@ -64,12 +58,6 @@ def shorten(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Replace tabs and control characters, which a name cannot hold, by spaces, and trim.
-
-    Parameters
-    ----------
-    text
-        A name as a file has it.
-    """
+    """Replace tabs and control characters, which a name cannot hold, by spaces, and trim."""
     spaced = (" " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character for character in text)
     return "".join(spaced).strip()

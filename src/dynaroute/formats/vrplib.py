@@ -9,15 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
-from dynaroute.formats.notes import warn_of_input
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_input
 from dynaroute.formats.numbers import (
     format_load,
     format_number,
     parse_decimal,
     parse_float,
     parse_whole,
-    placed,
     scale_quantities,
 )
 from dynaroute.formats.requests import asks_for_more
@@ -25,7 +23,7 @@ from dynaroute.formats.text import one_line, shorten
 from dynaroute.formats.vrplib_matrix import EDGE_WEIGHT_FORMATS, read_matrix
 from dynaroute.formats.vrplib_outline import Field, Outline, Row, Section, outline_vrplib
 from dynaroute.instance import Instance
-from dynaroute.lengths import Rounding
+from dynaroute.vocabulary import Rounding
 
 __all__ = ["format_vrplib", "parse_vrplib"]
 
@@ -278,9 +276,7 @@ def _read_rows(outline: Outline, name: str, width: int, dimension: int) -> list[
             )
         if node in rows:
             raise FormatError(
-                f"node {node} comes twice, first on line {rows[node].line}.",
-                where=where,
-                remedy="Keep one of the two.",
+                f"node {node} comes twice, first on line {rows[node].line}.", where=where, remedy="Keep one of the two."
             )
         rows[node] = row
     if len(rows) < dimension:

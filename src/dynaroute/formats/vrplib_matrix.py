@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
-from dynaroute.formats.notes import warn_of_input
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, warn_of_input
 from dynaroute.formats.numbers import format_number, is_number, parse_float, refuse_unmeasurable
 from dynaroute.formats.vrplib_outline import Field, Section
 
@@ -32,24 +31,7 @@ class _Weights:
 
 
 def read_matrix(section: Section, layout: Field, size: int, source: str) -> NDArray[np.float64]:
-    """Read a full symmetric matrix.
-
-    Parameters
-    ----------
-    section
-        The EDGE_WEIGHT_SECTION.
-    layout
-        The EDGE_WEIGHT_FORMAT.
-    size
-        Number of nodes.
-    source
-        The file's path, for warnings.
-
-    Raises
-    ------
-    DynarouteError
-        If the format is unknown, the numbers are too few or too many, or they are no symmetric distances.
-    """
+    """Read a full symmetric matrix of `size` nodes; `layout` is the EDGE_WEIGHT_FORMAT, `source` named in warnings."""
     name = layout.value.upper()
     if name not in EDGE_WEIGHT_FORMATS:
         raise UnsupportedError(

@@ -36,7 +36,6 @@ class Row:
 class Section:
     """The rows below a section's title."""
 
-    name: str
     line: int
     rows: list[Row]
 
@@ -51,18 +50,7 @@ class Outline:
 
 
 def outline_vrplib(text: str) -> Outline:
-    """Sort the lines of a CVRPLIB file into header fields and sections.
-
-    Parameters
-    ----------
-    text
-        The file's text. What follows a line EOF is ignored.
-
-    Raises
-    ------
-    FormatError
-        If a line is neither, a section comes twice, or a field comes twice with different values.
-    """
+    """Sort the lines of a CVRPLIB file into header fields and sections; what follows a line EOF is ignored."""
     fields: dict[str, Field] = {}
     sections: dict[str, Section] = {}
     section: Section | None = None
@@ -102,7 +90,7 @@ def _open_section(sections: dict[str, Section], name: str, line: int) -> Section
             where=Where(line=line, field=name),
             remedy="Keep one of the two.",
         )
-    section = Section(name, line, [])
+    section = Section(line, [])
     sections[name] = section
     return section
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -14,6 +13,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from dynaroute.errors import FileError, ModelError, Where, in_file
+from dynaroute.files import write_bytes
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.decoder import Context, Decoder, Projections
@@ -180,9 +180,9 @@ class Policy(nn.Module):
         with in_file(target):
             try:
                 target.mkdir(parents=True, exist_ok=True)
-                _replace(target / "model.safetensors", save(tensors))
-                _replace(target / "config.json", (json.dumps(description, indent=2) + "\n").encode())
-                _replace(target / "README.md", self.card.to_markdown(self.config).encode())
+                write_bytes(target / "model.safetensors", save(tensors))
+                write_bytes(target / "config.json", (json.dumps(description, indent=2) + "\n").encode())
+                write_bytes(target / "README.md", self.card.to_markdown(self.config).encode())
             except (OSError, SafetensorError, ValueError) as error:  # ValueError: a path that no system has
                 reason = getattr(error, "strerror", None) or error
                 raise FileError(f"cannot write the model: {reason}.", remedy="Choose a writable folder.") from error
@@ -319,15 +319,6 @@ def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
     if not bool(converted.isfinite().all()):
         raise _fault(name, "the weights are not finite.", "Save or copy the model again.")
     return converted
-
-
-def _replace(path: Path, contents: bytes) -> None:
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(contents)
-        file.flush()
-        os.fsync(file.fileno())  # a name must never stand for contents that a power cut took
-    part.replace(path)
 
 
 def _fault(field: str, message: str, remedy: str) -> ModelError:

@@ -7,17 +7,18 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynaroute.errors import OptionError, Where, in_file
-from dynaroute.formats.files import write_bytes
+from dynaroute.errors import OptionError, Where
+from dynaroute.files import write_bytes
+from dynaroute.vocabulary import join_with_or
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["PICTURE_SUFFIXES", "check_picture_path", "save_figure"]
 
-PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
-
 _UNDATED: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+PICTURE_SUFFIXES = tuple(_UNDATED)
 
 
 def save_figure(ax: Axes, path: str | Path) -> None:
@@ -50,8 +51,7 @@ def save_figure(ax: Axes, path: str | Path) -> None:
         # a name in a script that the font lacks is drawn as boxes: no reason to trouble anyone
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(picture, format=suffix[1:], dpi=160, bbox_inches="tight", metadata=_UNDATED[suffix])
-    with in_file(path):
-        write_bytes(target, picture.getvalue())
+    write_bytes(target, picture.getvalue())
 
 
 def check_picture_path(path: str | Path) -> Path:
@@ -72,6 +72,6 @@ def check_picture_path(path: str | Path) -> Path:
         raise OptionError(
             f"pictures have no format {target.suffix!r}." if target.suffix else "the picture's name has no suffix.",
             where=Where(file=str(path)),
-            remedy="End the name in .png, .svg or .pdf.",
+            remedy=f"End the name in {join_with_or(PICTURE_SUFFIXES)}.",
         )
     return target

@@ -49,11 +49,7 @@ def plot_trace(trace: Sequence[tuple[float, float]], *, until: float | None = No
 
 
 def plot_solution_and_trace(
-    instance: Instance,
-    solution: Solution,
-    trace: Sequence[tuple[float, float]],
-    *,
-    until: float | None = None,
+    instance: Instance, solution: Solution, trace: Sequence[tuple[float, float]], *, until: float | None = None
 ) -> Axes:
     """Draw the routes and, in a panel below them, how a search came to them.
 

@@ -14,10 +14,9 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from dynaroute.errors import FormatError, OptionError, Where, in_file
+from dynaroute.errors import FormatError, OptionError, Where, in_file, placed
 from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
 from dynaroute.formats.json_document import load_json, require, require_object, to_json_number
-from dynaroute.formats.numbers import placed
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 from dynaroute.service.multipart import read_form

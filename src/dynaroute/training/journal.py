@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,9 @@ def save_learning_curve(folder: Path, references: dict[int, float]) -> Path:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     draw_learning_curve(read_metrics(folder), references, figure.add_subplot())
     picture = folder / "curve.png"
-    figure.savefig(picture, dpi=120)
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", dpi=120)
+    replace_file(picture, drawn.getbuffer())
     return picture
 
 

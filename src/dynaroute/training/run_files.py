@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dynaroute.errors import FileError, Where, in_file
+from dynaroute.errors import FileError, Where
+from dynaroute.files import write_bytes
 
 try:
     import fcntl
@@ -20,32 +21,12 @@ HOW_TO_GO_ON = "Make room, or bring the folder back, and go on with --resume; th
 
 
 def replace_file(path: Path, contents: bytes | memoryview) -> None:
-    """Write beside, then rename.
-
-    Parameters
-    ----------
-    path
-        Where to; its folder must be there.
-    contents
-        What to write.
-
-    Raises
-    ------
-    FileError
-        If it cannot be written; what was there before is untouched.
-    """
-    part = path.with_name(path.name + ".part")
-    with in_file(path):
-        try:
-            with part.open("wb") as file:
-                file.write(contents)
-                file.flush()
-                os.fsync(file.fileno())  # a name must never stand for contents that a power cut took
-            part.replace(path)
-        except OSError as error:
-            with suppress(OSError):  # a disk that became read-only does not give it up
-                part.unlink(missing_ok=True)
-            raise FileError(f"cannot write it: {error.strerror or error}.", remedy=HOW_TO_GO_ON) from error
+    """Write a whole file, or leave what was there and say how to go on."""
+    try:
+        write_bytes(path, contents)
+    except FileError as error:
+        error.remedy = HOW_TO_GO_ON
+        raise
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Many instances, and many solutions, as tensors: mixed sizes are padded."""
+"""Instances side by side, as tensors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from dynaroute.errors import InstanceError, SolutionError, Where
+from dynaroute.batch.keys import hash_contents
+from dynaroute.batch.unit_square import locate, locate_in_unit_square
+from dynaroute.errors import InstanceError, Where
 from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.lengths import LONGEST_LENGTH, ROUNDING_CODES
-from dynaroute.solution import Solution
 
-__all__ = ["InstanceBatch", "RouteBatch"]
-
-_SMALLEST_SPREAD = 0.1  # of the unit square: places closer together look all alike to a policy
+__all__ = ["InstanceBatch"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ class InstanceBatch:
                     remedy="Use the savings heuristic, which needs distances alone.",
                 )
             coordinates[index, : instance.size + 1] = instance.coordinates
-            locations[index, : instance.size + 1] = _locate(instance)
+            locations[index, : instance.size + 1] = locate(instance)
             demands[index, : instance.size + 1] = instance.demands
         sizes = np.array([instance.size for instance in instances], dtype=np.int64)
         capacity = np.array([instance.capacity for instance in instances], dtype=np.int32)
@@ -91,7 +90,7 @@ class InstanceBatch:
             capacity=torch.from_numpy(capacity),
             sizes=torch.from_numpy(sizes),
             # the same numbers look different to the policy if they are degrees
-            keys=torch.from_numpy(_hash_contents(coordinates, demands, capacity, sizes) ^ (is_globe << 58)),
+            keys=torch.from_numpy(hash_contents(coordinates, demands, capacity, sizes) ^ (is_globe << 58)),
             coordinates=torch.from_numpy(coordinates),
             rounding=torch.tensor([ROUNDING_CODES[instance.rounding] for instance in instances], dtype=torch.int8),
             distances=None if plain else torch.from_numpy(_pad_distances(instances, nodes)),
@@ -126,11 +125,11 @@ class InstanceBatch:
         demands_32, capacity_32 = whole_demands.astype(np.int32), capacities.astype(np.int32)
         sizes = np.full(count, size, dtype=np.int64)
         return cls(
-            locations=torch.from_numpy(_locate_in_unit_square(positions)),
+            locations=torch.from_numpy(locate_in_unit_square(positions)),
             demands=torch.from_numpy(demands_32),
             capacity=torch.from_numpy(capacity_32),
             sizes=torch.from_numpy(sizes),
-            keys=torch.from_numpy(_hash_contents(positions, demands_32, capacity_32, sizes)),
+            keys=torch.from_numpy(hash_contents(positions, demands_32, capacity_32, sizes)),
             coordinates=torch.from_numpy(positions),
             rounding=torch.zeros(count, dtype=torch.int8),
         )
@@ -187,174 +186,11 @@ class InstanceBatch:
         return InstanceBatch(**changed)
 
 
-@dataclass(frozen=True, eq=False)
-class RouteBatch:
-    """One solution for each instance of a batch.
-
-    Attributes
-    ----------
-    route
-        (B, M) int32: the route a customer is on, from 0; -1 for the depot and for padding.
-    position
-        (B, M) int32: its place on that route, from 0; -1 likewise.
-    """
-
-    route: Tensor
-    position: Tensor
-
-    @classmethod
-    def unvisited(cls, batch: InstanceBatch) -> RouteBatch:
-        """Tables to be filled in: no customer of the batch is on a route yet."""
-        route = torch.full((len(batch), batch.nodes), -1, dtype=torch.int32, device=batch.device)
-        return cls(route, route.clone())
-
-    @classmethod
-    def from_solutions(cls, solutions: Sequence[Solution], batch: InstanceBatch) -> RouteBatch:
-        """Turn solutions into tensors.
-
-        Parameters
-        ----------
-        solutions
-            One for each instance of `batch`, each visiting every customer once.
-        batch
-            The instances.
-        """
-        if len(solutions) != len(batch):
-            message = f"there are {len(solutions)} solutions for {len(batch)} instances."
-            raise SolutionError(message, remedy="Give one for each.")
-        shape = (len(batch), batch.nodes)
-        route, position = np.full(shape, -1, dtype=np.int32), np.full(shape, -1, dtype=np.int32)
-        for index, (solution, size) in enumerate(zip(solutions, batch.sizes.tolist(), strict=True)):
-            if sorted(customer for stops in solution.routes for customer in stops) != list(range(1, size + 1)):
-                message = f"solution {index + 1} does not visit each customer once."
-                raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check tells more.")
-            for number, stops in enumerate(solution.routes):
-                route[index, list(stops)] = number
-                position[index, list(stops)] = np.arange(len(stops))
-        return cls(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
-
-    def __len__(self) -> int:
-        return len(self.route)
-
-    def __getitem__(self, index: slice | Tensor) -> RouteBatch:
-        """Some of the solutions."""
-        return RouteBatch(self.route[index], self.position[index])
-
-    def visits(self) -> Tensor:
-        """(B, M - 1) customers in the order of their visits; padding comes last as 0."""
-        nodes = self.route.shape[1]
-        is_customer = self.route >= 0  # (B, M)
-        route = self.route.clamp(min=0).long()
-        counts = torch.zeros_like(route).scatter_add(1, route, is_customer.long())  # (B, M) customers of each route
-        before = (counts.cumsum(1) - counts).gather(1, route)  # (B, M) customers on earlier routes
-        place = torch.where(is_customer, before + self.position, nodes - 1)
-        node = torch.arange(nodes, device=route.device).expand_as(route)
-        return torch.zeros_like(route).scatter(1, place, node)[:, :-1]  # counting, which is cheaper than sorting
-
-    def lengths(self, batch: InstanceBatch) -> Tensor:
-        """(B,) cost of each solution in its instance's own units and rounding.
-
-        Parameters
-        ----------
-        batch
-            The instances these solutions belong to.
-        """
-        visits = self.visits()  # (B, M - 1)
-        route = self.route.gather(1, visits)  # (B, M - 1); -1 where padding points at the depot
-        same_route = (route[:, 1:] == route[:, :-1]) & (route[:, 1:] >= 0)
-        depot = torch.zeros_like(visits)
-        onward = _leg_lengths(batch, visits[:, :-1], visits[:, 1:])  # (B, M - 2)
-        homeward = _leg_lengths(batch, visits, depot)  # (B, M - 1); 0 for padding
-        # a change of route goes home and out again
-        between = torch.where(same_route, onward, homeward[:, :-1] + homeward[:, 1:])
-        return between.sum(1) + homeward[:, 0] + homeward[:, -1]
-
-    def to_solutions(self, batch: InstanceBatch) -> list[Solution]:
-        """Read the tensors as solutions, with their costs stated."""
-        costs = self.lengths(batch).tolist()
-        visits, sizes = self.visits().cpu().numpy(), batch.sizes.tolist()
-        routes = self.route.cpu().numpy()
-        solutions = []
-        for index, (size, cost) in enumerate(zip(sizes, costs, strict=True)):
-            order = visits[index, :size]
-            breaks = np.flatnonzero(np.diff(routes[index, order])) + 1
-            solutions.append(Solution(tuple(map(tuple, (part.tolist() for part in np.split(order, breaks)))), cost))
-        return solutions
-
-
-def _leg_lengths(batch: InstanceBatch, start: Tensor, end: Tensor) -> Tensor:
-    """(B, L) lengths of the legs between (B, L) nodes."""
-    rows = torch.arange(len(batch), device=batch.device)[:, None]
-    if batch.distances is not None:
-        return batch.distances[rows, start, end]
-    difference = batch.coordinates[rows, start] - batch.coordinates[rows, end]  # (B, L, 2)
-    length = difference.square().sum(-1).sqrt()  # (B, L)
-    rounding = batch.rounding[:, None]
-    length = torch.where(rounding == 1, (length + 0.5).floor(), length)
-    return torch.where(rounding == 2, length.ceil(), length)
-
-
-def _locate(instance: Instance) -> NDArray[np.float64]:
-    """(n + 1, 2) positions in the unit square, as the policy sees them."""
-    assert instance.coordinates is not None
-    if instance.metric == "euclidean":
-        located = _locate_in_unit_square(instance.coordinates[None])  # (1, n + 1, 2)
-    else:
-        located = _scale_to_unit_square(_flatten_globe(instance.coordinates)[None])
-    return located.reshape(-1, 2)
-
-
-def _flatten_globe(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Positions in a plane from latitudes and longitudes, with the depot at the origin."""
-    latitude, longitude = degrees.T
-    east = (longitude - longitude[0] + 180.0) % 360.0 - 180.0  # the short way round, also across the date line
-    return np.stack([east * np.cos(np.radians(latitude.mean())), latitude - latitude[0]], axis=1)
-
-
-def _locate_in_unit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale (B, M, 2) positions, but for those spread in the unit square already: the policy was trained on such."""
-    inside = ((positions >= 0) & (positions <= 1)).all(axis=(1, 2), keepdims=True)  # (B, 1, 1)
-    spread = np.ptp(positions, axis=1, keepdims=True).max(axis=2, keepdims=True) >= _SMALLEST_SPREAD  # (B, 1, 1)
-    return np.where(inside & spread, positions, _scale_to_unit_square(positions))
-
-
-def _scale_to_unit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move and scale (B, M, 2) positions, by one factor for both axes."""
-    low, high = positions.min(axis=1, keepdims=True), positions.max(axis=1, keepdims=True)  # (B, 1, 2)
-    extent = (high - low).max(axis=2, keepdims=True)  # (B, 1, 1)
-    scaled: NDArray[np.float64] = (positions - low) / np.where(extent > 0, extent, 1.0)
-    return scaled
-
-
 def _pad_distances(instances: Sequence[Instance], nodes: int) -> NDArray[np.float64]:
     distances = np.zeros((len(instances), nodes, nodes))
     for index, instance in enumerate(instances):
         distances[index, : instance.size + 1, : instance.size + 1] = instance.distance_matrix
     return distances
-
-
-def _hash_contents(
-    coordinates: NDArray[np.float64],
-    demands: NDArray[np.int32],
-    capacity: NDArray[np.int32],
-    sizes: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """(B,) 63-bit hashes of what instances hold; zero padding does not change them, but a customer of zeros does."""
-    words = np.concatenate([coordinates, demands[..., None].astype(np.float64)], axis=2) + 0.0  # no negative zero
-    bits = words.view(np.uint64)  # (B, M, 3)
-    nodes = bits.shape[1]
-    # odd multipliers that differ for every place, so that the order of nodes counts
-    places = _mix(np.arange(nodes * 3, dtype=np.uint64).reshape(nodes, 3)) | np.uint64(1)
-    total = (_mix(bits) * places * (bits != 0)).sum(axis=(1, 2), dtype=np.uint64)
-    total += capacity.astype(np.uint64) + _mix(sizes.astype(np.uint64))
-    return (_mix(total) >> np.uint64(1)).astype(np.int64)
-
-
-def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread every bit over all 64 (the finaliser of SplitMix64)."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
 
 
 def _read_array(values: ArrayLike, field: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:

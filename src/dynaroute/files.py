@@ -1,13 +1,14 @@
-"""The only place that opens files: whole files in, whole files out, or an error that says why not."""
+"""The one place that opens whole files: read entirely, or written entirely, or an error that says why not."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 
-from dynaroute.errors import FileError, FormatError
+from dynaroute.errors import FileError, FormatError, in_file
 
 __all__ = ["LARGEST_FILE", "read_bytes", "refuse_unreadable", "write_bytes"]
 
@@ -15,18 +16,7 @@ LARGEST_FILE = 1_000_000_000  # bytes
 
 
 def refuse_unreadable(path: Path) -> None:
-    """Refuse what is not a regular file of at most 1 GB, without opening it.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    FileError
-        If there is no such file, it is a folder or a device, or it is too large.
-    """
+    """Refuse what is not a regular file of at most 1 GB, without opening it."""
     try:
         status = path.stat()
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
@@ -43,20 +33,7 @@ def refuse_unreadable(path: Path) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a whole file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    FileError
-        If it cannot be read, or is too large.
-    FormatError
-        If it is empty.
-    """
+    """Read a whole file that is not empty."""
     refuse_unreadable(path)
     try:
         content = path.read_bytes()
@@ -67,27 +44,28 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
     """Write a whole file, or leave what was there: write beside it, then rename.
 
     Parameters
     ----------
     path
-        The file to make or to replace.
+        The file to make or to replace; behind a symbolic link, the file that it leads to.
     content
         All of its bytes.
 
     Raises
     ------
     FileError
-        If the folder is not there or the file cannot be written.
+        If the folder is not there or the file cannot be written; it names the file.
     """
-    try:
-        target = Path(os.path.realpath(path))  # the file behind a symbolic link, so that the link stays one
-        mode = _replaceable_mode(target)
-        _write_beside_and_rename(target, content, mode)
-    except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
-        raise FileError(f"the file cannot be written ({_reason(error)}).", remedy="Choose another place.") from error
+    with in_file(path):
+        try:
+            target = Path(os.path.realpath(path))
+            _write_beside_and_rename(target, content, _replaceable_mode(target))
+        except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
+            reason = _reason(error)
+            raise FileError(f"the file cannot be written ({reason}).", remedy="Choose another place.") from error
 
 
 def _replaceable_mode(target: Path) -> int | None:
@@ -106,19 +84,20 @@ def _replaceable_mode(target: Path) -> int | None:
     return stat.S_IMODE(target.stat().st_mode)
 
 
-def _write_beside_and_rename(target: Path, content: bytes, mode: int | None) -> None:
-    beside = target.parent / f".dynaroute-{secrets.token_hex(8)}.tmp"
+def _write_beside_and_rename(target: Path, content: bytes | memoryview, mode: int | None) -> None:
+    beside = target.parent / f".dynaroute-{secrets.token_hex(8)}.tmp"  # a name that no other writer has
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # a name must never stand for contents that a power cut took
         if mode is not None:
             beside.chmod(mode)
         beside.replace(target)
     except BaseException:  # an interrupt, too, must leave nothing behind
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that became read-only does not give it up
+            beside.unlink(missing_ok=True)
         raise
 
 

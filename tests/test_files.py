@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from dynaroute.errors import FileError, FormatError
-from dynaroute.formats.files import LARGEST_FILE, read_bytes, write_bytes
+from dynaroute.files import LARGEST_FILE, read_bytes, write_bytes
 
 
 def names_in(folder: Path) -> list[str]:
@@ -144,3 +146,53 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_a_killed_writer_leaves_the_old_file_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    killed_when_all_is_written = (
+        "import os, sys\nfrom pathlib import Path\nfrom dynaroute.files import write_bytes\n"
+        "os.fsync = lambda descriptor: os._exit(9)\nwrite_bytes(Path(sys.argv[1]), b'new')\n"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", killed_when_all_is_written, str(path)], check=False)
+
+    assert ended.returncode == 9
+    assert path.read_bytes() == b"old"
+
+
+def test_two_writers_of_one_file_do_not_share_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, names = tmp_path / "file", set[str]()
+    usual = os.fsync
+
+    def note_names(descriptor: int) -> None:
+        names.update(names_in(tmp_path))
+        usual(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note_names)
+    write_bytes(path, b"one")
+    write_bytes(path, b"other")
+
+    assert len(names - {"file"}) == 2
+
+
+def test_a_folder_that_must_not_be_written_to_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> int:  # permissions do not stop the superuser, whom tests may run as
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+
+    with pytest.raises(FileError, match="Permission denied") as caught:
+        write_bytes(tmp_path / "file", b"content")
+
+    assert caught.value.where.file == str(tmp_path / "file")
+    assert caught.value.remedy
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(FileError, match="a device or a pipe"):
+        write_bytes(tmp_path / "pipe", b"content")
