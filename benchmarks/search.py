@@ -4,11 +4,11 @@
     python benchmarks/search.py --size 50 --count 10 --seconds 0.1,1
     python benchmarks/search.py --files X/*.vrp --best X/best_known.csv --seconds 10,60 --methods ruin,relay0.2
 
-Methods: ruin (ruin and recreate), genetic, relay0.2 (ruin and recreate for a fifth of the time, then genetic), and search
-(`dynaroute.improve.search`, which chooses among them). Every method starts from savings and gets each instance afresh
-for each time, which is processor time of one core, but for search, which knows the clock on the wall only; libraries
-are loaded and kernels compiled. Every answer is judged by `dynaroute.check`. Gaps are to the best costs known: those of
---best, or the best found by any method in this run.
+Methods: ruin (ruin and recreate), genetic, relay0.2 (ruin and recreate for a fifth of the time, then genetic), and
+search (`dynaroute.improve.search`, which chooses among them). Every method starts from savings and gets each instance
+afresh for each time, which is processor time of one core, but for search, which knows the clock on the wall only;
+libraries are loaded and kernels compiled. Every answer is judged by `dynaroute.check`. Gaps are to the best costs
+known: those of --best, or the best found by any method in this run.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ import numpy as np
 import dynaroute
 from dynaroute.distributions import draw_published_set
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
+from dynaroute.improve.combined import Relay
 from dynaroute.improve.compile import compile_kernels
+from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher
 from dynaroute.improve.problem import SearchProblem
-from dynaroute.improve.relay import Relay
 from dynaroute.improve.search import search
 from dynaroute.improve.start import build_by_near_savings
 from dynaroute.improve.stopping import Stopping
@@ -46,7 +47,7 @@ def make_ruin(problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
 
 def make_relay(handover: float) -> Maker:
     def make(problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
-        return Relay(problem, RuinAndRecreate(problem, routes, AnnealingSettings(), seed), handover, seed)
+        return Relay(make_ruin(problem, routes, seed), GeneticSearch(problem, seed), handover)
 
     return make
 

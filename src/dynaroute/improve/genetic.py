@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynaroute.improve.genetic_kernel import add_feasible, evolve, make_nursery
 from dynaroute.improve.local_search_paths import split_path, write_path
 from dynaroute.improve.moves_fleet import make_task
+from dynaroute.improve.pacing import Pace
 from dynaroute.improve.population import make_population
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import make_random_state
@@ -17,11 +17,13 @@ from dynaroute.solution import Solution
 
 __all__ = ["GeneticSearch"]
 
+_ITERATIONS_A_CUSTOMER = 1.3  # of ruin and recreate, that take as long as making one solution
+
 
 class GeneticSearch:
-    """A search that can be run for some iterations at a time.
+    """A searcher that begins with random solutions and those that it is given.
 
-    The same seed, starts and number of iterations give the same result, however the iterations are cut into runs.
+    Iterations are those of ruin and recreate: making one solution counts as many as take the same time.
 
     Parameters
     ----------
@@ -34,13 +36,14 @@ class GeneticSearch:
 
     Attributes
     ----------
-    halt
-        One number. Whoever sets it to 1, from another thread, ends a run within a millisecond or so; the iteration
-        that it breaks off is lost.
+    weight
+        How many iterations one solution counts.
     """
 
-    def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 100) -> None:
-        self.halt: NDArray[np.int8] = np.zeros(1, dtype=np.int8)
+    def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 10) -> None:
+        self.weight = max(1, round(_ITERATIONS_A_CUSTOMER * problem.size))
+        self._credit = 0  # iterations that were asked for, but are too few for another solution
+        self._halt = np.zeros(1, dtype=np.int8)
         self._task = make_task(problem)
         self._population = make_population(problem.size)
         self._nursery = make_nursery(problem, initial)
@@ -56,30 +59,18 @@ class GeneticSearch:
         """Routes of the best feasible solution; none before there is one."""
         return split_path(self._nursery.best_path)
 
-    def add(self, routes: Sequence[Sequence[int]]) -> None:
-        """Improve a solution by local search, and take it into the population.
-
-        Parameters
-        ----------
-        routes
-            Sequences of customers that visit every one once, and that fit into the vehicles.
-        """
+    def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
+        """Improve a feasible solution by local search, and take it into the population."""
         path = write_path(Solution(tuple(map(tuple, routes))))
         self._nursery.path[:] = 0
         self._nursery.path[: len(path)] = path
-        add_feasible(self._task, self._population, self._nursery, self._random, self.halt)
+        add_feasible(self._task, self._population, self._nursery, self._random, self._halt)
 
-    def run(self, iterations: int) -> int:
-        """Go on for a number of iterations.
+    def halt(self) -> None:
+        """End a run that goes on in another thread, within a millisecond or so, and all later ones."""
+        self._halt[0] = 1
 
-        Parameters
-        ----------
-        iterations
-            How many; each makes one solution and improves it.
-
-        Returns
-        -------
-        int
-            Number of iterations finished: less than wanted if `halt` was set.
-        """
-        return int(evolve(iterations, self._task, self._population, self._nursery, self._random, self.halt))
+    def run(self, count: int, pace: Pace) -> None:
+        """Run some iterations; it does not matter in how many calls, and it is never hotter or cooler."""
+        solutions, self._credit = divmod(self._credit + count, self.weight)
+        evolve(solutions, self._task, self._population, self._nursery, self._random, self._halt)

@@ -151,35 +151,16 @@ def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @compiled
 def evolve(
-    iterations: int,
+    count: int,
     task: Task,
     population: Population,
     nursery: Nursery,
     random: RandomState,
     halt: NDArray[np.int8],
-) -> int:
-    """Make so many solutions, one after the other.
-
-    Parameters
-    ----------
-    iterations
-        How many.
-    task
-        The problem.
-    population, nursery
-        Changed in place.
-    random
-        State of the generator.
-    halt
-        Ends the work as soon as it is not 0.
-
-    Returns
-    -------
-    int
-        Number of iterations finished.
-    """
+) -> None:
+    """Make so many solutions, one after the other, until `halt` is not 0; the one that it breaks off is lost."""
     progress = nursery.progress[0]
-    for iteration in range(iterations):
+    for _ in range(count):
         if progress.idle >= _PATIENCE:
             empty(population)
             progress.drawn = 0
@@ -192,8 +173,7 @@ def evolve(
             _cross(population.tours[one], population.tours[other], nursery.is_taken, random, nursery.tour)
         split_tour(nursery.tour, nursery.cuts, task, progress.penalty, nursery.path)
         if not _educate_and_add(task, population, nursery, random, halt):
-            return iteration
-    return iterations
+            return
 
 
 @compiled

@@ -34,6 +34,11 @@ class Pace(NamedTuple):
         """How much of the search is over at an iteration."""
         return self.offset + self.rate * iteration
 
+    def part(self, first: float, last: float, iteration: int = 0) -> Pace:
+        """The pace within one part of the search, for whom this iteration is number 0."""
+        length = last - first
+        return Pace((self.progress(iteration) - first) / length, self.rate / length)
+
     def iterations_until(self, progress: float, iteration: int) -> int:
         """How many iterations from this one reach a point of the search; if the clock decides, none or very many."""
         if self.rate == 0:

@@ -9,13 +9,13 @@ from threading import TIMEOUT_MAX, Timer
 
 from dynaroute.errors import SolutionError, Where
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
+from dynaroute.improve.combined import Relay, Team
+from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.incumbent import Improvement, Incumbent, SearchOutcome
 from dynaroute.improve.pacing import Searcher, run_slices
 from dynaroute.improve.problem import SearchProblem
-from dynaroute.improve.relay import Relay
 from dynaroute.improve.start import build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
-from dynaroute.improve.team import Team
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution, check
 
@@ -104,7 +104,7 @@ def _choose_searcher(
     for stream in range(threads):
         annealing = RuinAndRecreate(problem, routes, settings, seed, stream)
         if handover <= _LATEST_HANDOVER:
-            members.append(Relay(problem, annealing, handover, seed, stream))
+            members.append(Relay(annealing, GeneticSearch(problem, seed, stream), handover))
         else:
             members.append(annealing)
     return members[0] if threads == 1 else Team(members)
