@@ -25,8 +25,8 @@ import dynaroute
 from dynaroute.distributions import draw_published_set
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.combined import Relay
-from dynaroute.improve.compile import compile_kernels
 from dynaroute.improve.genetic import GeneticSearch
+from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.pacing import Pace, Searcher
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.search import search
@@ -118,7 +118,7 @@ def choose_method(name: str) -> Maker | None:
 
 def main() -> None:
     arguments = read_arguments()
-    compile_kernels()
+    IMPROVERS["search"].prepare()
     instances, best = read_instances(arguments), read_best(arguments.best)
     names, limits = arguments.methods.split(","), [float(limit) for limit in arguments.seconds.split(",")]
     makers = [choose_method(name) for name in names]

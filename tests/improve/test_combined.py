@@ -75,10 +75,10 @@ def test_any_two_searchers_can_relay_and_each_has_a_pace_of_its_own() -> None:
     relay.run(100, Pace(0.0, 1 / 200))
     relay.halt()
     assert first.runs == [(50, Pace(0.0, 1 / 50))]
-    assert [(count, pace.progress(0), pace.progress(150)) for count, pace in second.runs] == [
-        (50, 0.0, pytest.approx(1.0)),
-        (100, 0.0, pytest.approx(1.0)),
-    ]
+    assert [count for count, _ in second.runs] == [50, 100]
+    for _, pace in second.runs:
+        assert pace.progress(0) == 0.0
+        assert pace.progress(150) == pytest.approx(1.0)
     assert (first.adopted, second.adopted) == ([9.0], [3.0, 8.0])
     assert first.is_halted and second.is_halted
     assert relay.best_cost == 2.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
@@ -16,7 +18,7 @@ _APART, _TOGETHER = Solution(((1,), (2,))), Solution(((1, 2),))  # costs 6 and 4
 
 def test_better_solutions_are_taken_and_told() -> None:
     told: list[Improvement] = []
-    incumbent = Incumbent(_INSTANCE, told.append)
+    incumbent = Incumbent(_INSTANCE, time.perf_counter(), told.append)
     assert incumbent.offer(_APART)
     assert incumbent.offer(_TOGETHER)
     assert incumbent.cost == 4
@@ -24,7 +26,7 @@ def test_better_solutions_are_taken_and_told() -> None:
 
 
 def test_what_is_not_better_is_left() -> None:
-    incumbent = Incumbent(_INSTANCE, None)
+    incumbent = Incumbent(_INSTANCE, time.perf_counter(), None)
     incumbent.offer(_TOGETHER)
     assert not incumbent.offer(_APART)
     assert not incumbent.offer(Solution(((2, 1),)))
@@ -32,7 +34,7 @@ def test_what_is_not_better_is_left() -> None:
 
 
 def test_what_a_searcher_found_last_is_in_the_outcome() -> None:
-    incumbent = Incumbent(_INSTANCE, None)
+    incumbent = Incumbent(_INSTANCE, time.perf_counter(), None)
     incumbent.offer(_APART)
     searcher = RuinAndRecreate(SearchProblem.from_instance(_INSTANCE), _APART.routes, AnnealingSettings(), seed=0)
     incumbent.watch(searcher)
@@ -44,6 +46,6 @@ def test_what_a_searcher_found_last_is_in_the_outcome() -> None:
 
 
 def test_with_nothing_found_there_is_a_solution_all_the_same() -> None:
-    outcome = Incumbent(_INSTANCE, None).conclude(iterations=0, is_interrupted=True)
+    outcome = Incumbent(_INSTANCE, time.perf_counter(), None).conclude(iterations=0, is_interrupted=True)
     assert not check(_INSTANCE, outcome.solution)
     assert outcome.is_interrupted

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from strategies import instances, solutions_of
 
 from dynaroute.distributions import draw_paper_set
-from dynaroute.errors import SolutionError
 from dynaroute.improve.search import Improvement, search
 from dynaroute.improve.stopping import Stopping
-from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
-from dynaroute.solution import Solution, check
+from dynaroute.solution import check
 
 _INSTANCE = draw_paper_set(50, 1, np.random.default_rng(7)).instances()[0]
 
@@ -104,9 +102,9 @@ def test_a_deadline_in_the_past_keeps_the_start() -> None:
     assert search(_INSTANCE, start, Stopping(deadline=time.perf_counter() - 1)).solution.routes == start.routes
 
 
-def test_a_start_of_another_problem_is_refused() -> None:
-    with pytest.raises(SolutionError, match="Customer 3"):
-        search(Instance(np.zeros((4, 2)), np.array([0, 1, 1, 1]), capacity=3), Solution(((1, 2),)), Stopping())
+def test_seconds_are_counted_from_when_the_clock_began() -> None:
+    outcome = search(_INSTANCE, None, Stopping(iterations=10, began=time.perf_counter() - 1000))
+    assert 1000 <= outcome.trace[0][0] <= outcome.trace[-1][0] <= outcome.seconds < 2000
 
 
 def test_large_problems_are_searched() -> None:

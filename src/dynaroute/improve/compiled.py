@@ -61,8 +61,8 @@ def find_cache_folder() -> Path | None:
 
 
 def _list_parents() -> Iterator[Path]:
-    if numba.config.CACHE_DIR:
-        yield Path(numba.config.CACHE_DIR)
+    if named := getattr(numba.config, "CACHE_DIR", ""):
+        yield Path(named)
     yield _ROOM / "__pycache__"
     yield Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
 
@@ -89,7 +89,7 @@ def _drop_old_folders(newest: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class _Locator(_CacheLocator):  # type: ignore[misc]  # numba has no types
+class _Locator(_CacheLocator):
     """Tells numba where the code of a function of this room is kept."""
 
     def __init__(self, folder: Path, line: int) -> None:
@@ -112,11 +112,11 @@ class _Locator(_CacheLocator):  # type: ignore[misc]  # numba has no types
         return str(self._line)
 
 
-class _CacheFiles(CompileResultCacheImpl):  # type: ignore[misc]  # numba has no types
-    _locator_classes = (_Locator,)
+class _CacheFiles(CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # noqa: RUF012  # as numba has it
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
+class _Cache(FunctionCache):
     """Numba's own way to keep code, in our folder; a disk that fails costs the time to compile, and no more."""
 
     _impl_class = _CacheFiles

@@ -22,7 +22,7 @@ class Improvement(NamedTuple):
     Attributes
     ----------
     seconds
-        Since the search began.
+        When it was found, since the clock of the search began.
     cost, solution
         What was found.
     """
@@ -43,7 +43,9 @@ class SearchOutcome:
     iterations
         How many were run, in those of ruin and recreate: one of the genetic search counts as many.
     trace
-        (seconds since the search began, cost) of every improvement, the first solution included.
+        (seconds since the clock of the search began, cost) of every improvement, the first solution included.
+    seconds
+        When it ended, by the same clock.
     is_interrupted
         Whether the user broke it off from the keyboard.
     """
@@ -52,6 +54,7 @@ class SearchOutcome:
     cost: float
     iterations: int
     trace: tuple[tuple[float, float], ...]
+    seconds: float
     is_interrupted: bool = False
 
 
@@ -67,15 +70,17 @@ class Incumbent:
     ----------
     instance
         The problem.
+    began
+        The value of `time.perf_counter` from which seconds are counted.
     on_improvement
         Whom to tell.
     """
 
-    def __init__(self, instance: Instance, on_improvement: Callable[[Improvement], None] | None) -> None:
+    def __init__(self, instance: Instance, began: float, on_improvement: Callable[[Improvement], None] | None) -> None:
         self._instance = instance
+        self._began = began
         self._on_improvement = on_improvement
-        self._began = time.perf_counter()
-        self._next_look = self._began
+        self._next_look = began
         self._watched: Searcher | None = None
         self._trace: list[tuple[float, float]] = []
         self.solution = Solution(())
@@ -114,4 +119,5 @@ class Incumbent:
             # of equally good ones the last, since which others were seen on the way depends on the clock
             cost = last.cost(self._instance)
             solution = replace(last, stated_cost=cost) if cost == self.cost else self.solution
-        return SearchOutcome(solution, self.cost, iterations, tuple(self._trace), is_interrupted)
+        seconds = time.perf_counter() - self._began
+        return SearchOutcome(solution, self.cost, iterations, tuple(self._trace), seconds, is_interrupted)

@@ -1,4 +1,4 @@
-"""The time-limited search: a first solution at once, then better ones until it has to stop."""
+"""The time-limited search of one instance: a first solution at once, then better ones until it has to stop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import TIMEOUT_MAX, Timer
 
-from dynaroute.errors import SolutionError, Where
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.combined import Relay, Team
 from dynaroute.improve.genetic import GeneticSearch
@@ -17,7 +16,7 @@ from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
-from dynaroute.solution import Solution, check
+from dynaroute.solution import Solution
 
 __all__ = ["Improvement", "SearchOutcome", "search"]
 
@@ -48,24 +47,17 @@ def search(
     instance
         Any problem.
     start
-        A solution to begin with; savings, if they are better or there is none.
+        A feasible solution to begin with, which is not checked here; savings, if they are better or there is none.
     stopping
-        When to stop.
+        When to stop; seconds are counted from when its clock began.
     seed
         Of the random numbers. With a number of iterations and without a deadline, it determines the result.
     threads
         How many searches to run side by side, exchanging what they find.
     on_improvement
         Called with better solutions, the first one included, but not so often that it would slow the search down.
-
-    Raises
-    ------
-    SolutionError
-        If the start is not a solution of the instance.
     """
-    if start is not None:
-        _refuse_wrong_start(instance, start)
-    incumbent = Incumbent(instance, on_improvement)
+    incumbent = Incumbent(instance, stopping.began, on_improvement)
     stopping = _leave_time_to_close(stopping, instance.size)
     iterations = 0
     is_interrupted = False
@@ -132,13 +124,3 @@ def _halt_at_deadline(searcher: Searcher, stopping: Stopping) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
-
-
-def _refuse_wrong_start(instance: Instance, start: Solution) -> None:
-    violations = check(instance, Solution(start.routes))
-    if violations:
-        raise SolutionError(
-            f"the start is not a solution of {instance.name or 'this instance'}: {violations[0].message}",
-            where=Where(field="start"),
-            remedy="Give a feasible solution of the same instance, or none.",
-        )
