@@ -120,9 +120,6 @@ class RuinAndRecreate:
             ),
             self._done,
             self._done + count,
-            problem.distances,
-            problem.demands,
-            problem.capacity,
-            problem.neighbours,
+            problem,
         )
         self._done += count
