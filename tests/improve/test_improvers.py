@@ -15,7 +15,7 @@ from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.batch_search import BatchRequest
 from dynaroute.improve.genetic_kernel import add_feasible, evolve
 from dynaroute.improve.improvers import IMPROVERS, Improver
-from dynaroute.improve.local_search_descent import descend
+from dynaroute.improve.local_search import descend
 from dynaroute.improve.ruin_recreate import anneal
 from dynaroute.improve.stopping import Stopping
 from dynaroute.improve.two_opt import improve_paths

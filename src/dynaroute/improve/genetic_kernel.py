@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled, compiled_in_place
-from dynaroute.improve.local_search_descent import descend
+from dynaroute.improve.local_search import descend
 from dynaroute.improve.local_search_paths import Path, longest_path
 from dynaroute.improve.moves_fleet import (
     Fleet,
@@ -89,15 +89,7 @@ class Nursery(NamedTuple):
 
 
 def make_nursery(problem: SearchProblem, initial: int) -> Nursery:
-    """Make room for making solutions.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    initial
-        Number of random solutions to begin a population with.
-    """
+    """Make room for making solutions; a population begins with so many random ones."""
     size = problem.size
     progress = np.zeros(1, dtype=_PROGRESS)
     penalty = _guess_penalty(problem)
@@ -131,11 +123,6 @@ def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 
     The first axis leads to the node farthest from the depot. How far a node is from that axis follows from its
     distances to both; on which side, from its distance to the one farthest off the axis.
-
-    Parameters
-    ----------
-    distances
-        (M, M) leg lengths.
     """
     outward = distances[0]
     far = int(outward.argmax())
@@ -151,12 +138,7 @@ def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @compiled
 def evolve(
-    count: int,
-    task: Task,
-    population: Population,
-    nursery: Nursery,
-    random: RandomState,
-    halt: NDArray[np.int8],
+    count: int, task: Task, population: Population, nursery: Nursery, random: RandomState, halt: NDArray[np.int8]
 ) -> None:
     """Make so many solutions, one after the other, until `halt` is not 0; the one that it breaks off is lost."""
     progress = nursery.progress[0]
@@ -180,13 +162,7 @@ def evolve(
 def add_feasible(
     task: Task, population: Population, nursery: Nursery, random: RandomState, halt: NDArray[np.int8]
 ) -> None:
-    """Improve the feasible solution in the nursery by local search that keeps it so, and take it into the population.
-
-    Parameters
-    ----------
-    task, population, nursery, random, halt
-        As `evolve` has them.
-    """
+    """Improve the feasible solution in the nursery by moves that keep it so, and take it into the population."""
     length, _ = _educate(task, nursery, np.inf, random, halt)
     _keep_if_best(length, nursery)
     add_individual(nursery.path, length, 0, nursery.progress[0].penalty, population)
@@ -196,18 +172,7 @@ def add_feasible(
 def _educate_and_add(
     task: Task, population: Population, nursery: Nursery, random: RandomState, halt: NDArray[np.int8]
 ) -> bool:
-    """Improve the solution in the nursery by local search, and take it into the population.
-
-    Parameters
-    ----------
-    task, population, nursery, random, halt
-        As `evolve` has them.
-
-    Returns
-    -------
-    bool
-        Whether it was finished: nothing was taken in if `halt` was set.
-    """
+    """Improve the solution in the nursery by local search, and take it into the population; false if halted."""
     progress = nursery.progress[0]
     penalty, factor = progress.penalty, 1.0
     progress.idle += 1

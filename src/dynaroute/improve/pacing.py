@@ -75,12 +75,7 @@ class Searcher(Protocol):
 def run_slices(searcher: Searcher, stopping: Stopping) -> Iterator[int]:
     """Run a searcher until it has to stop; after each slice, give the number of iterations so far.
 
-    Parameters
-    ----------
-    searcher
-        Whom to run.
-    stopping
-        When to stop; its target is for the caller to watch.
+    The target is for the caller to watch.
     """
     began = time.perf_counter()
     speed = 1 / _SLICE_SECONDS

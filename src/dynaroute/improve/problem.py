@@ -78,13 +78,7 @@ class SearchProblem(NamedTuple):
         return cls(distances, instance.demands.copy(), instance.capacity, nearest)
 
     def cost(self, routes: Sequence[Sequence[int]]) -> float:
-        """Total length of routes: what `Solution.cost` says.
-
-        Parameters
-        ----------
-        routes
-            Sequences of customers.
-        """
+        """Total length of routes: what `Solution.cost` says."""
         stops = np.array([stop for route in routes for stop in (0, *route)] + [0])
         return math.fsum(self.distances[stops[:-1], stops[1:]])
 

@@ -291,13 +291,8 @@ def _recreate(
     tours: Tours, customer: int, blinks: Longs, state: RandomState, wanted: int, problem: SearchProblem
 ) -> float:
     """Put a customer back where it costs least, now and then overlooking a position; what it cost."""
-    nodes, legs, slots, distances, neighbours = (
-        tours.nodes,
-        tours.legs,
-        tours.slots,
-        problem.distances,
-        problem.neighbours,
-    )
+    nodes, legs, slots = tours.nodes, tours.legs, tours.slots
+    distances, neighbours = problem.distances, problem.neighbours
     room = problem.capacity - problem.demands[customer]
     to_depot = distances[customer, 0]
     best_cost, best_slot, best_previous = 2.0 * to_depot, slots[tours.used[0], SLOT_AT], 0

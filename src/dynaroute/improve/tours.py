@@ -60,15 +60,7 @@ class Tours(NamedTuple):
 
 
 def make_tours(problem: SearchProblem, routes: Sequence[Sequence[int]]) -> Tours:
-    """Tours that drive the given routes.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    routes
-        Customers in order; every customer once.
-    """
+    """Tours that drive the given routes."""
     size = problem.size
     nodes = np.zeros((size + 1, 3), dtype=np.int32)
     nodes[:, ROUTE] = NO_ROUTE
@@ -93,15 +85,7 @@ def _drive(tours: Tours, flat: Integers, problem: SearchProblem) -> None:
 
 
 def read_routes(after: Integers, starts: Integers) -> tuple[tuple[int, ...], ...]:
-    """Write routes out as tuples.
-
-    Parameters
-    ----------
-    after
-        (M,) stop after each customer.
-    starts
-        First customer of each route.
-    """
+    """Write routes out as tuples."""
     following, routes = after.tolist(), []
     for customer in starts.tolist():
         route = []
