@@ -13,8 +13,7 @@ import pytest
 
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.batch_search import BatchRequest, BatchSearcher, SideBySide
-from dynaroute.improve.incumbent import Improvement
-from dynaroute.improve.search import search
+from dynaroute.improve.search import Improvement, search
 from dynaroute.improve.stopping import Stopping
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check

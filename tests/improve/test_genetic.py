@@ -8,8 +8,7 @@ from hypothesis.strategies import DataObject
 from strategies import instances, solutions_of
 
 from dynaroute.distributions import XSettings, draw_paper_set, draw_x_set
-from dynaroute.improve.genetic import GeneticSearch
-from dynaroute.improve.genetic_kernel import place_around_depot
+from dynaroute.improve.genetic import GeneticSearch, place_around_depot
 from dynaroute.improve.local_search import improve_by_local_search
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem

@@ -13,7 +13,7 @@ import pytest
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.batch_search import BatchRequest
-from dynaroute.improve.genetic_kernel import add_feasible, evolve
+from dynaroute.improve.genetic import add_feasible, evolve
 from dynaroute.improve.improvers import IMPROVERS, Improver
 from dynaroute.improve.local_search import descend
 from dynaroute.improve.ruin_recreate import anneal

@@ -12,8 +12,7 @@ from threading import Event
 from typing import Protocol
 
 from dynaroute.cores import count_cores
-from dynaroute.improve.incumbent import Improvement, SearchOutcome
-from dynaroute.improve.search import search
+from dynaroute.improve.search import Improvement, SearchOutcome, search
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution

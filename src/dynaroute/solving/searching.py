@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dynaroute.improve.batch_search import BatchRequest
 from dynaroute.improve.improvers import IMPROVERS
-from dynaroute.improve.incumbent import SearchOutcome
+from dynaroute.improve.search import SearchOutcome
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
