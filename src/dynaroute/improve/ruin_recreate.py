@@ -34,6 +34,7 @@ __all__ = ["Annealing", "Best", "Log", "anneal", "make_best", "make_log"]
 _SPLIT_RATE = 0.5
 _LONGER_GAP_RATE = 0.01
 _BLINK_RATE = 0.01
+_LEAST_GAIN = 1e-11  # of the cost: what is less is only the rounding of sums
 _ORDERS = 11  # weights 4, 4, 2 and 1 of the orders of insertion
 
 Integers = NDArray[np.int32]
@@ -143,7 +144,6 @@ def anneal(
 ) -> None:
     """Run the iterations from the first up to but without the last. In several calls it is the same as in one."""
     costs = best.costs
-    smallest_gain = 1e-11 * costs[1]  # what is less is only the rounding of sums
     for iteration in range(first_iteration, last_iteration):
         count, gain = _ruin(tours, log, state, annealing, iteration, problem)
         _sort_removed(log, count, state, problem)
@@ -155,7 +155,7 @@ def anneal(
             _undo(tours, log, count, problem)
             continue
         costs[0] += change
-        if costs[0] < costs[1] - smallest_gain:
+        if costs[0] < costs[1] - _LEAST_GAIN * costs[1]:
             costs[1] = costs[0]
             _remember(tours, best)
 
