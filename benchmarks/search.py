@@ -3,13 +3,12 @@
     python benchmarks/search.py                                        100 customers, instances of seed 99
     python benchmarks/search.py --size 50 --count 10 --seconds 0.1,1
     python benchmarks/search.py --files X/*.vrp --best X/best_known.csv --seconds 10,60 --methods ruin,relay0.2
-    python benchmarks/search.py --methods ruin,rebuild --model amd-100  the policy's own way beside ruin and recreate
 
-Methods: ruin (ruin and recreate), genetic, relay0.2 (ruin and recreate for a fifth of the time, then genetic), rebuild
-(the policy builds groups of routes anew), and search (`dynaroute.improve.search`, which chooses among the first three).
-Every method starts from savings and gets each instance afresh for each time, which is processor time of one core, but
-for search, which knows the clock on the wall only; libraries are loaded and kernels compiled. Every answer is judged by
-`dynaroute.check`. Gaps are to the best costs known: those of --best, or the best found by any method in this run.
+Methods: ruin (ruin and recreate), genetic, relay0.2 (ruin and recreate for a fifth of the time, then genetic), and
+search (`dynaroute.improve.search`, which chooses among them). Every method starts from savings and gets each instance
+afresh for each time, which is processor time of one core, but for search, which knows the clock on the wall only;
+libraries are loaded and kernels compiled. Every answer is judged by `dynaroute.check`. Gaps are to the best costs
+known: those of --best, or the best found by any method in this run.
 """
 
 from __future__ import annotations
@@ -25,10 +24,11 @@ import numpy as np
 import dynaroute
 from dynaroute.distributions import draw_published_set
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.compile import compile_kernels
+from dynaroute.improve.combined import Relay
+from dynaroute.improve.genetic import GeneticSearch
+from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.pacing import Pace, Searcher
 from dynaroute.improve.problem import SearchProblem
-from dynaroute.improve.relay import Relay
 from dynaroute.improve.search import search
 from dynaroute.improve.start import build_by_near_savings
 from dynaroute.improve.stopping import Stopping
@@ -38,28 +38,16 @@ from dynaroute.solution import Solution, check
 _SLICE_SECONDS = 0.003
 
 Routes = Sequence[Sequence[int]]
-Maker = Callable[[Instance, SearchProblem, Routes, int], Searcher]
+Maker = Callable[[SearchProblem, Routes, int], Searcher]
 
 
-def make_ruin(instance: Instance, problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
+def make_ruin(problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
     return RuinAndRecreate(problem, routes, AnnealingSettings(), seed)
 
 
 def make_relay(handover: float) -> Maker:
-    def make(instance: Instance, problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
-        return Relay(problem, RuinAndRecreate(problem, routes, AnnealingSettings(), seed), handover, seed)
-
-    return make
-
-
-def make_rebuilding(model: str) -> Maker:
-    from dynaroute.improve.rebuild import PolicyRebuilding
-    from dynaroute.model import Policy
-
-    policy = Policy.from_pretrained(model)
-
-    def make(instance: Instance, problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
-        return PolicyRebuilding(instance, problem, routes, policy, seed)
+    def make(problem: SearchProblem, routes: Routes, seed: int) -> Searcher:
+        return Relay(make_ruin(problem, routes, seed), GeneticSearch(problem, seed), handover)
 
     return make
 
@@ -78,7 +66,7 @@ def solve(instance: Instance, make: Maker | None, seconds: float, seed: int) -> 
 def run_searcher(instance: Instance, make: Maker, seconds: float, seed: int) -> Solution:
     began = time.process_time()
     problem = SearchProblem.from_instance(instance)
-    searcher = make(instance, problem, build_by_near_savings(problem), seed)
+    searcher = make(problem, build_by_near_savings(problem), seed)
     speed = 1 / _SLICE_SECONDS
     while (spent := time.process_time() - began) < seconds:
         count = max(1, int(min(_SLICE_SECONDS, seconds - spent) * speed))
@@ -115,17 +103,14 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=99, help="of random instances")
     parser.add_argument("--seconds", default="0.1,0.5,2", help="processor time an instance")
     parser.add_argument("--methods", default="ruin,genetic,search", help="which to compare")
-    parser.add_argument("--model", default="amd-100", help="of rebuild")
     return parser.parse_args()
 
 
-def choose_method(name: str, model: str) -> Maker | None:
+def choose_method(name: str) -> Maker | None:
     if name == "search":
         return None
     if name == "ruin":
         return make_ruin
-    if name == "rebuild":
-        return make_rebuilding(model)
     if name == "genetic":
         return make_relay(1e-9)
     return make_relay(float(name.removeprefix("relay")))
@@ -133,10 +118,10 @@ def choose_method(name: str, model: str) -> Maker | None:
 
 def main() -> None:
     arguments = read_arguments()
-    compile_kernels()
+    IMPROVERS["search"].prepare()
     instances, best = read_instances(arguments), read_best(arguments.best)
     names, limits = arguments.methods.split(","), [float(limit) for limit in arguments.seconds.split(",")]
-    makers = [choose_method(name, arguments.model) for name in names]
+    makers = [choose_method(name) for name in names]
     costs = np.array(
         [[[solve(each, make, limit, 1) for each in instances] for limit in limits] for make in makers]
     )  # (methods, limits, instances)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from dynaroute.errors import InstanceError, OptionError, Where
+from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution, check
 from dynaroute.solver import solve
@@ -150,13 +151,8 @@ def _measure_policy(instances: Sequence[Instance], model: str | Path | Policy, o
 
 
 def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:
-    if options.way == "none":
-        return built.routes
-    from dynaroute.improve.local_search import improve_routes_by_local_search
-    from dynaroute.improve.two_opt import improve_routes_by_two_opt
-
-    improve = improve_routes_by_two_opt if options.way == "2opt" else improve_routes_by_local_search
-    return improve(built.batch, built.routes, threads=options.threads)
+    improver = IMPROVERS.get(options.way)
+    return built.routes if improver is None else improver.improve_tensors(built.batch, built.routes, options.threads)
 
 
 def _some(count: int) -> slice:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
 from dynaroute.errors import OptionError, Where
+from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
@@ -171,15 +172,12 @@ def _take_starts(
 
 def _improve(built: Sequence[Result], options: SolveOptions) -> list[Result]:
     """Improve what was built, all of it side by side."""
-    if options.way == "none" or not built:
+    improver = IMPROVERS.get(options.way)
+    if improver is None or not built:
         return list(built)
-    from dynaroute.improve.local_search import improve_by_local_search
-    from dynaroute.improve.two_opt import improve_by_two_opt
-
-    improve = improve_by_two_opt if options.way == "2opt" else improve_by_local_search
     began = time.perf_counter()
     instances, solutions = [result.instance for result in built], [result.solution for result in built]
-    improved = improve(instances, solutions, threads=options.threads)
+    improved = improver.improve(instances, solutions, options.threads)
     share = (time.perf_counter() - began) / len(built)
     return [
         _report_improvement(before, after, share, options.improving)

@@ -9,6 +9,7 @@ from command_line import INSTANCE, invoke, save
 from dynaroute.cli.improve_options import ImproveOptions
 from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.policy_options import PolicyOptions
+from dynaroute.improve.improvers import IMPROVERS, Improver
 
 pytestmark = pytest.mark.usefixtures("shelf")
 
@@ -16,13 +17,17 @@ pytestmark = pytest.mark.usefixtures("shelf")
 def test_compiling_is_told_where_loading_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     is_told, told = Event(), []
 
+    class SlowToLoad(Improver):
+        def prepare(self) -> None:
+            is_told.wait(60)
+
     def note(message: str) -> None:
         told.append(message)
         is_told.set()
 
     monkeypatch.setattr("dynaroute.cli.loading.USUAL_SECONDS", 0.0)
     monkeypatch.setattr("dynaroute.cli.loading.print_note", note)
-    monkeypatch.setattr("dynaroute.solving.preparing.prepare", lambda way: is_told.wait(60))
+    monkeypatch.setitem(IMPROVERS, "local", SlowToLoad())
 
     load_what_is_needed(PolicyOptions("auto"), ImproveOptions("local"))
 
@@ -38,6 +43,7 @@ def test_nothing_is_told_where_all_is_ready(tmp_path: Path, options: tuple[str, 
 
 
 def test_nothing_is_loaded_where_nothing_is_improved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dynaroute.solving.preparing.prepare", None)  # calling it would fail
+    for name in IMPROVERS:
+        monkeypatch.setitem(IMPROVERS, name, None)  # preparing it would fail
 
     load_what_is_needed(PolicyOptions("auto"), ImproveOptions())

@@ -46,6 +46,21 @@ def test_it_does_not_matter_in_how_many_calls_iterations_are_run(data: st.DataOb
     assert piecewise.best_routes == at_once.best_routes
 
 
+def test_it_does_not_matter_in_how_many_calls_iterations_are_run_where_hardly_any_cost_is_left() -> None:
+    distances = np.zeros((6, 6))
+    distances[0, 4] = distances[4, 0] = 1.0
+    distances[0, 5] = distances[5, 0] = 1e-160
+    problem = SearchProblem.from_instance(Instance(None, np.zeros(6, dtype=int), 1, distances=distances))
+    pace = Pace(0.0, 1 / 50)
+    at_once = RuinAndRecreate(problem, ((1, 2, 3, 4, 5),), AnnealingSettings(), seed=3)
+    at_once.run(50, pace)
+    for first in range(1, 50):
+        piecewise = RuinAndRecreate(problem, ((1, 2, 3, 4, 5),), AnnealingSettings(), seed=3)
+        piecewise.run(first, pace)
+        piecewise.run(50 - first, pace)
+        assert piecewise.best_routes == at_once.best_routes
+
+
 def test_it_finds_the_optimum_of_a_circle() -> None:
     angles = 2 * np.pi * np.arange(12) / 12
     places = np.vstack([[0.0, 0.0], np.column_stack([np.cos(angles), np.sin(angles)])])

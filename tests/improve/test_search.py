@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from strategies import instances, solutions_of
 
 from dynaroute.distributions import draw_paper_set
-from dynaroute.errors import SolutionError
-from dynaroute.improve.search import Improvement, search
+from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.improve.search import Improvement, Incumbent, search
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
@@ -104,9 +105,9 @@ def test_a_deadline_in_the_past_keeps_the_start() -> None:
     assert search(_INSTANCE, start, Stopping(deadline=time.perf_counter() - 1)).solution.routes == start.routes
 
 
-def test_a_start_of_another_problem_is_refused() -> None:
-    with pytest.raises(SolutionError, match="Customer 3"):
-        search(Instance(np.zeros((4, 2)), np.array([0, 1, 1, 1]), capacity=3), Solution(((1, 2),)), Stopping())
+def test_seconds_are_counted_from_when_the_clock_began() -> None:
+    outcome = search(_INSTANCE, None, Stopping(iterations=10, began=time.perf_counter() - 1000))
+    assert 1000 <= outcome.trace[0][0] <= outcome.trace[-1][0] <= outcome.seconds < 2000
 
 
 def test_large_problems_are_searched() -> None:
@@ -114,3 +115,44 @@ def test_large_problems_are_searched() -> None:
     outcome = search(instance, None, Stopping(iterations=2000))
     assert not check(instance, outcome.solution)
     assert outcome.cost < outcome.trace[0][1]
+
+
+# The best so far
+
+_TWO = Instance(np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([0, 1, 1]), capacity=2)
+_APART, _TOGETHER = Solution(((1,), (2,))), Solution(((1, 2),))  # costs 6 and 4
+
+
+def test_better_solutions_are_taken_and_told() -> None:
+    told: list[Improvement] = []
+    incumbent = Incumbent(_TWO, time.perf_counter(), told.append)
+    assert incumbent.offer(_APART)
+    assert incumbent.offer(_TOGETHER)
+    assert incumbent.cost == 4
+    assert [each.cost for each in told] == [6, 4]
+
+
+def test_what_is_not_better_is_left() -> None:
+    incumbent = Incumbent(_TWO, time.perf_counter(), None)
+    incumbent.offer(_TOGETHER)
+    assert not incumbent.offer(_APART)
+    assert not incumbent.offer(Solution(((2, 1),)))
+    assert incumbent.solution.routes == ((1, 2),)
+
+
+def test_what_a_searcher_found_last_is_in_the_outcome() -> None:
+    incumbent = Incumbent(_TWO, time.perf_counter(), None)
+    incumbent.offer(_APART)
+    searcher = RuinAndRecreate(SearchProblem.from_instance(_TWO), _APART.routes, AnnealingSettings(), seed=0)
+    incumbent.watch(searcher)
+    searcher.adopt(_TOGETHER.routes, 4.0)
+    outcome = incumbent.conclude(iterations=7, is_interrupted=False)
+    assert outcome.solution == Solution(((1, 2),), stated_cost=4.0)
+    assert [cost for _, cost in outcome.trace] == [6, 4]
+    assert outcome.iterations == 7
+
+
+def test_with_nothing_found_there_is_a_solution_all_the_same() -> None:
+    outcome = Incumbent(_TWO, time.perf_counter(), None).conclude(iterations=0, is_interrupted=True)
+    assert not check(_TWO, outcome.solution)
+    assert outcome.is_interrupted

@@ -46,12 +46,12 @@ def test_removing_customers_and_putting_them_back_restores_everything(data: st.D
     places = []
     for customer in removed:
         places.append((customer, int(tours.nodes[customer, ROUTE]), int(tours.nodes[customer, BEFORE])))
-        remove_customer(*tours, customer, problem.distances, problem.demands)
+        remove_customer(tours, customer, problem)
         assert tours.nodes[customer, ROUTE] == NO_ROUTE
     remaining = {tuple(c for c in route if c not in removed) for route in solution.routes} - {()}
     assert _read(tours) == remaining
     for place in reversed(places):
-        insert_customer(*tours, *place, problem.distances, problem.demands)
+        insert_customer(tours, *place, problem)
     assert _read(tours) == set(solution.routes)
 
 
@@ -60,7 +60,7 @@ def test_loads_sizes_and_legs_are_kept(data: st.DataObject) -> None:
     problem = SearchProblem.from_instance(instance := data.draw(instances()))
     tours = make_tours(problem, data.draw(solutions_of(instance)).routes)
     customer = data.draw(st.integers(1, instance.size))
-    remove_customer(*tours, customer, problem.distances, problem.demands)
+    remove_customer(tours, customer, problem)
     for route in _read(tours):
         slot = tours.nodes[route[0], ROUTE]
         assert tours.slots[slot, LOAD] == instance.demands[list(route)].sum()

@@ -7,6 +7,7 @@ from threading import Timer
 from dynaroute.cli.improve_options import ImproveOptions
 from dynaroute.cli.output import print_note
 from dynaroute.cli.policy_options import PolicyOptions
+from dynaroute.improve.improvers import IMPROVERS
 
 __all__ = ["load_what_is_needed"]
 
@@ -21,14 +22,15 @@ def load_what_is_needed(policy: PolicyOptions, improving: ImproveOptions) -> Non
     policy, improving
         What will be asked for.
     """
-    if improving.way == "none":
+    improver = IMPROVERS.get(improving.way)
+    if improver is None:
         return
-    from dynaroute.solving.preparing import prepare
-
     patience = Timer(USUAL_SECONDS, print_note, ["compiling for this machine, once; the clock starts after that."])
     patience.start()
     try:
-        prepare(improving.way)
+        improver.prepare()
+        import dynaroute.solving.searching
+
         if improving.uses(policy):
             import dynaroute.solving.in_time  # noqa: F401
     finally:

@@ -81,13 +81,7 @@ class RuinAndRecreate:
         return read_routes(self._best.after, self._best.starts[: self._best.routes[0]])
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
-        """Go on from another solution, as hot as before.
-
-        Parameters
-        ----------
-        routes, cost
-            The solution.
-        """
+        """Go on from another solution, as hot as before."""
         self._tours = make_tours(self._problem, routes)
         self._best = make_best(self._tours, cost)
 
@@ -95,15 +89,7 @@ class RuinAndRecreate:
         """Nothing to do: iterations are short, and whoever runs them asks for a few milliseconds' worth."""
 
     def run(self, count: int, pace: Pace) -> None:
-        """Run some iterations; where iterations set the pace, it does not matter in how many calls.
-
-        Parameters
-        ----------
-        count
-            How many.
-        pace
-            How far the search is at which iteration.
-        """
+        """Run some iterations; where iterations set the pace, it does not matter in how many calls."""
         problem, settings = self._problem, self._settings
         fall = math.log(settings.coolest / settings.hottest)
         anneal(
@@ -120,9 +106,6 @@ class RuinAndRecreate:
             ),
             self._done,
             self._done + count,
-            problem.distances,
-            problem.demands,
-            problem.capacity,
-            problem.neighbours,
+            problem,
         )
         self._done += count

@@ -1,17 +1,30 @@
-"""How the kernels of this room are compiled.
+"""How the kernels of this room are compiled, and where their machine code is kept.
 
-Numba keeps machine code on disk and renews it when the file of the function changes, not when a file does whose
-functions it calls. Whoever edits a kernel that others call deletes `improve/__pycache__`.
+Numba renews what it keeps when the file of a function changes, not when a file does whose functions it calls. So the
+code lies in a folder named after a hash of every source of the room: whoever edits one of them gets a new folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.misc.appdirs import AppDirs
 
-__all__ = ["compiled", "compiled_in_place"]
+__all__ = ["compiled", "compiled_in_place", "find_cache_folder"]
+
+_ROOM = Path(__file__).parent
+_PREFIX = "dynaroute-improve-"
+_KEPT = 4  # folders of other sources that stay, the latest: those of branches, or of several environments
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -20,11 +33,6 @@ def compiled(function: _Function) -> _Function:
     """Compile a function of plain numbers and arrays when it is first called, and keep the machine code on disk.
 
     It runs without Python's lock, so that threads work side by side.
-
-    Parameters
-    ----------
-    function
-        What to compile.
     """
     return _compile(function, {})
 
@@ -33,18 +41,100 @@ def compiled_in_place(function: _Function) -> _Function:
     """Compile a function that makes no array and no slice of one: inlined where it is called, without reference counts.
 
     Counting is atomic, and slow. Without it, one iteration of ruin and recreate takes 2.3 instead of 3.6
-    microseconds.
-
-    Parameters
-    ----------
-    function
-        What to compile. It may call others of its kind only.
+    microseconds. The function may call others of its kind only.
     """
     return _compile(function, {"forceinline": True, "_nrt": False})
 
 
-def _compile(function: _Function, options: dict[str, Any]) -> _Function:
+@cache
+def find_cache_folder() -> Path | None:
+    """Where the machine code of this room is kept; None where no folder can be written to.
+
+    It is where numba would keep it: in the folder of NUMBA_CACHE_DIR, beside the sources, or in the user's cache.
+    """
     try:
-        return cast(_Function, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
-    except RuntimeError:  # there is no folder to keep it in: neither beside the source nor in the user's home
-        return cast(_Function, numba.njit(nogil=True, error_model="numpy", **options)(function))
+        sources = [(path.name, path.read_bytes()) for path in sorted(_ROOM.glob("*.py"))]
+    except OSError:
+        return None
+    name = _PREFIX + hashlib.sha256(repr(sources).encode()).hexdigest()[:16]
+    return next((folder for parent in _list_parents() if _is_writable(folder := parent / name)), None)
+
+
+def _list_parents() -> Iterator[Path]:
+    if named := getattr(numba.config, "CACHE_DIR", ""):
+        yield Path(named)
+    yield _ROOM / "__pycache__"
+    yield Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether the folder is there, or could be made, and takes files; where it is new, old ones beside it go."""
+    is_new = not folder.is_dir()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    if is_new:
+        with suppress(OSError):  # another process may be doing the same
+            _drop_old_folders(folder)
+    return True
+
+
+def _drop_old_folders(newest: Path) -> None:
+    """Delete the machine code of sources that are long gone; whoever still uses some of it compiles it again."""
+    others = [folder for folder in newest.parent.glob(f"{_PREFIX}*") if folder != newest]
+    others.sort(key=os.path.getmtime, reverse=True)
+    for folder in others[_KEPT:]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Locator(_CacheLocator):
+    """Tells numba where the code of a function of this room is kept."""
+
+    def __init__(self, folder: Path, line: int) -> None:
+        self._folder = folder
+        self._line = line
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _Locator | None:
+        folder = find_cache_folder()
+        is_ours = folder is not None and Path(file).parent == _ROOM
+        return cls(cast(Path, folder), function.__code__.co_firstlineno) if is_ours else None
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._folder.name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _CacheFiles(CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # noqa: RUF012  # as numba has it
+
+
+class _Cache(FunctionCache):
+    """Numba's own way to keep code, in our folder; a disk that fails costs the time to compile, and no more."""
+
+    _impl_class = _CacheFiles
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        with suppress(OSError):
+            loaded = super().load_overload(signature, target)
+            # two processes that compile for different types at once may have written to one file
+            return loaded if loaded is not None and loaded.signature.args == tuple(signature) else None
+        return None
+
+    def save_overload(self, signature: Any, compiled_code: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(signature, compiled_code)
+
+
+def _compile(function: _Function, options: dict[str, Any]) -> _Function:
+    dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    with suppress(RuntimeError):  # there is no folder to keep it in
+        dispatcher._cache = _Cache(function)  # what `cache=True` does, with numba's own folders
+    return cast(_Function, dispatcher)

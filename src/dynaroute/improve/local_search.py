@@ -1,4 +1,4 @@
-"""Local search: moves within and between routes until none of them gains."""
+"""Local search: moves of every customer beside its neighbours, then SWAP*, until none of them gains."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynaroute.errors import SolutionError, Where
-from dynaroute.improve.local_search_descent import descend
+from dynaroute.improve.compiled import compiled_in_place
 from dynaroute.improve.local_search_paths import (
     Path,
     longest_path,
@@ -21,8 +22,20 @@ from dynaroute.improve.local_search_paths import (
     share_among_threads,
     write_path,
 )
-from dynaroute.improve.moves_fleet import load_path, make_fleet, make_task, unload_path
+from dynaroute.improve.moves import NO_MOVE, apply_move, find_move_after_depot, find_move_beside
+from dynaroute.improve.moves_fleet import (
+    Fleet,
+    Task,
+    find_empty_route,
+    first_stop,
+    load_path,
+    make_fleet,
+    make_task,
+    refresh_route,
+    unload_path,
+)
 from dynaroute.improve.problem import SearchProblem
+from dynaroute.improve.swap_star import swap_best_pair
 from dynaroute.instance import Instance
 from dynaroute.lengths import Rounding
 from dynaroute.solution import Solution
@@ -30,9 +43,10 @@ from dynaroute.solution import Solution
 if TYPE_CHECKING:
     from dynaroute.batch import InstanceBatch, RouteBatch
 
-__all__ = ["improve_by_local_search", "improve_routes_by_local_search"]
+__all__ = ["descend", "improve_by_local_search", "improve_routes_by_local_search"]
 
 _NEIGHBOURS = 20  # beside which a customer may be moved
+_TOUCHING = 3  # SWAP* is tried on two routes if a customer of one is among so many nearest of one of the other
 
 
 def improve_by_local_search(
@@ -152,3 +166,107 @@ def _refuse_overload(instance: Instance, path: Path, number: int) -> None:
         where=Where(field="routes"),
         remedy="dynaroute check tells more.",
     )
+
+
+# The descent
+
+
+@compiled_in_place
+def descend(
+    order: NDArray[np.int32], count: int, fleet: Fleet, task: Task, penalty: float, halt: NDArray[np.int8]
+) -> int:
+    """Improve a fleet until no move gains; its length and priced excess never grow.
+
+    Customers are tried in this order. At least one of the first `count` routes is empty; how many are in use afterwards
+    is returned. An infinite penalty allows no excess. Whoever sets `halt` to something else than 0, from another
+    thread, ends it within microseconds.
+    """
+    stops, routes = fleet.stops, fleet.routes
+    moves, loop, is_improving = 0, 0, True
+    while is_improving:
+        moves_before = moves
+        for u in order:
+            if halt[0] != 0:
+                return count
+            tested = stops[u].tested
+            stops[u].tested = moves
+            moves = _move_beside_neighbours(u, tested, loop == 0, moves, fleet, task, penalty)
+            if loop == 1 or (loop > 1 and routes[stops[u].route].changed > tested):
+                empty = find_empty_route(count, fleet, task)
+                count = max(count, empty + 1)
+                moves = _move_to_empty_route(u, empty, moves, fleet, task, penalty)
+        for route in range(count):
+            if halt[0] != 0:
+                return count
+            moves = _swap_with_touching_routes(route, count, loop, moves, fleet, task, penalty)
+        is_improving = moves > moves_before or loop == 0  # empty routes are not tried in the first loop
+        loop += 1
+    return count
+
+
+@compiled_in_place
+def _move_beside_neighbours(
+    u: int, tested: int, is_first: bool, moves: int, fleet: Fleet, task: Task, penalty: float
+) -> int:
+    """Make every move of customer u beside its neighbours that gains; pairs of unchanged routes are passed over."""
+    stops, routes = fleet.stops, fleet.routes
+    for rank in range(task.neighbours.shape[1]):
+        v = task.neighbours[u, rank]
+        if not is_first and max(routes[stops[u].route].changed, routes[stops[v].route].changed) <= tested:
+            continue
+        target = v
+        move = find_move_beside(u, v, fleet, task, penalty)
+        if move == NO_MOVE and stops[stops[v].before].node == 0:
+            target = stops[v].before
+            move = find_move_after_depot(u, target, fleet, task, penalty)
+        if move != NO_MOVE:
+            moves += 1
+            _make_move(move, u, target, moves, fleet, task)
+    return moves
+
+
+@compiled_in_place
+def _move_to_empty_route(u: int, empty: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> int:
+    target = first_stop(empty, len(task.demands) - 1)
+    move = find_move_after_depot(u, target, fleet, task, penalty)
+    if move == NO_MOVE:
+        return moves
+    _make_move(move, u, target, moves + 1, fleet, task)
+    return moves + 1
+
+
+@compiled_in_place
+def _make_move(move: int, u: int, target: int, moves: int, fleet: Fleet, task: Task) -> None:
+    route_u, route_v = fleet.stops[u].route, fleet.stops[target].route
+    apply_move(move, u, target, fleet.stops, len(task.demands) - 1)
+    refresh_route(route_u, moves, fleet, task)
+    if route_u != route_v:
+        refresh_route(route_v, moves, fleet, task)
+
+
+@compiled_in_place
+def _swap_with_touching_routes(
+    route: int, count: int, loop: int, moves: int, fleet: Fleet, task: Task, penalty: float
+) -> int:
+    """Try SWAP* on one route with each later one that a near neighbour of its customers is on."""
+    stops, routes, neighbours = fleet.stops, fleet.routes, task.neighbours
+    swapped = routes[route].swapped
+    routes[route].swapped = moves
+    mark = loop * len(routes) + route
+    start = first_stop(route, len(task.demands) - 1)
+    near = min(_TOUCHING, neighbours.shape[1])
+    stop = stops[start].after
+    while stop != start + 1:
+        for rank in range(near):
+            routes[stops[neighbours[stop, rank]].route].mark = mark
+        stop = stops[stop].after
+    for other in range(route + 1, count):
+        if routes[other].mark != mark or routes[other].size == 0 or routes[route].size == 0:
+            continue
+        if loop > 0 and max(routes[route].changed, routes[other].changed) <= swapped:
+            continue
+        if swap_best_pair(route, other, moves, fleet, task, penalty):
+            moves += 1
+            refresh_route(route, moves, fleet, task)
+            refresh_route(other, moves, fleet, task)
+    return moves

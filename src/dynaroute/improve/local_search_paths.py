@@ -43,13 +43,7 @@ def longest_path(size: int) -> int:
 
 
 def write_path(solution: Solution) -> Path:
-    """Put the routes of a solution behind each other.
-
-    Parameters
-    ----------
-    solution
-        Any; empty routes have been dropped already.
-    """
+    """Put the routes of a solution behind each other."""
     stops = [0]
     for route in solution.routes:
         stops.extend(route)
@@ -58,26 +52,12 @@ def write_path(solution: Solution) -> Path:
 
 
 def split_path(path: Path) -> tuple[tuple[int, ...], ...]:
-    """Take the routes of a path apart.
-
-    Parameters
-    ----------
-    path
-        Customers, with 0 wherever a route ends.
-    """
+    """Take the routes of a path apart."""
     return tuple(tuple(stops) for is_customer, stops in groupby(path.tolist(), key=bool) if is_customer)
 
 
 def read_solution(instance: Instance, path: Path) -> Solution:
-    """Take the routes of a path apart, and state their cost.
-
-    Parameters
-    ----------
-    instance
-        The problem.
-    path
-        Customers, with 0 wherever a route ends.
-    """
+    """Take the routes of a path apart, and state their cost."""
     return Solution(split_path(path), math.fsum(instance.leg_lengths(path[:-1], path[1:])))
 
 
@@ -89,15 +69,7 @@ def refuse_unequal_numbers(instances: Sequence[Instance], solutions: Sequence[So
 
 
 def refuse_wrong_visits(instance: Instance, path: Path, number: int) -> None:
-    """Raise an error unless the path visits every customer once; compiled code trusts it.
-
-    Parameters
-    ----------
-    instance, path
-        The problem, and a solution of it.
-    number
-        Which of many it is, from 1, for the message.
-    """
+    """Raise an error unless the path visits every customer once; compiled code trusts it."""
     visited = np.sort(path[path != 0])
     if len(visited) == instance.size and visited[0] == 1 and (np.diff(visited) == 1).all():
         return

@@ -52,17 +52,7 @@ def _gains(change: float, moved: int, balance: _Balance) -> bool:
 
 @compiled_in_place
 def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -> int:
-    """Find a move of customer u beside customer v that gains, or none.
-
-    Parameters
-    ----------
-    u, v
-        Two customers.
-    fleet, task
-        The routes and the problem.
-    penalty
-        Price of one unit of load above the capacity.
-    """
+    """Find a move of customer u beside customer v that gains, or none."""
     stops, distances, demands = fleet.stops, task.distances, task.demands
     at_u, at_v = stops[u], stops[v]
     p, x, q, y = at_u.before, at_u.after, at_v.before, at_v.after
@@ -116,19 +106,7 @@ def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -
 
 @compiled_in_place
 def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -> int:
-    """Find a move of customer u to the beginning of a route that gains, or none.
-
-    Parameters
-    ----------
-    u
-        A customer.
-    v
-        The depot that a route begins with.
-    fleet, task
-        The routes and the problem.
-    penalty
-        Price of one unit of load above the capacity.
-    """
+    """Find a move of customer u to the beginning of a route that gains, or none."""
     stops, distances, demands = fleet.stops, task.distances, task.demands
     at_u, at_v = stops[u], stops[v]
     at_x, at_y = stops[at_u.after], stops[at_v.after]

@@ -116,26 +116,14 @@ class Fleet(NamedTuple):
 
 
 def make_task(problem: SearchProblem) -> Task:
-    """Pick what compiled code has to know of a problem.
-
-    Parameters
-    ----------
-    problem
-        Any; of its neighbours the nearest are used.
-    """
+    """Pick what compiled code has to know of a problem; of its neighbours the nearest."""
     neighbours = np.ascontiguousarray(problem.neighbours[:, :_GRANULARITY])
     tolerance = _LEAST_GAIN * float(problem.distances.max())
     return Task(problem.distances, problem.demands, neighbours, problem.capacity, tolerance)
 
 
 def make_fleet(size: int) -> Fleet:
-    """Make room for any solution of an instance.
-
-    Parameters
-    ----------
-    size
-        Number of customers, and so of routes that there can be; one more is kept empty.
-    """
+    """Make room for any solution of n customers; there are at most as many routes, and one more is kept empty."""
     nodes = size + 1
     kept = max(2, min(nodes, _KEPT_ROUTES, _KEPT_INSERTIONS // nodes))
     return Fleet(
@@ -170,22 +158,7 @@ def price_two_loads(load_u: int, load_v: int, capacity: int, penalty: float) -> 
 
 @compiled_in_place
 def load_path(path: Path, fleet: Fleet, task: Task) -> int:
-    """Link the stops as a path says.
-
-    Parameters
-    ----------
-    path
-        Visits every customer once.
-    fleet
-        To be filled in.
-    task
-        The problem.
-
-    Returns
-    -------
-    int
-        Number of routes in use, the last of which is empty.
-    """
+    """Link the stops as a path says, which visits every customer once; the number of routes, the last one empty."""
     stops, size, route = fleet.stops, len(task.demands) - 1, 0
     _open_route(route, fleet, size)
     last = first_stop(route, size)
@@ -232,17 +205,7 @@ def _close_ring(last: int, route: int, fleet: Fleet, size: int) -> None:
 
 @compiled_in_place
 def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
-    """Bring everything that depends on the order of a route up to date, after its links were changed.
-
-    Parameters
-    ----------
-    route
-        Which.
-    moves
-        Number of moves made so far, the time stamp of the change.
-    fleet, task
-        The routes and the problem.
-    """
+    """Bring what depends on the order of a route up to date, after its links were changed; `moves` dates it."""
     stops, distances, demands = fleet.stops, task.distances, task.demands
     stop = first_stop(route, len(demands) - 1)
     end = stop + 1
@@ -283,19 +246,7 @@ def find_empty_route(count: int, fleet: Fleet, task: Task) -> int:
 
 @compiled_in_place
 def unload_path(route_order: NDArray[np.int32], fleet: Fleet, size: int, path: Path) -> None:
-    """Write routes behind each other into a path.
-
-    Parameters
-    ----------
-    route_order
-        The routes in use, in the wanted order; empty ones are passed over.
-    fleet
-        The routes.
-    size
-        Number of customers.
-    path
-        Filled in; what is left of it becomes 0.
-    """
+    """Write routes in this order behind each other into a path; empty ones are passed over, the rest becomes 0."""
     stops, place = fleet.stops, 1
     path[:] = 0
     for route in route_order:

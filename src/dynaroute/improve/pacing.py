@@ -34,6 +34,11 @@ class Pace(NamedTuple):
         """How much of the search is over at an iteration."""
         return self.offset + self.rate * iteration
 
+    def part(self, first: float, last: float, iteration: int = 0) -> Pace:
+        """The pace within one part of the search, for whom this iteration is number 0."""
+        length = last - first
+        return Pace((self.progress(iteration) - first) / length, self.rate / length)
+
     def iterations_until(self, progress: float, iteration: int) -> int:
         """How many iterations from this one reach a point of the search; if the clock decides, none or very many."""
         if self.rate == 0:
@@ -70,12 +75,7 @@ class Searcher(Protocol):
 def run_slices(searcher: Searcher, stopping: Stopping) -> Iterator[int]:
     """Run a searcher until it has to stop; after each slice, give the number of iterations so far.
 
-    Parameters
-    ----------
-    searcher
-        Whom to run.
-    stopping
-        When to stop; its target is for the caller to watch.
+    The target is for the caller to watch.
     """
     began = time.perf_counter()
     speed = 1 / _SLICE_SECONDS

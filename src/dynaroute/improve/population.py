@@ -79,13 +79,7 @@ class Population(NamedTuple):
 
 
 def make_population(size: int) -> Population:
-    """Make an empty population.
-
-    Parameters
-    ----------
-    size
-        Number of customers.
-    """
+    """Make an empty population."""
     return Population(
         tours=np.zeros((_SLOTS, size), dtype=np.int32),
         before=np.zeros((_SLOTS, size + 1), dtype=np.int32),
@@ -101,19 +95,7 @@ def make_population(size: int) -> Population:
 
 @compiled_in_place
 def add_individual(path: Path, length: float, excess: int, penalty: float, population: Population) -> None:
-    """Take a solution in; if its half gets too large, the least fit of it go.
-
-    Parameters
-    ----------
-    path
-        Its routes.
-    length, excess
-        What it costs and carries too much.
-    penalty
-        Price of one unit of excess.
-    population
-        Who takes it in.
-    """
+    """Take a solution in; if its half gets too large, the least fit of it go."""
     half = FEASIBLE if excess == 0 else OVERLOADED
     counts = population.counts
     counts[2] -= 1
@@ -139,13 +121,7 @@ def add_individual(path: Path, length: float, excess: int, penalty: float, popul
 
 @compiled_in_place
 def empty(population: Population) -> None:
-    """Let all solutions go.
-
-    Parameters
-    ----------
-    population
-        The population.
-    """
+    """Let all solutions go."""
     for half in (FEASIBLE, OVERLOADED):
         for rank in range(population.counts[half]):
             population.free[population.counts[2]] = population.members[half, rank]
@@ -155,15 +131,7 @@ def empty(population: Population) -> None:
 
 @compiled_in_place
 def reprice(penalty: float, population: Population) -> None:
-    """Price the excess of the overloaded half anew.
-
-    Parameters
-    ----------
-    penalty
-        Price of one unit of excess.
-    population
-        The population.
-    """
+    """Price the excess of the overloaded half anew."""
     for rank in range(population.counts[OVERLOADED]):
         slot = population.members[OVERLOADED, rank]
         individual = population.individuals[slot]
@@ -229,15 +197,7 @@ def _sift(half: int, rank: int, slot: int, population: Population) -> None:
 
 @compiled_in_place
 def rank_fitness(half: int, population: Population) -> None:
-    """Work out the fitness of a half's members anew.
-
-    Parameters
-    ----------
-    half
-        Which.
-    population
-        The population.
-    """
+    """Work out the fitness of a half's members anew."""
     count, order, individuals = population.counts[half], population.order, population.individuals
     for rank in range(count):
         slot = population.members[half, rank]

@@ -23,15 +23,7 @@ _UNIT = 2.0**-53
 
 
 def make_random_state(seed: int, stream: int = 0) -> RandomState:
-    """A fresh generator.
-
-    Parameters
-    ----------
-    seed
-        Any whole number from 0.
-    stream
-        Generators of different streams are independent: one for each thread, say.
-    """
+    """A fresh generator; those of one seed and different streams are independent: one for each thread, say."""
     return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64).astype(np.uint64)
 
 

@@ -13,13 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled_in_place
-from dynaroute.improve.random_numbers import RandomState, draw_unit
-from dynaroute.improve.recreate import recreate, sort_removed
-from dynaroute.improve.ruin import ruin
-from dynaroute.improve.tours import AFTER, FIRST, SLOT_AT, Tours, insert_customer, remove_customer
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
+from dynaroute.improve.tours import (
+    AFTER,
+    BEFORE,
+    FIRST,
+    LOAD,
+    NO_ROUTE,
+    ROUTE,
+    SIZE,
+    SLOT_AT,
+    Tours,
+    insert_customer,
+    remove_customer,
+)
 
 __all__ = ["Annealing", "Best", "Log", "anneal", "make_best", "make_log"]
 
+_SPLIT_RATE = 0.5
+_LONGER_GAP_RATE = 0.01
+_BLINK_RATE = 0.01
+_LEAST_GAIN = 1e-11  # of the cost: what is less is only the rounding of sums
+_ORDERS = 11  # weights 4, 4, 2 and 1 of the orders of insertion
 
 Integers = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -100,7 +116,7 @@ def make_best(tours: Tours, cost: float) -> Best:
     size = len(tours.slots)
     after, starts = np.zeros(size + 1, dtype=np.int32), np.zeros(size, dtype=np.int32)
     best = Best(after, starts, np.zeros(1, dtype=np.int64), np.full(2, cost))
-    _remember(tours.nodes, tours.slots, tours.used, best.after, best.starts, best.routes)
+    _remember(tours, best)
     return best
 
 
@@ -124,101 +140,195 @@ def anneal(
     annealing: Annealing,
     first_iteration: int,
     last_iteration: int,
-    distances: Lengths,
-    demands: Longs,
-    capacity: int,
-    neighbours: Integers,
+    problem: SearchProblem,
 ) -> None:
-    """Run some iterations. Running them in several calls gives the same as in one.
-
-    Parameters
-    ----------
-    tours
-        The present solution; it is changed.
-    best
-        The best one; it is changed where a better one is found.
-    log
-        Room to work.
-    state
-        Random numbers.
-    annealing
-        Temperatures and extent.
-    first_iteration, last_iteration
-        Which iterations: from the first, up to but without the last.
-    distances, demands, capacity, neighbours
-        The problem.
-    """
-    nodes, legs, slots, used = tours
-    after, starts, routes, costs = best
-    removed, order, keys, ruined, blinks = log
-    smallest_gain = 1e-11 * costs[1]  # what is less is only the rounding of sums
+    """Run the iterations from the first up to but without the last. In several calls it is the same as in one."""
+    costs = best.costs
     for iteration in range(first_iteration, last_iteration):
-        count, gain = ruin(
-            nodes,
-            legs,
-            slots,
-            used,
-            removed,
-            ruined,
-            state,
-            annealing.mean_removed,
-            annealing.longest_string,
-            iteration,
-            distances,
-            demands,
-            neighbours,
-        )
-        sort_removed(removed, order, keys, count, state, distances, demands)
+        count, gain = _ruin(tours, log, state, annealing, iteration, problem)
+        _sort_removed(log, count, state, problem)
         change = -gain
         for index in range(count):
-            change += recreate(
-                nodes,
-                legs,
-                slots,
-                used,
-                order[index],
-                blinks,
-                state,
-                annealing.neighbours,
-                distances,
-                demands,
-                capacity,
-                neighbours,
-            )
+            change += _recreate(tours, log.order[index], log.blinks, state, annealing.neighbours, problem)
         temperature = annealing.temperature * np.exp(annealing.cooling * iteration)
         if change >= -temperature * np.log(1.0 - draw_unit(state)):
-            _undo(nodes, legs, slots, used, removed, order, count, distances, demands)
+            _undo(tours, log, count, problem)
             continue
         costs[0] += change
-        if costs[0] < costs[1] - smallest_gain:
+        if costs[0] < costs[1] - _LEAST_GAIN * costs[1]:
             costs[1] = costs[0]
-            _remember(nodes, slots, used, after, starts, routes)
+            _remember(tours, best)
 
 
 @compiled_in_place
-def _remember(nodes: Integers, slots: Longs, used: Longs, after: Integers, starts: Integers, routes: Longs) -> None:
-    for node in range(len(after)):
-        after[node] = nodes[node, AFTER]
-    routes[0] = used[0]
+def _remember(tours: Tours, best: Best) -> None:
+    slots, used = tours.slots, tours.used
+    for node in range(len(best.after)):
+        best.after[node] = tours.nodes[node, AFTER]
+    best.routes[0] = used[0]
     for place in range(used[0]):
-        starts[place] = slots[slots[place, SLOT_AT], FIRST]
+        best.starts[place] = slots[slots[place, SLOT_AT], FIRST]
 
 
 @compiled_in_place
-def _undo(
-    nodes: Integers,
-    legs: Lengths,
-    slots: Longs,
-    used: Longs,
+def _undo(tours: Tours, log: Log, count: int, problem: SearchProblem) -> None:
+    removed = log.removed
+    for index in range(count - 1, -1, -1):
+        remove_customer(tours, log.order[index], problem)
+    for index in range(count - 1, -1, -1):
+        insert_customer(tours, removed[index, 0], removed[index, 1], removed[index, 2], problem)
+
+
+# Taking strings of customers out of neighbouring routes
+
+
+@compiled_in_place
+def _ruin(
+    tours: Tours, log: Log, state: RandomState, annealing: Annealing, iteration: int, problem: SearchProblem
+) -> tuple[int, float]:
+    """Take a string of customers out of each of a few routes around a random customer; how many, and their saving."""
+    nodes, slots, ruined, neighbours = tours.nodes, tours.slots, log.ruined, problem.neighbours
+    size = len(problem.demands) - 1
+    longest = min(annealing.longest_string, size / tours.used[0])
+    most_strings = 4.0 * annealing.mean_removed / (1.0 + longest) - 1.0
+    strings = int(draw_unit(state) * most_strings + 1.0)
+    seed = draw_below(state, size) + 1
+    count, gain = 0, 0.0
+    for near in range(-1, neighbours.shape[1]):
+        customer = seed if near < 0 else neighbours[seed, near]
+        slot = nodes[customer, ROUTE]
+        if slot == NO_ROUTE or ruined[slot] == iteration:
+            continue
+        ruined[slot] = iteration
+        length = int(draw_unit(state) * min(float(slots[slot, SIZE]), longest) + 1.0)
+        count, gain = _remove_string(tours, log.removed, count, gain, customer, length, state, problem)
+        strings -= 1
+        if strings <= 0:
+            break
+    return count, gain
+
+
+@compiled_in_place
+def _remove_string(
+    tours: Tours,
     removed: Integers,
-    order: Integers,
     count: int,
-    distances: Lengths,
-    demands: Longs,
-) -> None:
-    for index in range(count - 1, -1, -1):
-        remove_customer(nodes, legs, slots, used, order[index], distances, demands)
-    for index in range(count - 1, -1, -1):
-        insert_customer(
-            nodes, legs, slots, used, removed[index, 0], removed[index, 1], removed[index, 2], distances, demands
-        )
+    gain: float,
+    customer: int,
+    length: int,
+    state: RandomState,
+    problem: SearchProblem,
+) -> tuple[int, float]:
+    """Take out a string around a customer; half of the time it keeps a gap of customers that stay."""
+    nodes, legs = tours.nodes, tours.legs
+    slot = nodes[customer, ROUTE]
+    size = tours.slots[slot, SIZE]
+    length = min(length, size)
+    gap = 0
+    if length > 1 and length < size and draw_unit(state) < _SPLIT_RATE:
+        gap = 1
+        while length + gap < size and draw_unit(state) < _LONGER_GAP_RATE:
+            gap += 1
+    span = length + gap
+    behind, ahead = 0, 0  # how many customers there are on either side, as far as the string could reach
+    start, end = customer, customer
+    while behind < span - 1 and nodes[start, BEFORE] != 0:
+        start = nodes[start, BEFORE]
+        behind += 1
+    while ahead < span - 1 and nodes[end, AFTER] != 0:
+        end = nodes[end, AFTER]
+        ahead += 1
+    for _ in range(draw_below(state, ahead + behind - span + 2)):
+        start = nodes[start, AFTER]
+    before_gap = 1 + draw_below(state, length - 1) if gap > 0 else length
+    for index in range(span):
+        following = nodes[start, AFTER]
+        if index < before_gap or index >= before_gap + gap:
+            previous = nodes[start, BEFORE]
+            removed[count, 0] = start
+            removed[count, 1] = slot
+            removed[count, 2] = previous
+            count += 1
+            gain += legs[start, BEFORE] + legs[start, AFTER] - problem.distances[previous, following]
+            remove_customer(tours, start, problem)
+        start = following
+    return count, gain
+
+
+# Putting them back
+
+
+@compiled_in_place
+def _sort_removed(log: Log, count: int, state: RandomState, problem: SearchProblem) -> None:
+    """Choose in which order to put customers back: random, most demand first, far first, or near first."""
+    removed, order, keys = log.removed, log.order, log.keys
+    for index in range(count):
+        place = draw_below(state, index + 1)
+        order[index] = order[place]
+        order[place] = removed[index, 0]
+    kind = draw_below(state, _ORDERS)
+    if kind < 4:
+        return
+    for index in range(count):
+        customer = order[index]
+        if kind < 8:
+            key = -float(problem.demands[customer])
+        elif kind < 10:
+            key = -problem.distances[0, customer]
+        else:
+            key = problem.distances[0, customer]
+        place = index
+        while place > 0 and keys[place - 1] > key:
+            keys[place] = keys[place - 1]
+            order[place] = order[place - 1]
+            place -= 1
+        keys[place] = key
+        order[place] = customer
+
+
+@compiled_in_place
+def _recreate(
+    tours: Tours, customer: int, blinks: Longs, state: RandomState, wanted: int, problem: SearchProblem
+) -> float:
+    """Put a customer back where it costs least, now and then overlooking a position; what it cost."""
+    nodes, legs, slots = tours.nodes, tours.legs, tours.slots
+    distances, neighbours = problem.distances, problem.neighbours
+    room = problem.capacity - problem.demands[customer]
+    to_depot = distances[customer, 0]
+    best_cost, best_slot, best_previous = 2.0 * to_depot, slots[tours.used[0], SLOT_AT], 0
+    until_blink = blinks[0]
+    for near in range(neighbours.shape[1]):
+        neighbour = neighbours[customer, near]
+        slot = nodes[neighbour, ROUTE]
+        if slot == NO_ROUTE or slots[slot, LOAD] > room:
+            continue
+        wanted -= 1
+        if wanted < 0:
+            break
+        to_near = distances[customer, neighbour]
+        least = to_near + min(to_near, to_depot)  # the other end is farther, or the depot
+        for side in range(2):
+            leg = legs[neighbour, side]
+            if least - leg >= best_cost:
+                continue
+            other = nodes[neighbour, side]
+            to_other = distances[customer, other]
+            if other != 0 and to_other < to_near:
+                continue  # a leg is judged from its nearer end
+            until_blink -= 1
+            if until_blink < 0:
+                until_blink = _draw_blinks(state)
+                continue
+            cost = to_near + to_other - leg
+            if cost < best_cost:
+                best_cost, best_slot = cost, slot
+                best_previous = neighbour if side == AFTER else other
+    blinks[0] = until_blink
+    insert_customer(tours, customer, best_slot, best_previous, problem)
+    return float(best_cost)
+
+
+@compiled_in_place
+def _draw_blinks(state: RandomState) -> int:
+    """How many positions to judge until the next is overlooked: one draw instead of one for each."""
+    return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - _BLINK_RATE))

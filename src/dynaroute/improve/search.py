@@ -1,25 +1,26 @@
-"""The time-limited search: a first solution at once, then better ones until it has to stop."""
+"""The time-limited search of one instance: a first solution at once, then better ones until it has to stop."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import TIMEOUT_MAX, Timer
+from typing import NamedTuple
 
-from dynaroute.errors import SolutionError, Where
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.incumbent import Improvement, Incumbent, SearchOutcome
+from dynaroute.improve.combined import Relay, Team
+from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Searcher, run_slices
 from dynaroute.improve.problem import SearchProblem
-from dynaroute.improve.relay import Relay
-from dynaroute.improve.start import build_by_near_savings
+from dynaroute.improve.start import build_by_filling, build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
-from dynaroute.improve.team import Team
 from dynaroute.instance import Instance
-from dynaroute.solution import Solution, check
+from dynaroute.solution import Solution
 
-__all__ = ["Improvement", "SearchOutcome", "search"]
+__all__ = ["Improvement", "Incumbent", "SearchOutcome", "search"]
 
 _KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # hotter, what a good start is worth would melt away
 _ANNEALING_SECONDS_AT_100 = 0.008  # with 100 customers, until the genetic search takes over; see docs/results.md
@@ -30,6 +31,48 @@ _USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
 _USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the machine's speed
 
 Routes = tuple[tuple[int, ...], ...]
+
+
+class Improvement(NamedTuple):
+    """A better solution.
+
+    Attributes
+    ----------
+    seconds
+        When it was found, since the clock of the search began.
+    cost, solution
+        What was found.
+    """
+
+    seconds: float
+    cost: float
+    solution: Solution
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """What a search came to.
+
+    Attributes
+    ----------
+    solution, cost
+        The best that was found; never worse than the start.
+    iterations
+        How many were run, in those of ruin and recreate: one of the genetic search counts as many.
+    trace
+        (seconds since the clock of the search began, cost) of every improvement, the first solution included.
+    seconds
+        When it ended, by the same clock.
+    is_interrupted
+        Whether the user broke it off from the keyboard.
+    """
+
+    solution: Solution
+    cost: float
+    iterations: int
+    trace: tuple[tuple[float, float], ...]
+    seconds: float
+    is_interrupted: bool = False
 
 
 def search(
@@ -48,24 +91,17 @@ def search(
     instance
         Any problem.
     start
-        A solution to begin with; savings, if they are better or there is none.
+        A feasible solution to begin with, which is not checked here; savings, if they are better or there is none.
     stopping
-        When to stop.
+        When to stop; seconds are counted from when its clock began.
     seed
         Of the random numbers. With a number of iterations and without a deadline, it determines the result.
     threads
         How many searches to run side by side, exchanging what they find.
     on_improvement
         Called with better solutions, the first one included, but not so often that it would slow the search down.
-
-    Raises
-    ------
-    SolutionError
-        If the start is not a solution of the instance.
     """
-    if start is not None:
-        _refuse_wrong_start(instance, start)
-    incumbent = Incumbent(instance, on_improvement)
+    incumbent = Incumbent(instance, stopping.began, on_improvement)
     stopping = _leave_time_to_close(stopping, instance.size)
     iterations = 0
     is_interrupted = False
@@ -104,7 +140,7 @@ def _choose_searcher(
     for stream in range(threads):
         annealing = RuinAndRecreate(problem, routes, settings, seed, stream)
         if handover <= _LATEST_HANDOVER:
-            members.append(Relay(problem, annealing, handover, seed, stream))
+            members.append(Relay(annealing, GeneticSearch(problem, seed, stream), handover))
         else:
             members.append(annealing)
     return members[0] if threads == 1 else Team(members)
@@ -134,11 +170,66 @@ def _halt_at_deadline(searcher: Searcher, stopping: Stopping) -> Iterator[None]:
         timer.cancel()
 
 
-def _refuse_wrong_start(instance: Instance, start: Solution) -> None:
-    violations = check(instance, Solution(start.routes))
-    if violations:
-        raise SolutionError(
-            f"the start is not a solution of {instance.name or 'this instance'}: {violations[0].message}",
-            where=Where(field="start"),
-            remedy="Give a feasible solution of the same instance, or none.",
-        )
+class Incumbent:
+    """The best solution so far, and its history.
+
+    Attributes
+    ----------
+    solution, cost
+        The best so far; its cost is infinite before there is one.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    began
+        The value of `time.perf_counter` from which seconds are counted.
+    on_improvement
+        Whom to tell.
+    """
+
+    def __init__(self, instance: Instance, began: float, on_improvement: Callable[[Improvement], None] | None) -> None:
+        self._instance = instance
+        self._began = began
+        self._on_improvement = on_improvement
+        self._next_look = began
+        self._watched: Searcher | None = None
+        self._trace: list[tuple[float, float]] = []
+        self.solution = Solution(())
+        self.cost = math.inf
+
+    def offer(self, solution: Solution) -> bool:
+        """Take a solution if it is better; whether it was."""
+        cost = solution.cost(self._instance)
+        if cost >= self.cost:
+            return False
+        self.solution, self.cost = replace(solution, stated_cost=cost), cost
+        seconds = time.perf_counter() - self._began
+        self._trace.append((seconds, cost))
+        if self._on_improvement is not None:
+            self._on_improvement(Improvement(seconds, cost, self.solution))
+        return True
+
+    def watch(self, searcher: Searcher) -> None:
+        """Take what a searcher found, but spend a twentieth of the time on that at most."""
+        self._watched = searcher
+        now = time.perf_counter()
+        if searcher.best_cost >= self.cost or now < self._next_look:
+            return
+        self.offer(Solution(searcher.best_routes))
+        taken = time.perf_counter() - now
+        self._next_look = now + 20 * taken
+
+    def conclude(self, iterations: int, is_interrupted: bool) -> SearchOutcome:
+        """Take what the searcher found last, or at least something."""
+        if not self._trace:
+            self.offer(build_by_filling(self._instance))
+        solution = self.solution
+        if self._watched is not None:
+            last = Solution(self._watched.best_routes)
+            self.offer(last)
+            # of equally good ones the last, since which others were seen on the way depends on the clock
+            cost = last.cost(self._instance)
+            solution = replace(last, stated_cost=cost) if cost == self.cost else self.solution
+        seconds = time.perf_counter() - self._began
+        return SearchOutcome(solution, self.cost, iterations, tuple(self._trace), seconds, is_interrupted)

@@ -32,13 +32,7 @@ _CUT = np.dtype(
 
 
 def make_split_room(size: int) -> NDArray[Any]:
-    """Make room for splitting tours.
-
-    Parameters
-    ----------
-    size
-        Number of customers.
-    """
+    """Make room for splitting tours of n customers."""
     return np.zeros(size + 1, dtype=_CUT)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dynaroute.errors import OptionError, Where
 
@@ -29,12 +29,15 @@ class Stopping:
         A cost that is good enough.
     is_cancelled
         Asked every few milliseconds; true ends the search.
+    began
+        The value of `time.perf_counter` from which the seconds of a trace are counted.
     """
 
     deadline: float | None = None
     iterations: int | None = None
     target: float | None = None
     is_cancelled: Callable[[], bool] | None = None
+    began: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
         if self.iterations is not None and self.iterations < 0:

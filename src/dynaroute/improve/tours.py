@@ -1,7 +1,4 @@
-"""Routes as linked lists in flat arrays: a customer goes in or out in constant time.
-
-Compiled code gets the arrays one by one and not as a tuple: numba would count references at each access.
-"""
+"""Routes as linked lists in flat arrays: a customer goes in or out in constant time."""
 
 from __future__ import annotations
 
@@ -63,15 +60,7 @@ class Tours(NamedTuple):
 
 
 def make_tours(problem: SearchProblem, routes: Sequence[Sequence[int]]) -> Tours:
-    """Tours that drive the given routes.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    routes
-        Customers in order; every customer once.
-    """
+    """Tours that drive the given routes."""
     size = problem.size
     nodes = np.zeros((size + 1, 3), dtype=np.int32)
     nodes[:, ROUTE] = NO_ROUTE
@@ -79,34 +68,24 @@ def make_tours(problem: SearchProblem, routes: Sequence[Sequence[int]]) -> Tours
     slots[:, PLACE] = slots[:, SLOT_AT] = np.arange(size)
     tours = Tours(nodes, np.zeros((size + 1, 2)), slots, np.zeros(1, dtype=np.int64))
     flat = np.array([stop for route in routes if route for stop in (*route, 0)], dtype=np.int32)
-    _drive(*tours, flat, problem.distances, problem.demands)
+    _drive(tours, flat, problem)
     return tours
 
 
 @compiled_in_place
-def _drive(
-    nodes: Integers, legs: Lengths, slots: Longs, used: Longs, flat: Integers, distances: Lengths, demands: Longs
-) -> None:
+def _drive(tours: Tours, flat: Integers, problem: SearchProblem) -> None:
     """Fill tours with routes that are written one after the other, each ended by a 0."""
     previous, slot = 0, 0
     for customer in flat:
         if customer == 0:
             previous, slot = 0, slot + 1
         else:
-            insert_customer(nodes, legs, slots, used, customer, slot, previous, distances, demands)
+            insert_customer(tours, customer, slot, previous, problem)
             previous = customer
 
 
 def read_routes(after: Integers, starts: Integers) -> tuple[tuple[int, ...], ...]:
-    """Write routes out as tuples.
-
-    Parameters
-    ----------
-    after
-        (M,) stop after each customer.
-    starts
-        First customer of each route.
-    """
+    """Write routes out as tuples."""
     following, routes = after.tolist(), []
     for customer in starts.tolist():
         route = []
@@ -118,46 +97,30 @@ def read_routes(after: Integers, starts: Integers) -> tuple[tuple[int, ...], ...
 
 
 @compiled_in_place
-def insert_customer(
-    nodes: Integers,
-    legs: Lengths,
-    slots: Longs,
-    used: Longs,
-    customer: int,
-    slot: int,
-    previous: int,
-    distances: Lengths,
-    demands: Longs,
-) -> None:
+def insert_customer(tours: Tours, customer: int, slot: int, previous: int, problem: SearchProblem) -> None:
     """Put a customer behind another, or first (previous is 0), into a route; an unused slot becomes a route."""
+    nodes, slots, used, distances = tours.nodes, tours.slots, tours.used, problem.distances
     if slots[slot, SIZE] == 0:
         _swap_slots(slots, slot, used[0])
         used[0] += 1
         slots[slot, FIRST], slots[slot, LAST] = 0, 0
     following = slots[slot, FIRST] if previous == 0 else nodes[previous, AFTER]
     nodes[customer, ROUTE] = slot
-    _join(nodes, legs, slots, slot, previous, customer, distances[previous, customer])
-    _join(nodes, legs, slots, slot, customer, following, distances[customer, following])
-    slots[slot, LOAD] += demands[customer]
+    _join(tours, slot, previous, customer, distances[previous, customer])
+    _join(tours, slot, customer, following, distances[customer, following])
+    slots[slot, LOAD] += problem.demands[customer]
     slots[slot, SIZE] += 1
 
 
 @compiled_in_place
-def remove_customer(
-    nodes: Integers,
-    legs: Lengths,
-    slots: Longs,
-    used: Longs,
-    customer: int,
-    distances: Lengths,
-    demands: Longs,
-) -> None:
+def remove_customer(tours: Tours, customer: int, problem: SearchProblem) -> None:
     """Take a customer out of its route; the slot of a route without customers is free again."""
+    nodes, slots, used = tours.nodes, tours.slots, tours.used
     slot = nodes[customer, ROUTE]
     previous, following = nodes[customer, BEFORE], nodes[customer, AFTER]
-    _join(nodes, legs, slots, slot, previous, following, distances[previous, following])
+    _join(tours, slot, previous, following, problem.distances[previous, following])
     nodes[customer, ROUTE] = NO_ROUTE
-    slots[slot, LOAD] -= demands[customer]
+    slots[slot, LOAD] -= problem.demands[customer]
     slots[slot, SIZE] -= 1
     if slots[slot, SIZE] == 0:
         used[0] -= 1
@@ -165,7 +128,8 @@ def remove_customer(
 
 
 @compiled_in_place
-def _join(nodes: Integers, legs: Lengths, slots: Longs, slot: int, one: int, other: int, length: float) -> None:
+def _join(tours: Tours, slot: int, one: int, other: int, length: float) -> None:
+    nodes, legs, slots = tours.nodes, tours.legs, tours.slots
     if one == 0:
         slots[slot, FIRST] = other
     else:

@@ -9,13 +9,14 @@ import numpy as np
 
 from dynaroute.errors import OptionError, Where
 from dynaroute.formats.json_document import to_json_number
+from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
 from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint
 from dynaroute.service.choices import Choices
 from dynaroute.service.settings import PREFIX
 from dynaroute.solution import Solution
 from dynaroute.solver import load_policy, solve
-from dynaroute.solving.options import Improve, SolveSettings
+from dynaroute.solving.options import SolveSettings
 from dynaroute.solving.result import Result
 from dynaroute.weights import shipped_models
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "check_device", "describe_improvement", "describe_result"]
 
-_QUICK_WAYS: tuple[Improve, ...] = ("2opt", "local")
 _CERTAIN_DEVICES = ("auto", "cpu")
 _TINY = Instance(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 1]), 1)
 
@@ -81,9 +81,8 @@ class Engine:
 
     def warm_up(self) -> None:
         """Load what improves routes, so that the first who asks for it need not wait."""
-        for improve in _QUICK_WAYS:
-            self.solve([_TINY], Choices(improve=improve))
-        self.solve([_TINY], Choices(improve="search", time_limit=0.01))
+        for improver in IMPROVERS.values():
+            improver.prepare()
 
     def solve(self, instances: Sequence[Instance], choices: Choices) -> list[Result]:
         """Solve instances together.

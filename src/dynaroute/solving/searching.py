@@ -1,17 +1,15 @@
-"""Searching many instances side by side, each for its time: first routes, the search, and what to tell of both."""
+"""Searching instances, each for its time: first routes, the search, and what to tell of both."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynaroute.cores import count_cores
-from dynaroute.improve.search import Improvement, search
+from dynaroute.improve.batch_search import BatchRequest
+from dynaroute.improve.improvers import IMPROVERS
+from dynaroute.improve.search import SearchOutcome
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
@@ -44,44 +42,31 @@ def search_all(
         The value of `time.perf_counter` from which the time of a single instance counts; each of many has its time
         from when it is taken up.
     """
-    jobs = [
-        _Job(index, instance, None if starts is None else starts[index]) for index, instance in enumerate(instances)
+    first = _FirstRoutesOfAll.prepare(instances, starts, options)
+    request = BatchRequest(
+        instances,
+        begin=lambda: _begin(options, entered if len(instances) == 1 else time.perf_counter()),
+        find_start=first.find,
+        seed=int(options.seed),
+        on_improvement=options.on_improvement,
+        on_finished=options.progress,
+    )
+    outcomes = IMPROVERS[options.way].make_searcher(options.threads).search(request)
+    return [
+        _report(instance, first.found[index], outcome, options)
+        for index, (instance, outcome) in enumerate(zip(instances, outcomes, strict=True))
     ]
-    searcher = _Searcher.prepare(options)
-    if len(jobs) != 1:
-        return _search_side_by_side(searcher, jobs, options)
-    result = searcher.search(jobs[0], entered, threads=options.threads or 1)
-    if options.progress is not None:
-        options.progress(1)
-    return [result]
 
 
-def _search_side_by_side(searcher: _Searcher, jobs: Sequence[_Job], options: SolveOptions) -> list[Result]:
-    searches: list[Future[Result]] = []
-    with ThreadPoolExecutor(options.threads or count_cores()) as pool:
-        try:
-            with suppress(KeyboardInterrupt):
-                searches.extend(pool.submit(searcher.search_in_turn, job) for job in jobs)
-                _wait_for_all(searches, options)
-            searcher.interrupted.set()  # if it was interrupted, every search ends with its best so far
-            searches.extend(pool.submit(searcher.search_in_turn, job) for job in jobs[len(searches) :])
-            return [future.result() for future in searches]
-        finally:  # after a fault, or a second interrupt, nobody waits for the rest
-            searcher.interrupted.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _wait_for_all(searches: Sequence[Future[Result]], options: SolveOptions) -> None:
-    for finished in as_completed(searches):
-        finished.result()  # raises what the search raised
-        if options.progress is not None:
-            options.progress(1)
-
-
-class _Job(NamedTuple):
-    number: int
-    instance: Instance
-    start: Solution | None
+def _begin(options: SolveOptions, began: float) -> Stopping:
+    limit = options.search_seconds
+    return Stopping(
+        deadline=None if limit is None else began + limit,
+        iterations=None if options.iterations is None else int(options.iterations),  # NumPy's integers too
+        target=options.target,
+        is_cancelled=options.is_cancelled,
+        began=began,
+    )
 
 
 class _FirstRoutes(NamedTuple):
@@ -93,84 +78,63 @@ class _FirstRoutes(NamedTuple):
     messages: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Searcher:
-    """What all searches of a call have in common."""
+def _report(instance: Instance, first: _FirstRoutes, outcome: SearchOutcome, options: SolveOptions) -> Result:
+    result = Result(
+        instance,
+        outcome.solution,
+        outcome.cost,
+        outcome.seconds,
+        f"{first.method} + {options.improving}",
+        first.model,
+        trace=outcome.trace,
+        iterations=outcome.iterations,
+        is_interrupted=outcome.is_interrupted,
+    )
+    return replace(result, messages=(*first.messages, result.improvement))
 
+
+@dataclass(frozen=True)
+class _FirstRoutesOfAll:
+    """Finds first routes for each instance, and remembers how."""
+
+    instances: Sequence[Instance]
+    starts: Sequence[Solution] | None
     options: SolveOptions
     policy: Policy | None
     model: str | None
-    interrupted: Event = field(default_factory=Event)
+    found: list[_FirstRoutes] = field(default_factory=list)
 
     @classmethod
-    def prepare(cls, options: SolveOptions) -> _Searcher:
+    def prepare(
+        cls, instances: Sequence[Instance], starts: Sequence[Solution] | None, options: SolveOptions
+    ) -> _FirstRoutesOfAll:
+        found = [_FirstRoutes("savings")] * len(instances)
         if options.model in ("auto", "savings"):
-            return cls(options, None, None)
+            return cls(instances, starts, options, None, None, found)
         policy = load_policy(options.model, options.device)
-        return cls(options, policy, name_policy(policy, options.model))
+        return cls(instances, starts, options, policy, name_policy(policy, options.model), found)
 
-    def search_in_turn(self, job: _Job) -> Result:
-        """Search one of many, whose time begins now."""
-        return self.search(job, time.perf_counter(), threads=1)
+    def find(self, index: int, stopping: Stopping) -> Solution | None:
+        """Routes to start from; None for savings, which the search builds itself."""
+        self.found[index] = self._find(index, stopping)
+        return self.found[index].solution
 
-    def search(self, job: _Job, began: float, threads: int) -> Result:
-        """Search one instance; its time counts from `began`."""
-        options, limit = self.options, self.options.search_seconds
-        first = self._choose_first_routes(job, began)
-        shift = time.perf_counter() - began
-
-        def tell(improvement: Improvement) -> None:
-            if options.on_improvement is not None:
-                options.on_improvement(job.number, improvement._replace(seconds=improvement.seconds + shift))
-
-        stopping = Stopping(
-            deadline=None if limit is None else began + limit,
-            iterations=None if options.iterations is None else int(options.iterations),  # NumPy's integers too
-            target=options.target,
-            is_cancelled=self._is_cancelled,
-        )
-        outcome = search(
-            job.instance, first.solution, stopping, seed=int(options.seed), threads=threads, on_improvement=tell
-        )
-        result = Result(
-            job.instance,
-            outcome.solution,
-            outcome.cost,
-            time.perf_counter() - began,
-            f"{first.method} + {options.improving}",
-            first.model,
-            trace=tuple((seconds + shift, cost) for seconds, cost in outcome.trace),
-            iterations=outcome.iterations,
-            is_interrupted=outcome.is_interrupted or self._is_cancelled(),
-        )
-        return replace(result, messages=(*first.messages, result.improvement))
-
-    def _is_cancelled(self) -> bool:
-        is_cancelled = self.options.is_cancelled
-        return self.interrupted.is_set() or (is_cancelled is not None and is_cancelled())
-
-    def _choose_first_routes(self, job: _Job, began: float) -> _FirstRoutes:
-        if job.start is not None:
-            return _FirstRoutes("start", job.start)
+    def _find(self, index: int, stopping: Stopping) -> _FirstRoutes:
+        if self.starts is not None:
+            return _FirstRoutes("start", self.starts[index])
         if self.policy is None:
             return _FirstRoutes("savings")
-        if job.instance.coordinates is None:
+        if self.instances[index].coordinates is None:
             message = "There are no coordinates for a policy to read, so the search starts from savings."
             return _FirstRoutes("savings", messages=(message,))
-        try:
-            return self._build_by_policy(self.policy, job.instance, began)
-        except KeyboardInterrupt:
-            self.interrupted.set()  # which ends the search, too, as soon as it has routes
-            return _FirstRoutes("savings")
+        return self._build_by_policy(self.policy, self.instances[index], stopping)
 
-    def _build_by_policy(self, policy: Policy, instance: Instance, began: float) -> _FirstRoutes:
+    def _build_by_policy(self, policy: Policy, instance: Instance, stopping: Stopping) -> _FirstRoutes:
         from dynaroute.solving.in_time import build_in_time
 
         limit, strategy = self.options.search_seconds, make_strategy(self.options)
-        stopping = Stopping(
-            deadline=None if limit is None else began + _POLICY_SHARE * limit, is_cancelled=self._is_cancelled
-        )
-        built = build_in_time(policy, instance, strategy, int(self.options.seed), stopping)
+        deadline = None if limit is None else stopping.began + _POLICY_SHARE * limit
+        built = build_in_time(policy, instance, strategy, int(self.options.seed), replace(stopping, deadline=deadline))
         how = f"{self.model} ({self.options.decoding})"
         if built.solution is None:
             return _FirstRoutes("savings", messages=(f"There was no time for {how}.",))

@@ -1,0 +1,133 @@
+"""Searching many instances: what such a search looks like, and how processor cores do it, one instance each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Event
+from typing import Protocol
+
+from dynaroute.cores import count_cores
+from dynaroute.improve.search import Improvement, SearchOutcome, search
+from dynaroute.improve.stopping import Stopping
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution
+
+__all__ = ["BatchRequest", "BatchSearcher", "SideBySide"]
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """What to search, for how long, and whom to tell.
+
+    Attributes
+    ----------
+    instances
+        Any problems. Whoever works on tensors makes an `InstanceBatch` of them: cores do without PyTorch, which takes
+        longer to load than many a search.
+    begin
+        Called when an instance, or several together, are taken up: when they have to stop.
+    find_start
+        Called with the index of an instance and when it has to stop: feasible routes, or None for savings.
+    seed
+        Of the random numbers. What is found for an instance does not depend on the others.
+    on_improvement
+        Called with the index of an instance and a better solution, the first included; perhaps from several threads.
+    on_finished
+        Called with the number of instances finished since the last call.
+    """
+
+    instances: Sequence[Instance]
+    begin: Callable[[], Stopping]
+    find_start: Callable[[int, Stopping], Solution | None] = lambda index, stopping: None
+    seed: int = 0
+    on_improvement: Callable[[int, Improvement], None] | None = None
+    on_finished: Callable[[int], None] | None = None
+
+
+class BatchSearcher(Protocol):
+    """A search of many instances; `Searcher` is one of a single instance."""
+
+    def search(self, request: BatchRequest) -> list[SearchOutcome]:
+        """Search until it has to stop; an outcome for each instance, in order.
+
+        An interrupt from the keyboard ends all searches, with the best so far. A fault in one of them ends all.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """A searcher on processor cores: each of many instances has one to itself, a single instance all of them.
+
+    Attributes
+    ----------
+    threads
+        How many cores; None: one for a single instance, else as many as there are for this process.
+    """
+
+    threads: int | None = None
+
+    def search(self, request: BatchRequest) -> list[SearchOutcome]:
+        """Search every instance for its time, which begins when it is taken up."""
+        searches, count = _Searches(request), len(request.instances)
+        if count == 1:
+            outcome = searches.search(0, self.threads or 1)
+            searches.tell_of_one_more()
+            return [outcome]
+        pending: list[Future[SearchOutcome]] = []
+        with ThreadPoolExecutor(self.threads or count_cores()) as pool:
+            try:
+                with suppress(KeyboardInterrupt):
+                    pending.extend(pool.submit(searches.search, index, 1) for index in range(count))
+                    for finished in as_completed(pending):
+                        finished.result()  # raises what the search raised
+                        searches.tell_of_one_more()
+                searches.interrupted.set()  # if it was interrupted, every search ends with its best so far
+                pending.extend(pool.submit(searches.search, index, 1) for index in range(len(pending), count))
+                return [future.result() for future in pending]
+            finally:  # after a fault, or a second interrupt, nobody waits for the rest
+                searches.interrupted.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class _Searches:
+    """Searches of one request, which end when one of them, or who waits for them, is interrupted."""
+
+    request: BatchRequest
+    interrupted: Event = field(default_factory=Event)
+
+    def search(self, index: int, threads: int) -> SearchOutcome:
+        request, stopping = self.request, self.request.begin()
+        tell = None if request.on_improvement is None else partial(request.on_improvement, index)
+
+        def is_cancelled() -> bool:
+            return self.interrupted.is_set() or (stopping.is_cancelled is not None and stopping.is_cancelled())
+
+        watched = replace(stopping, is_cancelled=is_cancelled)
+        outcome = search(
+            request.instances[index],
+            self._find_start(index, watched),
+            watched,
+            seed=request.seed,
+            threads=threads,
+            on_improvement=tell,
+        )
+        seconds = time.perf_counter() - stopping.began  # to give a large matrix back takes some, too
+        return replace(outcome, seconds=seconds, is_interrupted=outcome.is_interrupted or is_cancelled())
+
+    def tell_of_one_more(self) -> None:
+        if self.request.on_finished is not None:
+            self.request.on_finished(1)
+
+    def _find_start(self, index: int, stopping: Stopping) -> Solution | None:
+        try:
+            return self.request.find_start(index, stopping)
+        except KeyboardInterrupt:
+            self.interrupted.set()  # which ends the search, too, as soon as it has routes
+            return None

@@ -1,0 +1,120 @@
+"""The ways to improve routes, in one table. Light to import: the code of each is loaded when it is first used.
+
+Every one of them takes any instance (in the plane, on the globe, or given by a matrix), routes to begin with, and a
+number of threads. "No improvement" is the absence of an improver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dynaroute.batch import InstanceBatch, RouteBatch
+    from dynaroute.improve.batch_search import BatchSearcher
+    from dynaroute.instance import Instance
+    from dynaroute.solution import Solution
+
+__all__ = ["IMPROVERS", "Improver"]
+
+
+class Improver:
+    """A way to improve routes. A new one says here what it supports, implements that, and has an entry in the table.
+
+    Attributes
+    ----------
+    label
+        Its name in reports.
+    takes_limits
+        Whether it goes on until a time limit, a number of iterations or a target ends it: `make_searcher`. Else it
+        ends by itself, where none of its moves gains: `improve`.
+    takes_tensors
+        Whether there is `improve_tensors`, the same as `improve` for a batch.
+    """
+
+    label: str
+    takes_limits = False
+    takes_tensors = False
+
+    def improve(
+        self, instances: Sequence[Instance], solutions: Sequence[Solution], threads: int | None = None
+    ) -> list[Solution]:
+        """Improve a feasible solution of each instance; on so many threads, or on all cores."""
+        raise NotImplementedError
+
+    def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
+        """Improve the feasible solutions of a batch; on so many threads, or on all cores."""
+        raise NotImplementedError
+
+    def make_searcher(self, threads: int | None = None) -> BatchSearcher:
+        """A search; on so many threads, or one for a single instance and all cores for many."""
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        """Load its machine code; compile it, if it was never used on this machine."""
+        instance, solution = _make_tiny_example()
+        self.improve([instance], [solution], 1)
+
+
+class _TwoOpt(Improver):
+    label = "2opt"
+    takes_tensors = True
+
+    def improve(
+        self, instances: Sequence[Instance], solutions: Sequence[Solution], threads: int | None = None
+    ) -> list[Solution]:
+        from dynaroute.improve.two_opt import improve_by_two_opt
+
+        return improve_by_two_opt(instances, solutions, threads=threads)
+
+    def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
+        from dynaroute.improve.two_opt import improve_routes_by_two_opt
+
+        return improve_routes_by_two_opt(batch, routes, threads=threads)
+
+
+class _LocalSearch(Improver):
+    label = "local search"
+    takes_tensors = True
+
+    def improve(
+        self, instances: Sequence[Instance], solutions: Sequence[Solution], threads: int | None = None
+    ) -> list[Solution]:
+        from dynaroute.improve.local_search import improve_by_local_search
+
+        return improve_by_local_search(instances, solutions, threads=threads)
+
+    def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
+        from dynaroute.improve.local_search import improve_routes_by_local_search
+
+        return improve_routes_by_local_search(batch, routes, threads=threads)
+
+
+class _Search(Improver):
+    label = "search"
+    takes_limits = True
+
+    def make_searcher(self, threads: int | None = None) -> BatchSearcher:
+        from dynaroute.improve.batch_search import SideBySide
+
+        return SideBySide(threads)
+
+    def prepare(self) -> None:
+        from dynaroute.improve.batch_search import BatchRequest
+        from dynaroute.improve.stopping import Stopping
+
+        instance, _ = _make_tiny_example()
+        self.make_searcher().search(BatchRequest([instance], begin=lambda: Stopping(iterations=1)))  # of each stage
+
+
+IMPROVERS: dict[str, Improver] = {"2opt": _TwoOpt(), "local": _LocalSearch(), "search": _Search()}
+
+
+def _make_tiny_example() -> tuple[Instance, Solution]:
+    import numpy as np
+
+    from dynaroute.instance import Instance
+    from dynaroute.solution import Solution
+
+    square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    return Instance(square, np.array([0, 1, 1, 1]), 2), Solution(((1, 2), (3,)))
