@@ -6,9 +6,8 @@ from threading import Event
 import pytest
 from command_line import INSTANCE, invoke, save
 
-from dynaroute.cli.improve_options import ImproveOptions
 from dynaroute.cli.loading import load_what_is_needed
-from dynaroute.cli.policy_options import PolicyOptions
+from dynaroute.solving.options import SolveOptions
 
 pytestmark = pytest.mark.usefixtures("shelf")
 
@@ -24,7 +23,7 @@ def test_compiling_is_told_where_loading_takes_long(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("dynaroute.cli.loading.print_note", note)
     monkeypatch.setattr("dynaroute.solving.preparing.prepare", lambda way: is_told.wait(60))
 
-    load_what_is_needed(PolicyOptions("auto"), ImproveOptions("local"))
+    load_what_is_needed(SolveOptions(improve="local"))
 
     assert told == ["compiling for this machine, once; the clock starts after that."]
 
@@ -40,4 +39,4 @@ def test_nothing_is_told_where_all_is_ready(tmp_path: Path, options: tuple[str, 
 def test_nothing_is_loaded_where_nothing_is_improved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dynaroute.solving.preparing.prepare", None)  # calling it would fail
 
-    load_what_is_needed(PolicyOptions("auto"), ImproveOptions())
+    load_what_is_needed(SolveOptions())

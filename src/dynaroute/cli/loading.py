@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from threading import Timer
 
-from dynaroute.cli.improve_options import ImproveOptions
 from dynaroute.cli.output import print_note
-from dynaroute.cli.policy_options import PolicyOptions
+from dynaroute.solving.options import SolveOptions
 
 __all__ = ["load_what_is_needed"]
 
 USUAL_SECONDS = 5.0  # longer than libraries and machine code take to load
 
 
-def load_what_is_needed(policy: PolicyOptions, improving: ImproveOptions) -> None:
+def load_what_is_needed(options: SolveOptions) -> None:
     """Load all that improving needs, so that none of a search's time is spent on it; tell if it has to be compiled.
 
     Parameters
     ----------
-    policy, improving
+    options
         What will be asked for.
     """
-    if improving.way == "none":
+    if options.way == "none":
         return
     from dynaroute.solving.preparing import prepare
 
     patience = Timer(USUAL_SECONDS, print_note, ["compiling for this machine, once; the clock starts after that."])
     patience.start()
     try:
-        prepare(improving.way)
-        if improving.uses(policy):
+        prepare(options.way)
+        if options.uses_policy:
             import dynaroute.solving.in_time  # noqa: F401
     finally:
         patience.cancel()

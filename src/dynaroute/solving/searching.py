@@ -16,8 +16,8 @@ from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
-from dynaroute.solving.options import SolveOptions
-from dynaroute.solving.result import Result
+from dynaroute.solving.options import Observers, SolveOptions
+from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy
@@ -28,7 +28,11 @@ _POLICY_SHARE = 0.5  # of the time limit, at most, for the first routes of a pol
 
 
 def search_all(
-    instances: Sequence[Instance], starts: Sequence[Solution] | None, options: SolveOptions, entered: float
+    instances: Sequence[Instance],
+    starts: Sequence[Solution] | None,
+    options: SolveOptions,
+    observers: Observers,
+    entered: float,
 ) -> list[Result]:
     """Search every instance for as long as the options say.
 
@@ -38,8 +42,8 @@ def search_all(
         Any problems.
     starts
         Known routes of each, if there are any.
-    options
-        How to search.
+    options, observers
+        How to search, and who is told.
     entered
         The value of `time.perf_counter` from which the time of a single instance counts; each of many has its time
         from when it is taken up.
@@ -47,22 +51,21 @@ def search_all(
     jobs = [
         _Job(index, instance, None if starts is None else starts[index]) for index, instance in enumerate(instances)
     ]
-    searcher = _Searcher.prepare(options)
+    searcher = _Searcher.prepare(options, observers)
     if len(jobs) != 1:
-        return _search_side_by_side(searcher, jobs, options)
+        return _search_side_by_side(searcher, jobs)
     result = searcher.search(jobs[0], entered, threads=options.threads or 1)
-    if options.progress is not None:
-        options.progress(1)
+    observers.note_progress(1)
     return [result]
 
 
-def _search_side_by_side(searcher: _Searcher, jobs: Sequence[_Job], options: SolveOptions) -> list[Result]:
+def _search_side_by_side(searcher: _Searcher, jobs: Sequence[_Job]) -> list[Result]:
     searches: list[Future[Result]] = []
-    with ThreadPoolExecutor(options.threads or count_cores()) as pool:
+    with ThreadPoolExecutor(searcher.options.threads or count_cores()) as pool:
         try:
             with suppress(KeyboardInterrupt):
                 searches.extend(pool.submit(searcher.search_in_turn, job) for job in jobs)
-                _wait_for_all(searches, options)
+                _wait_for_all(searches, searcher.observers)
             searcher.interrupted.set()  # if it was interrupted, every search ends with its best so far
             searches.extend(pool.submit(searcher.search_in_turn, job) for job in jobs[len(searches) :])
             return [future.result() for future in searches]
@@ -71,11 +74,10 @@ def _search_side_by_side(searcher: _Searcher, jobs: Sequence[_Job], options: Sol
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _wait_for_all(searches: Sequence[Future[Result]], options: SolveOptions) -> None:
+def _wait_for_all(searches: Sequence[Future[Result]], observers: Observers) -> None:
     for finished in as_completed(searches):
         finished.result()  # raises what the search raised
-        if options.progress is not None:
-            options.progress(1)
+        observers.note_progress(1)
 
 
 class _Job(NamedTuple):
@@ -87,9 +89,8 @@ class _Job(NamedTuple):
 class _FirstRoutes(NamedTuple):
     """Where a search starts: routes, or None for those by savings, which it builds itself."""
 
-    method: str
+    start: Start
     solution: Solution | None = None
-    model: str | None = None
     messages: tuple[str, ...] = ()
 
 
@@ -98,16 +99,14 @@ class _Searcher:
     """What all searches of a call have in common."""
 
     options: SolveOptions
+    observers: Observers
     policy: Policy | None
-    model: str | None
     interrupted: Event = field(default_factory=Event)
 
     @classmethod
-    def prepare(cls, options: SolveOptions) -> _Searcher:
-        if options.model in ("auto", "savings"):
-            return cls(options, None, None)
-        policy = load_policy(options.model, options.device)
-        return cls(options, policy, name_policy(policy, options.model))
+    def prepare(cls, options: SolveOptions, observers: Observers) -> _Searcher:
+        is_built = options.model not in ("auto", "savings")
+        return cls(options, observers, load_policy(options.model, options.device) if is_built else None)
 
     def search_in_turn(self, job: _Job) -> Result:
         """Search one of many, whose time begins now."""
@@ -120,8 +119,8 @@ class _Searcher:
         shift = time.perf_counter() - began
 
         def tell(improvement: Improvement) -> None:
-            if options.on_improvement is not None:
-                options.on_improvement(job.number, improvement._replace(seconds=improvement.seconds + shift))
+            if self.observers.on_improvement is not None:
+                self.observers.on_improvement(job.number, improvement._replace(seconds=improvement.seconds + shift))
 
         stopping = Stopping(
             deadline=None if limit is None else began + limit,
@@ -130,15 +129,16 @@ class _Searcher:
             is_cancelled=self._is_cancelled,
         )
         outcome = search(
-            job.instance, first.solution, stopping, seed=int(options.seed), threads=threads, on_improvement=tell
+            job.instance, first.solution, stopping, seed=options.usual_seed, threads=threads, on_improvement=tell
         )
         result = Result(
             job.instance,
             outcome.solution,
             outcome.cost,
             time.perf_counter() - began,
-            f"{first.method} + {options.improving}",
-            first.model,
+            first.start,
+            options.way,
+            options.limit,
             trace=tuple((seconds + shift, cost) for seconds, cost in outcome.trace),
             iterations=outcome.iterations,
             is_interrupted=outcome.is_interrupted or self._is_cancelled(),
@@ -146,22 +146,22 @@ class _Searcher:
         return replace(result, messages=(*first.messages, result.improvement))
 
     def _is_cancelled(self) -> bool:
-        is_cancelled = self.options.is_cancelled
+        is_cancelled = self.observers.is_cancelled
         return self.interrupted.is_set() or (is_cancelled is not None and is_cancelled())
 
     def _choose_first_routes(self, job: _Job, began: float) -> _FirstRoutes:
         if job.start is not None:
-            return _FirstRoutes("start", job.start)
+            return _FirstRoutes(GIVEN, job.start)
         if self.policy is None:
-            return _FirstRoutes("savings")
+            return _FirstRoutes(SAVINGS)
         if job.instance.coordinates is None:
             message = "There are no coordinates for a policy to read, so the search starts from savings."
-            return _FirstRoutes("savings", messages=(message,))
+            return _FirstRoutes(SAVINGS, messages=(message,))
         try:
             return self._build_by_policy(self.policy, job.instance, began)
         except KeyboardInterrupt:
             self.interrupted.set()  # which ends the search, too, as soon as it has routes
-            return _FirstRoutes("savings")
+            return _FirstRoutes(SAVINGS)
 
     def _build_by_policy(self, policy: Policy, instance: Instance, began: float) -> _FirstRoutes:
         from dynaroute.solving.in_time import build_in_time
@@ -170,11 +170,12 @@ class _Searcher:
         stopping = Stopping(
             deadline=None if limit is None else began + _POLICY_SHARE * limit, is_cancelled=self._is_cancelled
         )
-        built = build_in_time(policy, instance, strategy, int(self.options.seed), stopping)
-        how = f"{self.model} ({self.options.decoding})"
+        built = build_in_time(policy, instance, strategy, self.options.usual_seed, stopping)
+        start = Start.by_policy(name_policy(policy, self.options.model), self.options.decoding)
+        how = f"{start.model} ({start})"
         if built.solution is None:
-            return _FirstRoutes("savings", messages=(f"There was no time for {how}.",))
+            return _FirstRoutes(SAVINGS, messages=(f"There was no time for {how}.",))
         messages: tuple[str, ...] = ()
         if built.attempts < strategy.attempts:
             messages = (f"There was time for {built.attempts} of the {strategy.attempts} attempts of {how}.",)
-        return _FirstRoutes(self.options.decoding, built.solution, self.model, messages)
+        return _FirstRoutes(start, built.solution, messages)
