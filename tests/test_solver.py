@@ -10,12 +10,13 @@ import pytest
 import torch
 from policies import SMALL_AM, SMALL_AMD, draw_instances, make_policy
 
-from dynaroute.errors import ModelError, OptionError
+from dynaroute.errors import ModelError, OptionError, SolutionError
 from dynaroute.instance import Instance
 from dynaroute.model import ModelCard
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
 from dynaroute.solver import Result, solve
+from dynaroute.solving.result import GIVEN
 from dynaroute.weights import shipped_models
 
 WITHOUT_COORDINATES = Instance(
@@ -24,6 +25,8 @@ WITHOUT_COORDINATES = Instance(
 ON_THE_GLOBE = Instance(
     np.array([[52.5, 13.4], [52.6, 13.3], [52.4, 13.5], [52.5, 13.6]]), np.array([0, 1, 1, 1]), 2, metric="great_circle"
 )
+
+SOME_ROUTES = Solution(((1, 2), (3,)))
 
 
 @pytest.fixture(autouse=True)
@@ -218,6 +221,55 @@ def test_improving_is_the_same_with_any_number_of_threads() -> None:
     assert [result.solution for result in one] == [result.solution for result in three]
 
 
+# Known routes
+
+
+def test_known_routes_are_taken_one_for_each_instance() -> None:
+    instances = draw_instances(5, 7)
+    starts = [build_by_savings(instance) for instance in instances]
+
+    for several, given in ((instances, starts), (instances[:1], starts[0])):
+        results = solve(several, start=given, improve="local")
+        assert [result.start for result in results] == [GIVEN] * len(several)
+        assert [result.first_cost for result in results] == [
+            start.cost(instance) for instance, start in zip(instances, starts[: len(several)], strict=False)
+        ]
+
+
+@pytest.mark.parametrize("start", [SOME_ROUTES, [SOME_ROUTES], [SOME_ROUTES] * 3, []])
+def test_known_routes_of_another_number_than_the_instances_are_refused(start: Any) -> None:
+    with pytest.raises(OptionError, match="that of instances 2"):
+        solve(draw_instances(3, 3), start=start, improve="local")
+
+
+@pytest.mark.parametrize("start", ["a.sol", 3, [None, None]])
+def test_known_routes_that_are_no_solution_are_refused(start: Any) -> None:
+    with pytest.raises(OptionError, match="is no solution"):
+        solve(draw_instances(3, 3), start=start, improve="local")
+
+
+def test_wrong_routes_are_refused_in_the_words_of_the_check() -> None:
+    with pytest.raises(SolutionError, match=r"Customer 4 is not visited\. \(and 1 more\)") as caught:
+        solve(draw_instances(5), start=SOME_ROUTES, improve="local")
+
+    assert caught.value.where.field == "start"
+    assert caught.value.where.customer == 4
+
+
+def test_wrong_routes_of_many_are_refused_with_the_number_of_the_instance() -> None:
+    instances = draw_instances(3, 5)
+
+    with pytest.raises(SolutionError, match="for instance 2 are wrong"):
+        solve(instances, start=[build_by_savings(instances[0]), SOME_ROUTES], improve="local")
+
+
+def test_stated_cost_of_known_routes_does_not_matter() -> None:
+    (instance,) = draw_instances(3)
+    start = Solution(((1, 2), (3,)), stated_cost=12345.0)
+
+    assert solve(instance, start=start, improve="local").first_cost == start.cost(instance)
+
+
 # Many
 
 
@@ -280,7 +332,9 @@ def test_a_seed_may_be_a_whole_number_of_numpy() -> None:
         ("decode", {"decode": "beam"}),
         ("samples", {"decode": "sample", "samples": 0}),
         ("samples", {"decode": "sample", "samples": 2.5}),
-        ("starts", {"decode": "multistart", "samples": -3}),
+        ("samples", {"decode": "multistart", "samples": -3}),
+        ("samples", {"samples": 8}),
+        ("temperature", {"temperature": 2.0}),
         ("temperature", {"decode": "sample", "temperature": 0}),
         ("temperature", {"decode": "sample", "temperature": float("nan")}),
         ("temperature", {"decode": "sample", "temperature": 1e-42}),

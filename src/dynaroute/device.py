@@ -5,15 +5,15 @@ from __future__ import annotations
 __all__ = ["choose_device"]
 
 
-def choose_device(device: str) -> str:
+def choose_device(device: str | None) -> str:
     """What PyTorch calls the device that is meant.
 
     Parameters
     ----------
     device
-        "auto" (a GPU if there is one), or that name itself.
+        "auto" or None (a GPU if there is one), or that name itself.
     """
-    if device != "auto":
+    if device not in (None, "auto"):
         return device
     import torch
 

@@ -8,23 +8,21 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from dynaroute.errors import InstanceError, OptionError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution, check
-from dynaroute.solver import solve
+from dynaroute.solver import SolveSettings, read_settings, solve_all
 from dynaroute.solving.building import BuiltRoutes, build_by_policy
-from dynaroute.solving.options import SolveOptions, SolveSettings
-from dynaroute.solving.result import Result
+from dynaroute.solving.options import Observers, SolveOptions
+from dynaroute.solving.result import Result, Start, describe_method
 
 if TYPE_CHECKING:
     from dynaroute.batch import RouteBatch
-    from dynaroute.model import Policy
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "evaluate", "evaluate_all"]
 
 _CHECKED = 16  # solutions judged in an evaluation: enough to show a fault, too few to take time
 
@@ -86,7 +84,7 @@ def evaluate(
     reference
         Mean length to compare with, or the cost of each instance.
     **settings
-        The fields of `SolveOptions`.
+        The keywords of `solve`.
 
     Raises
     ------
@@ -97,14 +95,24 @@ def evaluate(
     --------
     >>> evaluate(dynaroute.read_set("test100.npz"), model="amd-100", reference=15.563).gap
     """
-    options, problems = SolveOptions(**settings), list(instances)
+    options, observers = read_settings(settings)
+    return evaluate_all(list(instances), options, observers, reference)
+
+
+def evaluate_all(
+    problems: Sequence[Instance],
+    options: SolveOptions,
+    observers: Observers,
+    reference: float | Sequence[float] | None,
+) -> Evaluation:
+    """Evaluate with options that are checked already; the rest is as in `evaluate`."""
     if not problems:
         raise InstanceError("there is no instance to evaluate on.", remedy="Give at least one.")
     mean_reference = None if reference is None else _mean_reference(reference, len(problems))
     if options.model in ("auto", "savings") or options.searches:
-        measured = _measure_results(solve(problems, **settings))
+        measured = _measure_results(solve_all(problems, options, observers))
     else:
-        measured = _measure_policy(problems, options.model, options)
+        measured = _measure_policy(problems, options, observers)
     count, mean = len(problems), statistics.fmean(measured.lengths)
     return Evaluation(
         count=count,
@@ -136,18 +144,18 @@ def _measure_results(results: Sequence[Result]) -> _Measured:
     )
 
 
-def _measure_policy(instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions) -> _Measured:
+def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observers: Observers) -> _Measured:
     """Measure on tensors: ten thousand solutions are summed up faster than written down."""
-    built = build_by_policy(instances, model, options)
+    built = build_by_policy(instances, options.model, options, observers)
     began = time.perf_counter()
     routes = _improve(built, options)
     seconds = built.seconds + time.perf_counter() - began
     some = _some(len(instances))
     for instance, solution in zip(instances[some], routes[some].to_solutions(built.batch[some]), strict=True):
         _require_right(instance, solution)
-    return _Measured(
-        routes.lengths(built.batch).tolist(), seconds, Counter({f"{built.model} ({options.method})": len(instances)})
-    )
+    method = describe_method(Start.by_policy(built.model, options.decoding), options.way, options.limit)
+    ways = Counter({f"{built.model} ({method})": len(instances)})
+    return _Measured(routes.lengths(built.batch).tolist(), seconds, ways)
 
 
 def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:

@@ -5,37 +5,72 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from dynaroute.errors import OptionError, Where
+from dynaroute.errors import OptionError, SolutionError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
-from dynaroute.solution import Solution
+from dynaroute.solution import Solution, check
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
-from dynaroute.solving.options import Decode, Improve, SolveOptions, SolveSettings
-from dynaroute.solving.result import Result
+from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
+from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
 
 if TYPE_CHECKING:
+    from dynaroute.improve.search import Improvement
     from dynaroute.model import Policy
 
 __all__ = [
     "BuiltRoutes",
     "Decode",
     "Improve",
+    "Observers",
     "Result",
     "SolveOptions",
     "SolveSettings",
     "build_by_policy",
     "load_policy",
     "make_strategy",
+    "read_settings",
+    "refuse_wrong_start",
     "solve",
+    "solve_all",
 ]
 
+NOBODY = Observers()
+
 _CANCELLED = "It was cancelled while a policy was building: these are savings."
+
+
+class SolveSettings(TypedDict, total=False):
+    """The keywords of `solve`: the fields of `SolveOptions` and `Observers`, for type checkers."""
+
+    model: str | Path | Policy
+    decode: Decode | None
+    samples: int | None
+    temperature: float | None
+    augment: bool
+    seed: int | None
+    device: str | None
+    improve: Improve | None
+    time_limit: float | None
+    iterations: int | None
+    target: float | None
+    start: Solution | Sequence[Solution] | None
+    threads: int | None
+    progress: Callable[[int], None] | None
+    on_improvement: Callable[[int, Improvement], None] | None
+    is_cancelled: Callable[[], bool] | None
+
+
+def read_settings(settings: SolveSettings) -> tuple[SolveOptions, Observers]:
+    """Tell the options from the observers among the keywords of `solve`."""
+    given: dict[str, Any] = {**settings}
+    observers = {entry.name: given.pop(entry.name) for entry in fields(Observers) if entry.name in given}
+    return SolveOptions(**given), Observers(**observers)
 
 
 @overload
@@ -50,8 +85,8 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
     instances
         One problem, or many, of any sizes.
     **settings
-        The fields of `SolveOptions`: model, decode, samples, temperature, augment, improve, time_limit, iterations,
-        target, start, seed, device, threads, progress, on_improvement, is_cancelled.
+        The fields of `SolveOptions`: model, decode, samples, temperature, augment, seed, device, improve, time_limit,
+        iterations, target, start, threads; and of `Observers`: progress, on_improvement, is_cancelled.
 
     Returns
     -------
@@ -64,9 +99,9 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
     >>> result.cost, result.method, result.iterations
     """
     entered = time.perf_counter()
-    options = SolveOptions(**settings)
+    options, observers = read_settings(settings)
     if isinstance(instances, Instance):
-        return _solve_all([instances], options, entered)[0]
+        return solve_all([instances], options, observers, entered)[0]
     many = list(instances) if isinstance(instances, Iterable) else [instances]
     for instance in many:
         if not isinstance(instance, Instance):
@@ -76,24 +111,98 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
                 where=Where(field="instances"),
                 remedy="Give what dynaroute.read returns, or a list of them.",
             )
-    return _solve_all(many, options, entered)
+    return solve_all(many, options, observers, entered)
 
 
-def _solve_all(instances: Sequence[Instance], options: SolveOptions, entered: float) -> list[Result]:
-    starts = options.starts_for(instances)
+def solve_all(
+    instances: Sequence[Instance],
+    options: SolveOptions,
+    observers: Observers = NOBODY,
+    entered: float | None = None,
+) -> list[Result]:
+    """Find routes for all instances, with options that are checked already.
+
+    Parameters
+    ----------
+    instances
+        Of any sizes.
+    options, observers
+        How, and who is told.
+    entered
+        The value of `time.perf_counter` from which the time of a single search counts; None: now.
+    """
+    began = time.perf_counter() if entered is None else entered
+    starts = _take_starts(instances, options.start)
     if options.searches:
         from dynaroute.solving.searching import search_all
 
-        return search_all(instances, starts, options, entered)
-    if starts is not None:
-        return _improve(_take_starts(instances, starts, options.progress), options)
-    return _build_all(instances, options)
+        return search_all(instances, starts, options, observers, began)
+    if starts is None:
+        return _build_all(instances, options, observers)
+    observers.note_progress(len(instances))
+    pairs = zip(instances, starts, strict=True)
+    return _improve([Result(instance, start, start.cost(instance), 0.0, GIVEN) for instance, start in pairs], options)
+
+
+# Known routes
+
+
+def _take_starts(instances: Sequence[Instance], start: Solution | Sequence[Solution] | None) -> list[Solution] | None:
+    """The known routes of each instance, checked; None if there are none."""
+    if start is None:
+        return None
+    starts = [start] if isinstance(start, Solution) else _listed(start)
+    for solution in starts:
+        if not isinstance(solution, Solution):
+            kind = type(solution).__name__
+            raise _wrong_start(f"{kind} is no solution.", "Give what dynaroute.read_solution returns.")
+    if len(starts) != len(instances):
+        message = f"the number of known solutions is {len(starts)}, that of instances {len(instances)}."
+        raise _wrong_start(message, "Give one for each.")
+    for number, (instance, solution) in enumerate(zip(instances, starts, strict=True), start=1):
+        refuse_wrong_start(instance, solution, number if len(starts) > 1 else None)
+    return starts
+
+
+def refuse_wrong_start(instance: Instance, start: Solution, number: int | None = None) -> None:
+    """Refuse known routes that are wrong for their instance, in the words of `check`.
+
+    Parameters
+    ----------
+    instance, start
+        The problem, and the routes.
+    number
+        Which of many instances it is, from 1.
+    """
+    # what a file states as its cost does not matter here
+    violations = check(instance, Solution(start.routes))
+    if not violations:
+        return
+    called = instance.name or ("" if number is None else f"instance {number}")
+    whose = f" for {called}" if called else ""
+    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+    raise SolutionError(
+        f"the known routes{whose} are wrong: {violations[0].message}{more}",
+        where=Where(field="start", customer=violations[0].customer),
+        remedy="dynaroute check tells more.",
+    )
+
+
+def _listed(start: Any) -> list[Any]:
+    try:
+        return list(start)
+    except TypeError:
+        return [start]
+
+
+def _wrong_start(message: str, remedy: str) -> OptionError:
+    return OptionError(message, where=Where(field="start"), remedy=remedy)
 
 
 # Choose
 
 
-def _build_all(instances: Sequence[Instance], options: SolveOptions) -> list[Result]:
+def _build_all(instances: Sequence[Instance], options: SolveOptions, observers: Observers) -> list[Result]:
     """Construct and improve; instances for which the same model is chosen, together."""
     groups: defaultdict[str | Path | Policy, list[int]] = defaultdict(list)
     for index, instance in enumerate(instances):
@@ -101,7 +210,7 @@ def _build_all(instances: Sequence[Instance], options: SolveOptions) -> list[Res
     results: dict[int, Result] = {}
     for model, indices in groups.items():
         group = [instances[index] for index in indices]
-        results |= zip(indices, _build_group(group, model, options), strict=True)
+        results |= zip(indices, _build_group(group, model, options, observers), strict=True)
     return [results[index] for index in range(len(instances))]
 
 
@@ -116,54 +225,44 @@ def _choose_model(instance: Instance, options: SolveOptions) -> str | Path | Pol
     return nearest_shipped_model(instance.size) or "savings"
 
 
-def _build_group(instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions) -> list[Result]:
+def _build_group(
+    instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions, observers: Observers
+) -> list[Result]:
     if model == "savings":
-        built = [_construct_by_savings(instance, options.progress) for instance in instances]
+        built = [_construct_by_savings(instance, observers) for instance in instances]
         return _improve([_note_lack_of_policy(result, options) for result in built], options)
     try:
-        by_policy = _improve(_construct_by_policy(instances, model, options), options)
+        by_policy = _improve(_construct_by_policy(instances, model, options, observers), options)
     except OutOfTimeError:
-        built = [_construct_by_savings(instance, None) for instance in instances]
+        built = [_construct_by_savings(instance, NOBODY) for instance in instances]
         return [replace(result, is_interrupted=True, messages=(_CANCELLED,)) for result in built]
     if options.model != "auto":
         return by_policy
     # A policy can be far off on instances unlike those it was trained on. Nobody should get that silently. Improving
     # both takes no time beside the policy, and what was behind may be ahead then.
-    by_savings = _improve([_construct_by_savings(instance, None) for instance in instances], options)
+    by_savings = _improve([_construct_by_savings(instance, NOBODY) for instance in instances], options)
     return [_better(*pair) for pair in zip(by_policy, by_savings, strict=True)]
 
 
 # Construct
 
 
-def _construct_by_savings(instance: Instance, progress: Callable[[int], None] | None) -> Result:
+def _construct_by_savings(instance: Instance, observers: Observers) -> Result:
     start = time.perf_counter()
     solution = build_by_savings(instance)
-    result = Result(instance, solution, solution.cost(instance), time.perf_counter() - start, "savings")
-    if progress is not None:
-        progress(1)
+    result = Result(instance, solution, solution.cost(instance), time.perf_counter() - start, SAVINGS)
+    observers.note_progress(1)
     return result
 
 
 def _construct_by_policy(
-    instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions
+    instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions, observers: Observers
 ) -> list[Result]:
-    built = build_by_policy(instances, model, options)
-    share = built.seconds / len(instances)
+    built = build_by_policy(instances, model, options, observers)
+    start, share = Start.by_policy(built.model, options.decoding), built.seconds / len(instances)
     return [
-        Result(instance, solution, solution.cost(instance), share, options.decoding, built.model)
+        Result(instance, solution, solution.cost(instance), share, start)
         for instance, solution in zip(instances, built.routes.to_solutions(built.batch), strict=True)
-    ]
-
-
-def _take_starts(
-    instances: Sequence[Instance], starts: Sequence[Solution], progress: Callable[[int], None] | None
-) -> list[Result]:
-    if progress is not None:
-        progress(len(instances))
-    return [
-        Result(instance, start, start.cost(instance), 0.0, "start")
-        for instance, start in zip(instances, starts, strict=True)
     ]
 
 
@@ -180,22 +279,21 @@ def _improve(built: Sequence[Result], options: SolveOptions) -> list[Result]:
     improved = improver.improve(instances, solutions, options.threads)
     share = (time.perf_counter() - began) / len(built)
     return [
-        _report_improvement(before, after, share, options.improving)
-        for before, after in zip(built, improved, strict=True)
+        _report_improvement(before, after, share, options.way) for before, after in zip(built, improved, strict=True)
     ]
 
 
 # Report
 
 
-def _report_improvement(before: Result, solution: Solution, seconds: float, improving: str) -> Result:
+def _report_improvement(before: Result, solution: Solution, seconds: float, improver: Improve) -> Result:
     cost, in_all = solution.cost(before.instance), before.seconds + seconds
     after = replace(
         before,
         solution=solution,
         cost=cost,
         seconds=in_all,
-        method=f"{before.method} + {improving}",
+        improver=improver,
         trace=((before.seconds, before.cost), (in_all, cost)),
     )
     return replace(after, messages=(*before.messages, after.improvement))

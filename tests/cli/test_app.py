@@ -12,7 +12,7 @@ import pytest
 from command_line import INSTANCE, RIGHT_SOLUTION, WRONG_SOLUTION, assert_refused, execute, invoke, save
 
 from dynaroute import __version__, formats
-from dynaroute.errors import InputWarning
+from dynaroute.errors import DynarouteError, FormatError, InputWarning, OptionError, Where
 
 COMMANDS = ("solve", "check", "info", "plot", "convert", "generate", "evaluate", "models", "import-kool")
 
@@ -95,7 +95,7 @@ def test_exit_codes_and_streams_of_a_process(tmp_path: Path) -> None:
 def test_interrupted_process_exits_with_130_and_writes_nothing(tmp_path: Path) -> None:
     code = (
         "import os, signal, dynaroute.solver\n"
-        "dynaroute.solver.solve = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "dynaroute.solver.solve_all = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "from dynaroute.cli import main; main()"
     )
     instance, target = save(tmp_path, "a.vrp", INSTANCE), save(tmp_path, "a.sol", "old")
@@ -188,7 +188,7 @@ def test_no_permission_to_read_is_told_like_any_fault_of_a_file(
 def test_unforeseen_failure_is_one_sentence(tmp_path: Path) -> None:
     code = (
         "import dynaroute.solver\n"
-        "dynaroute.solver.solve = lambda *_, **__: 1 / 0\n"
+        "dynaroute.solver.solve_all = lambda *_, **__: 1 / 0\n"
         "from dynaroute.cli import main; main()"
     )
 
@@ -265,3 +265,25 @@ def test_each_warning_about_input_becomes_a_note(tmp_path: Path, monkeypatch: py
 
     assert result.exit_code == 0
     assert result.stderr == "note: this was odd.\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("error", "options", "words"),
+    [
+        (FormatError("m.", where=Where(field="capacity"), remedy="Or give the option capacity."), (), "field capacity"),
+        (OptionError("m.", where=Where(field="capacity")), ("--capacity", "5"), "field --capacity: m."),
+        (FormatError("m.", where=Where(line=3, field="capacity")), ("--capacity", "5"), "line 3, field capacity: m."),
+        (FormatError("m.", remedy="Or give the option capacity."), (), "m. Or give --capacity."),
+        (FormatError("m.", remedy="Leave the option out."), (), "m. Leave the option out."),
+        (OptionError("m.", remedy="Use improve 'local'."), (), "m. Use --improve local."),
+    ],
+)
+def test_errors_are_told_in_the_options_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: DynarouteError, options: tuple[str, ...], words: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(formats, "read_set", fail)
+
+    assert_refused(invoke("solve", save(tmp_path, "a.csv", ""), *options), words)

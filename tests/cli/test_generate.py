@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from command_line import assert_refused, invoke, invoke_json
 
-from dynaroute import distributions, read, read_set
-from dynaroute.cli import generate as command
+from dynaroute import distributions, read, read_set, vocabulary
 
 
 def test_published_set_is_the_published_one_draw_for_draw(tmp_path: Path) -> None:
@@ -69,9 +68,9 @@ def test_options_of_the_x_set_draw_in_its_manner(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("here", "there"),
     [
-        (command.CustomerPositions, distributions.CustomerPositions),
-        (command.DepotPosition, distributions.DepotPosition),
-        (command.DemandKind, distributions.DemandKind),
+        (vocabulary.CustomerPositions, distributions.CustomerPositions),
+        (vocabulary.DepotPosition, distributions.DepotPosition),
+        (vocabulary.DemandKind, distributions.DemandKind),
     ],
 )
 def test_choices_are_those_of_the_distributions(here: object, there: object) -> None:

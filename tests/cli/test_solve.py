@@ -1,7 +1,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,7 @@ from policies import make_policy
 from dynaroute import check, read, read_set, read_solution
 from dynaroute.model import ModelCard
 from dynaroute.solution import Solution
+from dynaroute.solving.options import SolveOptions
 from dynaroute.weights import shipped_models
 
 pytestmark = pytest.mark.usefixtures("shelf")
@@ -153,7 +159,7 @@ def test_places_that_cannot_hold_many_are_refused_before_solving(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = generate(tmp_path / "many.npz", count=3)
-    monkeypatch.setattr("dynaroute.solver.solve", None)  # calling it would fail
+    monkeypatch.setattr("dynaroute.solver.solve_all", None)  # calling it would fail
 
     assert_refused(invoke("solve", path, *options), word)
 
@@ -163,7 +169,7 @@ def test_places_that_cannot_hold_one_are_refused_before_solving(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dynaroute.solver.solve", None)
+    monkeypatch.setattr("dynaroute.solver.solve_all", None)
 
     assert_refused(invoke("solve", save(tmp_path, "a.vrp", INSTANCE), *options), options[1])
 
@@ -483,3 +489,76 @@ def test_search_is_shown_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Monke
 
     assert "searching: cost 14" in result.stderr
     assert len(json.loads(result.stdout)) == 1
+
+
+# Options and interrupts
+
+
+@pytest.mark.parametrize("options", [(), ("--improve", "local"), ("--iterations", "5", "--seed", "1")])
+def test_options_are_put_together_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    path, made = save(tmp_path, "a.vrp", INSTANCE), []
+    monkeypatch.setattr(SolveOptions, "_refuse_void_limits", lambda self: made.append(self))
+    monkeypatch.setattr("dynaroute.solving.preparing.prepare", lambda way: None)  # which may solve something of its own
+
+    assert invoke("solve", path, *options).exit_code == 0
+
+    assert len(made) == 1
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A pipe to write the trace to, so that its lines can be awaited."""
+    path = tmp_path / "trace.csv"
+    os.mkfifo(path)
+    return path
+
+
+def interrupt_search(
+    path: Path, trace: Path, *options: str | Path, program: Sequence[str] = ("-m", "dynaroute")
+) -> tuple[int, str, str]:
+    """Search without end, interrupt after the first improvements, and give the exit code, stdout and stderr."""
+    command = [sys.executable, *program, "solve", path, "--iterations", "1000000000000", "--trace", trace, *options]
+    with (
+        subprocess.Popen(list(map(str, command)), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        trace.open() as lines,
+    ):
+        for _ in range(4):
+            lines.readline()
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate()
+    return process.returncode, stdout, stderr
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_interrupted_search_writes_and_prints_its_best(tmp_path: Path, trace: Path, count: int) -> None:
+    path = generate(tmp_path / "set.npz", size=60, count=count)
+    picture: list[str | Path] = ["--plot", tmp_path / "a.png"] if count == 1 else []
+    out = tmp_path / ("a.sol" if count == 1 else "solutions")
+
+    code, stdout, stderr = interrupt_search(path, trace, "--json", "--out", out, *picture)
+
+    assert code == 130
+    assert "the best routes so far" in stderr
+    files = [out] if count == 1 else [out / f"set-{number}.sol" for number in range(1, count + 1)]
+    for instance, document, file in zip(read_set(path), json.loads(stdout), files, strict=True):
+        assert document["interrupted"]
+        assert check(instance, Solution(document["routes"], document["cost"])) == []
+        assert [list(route) for route in read_solution(file).routes] == document["routes"]
+    assert not picture or (tmp_path / "a.png").exists()
+
+
+def test_second_interrupt_quits_at_once(tmp_path: Path, trace: Path) -> None:
+    path, out = generate(tmp_path / "one.vrp", size=60), tmp_path / "a.sol"
+    # the first interrupt ends the search; the second comes when its routes are about to be written
+    program = (
+        "import os, signal, dynaroute.cli.solve as command\n"
+        "command.write_results = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "from dynaroute.cli import main; main()"
+    )
+
+    code, stdout, stderr = interrupt_search(path, trace, "--out", out, program=["-c", program])
+
+    assert (code, stdout) == (130, "")
+    assert stderr == "Interrupted; no file is half-written.\n"

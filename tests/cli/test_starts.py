@@ -7,8 +7,7 @@ from command_line import RIGHT_SOLUTION, save
 from policies import draw_instances
 
 from dynaroute import write
-from dynaroute.cli.jobs import Job
-from dynaroute.cli.starts import read_starts
+from dynaroute.cli.jobs import Job, read_starts
 from dynaroute.errors import DynarouteError, FileError, OptionError, SolutionError
 from dynaroute.savings import build_by_savings
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from policies import draw_instances
 
-from dynaroute.cli.improve_options import ImproveOptions
 from dynaroute.cli.jobs import Job
 from dynaroute.cli.trace_file import check_trace, open_trace
 from dynaroute.errors import FileError, OptionError
 from dynaroute.improve.search import Improvement
 from dynaroute.solution import Solution
+from dynaroute.solving.options import SolveOptions
 
-SEARCH = ImproveOptions(time_limit=1.0)
+SEARCH = SolveOptions(time_limit=1.0)
 FIRST, SECOND = (Improvement(seconds, cost, Solution(((1,),))) for seconds, cost in ((0.25, 30.0), (1.5, 28.5)))
 
 
@@ -69,9 +69,9 @@ def test_without_a_path_nothing_is_written() -> None:
 
 def test_without_a_search_there_is_no_trace() -> None:
     with pytest.raises(OptionError, match="only a search"):
-        check_trace(Path("a.csv"), ImproveOptions("local"))
+        check_trace(Path("a.csv"), SolveOptions(improve="local"))
 
-    check_trace(None, ImproveOptions("local"))
+    check_trace(None, SolveOptions(improve="local"))
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a"])

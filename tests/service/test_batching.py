@@ -11,10 +11,10 @@ from policies import draw_instances
 from dynaroute.errors import InstanceError
 from dynaroute.instance import Instance
 from dynaroute.service.batching import Batcher, Solved
-from dynaroute.service.choices import Choices
 from dynaroute.service.refusals import RequestError
 from dynaroute.solution import Solution
-from dynaroute.solving.result import Result
+from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.result import SAVINGS, Result
 
 INSTANCES = draw_instances(3, 4, 5, 6, 7, 8)
 
@@ -29,13 +29,13 @@ class FakeSolver:
         self.may_go_on.set()
         self.poison: Instance | None = None
 
-    def solve(self, instances: Sequence[Instance], choices: Choices) -> list[Result]:
+    def solve(self, instances: Sequence[Instance], options: SolveOptions) -> list[Result]:
         self.batches.append(list(instances))
         self.threads.add(threading.get_ident())
         assert self.may_go_on.wait(60)
         if any(instance is self.poison for instance in instances):
             raise InstanceError("this one is bad.")
-        return [Result(instance, Solution(((1,),)), float(instance.size), 0.0, choices.model) for instance in instances]
+        return [Result(instance, Solution(((1,),)), float(instance.size), 0.0, SAVINGS) for instance in instances]
 
 
 def run(
@@ -77,7 +77,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def test_requests_at_the_same_time_are_solved_together() -> None:
     async def scenario(batcher: Batcher) -> None:
-        solved = await asyncio.gather(*(batcher.solve(instance, Choices()) for instance in INSTANCES[:4]))
+        solved = await asyncio.gather(*(batcher.solve(instance, SolveOptions()) for instance in INSTANCES[:4]))
         assert [answer.result.cost for answer in solved] == [3, 4, 5, 6]
         assert {answer.timing.batch for answer in solved} == {4}
 
@@ -89,21 +89,21 @@ def test_requests_at_the_same_time_are_solved_together() -> None:
 
 def test_batch_has_a_largest_size() -> None:
     async def scenario(batcher: Batcher) -> None:
-        await asyncio.gather(*(batcher.solve(instance, Choices()) for instance in INSTANCES))
+        await asyncio.gather(*(batcher.solve(instance, SolveOptions()) for instance in INSTANCES))
 
     assert run(FakeSolver(), scenario) == [4, 2]
 
 
 def test_batch_has_most_work_but_at_least_one_request() -> None:
     async def scenario(batcher: Batcher) -> None:
-        await asyncio.gather(*(batcher.solve(instance, Choices(augment=True)) for instance in INSTANCES[:4]))
+        await asyncio.gather(*(batcher.solve(instance, SolveOptions(augment=True)) for instance in INSTANCES[:4]))
 
     assert run(FakeSolver(), scenario, most_work=8 * 7) == [2, 1, 1]
 
 
 def test_largest_size_of_one_solves_each_alone() -> None:
     async def scenario(batcher: Batcher) -> None:
-        await asyncio.gather(*(batcher.solve(instance, Choices()) for instance in INSTANCES[:3]))
+        await asyncio.gather(*(batcher.solve(instance, SolveOptions()) for instance in INSTANCES[:3]))
 
     assert run(FakeSolver(), scenario, largest=1) == [1, 1, 1]
 
@@ -113,9 +113,9 @@ def test_next_batch_collects_while_one_runs() -> None:
     solver.may_go_on.clear()
 
     async def scenario(batcher: Batcher) -> None:
-        first = asyncio.create_task(batcher.solve(INSTANCES[0], Choices()))
+        first = asyncio.create_task(batcher.solve(INSTANCES[0], SolveOptions()))
         await until(lambda: len(solver.batches) == 1)
-        others = [asyncio.create_task(batcher.solve(instance, Choices())) for instance in INSTANCES[1:4]]
+        others = [asyncio.create_task(batcher.solve(instance, SolveOptions())) for instance in INSTANCES[1:4]]
         await until(lambda: batcher.waiting == 3)
         solver.may_go_on.set()
         await asyncio.gather(first, *others)
@@ -123,10 +123,10 @@ def test_next_batch_collects_while_one_runs() -> None:
     assert run(solver, scenario) == [1, 3]
 
 
-def test_other_choices_make_another_batch() -> None:
+def test_other_options_make_another_batch() -> None:
     async def scenario(batcher: Batcher) -> None:
-        choices = [Choices(), Choices(augment=True), Choices()]
-        await asyncio.gather(*(batcher.solve(INSTANCES[index], choices[index]) for index in range(3)))
+        options = [SolveOptions(), SolveOptions(augment=True), SolveOptions(decode="greedy")]
+        await asyncio.gather(*(batcher.solve(INSTANCES[index], options[index]) for index in range(3)))
 
     solver = FakeSolver()
 
@@ -140,7 +140,7 @@ def test_bad_instance_fails_alone() -> None:
 
     async def scenario(batcher: Batcher) -> None:
         outcomes = await asyncio.gather(
-            *(batcher.solve(instance, Choices()) for instance in INSTANCES[:3]), return_exceptions=True
+            *(batcher.solve(instance, SolveOptions()) for instance in INSTANCES[:3]), return_exceptions=True
         )
         assert isinstance(outcomes[1], InstanceError)
         assert [outcome.result.cost for outcome in outcomes if isinstance(outcome, Solved)] == [3, 5]
@@ -153,12 +153,12 @@ def test_full_queue_is_refused_with_a_time_to_come_back() -> None:
     solver.may_go_on.clear()
 
     async def scenario(batcher: Batcher) -> None:
-        first = asyncio.create_task(batcher.solve(INSTANCES[0], Choices()))
+        first = asyncio.create_task(batcher.solve(INSTANCES[0], SolveOptions()))
         await until(lambda: len(solver.batches) == 1)
-        waiting = [asyncio.create_task(batcher.solve(instance, Choices())) for instance in INSTANCES[1:3]]
+        waiting = [asyncio.create_task(batcher.solve(instance, SolveOptions())) for instance in INSTANCES[1:3]]
         await until(lambda: batcher.waiting == 2)
         with pytest.raises(RequestError) as caught:
-            await batcher.solve(INSTANCES[3], Choices())
+            await batcher.solve(INSTANCES[3], SolveOptions())
         assert caught.value.status == 429
         assert int(caught.value.headers["Retry-After"]) >= 1
         solver.may_go_on.set()
@@ -172,9 +172,9 @@ def test_request_whose_client_left_is_not_solved() -> None:
     solver.may_go_on.clear()
 
     async def scenario(batcher: Batcher) -> None:
-        first = asyncio.create_task(batcher.solve(INSTANCES[0], Choices()))
+        first = asyncio.create_task(batcher.solve(INSTANCES[0], SolveOptions()))
         await until(lambda: len(solver.batches) == 1)
-        left, stayed = (asyncio.create_task(batcher.solve(instance, Choices())) for instance in INSTANCES[1:3])
+        left, stayed = (asyncio.create_task(batcher.solve(instance, SolveOptions())) for instance in INSTANCES[1:3])
         await until(lambda: batcher.waiting == 2)
         left.cancel()
         await asyncio.sleep(0)

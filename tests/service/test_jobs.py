@@ -11,17 +11,17 @@ from policies import draw_instances
 from dynaroute.errors import InstanceError
 from dynaroute.improve.search import Improvement
 from dynaroute.instance import Instance
-from dynaroute.service.choices import Choices
 from dynaroute.service.engine import Engine
 from dynaroute.service.events import stream_events
 from dynaroute.service.jobs import Job, JobStore
 from dynaroute.service.refusals import RequestError
 from dynaroute.service.searches import SearchPool
 from dynaroute.solution import Solution
-from dynaroute.solving.result import Result
+from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.result import SAVINGS, Result
 
 (INSTANCE,) = draw_instances(3)
-SEARCH = Choices(improve="search", time_limit=5.0)
+SEARCH = SolveOptions(improve="search", time_limit=5.0)
 ROUTES = Solution(((1,), (2,), (3,)))
 
 
@@ -38,7 +38,7 @@ class FakeEngine:
     def search(
         self,
         instance: Instance,
-        _: Choices,
+        _: SolveOptions,
         is_cancelled: Callable[[], bool],
         on_improvement: Callable[[Improvement], object],
     ) -> Result:
@@ -48,10 +48,10 @@ class FakeEngine:
         for number in range(self.improvements):
             while not self.improve.acquire(timeout=0.01):
                 if is_cancelled():
-                    return Result(instance, ROUTES, cost, 0.1, "search", is_interrupted=True)
+                    return Result(instance, ROUTES, cost, 0.1, SAVINGS, is_interrupted=True)
             cost = 9.0 - number
             on_improvement(Improvement(float(number), cost, ROUTES))
-        return Result(instance, ROUTES, cost, 0.1, "search", trace=self.trace)
+        return Result(instance, ROUTES, cost, 0.1, SAVINGS, trace=self.trace)
 
 
 class Desk:

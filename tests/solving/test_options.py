@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields, replace
+from multiprocessing import get_context
 from typing import Any
 
 import pytest
-from policies import draw_instances, make_policy
+from policies import make_policy
 
-from dynaroute.errors import OptionError, SolutionError
-from dynaroute.savings import build_by_savings
+from dynaroute.errors import OptionError
 from dynaroute.solution import Solution
-from dynaroute.solving.options import USUAL_TIME_LIMIT, SolveOptions
+from dynaroute.solver import SolveSettings
+from dynaroute.solving.options import DECLARATIONS, USUAL_TIME_LIMIT, Decoding, Limit, Observers, SolveOptions
 
 ROUTES = Solution(((1, 2), (3,)))
 
@@ -34,6 +39,13 @@ ROUTES = Solution(((1, 2), (3,)))
         ("threads", {"threads": 1.5}),
         ("decode", {"decode": "beam"}),
         ("seed", {"seed": -1}),
+        ("seed", {"seed": 2**63}),
+        ("seed", {"seed": True}),
+        ("samples", {"decode": "sample", "samples": 0}),
+        ("samples", {"decode": "multistart", "samples": 2.5}),
+        ("temperature", {"decode": "sample", "temperature": 0}),
+        ("temperature", {"decode": "sample", "temperature": 1e-42}),
+        ("temperature", {"decode": "sample", "temperature": "hot"}),
     ],
 )
 def test_value_that_makes_no_sense_is_refused_by_name(field: str, settings: Any) -> None:
@@ -51,6 +63,27 @@ def test_what_only_a_search_obeys_is_refused_without_one(improve: Any, field: st
         SolveOptions(improve=improve, **{field: value})
 
     assert caught.value.where.field == field
+
+
+@pytest.mark.parametrize(
+    ("field", "settings"),
+    [
+        ("samples", {"samples": 4}),
+        ("samples", {"decode": "greedy", "samples": 4}),
+        ("temperature", {"temperature": 2.0}),
+        ("temperature", {"decode": "multistart", "temperature": 2.0}),
+        ("decode", {"model": "savings", "decode": "greedy"}),
+        ("samples", {"model": "savings", "samples": 4}),
+        ("temperature", {"model": "savings", "temperature": 1.0}),
+        ("augment", {"model": "savings", "augment": True}),
+    ],
+)
+def test_options_that_cannot_be_obeyed_together_are_refused(field: str, settings: Any) -> None:
+    with pytest.raises(OptionError) as caught:
+        SolveOptions(**settings)
+
+    assert caught.value.where.field == field
+    assert caught.value.remedy
 
 
 @pytest.mark.parametrize("settings", [{}, {"improve": "none"}])
@@ -94,58 +127,69 @@ def test_a_search_has_an_end(settings: Any, seconds: float | None) -> None:
     assert SolveOptions(**settings).search_seconds == seconds
 
 
+def test_limit_is_that_of_a_search_alone() -> None:
+    assert SolveOptions(improve="local").limit is None
+    assert SolveOptions(time_limit=2, iterations=5).limit == Limit(2, 5)
+    assert (str(Limit(0.5, 500)), str(Limit(None, 500))) == ("0.5 s", "500 iterations")
+
+
 @pytest.mark.parametrize(
-    ("settings", "method"),
+    ("settings", "decoding", "words", "attempts"),
     [
-        ({}, "greedy"),
-        ({"improve": "2opt", "augment": True}, "greedy x8 + 2opt"),
-        ({"improve": "local", "decode": "sample"}, "sample 16 + local search"),
-        ({"time_limit": 0.5}, "greedy + search 0.5 s"),
-        ({"iterations": 500}, "greedy + search 500 iterations"),
+        ({}, Decoding("greedy", 16, 1.0, False), "greedy", 1),
+        ({"augment": True}, Decoding(augment=True), "greedy x8", 8),
+        ({"decode": "sample"}, Decoding("sample"), "sample 16", 16),
+        ({"decode": "sample", "samples": 5, "temperature": 2.0, "augment": True}, None, "sample 5 x8", 40),
+        ({"decode": "multistart", "samples": 3}, Decoding("multistart", 3), "multistart 3", 3),
     ],
 )
-def test_method_is_told_in_words(settings: Any, method: str) -> None:
-    assert SolveOptions(**settings).method == method
+def test_decoding_has_the_usual_values_for_what_is_not_given(
+    settings: Any, decoding: Decoding | None, words: str, attempts: int
+) -> None:
+    decoded = SolveOptions(**settings).decoding
+
+    assert decoded == (decoding or Decoding(**settings))
+    assert (str(decoded), decoded.attempts) == (words, attempts)
 
 
-def test_known_routes_are_taken_one_for_each_instance() -> None:
-    instances = draw_instances(5, 7)
-    starts = [build_by_savings(instance) for instance in instances]
-
-    assert SolveOptions(start=starts, improve="local").starts_for(instances) == starts
-    assert SolveOptions(start=starts[0], improve="local").starts_for(instances[:1]) == starts[:1]
-    assert SolveOptions().starts_for(instances) is None
-
-
-@pytest.mark.parametrize("start", [ROUTES, [ROUTES], [ROUTES] * 3, []])
-def test_known_routes_of_another_number_than_the_instances_are_refused(start: Any) -> None:
-    with pytest.raises(OptionError, match="that of instances 2"):
-        SolveOptions(start=start, improve="local").starts_for(draw_instances(3, 3))
-
-
-@pytest.mark.parametrize("start", ["a.sol", 3, [None, None]])
-def test_known_routes_that_are_no_solution_are_refused(start: Any) -> None:
-    with pytest.raises(OptionError, match="is no solution"):
-        SolveOptions(start=start, improve="local").starts_for(draw_instances(3, 3))
+@pytest.mark.parametrize(
+    ("settings", "uses_policy"),
+    [
+        ({}, True),
+        ({"model": "savings"}, False),
+        ({"time_limit": 1}, False),
+        ({"model": "amd-20", "time_limit": 1}, True),
+        ({"start": ROUTES, "improve": "local"}, False),
+    ],
+)
+def test_a_policy_builds_unless_something_else_does(settings: Any, uses_policy: bool) -> None:
+    assert SolveOptions(**settings).uses_policy == uses_policy
 
 
-def test_wrong_routes_are_refused_in_the_words_of_the_check() -> None:
-    with pytest.raises(SolutionError, match=r"Customer 4 is not visited\. \(and 1 more\)") as caught:
-        SolveOptions(start=ROUTES, improve="local").starts_for(draw_instances(5))
-
-    assert caught.value.where.field == "start"
-    assert caught.value.where.customer == 4
+def test_every_option_is_declared_with_its_help() -> None:
+    assert list(DECLARATIONS) == [entry.name for entry in fields(SolveOptions)]
+    assert all(declared.help for declared in DECLARATIONS.values())
 
 
-def test_wrong_routes_of_many_are_refused_with_the_number_of_the_instance() -> None:
-    instances = draw_instances(3, 5)
+def test_keywords_of_solve_are_the_fields_of_options_and_observers() -> None:
+    keywords = {name: hint.__forward_arg__ for name, hint in SolveSettings.__annotations__.items()}
 
-    with pytest.raises(SolutionError, match="for instance 2 are wrong"):
-        SolveOptions(start=[build_by_savings(instances[0]), ROUTES], improve="local").starts_for(instances)
+    assert keywords == {entry.name: entry.type for entry in (*fields(SolveOptions), *fields(Observers))}
 
 
-def test_stated_cost_of_known_routes_does_not_matter() -> None:
-    (instance,) = draw_instances(3)
-    start = Solution(((1, 2), (3,)), stated_cost=12345.0)
+def test_options_travel_to_another_process() -> None:
+    options = SolveOptions(start=[ROUTES], time_limit=2.0, seed=3, threads=1)
 
-    assert SolveOptions(start=start, improve="local").starts_for([instance]) == [start]
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert pool.submit(replace, options, iterations=5).result() == replace(options, iterations=5)
+
+
+def test_import_loads_no_heavy_library() -> None:
+    code = (
+        "import sys, dynaroute.solving.options\n"
+        "print([name for name in ('numpy', 'torch', 'numba', 'pydantic', 'typer') if name in sys.modules])"
+    )
+
+    result = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
+
+    assert result.stdout == "[]\n"

@@ -18,7 +18,7 @@ from dynaroute.model import ModelCard
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
 from dynaroute.solver import solve
-from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import Result
 from dynaroute.solving.searching import search_all
 
@@ -41,7 +41,7 @@ def one_by_one(instance: Instance) -> Solution:
 
 def search_without_time(instances: Sequence[Instance], **settings: Any) -> list[Result]:
     """Search for a second that is over long since."""
-    return search_all(instances, None, SolveOptions(time_limit=1, **settings), time.perf_counter() - 100)
+    return search_all(instances, None, SolveOptions(time_limit=1, **settings), Observers(), time.perf_counter() - 100)
 
 
 # What comes out
@@ -160,7 +160,8 @@ def test_time_that_is_up_leaves_no_time_for_a_policy() -> None:
 def test_each_of_many_has_its_time_from_when_it_is_taken_up() -> None:
     instances = draw_instances(12, 12, 12)
 
-    results = search_all(instances, None, SolveOptions(time_limit=1000, iterations=20), time.perf_counter() - 2000)
+    options = SolveOptions(time_limit=1000, iterations=20)
+    results = search_all(instances, None, options, Observers(), time.perf_counter() - 2000)
 
     assert [result.iterations for result in results] == [20, 20, 20]
 

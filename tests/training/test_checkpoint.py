@@ -31,7 +31,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path: Path, monkeypatch
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(FileError, match="No space left") as caught:
         save_checkpoint({"step": 4}, path)
-    assert "--resume" in caught.value.remedy
+    assert "the option resume" in caught.value.remedy
     assert load_checkpoint(path, CPU)["step"] == 3
     assert [file.name for file in tmp_path.iterdir()] == ["last.pt"]
 

@@ -145,7 +145,7 @@ def test_a_model_that_cannot_be_written_is_told_with_how_to_go_on(
         raise FileError("cannot write the model.", remedy="Choose a writable folder.")
 
     monkeypatch.setattr(Policy, "save_pretrained", fail)
-    with pytest.raises(FileError, match="--resume"):
+    with pytest.raises(FileError, match="the option resume"):
         Trainer(make_policy(), PLAN, tmp_path).run()
     resumed = Trainer(make_policy(), PLAN, tmp_path)
     resumed.restore()  # the checkpoint came first

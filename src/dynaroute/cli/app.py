@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
+from dataclasses import replace
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand
 
 from dynaroute import __version__
 from dynaroute.cli.check import check
@@ -26,6 +28,7 @@ from dynaroute.cli.serve import serve
 from dynaroute.cli.solve import solve
 from dynaroute.cli.train import train
 from dynaroute.errors import DynarouteError, hand_over_notes
+from dynaroute.solving.options import DECLARATIONS
 
 __all__ = ["app", "run"]
 
@@ -33,16 +36,18 @@ TOO_LARGE = "there is not enough memory for this. Use fewer or smaller instances
 READER_GONE = 141  # what a shell reports for a program that SIGPIPE ended
 
 
-class Commands(TyperGroup):
-    """A group of commands with one door for failures: a paragraph on stderr and an exit code, no traceback."""
+class Command(TyperCommand):
+    """A command with one door for failures: a paragraph on stderr and an exit code, no traceback."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the chosen command."""
+        """Run it."""
         try:
             with hand_over_notes(print_note):
                 return super().invoke(ctx)
         except DynarouteError as error:
-            _leave(str(error), INPUT_FAULT)
+            _leave(_in_options(error, ctx))
+        except ExceptionGroup as faults:
+            _leave(*(_in_options(fault, ctx) for fault in faults.exceptions))
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
@@ -52,13 +57,13 @@ class Commands(TyperGroup):
             if error.filename is None:
                 _abandon_stdout()
             place = f"{error.filename}: " if error.filename is not None else ""
-            _leave(f"{place}{error.strerror or error}. Is there space, and permission?", INPUT_FAULT)
+            _leave(f"{place}{error.strerror or error}. Is there space, and permission?")
         except MemoryError:
-            _leave(TOO_LARGE, INPUT_FAULT)
+            _leave(TOO_LARGE)
         except RuntimeError as error:
             if not _tells_of_memory(error):
                 raise
-            _leave(TOO_LARGE, INPUT_FAULT)
+            _leave(TOO_LARGE)
 
 
 def _tells_of_memory(error: RuntimeError) -> bool:
@@ -66,9 +71,29 @@ def _tells_of_memory(error: RuntimeError) -> bool:
     return type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
 
 
-def _leave(message: str, code: int) -> NoReturn:
-    print_error(message)
-    raise typer.Exit(code) from None
+def _in_options(error: Exception, ctx: Any) -> str:
+    """An error of ours, which speaks of fields, in the words of the command that runs.
+
+    A field becomes the option of its name if the user gave that one; in the remedy, "the option NAME" becomes it, and
+    so does a name before one of its choices.
+    """
+    if not isinstance(error, DynarouteError):
+        raise error
+    for option in (parameter for parameter in ctx.command.params if parameter.param_type_name == "option"):
+        flag = option.opts[0]
+        is_given = ctx.get_parameter_source(option.name).name == "COMMANDLINE"
+        if is_given and error.where.field == option.name and error.where.line is None:
+            error.where = replace(error.where, field=flag)
+        error.remedy = re.sub(rf"(?<!eave )\bthe option {option.name}\b", flag, error.remedy)  # not: leave it out
+        if option.name in DECLARATIONS and (choices := DECLARATIONS[option.name].choices):
+            error.remedy = re.sub(rf"\b{option.name} '?({'|'.join(choices)})\b'?", rf"{flag} \1", error.remedy)
+    return str(error)
+
+
+def _leave(*messages: str) -> NoReturn:
+    for message in messages:
+        print_error(message)
+    raise typer.Exit(INPUT_FAULT) from None
 
 
 def _abandon_stdout() -> None:
@@ -82,13 +107,12 @@ def _abandon_stdout() -> None:
 
 app = typer.Typer(
     name="dynaroute",
-    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (solve, check, info, plot, convert, generate, evaluate, models, import_kool, train, reproduce, serve):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -37,21 +37,9 @@ def check(
     cost = None if has_unknown else plain_number(recompute_cost(problem, answer))
 
     if json:
-        print_json(
-            {
-                "ok": not violations,
-                "cost": cost,
-                "violations": [
-                    {
-                        "kind": violation.kind,
-                        "route": violation.route,
-                        "customer": violation.customer,
-                        "message": violation.message,
-                    }
-                    for violation in violations
-                ],
-            }
-        )
+        keys = ("kind", "route", "customer", "message")
+        found = [{key: getattr(violation, key) for key in keys} for violation in violations]
+        print_json({"ok": not violations, "cost": cost, "violations": found})
     elif violations:
         rows = [
             (violation.kind, _shown(violation.route), _shown(violation.customer), violation.message)

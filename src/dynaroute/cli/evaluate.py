@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynaroute.cli.improve_options import ImproveOptions
 from dynaroute.cli.jobs import gather_jobs
 from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
@@ -25,15 +24,16 @@ from dynaroute.cli.options import (
     TemperatureOption,
     ThreadsOption,
     TimeLimitOption,
+    print_void_options,
+    refuse_unknown_model,
 )
 from dynaroute.cli.output import print_facts, print_json, print_note, show_counts, show_length
-from dynaroute.cli.policy_options import PolicyOptions
 from dynaroute.cli.progress import show_progress
 from dynaroute.cli.reference import read_reference
+from dynaroute.solving.options import Observers, SolveOptions
 
 if TYPE_CHECKING:
     from dynaroute.evaluation import Evaluation
-    from dynaroute.solving.options import SolveSettings
 
 
 def evaluate(
@@ -77,9 +77,22 @@ def evaluate(
       dynaroute evaluate --data t100.npz --model amd-100 --reference 15.563
       dynaroute evaluate --data t100.npz --model amd-100 --improve 2opt
     """
-    policy = PolicyOptions(model, decode, samples, temperature, augment, seed, device)
-    improving = ImproveOptions(improve, time_limit, iterations, target, threads)
-    improving.print_void(policy)
+    options = SolveOptions(
+        model=model,
+        decode=decode,
+        samples=samples,
+        temperature=temperature,
+        augment=augment,
+        seed=seed,
+        device=device,
+        improve=improve,
+        time_limit=time_limit,
+        iterations=iterations,
+        target=target,
+        threads=threads,
+    )
+    refuse_unknown_model(options)
+    print_void_options(options)
     instances = [job.instance for job in gather_jobs([data], capacity)]
     costs = None if reference is None else read_reference(reference, instances)
     if isinstance(costs, list):
@@ -87,13 +100,12 @@ def evaluate(
     elif costs is not None and limit is not None and limit < len(instances):
         print_note(f"the gap is to {costs:g}, whichever instances that is the mean of; the first {limit} are measured.")
 
-    from dynaroute.evaluation import evaluate as measure
+    from dynaroute.evaluation import evaluate_all
 
     chosen = instances[:limit]
-    load_what_is_needed(policy, improving)
+    load_what_is_needed(options)
     with show_progress(len(chosen), "evaluating") as advance:
-        settings: SolveSettings = {**policy.settings(), **improving.settings(), "progress": advance}
-        evaluation = measure(chosen, reference=costs, **settings)
+        evaluation = evaluate_all(chosen, options, Observers(advance), costs)
 
     if not json:
         _print_evaluation(data, evaluation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -12,14 +12,7 @@ from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_note
 from dynaroute.errors import OptionError, Where
 from dynaroute.reference_lengths import PUBLISHED_COUNT
-
-if TYPE_CHECKING:
-    from dynaroute.distributions import InstanceArrays
-
-# Said again here, since the module they come from loads numpy, for which --help has no time.
-CustomerPositions = Literal["uniform", "clustered", "mixed"]
-DepotPosition = Literal["centre", "corner", "random"]
-DemandKind = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
+from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
 X_PANEL = "In the manner of the X set, once any of these is given"
 
@@ -64,20 +57,24 @@ def generate(
       dynaroute generate --size 100 --count 10000 --published --out test.npz
       dynaroute generate --size 200 --customers clustered --out clustered.vrp
     """
-    from dynaroute.formats import write
-
     is_x = any(option is not None for option in (customers, depot, demand, route_length))
     if is_x and published:
         raise _clash("--published", "the published sets are uniform.", "Leave out the options of the X set.")
     if is_x and capacity is not None:
         raise _clash("--capacity", "instances of the X set get theirs from --route-length.", "Use that.")
 
+    import numpy as np
+
+    from dynaroute.distributions import XSettings, draw_paper_set, draw_published_set, draw_x_set
+    from dynaroute.formats import write
+
     if is_x:
-        drawn = _draw_x(size, count, seed, customers or "uniform", depot or "centre", demand or "unitary", route_length)
+        settings = XSettings(size, customers or "uniform", depot or "centre", demand or "unitary", route_length)
+        drawn = draw_x_set(settings, count, np.random.default_rng(seed))
     elif published:
-        drawn = _draw_published(size, count, seed, capacity)
+        drawn = draw_published_set(size, count, seed, capacity)
     else:
-        drawn = _draw_paper(size, count, seed, capacity)
+        drawn = draw_paper_set(size, count, np.random.default_rng(seed), capacity)
     instances = drawn.instances()
     write(replace(instances[0], name=out.stem) if count == 1 else instances, out)
     if published and count != PUBLISHED_COUNT:
@@ -90,37 +87,6 @@ def generate(
         print_json({"out": str(out), "count": count, "size": size, "seed": seed, "capacity": capacities})
     else:
         typer.echo(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
-
-
-def _draw_paper(size: int, count: int, seed: int, capacity: int | None) -> InstanceArrays:
-    import numpy as np
-
-    from dynaroute.distributions import draw_paper_set
-
-    return draw_paper_set(size, count, np.random.default_rng(seed), capacity)
-
-
-def _draw_published(size: int, count: int, seed: int, capacity: int | None) -> InstanceArrays:
-    from dynaroute.distributions import draw_published_set
-
-    return draw_published_set(size, count, seed, capacity)
-
-
-def _draw_x(
-    size: int,
-    count: int,
-    seed: int,
-    customers: CustomerPositions,
-    depot: DepotPosition,
-    demand: DemandKind,
-    route_length: float | None,
-) -> InstanceArrays:
-    import numpy as np
-
-    from dynaroute.distributions import XSettings, draw_x_set
-
-    settings = XSettings(size, customers, depot, demand, route_length)
-    return draw_x_set(settings, count, np.random.default_rng(seed))
 
 
 def _clash(option: str, message: str, remedy: str) -> OptionError:

@@ -1,22 +1,19 @@
-"""From the files and folders a user names to labelled instances."""
+"""From the files and folders a user names to labelled instances, and to known solutions of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from dynaroute.cli.exit_codes import INPUT_FAULT
-from dynaroute.cli.output import print_error
-from dynaroute.errors import DynarouteError, FileError, Where
+from dynaroute.errors import DynarouteError, FileError, OptionError, Where, in_file
 
 if TYPE_CHECKING:
     from dynaroute.instance import Instance
+    from dynaroute.solution import Solution
 
-__all__ = ["Job", "gather_jobs"]
+__all__ = ["Job", "gather_jobs", "read_starts"]
 
 
 @dataclass(frozen=True)
@@ -46,14 +43,17 @@ class Job:
 def gather_jobs(paths: Iterable[Path], capacity: float | None) -> list[Job]:
     """Read all instances of all files; a folder stands for the instance files in it.
 
-    Every file that cannot be read is named on stderr before the command ends.
-
     Parameters
     ----------
     paths
         Files and folders, as the user named them.
     capacity
         Vehicle capacity, for files that do not state it.
+
+    Raises
+    ------
+    ExceptionGroup
+        With an error for every file that cannot be read.
     """
     files = [file for path in paths for file in (_list_folder(path) if path.is_dir() else [path])]
     jobs: list[Job] = []
@@ -63,10 +63,8 @@ def gather_jobs(paths: Iterable[Path], capacity: float | None) -> list[Job]:
             jobs += _read_jobs(file, capacity)
         except DynarouteError as error:
             faults.append(error)
-    for fault in faults:
-        print_error(str(fault))
     if faults:
-        raise typer.Exit(INPUT_FAULT)
+        raise ExceptionGroup("files that cannot be read", faults)
     return jobs
 
 
@@ -90,3 +88,41 @@ def _read_jobs(file: Path, capacity: float | None) -> list[Job]:
     if len(instances) == 1:
         return [Job(instances[0], file, file.stem)]
     return [Job(instance, file, f"{file.stem}-{number}") for number, instance in enumerate(instances, start=1)]
+
+
+def read_starts(path: Path, jobs: Sequence[Job]) -> list[Solution]:
+    """Read a known solution of each instance, and refuse wrong ones.
+
+    Parameters
+    ----------
+    path
+        A .sol or .json file for a single instance; a folder with NAME.sol for each, as ``--out`` writes it.
+    jobs
+        The instances.
+
+    Raises
+    ------
+    OptionError
+        If a file is given for many instances.
+    SolutionError
+        If a solution is wrong for its instance.
+    """
+    if path.is_dir():
+        return [_read_start(path / f"{job.label}.sol", job) for job in jobs]
+    if len(jobs) > 1:
+        raise OptionError(
+            f"a file holds the routes of one instance, not of {len(jobs)}.",
+            where=Where(file=str(path), field="--start"),
+            remedy="Name a folder that holds NAME.sol for each.",
+        )
+    return [_read_start(path, jobs[0])]
+
+
+def _read_start(path: Path, job: Job) -> Solution:
+    from dynaroute.formats import read_solution
+    from dynaroute.solver import refuse_wrong_start
+
+    with in_file(path):
+        solution = read_solution(path)
+        refuse_wrong_start(job.instance, solution)
+    return solution

@@ -1,19 +1,20 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share; those of solving are declared by `dynaroute.solving.options`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
+
+from dynaroute.cli.output import print_note
+from dynaroute.solving.options import DECLARATIONS, Decode, Improve, SolveOptions
 
 __all__ = [
     "AugmentOption",
     "CapacityOption",
-    "Decode",
     "DecodeOption",
     "DeviceOption",
-    "Improve",
     "ImproveOption",
     "InstanceArgument",
     "IterationsOption",
@@ -21,18 +22,16 @@ __all__ = [
     "ModelOption",
     "SamplesOption",
     "SeedOption",
+    "StartOption",
     "TargetOption",
     "TemperatureOption",
     "ThreadsOption",
     "TimeLimitOption",
+    "print_void_options",
+    "refuse_unknown_model",
 ]
 
-# Said again here, since the module it comes from loads numpy, for which --help has no time.
-Decode = Literal["greedy", "sample", "multistart"]
-Improve = Literal["none", "2opt", "local", "search"]
-
-POLICY_PANEL = "Policy"
-IMPROVE_PANEL = "Improving"
+PANELS = {"policy": "Policy", "improving": "Improving"}
 
 # Of files to read, readable=False: that there is no permission is for the reader to say, as it says everything else.
 InstanceArgument = Annotated[
@@ -47,112 +46,64 @@ CapacityOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 
-ModelOption = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        metavar="NAME|FOLDER",
-        help="A shipped model, or a folder with one. auto: the shipped one of the nearest size, or savings where that "
-        "is better; a search starts from savings. savings: no policy.",
-        rich_help_panel=POLICY_PANEL,
-    ),
-]
-DecodeOption = Annotated[
-    Decode | None,
-    typer.Option(
-        "--decode",
-        metavar="HOW",
-        help="greedy: the likeliest stop each time (the default). sample: the best of K samples. multistart: the best "
-        "of K first customers.",
-        rich_help_panel=POLICY_PANEL,
-    ),
-]
-SamplesOption = Annotated[
-    int | None,
-    typer.Option(
-        "--samples",
-        metavar="K",
-        min=1,
-        help="Samples, or first customers of multistart; 16 by default.",
-        rich_help_panel=POLICY_PANEL,
-    ),
-]
-TemperatureOption = Annotated[
-    float | None,
-    typer.Option(
-        "--temperature",
-        metavar="T",
-        help="Of samples: above 1 wilder, below 1 tamer; 1 by default.",
-        rich_help_panel=POLICY_PANEL,
-    ),
-]
-AugmentOption = Annotated[
-    bool,
-    typer.Option(
-        "--augment",
-        help="Decode in all eight orientations of the map, and keep the best.",
-        rich_help_panel=POLICY_PANEL,
-    ),
-]
-SeedOption = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="S",
-        min=0,
-        help="Same seed, same samples; and the same search for a number of iterations. 0 by default.",
-        rich_help_panel=POLICY_PANEL,
-    ),
-]
-DeviceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--device",
-        metavar="D",
-        help="cpu, cuda, ...; a GPU by default if there is one.",
-        rich_help_panel=POLICY_PANEL,
+
+def _option(name: str, metavar: str | None = None, **more: Any) -> Any:
+    """The option of this name as it is declared; typer asks for what belongs to a command line alone."""
+    declared = DECLARATIONS[name]
+    settings = {"help": declared.help, "rich_help_panel": PANELS[declared.about], **more}
+    return typer.Option(f"--{name.replace('_', '-')}", metavar=metavar, **settings)
+
+
+ModelOption = Annotated[str, _option("model", "NAME|FOLDER")]
+DecodeOption = Annotated[Decode | None, _option("decode", "HOW")]
+SamplesOption = Annotated[int | None, _option("samples", "K", min=DECLARATIONS["samples"].least)]
+TemperatureOption = Annotated[float | None, _option("temperature", "T")]
+AugmentOption = Annotated[bool, _option("augment")]
+SeedOption = Annotated[int | None, _option("seed", "S", min=DECLARATIONS["seed"].least)]
+DeviceOption = Annotated[str | None, _option("device", "D")]
+ImproveOption = Annotated[Improve | None, _option("improve", "HOW")]
+TimeLimitOption = Annotated[float | None, _option("time_limit", "S")]
+IterationsOption = Annotated[int | None, _option("iterations", "N")]
+TargetOption = Annotated[float | None, _option("target", "COST")]
+ThreadsOption = Annotated[int | None, _option("threads", "T")]
+StartOption = Annotated[
+    Path | None,
+    _option(
+        "start",
+        "FILE|FOLDER",
+        readable=False,
+        help="Known routes to improve: a .sol or .json file; for many instances a folder with NAME.sol for each.",
     ),
 ]
 
-ImproveOption = Annotated[
-    Improve | None,
-    typer.Option(
-        "--improve",
-        metavar="HOW",
-        help="none (the default). 2opt: within each route. local: within and between routes, milliseconds. search: "
-        "goes on until its time is up; the default where a limit is given.",
-        rich_help_panel=IMPROVE_PANEL,
-    ),
-]
-TimeLimitOption = Annotated[
-    float | None,
-    typer.Option(
-        "--time-limit",
-        metavar="S",
-        help="Seconds of the search for each instance; 10 by default. Many instances are searched side by side, on "
-        "all cores.",
-        rich_help_panel=IMPROVE_PANEL,
-    ),
-]
-IterationsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--iterations",
-        metavar="N",
-        help="Iterations of the search for each instance. Without a time limit, the same seed gives the same routes.",
-        rich_help_panel=IMPROVE_PANEL,
-    ),
-]
-TargetOption = Annotated[
-    float | None,
-    typer.Option("--target", metavar="COST", help="End the search early at this cost.", rich_help_panel=IMPROVE_PANEL),
-]
-ThreadsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        metavar="T",
-        help="Cores to use; by default all of them for many instances, one for a single search.",
-        rich_help_panel=IMPROVE_PANEL,
-    ),
-]
+
+def refuse_unknown_model(options: SolveOptions) -> None:
+    """Refuse a model that is not there, before files are read."""
+    if options.model not in ("auto", "savings"):
+        from dynaroute.weights import find_model
+
+        find_model(str(options.model))
+
+
+def print_void_options(options: SolveOptions, *, has_start: bool = False) -> None:
+    """Name the options that were given and change nothing.
+
+    Parameters
+    ----------
+    options
+        What was given, but for known routes, which are read later.
+    has_start
+        Whether there will be any.
+    """
+    uses_policy = options.uses_policy and not (has_start and options.model == "auto")
+    if options.seed is not None and options.decode != "sample" and not options.searches:
+        print_note("--seed changes nothing: only --decode sample and a search draw at random.")
+    if options.device is not None and not uses_policy:
+        print_note("--device changes nothing: without a policy, all work is the CPU's.")
+    if options.threads is not None and options.way == "none":
+        print_note("--threads changes nothing: they are for improving.")
+    if uses_policy:
+        return
+    first_routes = "the first routes are those of --start" if has_start else "a search starts from savings"
+    for name in options.given_decoding:
+        print_note(f"--{name} changes nothing: {first_routes}, unless --model names a policy.")

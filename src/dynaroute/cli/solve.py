@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dynaroute.cli.exit_codes import INTERRUPTED
-from dynaroute.cli.improve_options import ImproveOptions
-from dynaroute.cli.jobs import Job, gather_jobs
+from dynaroute.cli.interrupt import note_interrupt
+from dynaroute.cli.jobs import Job, gather_jobs, read_starts
 from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
-    IMPROVE_PANEL,
+    PANELS,
     AugmentOption,
     CapacityOption,
     DecodeOption,
@@ -24,22 +26,22 @@ from dynaroute.cli.options import (
     ModelOption,
     SamplesOption,
     SeedOption,
+    StartOption,
     TargetOption,
     TemperatureOption,
     ThreadsOption,
     TimeLimitOption,
+    print_void_options,
+    refuse_unknown_model,
 )
 from dynaroute.cli.output import print_json, print_note
-from dynaroute.cli.policy_options import PolicyOptions
-from dynaroute.cli.progress import show_progress
-from dynaroute.cli.report import print_notes, print_results
-from dynaroute.cli.results import check_destinations, describe, write_results
-from dynaroute.cli.starts import read_starts
-from dynaroute.cli.trace_file import check_trace
-from dynaroute.cli.watched_search import search_jobs
+from dynaroute.cli.progress import show_progress, show_search
+from dynaroute.cli.results import check_destinations, describe, print_notes, print_results, write_results
+from dynaroute.cli.trace_file import check_trace, open_trace
+from dynaroute.solving.options import Observers, SolveOptions
 
 if TYPE_CHECKING:
-    from dynaroute.solving.options import SolveSettings
+    from dynaroute.improve.search import Improvement
     from dynaroute.solving.result import Result
 
 
@@ -58,16 +60,7 @@ def solve(
     time_limit: TimeLimitOption = None,
     iterations: IterationsOption = None,
     target: TargetOption = None,
-    start: Annotated[
-        Path | None,
-        typer.Option(
-            "--start",
-            metavar="FILE|FOLDER",
-            readable=False,
-            help="Known routes to improve: a .sol or .json file; for many instances a folder with NAME.sol for each.",
-            rich_help_panel=IMPROVE_PANEL,
-        ),
-    ] = None,
+    start: StartOption = None,
     threads: ThreadsOption = None,
     trace: Annotated[
         Path | None,
@@ -75,7 +68,7 @@ def solve(
             "--trace",
             metavar="FILE",
             help="Cost over time of the search, a line as soon as it is found: .csv or .jsonl.",
-            rich_help_panel=IMPROVE_PANEL,
+            rich_help_panel=PANELS["improving"],
         ),
     ] = None,
     out: Annotated[
@@ -114,17 +107,29 @@ def solve(
       dynaroute solve folder/ test100.npz --improve local --out solutions/
       dynaroute solve a.vrp --model my-model/ --decode sample --samples 64
     """
-    policy = PolicyOptions(model, decode, samples, temperature, augment, seed, device)
-    improving = ImproveOptions(improve, time_limit, iterations, target, threads, start)
-    check_trace(trace, improving)
-    improving.print_void(policy)
+    options = SolveOptions(
+        model=model,
+        decode=decode,
+        samples=samples,
+        temperature=temperature,
+        augment=augment,
+        seed=seed,
+        device=device,
+        improve=improve,
+        time_limit=time_limit,
+        iterations=iterations,
+        target=target,
+        threads=threads,
+    )
+    refuse_unknown_model(options)
+    check_trace(trace, options)
+    print_void_options(options, has_start=start is not None)
     jobs = gather_jobs(files, capacity)
     check_destinations(jobs, out, plot)
-    settings: SolveSettings = {**policy.settings(), **improving.settings()}
     if start is not None:
-        settings["start"] = read_starts(start, jobs)
-    load_what_is_needed(policy, improving)
-    results = search_jobs(jobs, settings, trace) if improving.searches else _solve_jobs(jobs, settings)
+        options = replace(options, start=read_starts(start, jobs))
+    load_what_is_needed(options)
+    results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
     write_results(jobs, results, out, plot)
 
     print_notes(jobs, results)
@@ -137,9 +142,36 @@ def solve(
         raise typer.Exit(INTERRUPTED)
 
 
-def _solve_jobs(jobs: Sequence[Job], settings: SolveSettings) -> list[Result]:
-    from dynaroute.solver import solve
+def _solve_jobs(jobs: Sequence[Job], options: SolveOptions) -> list[Result]:
+    from dynaroute.solver import solve_all
 
     with show_progress(len(jobs), "solving") as advance:
-        watched: SolveSettings = {**settings, "progress": advance}
-        return solve([job.instance for job in jobs], **watched)
+        return solve_all([job.instance for job in jobs], options, Observers(advance))
+
+
+def _search_jobs(jobs: Sequence[Job], options: SolveOptions, trace: Path | None) -> list[Result]:
+    """Search every instance; the first Ctrl-C ends the search with the best so far, the second ends the program."""
+    from dynaroute.solver import solve_all
+
+    with (
+        note_interrupt() as is_interrupted,
+        open_trace(trace, jobs) as write_line,
+        show_progress(len(jobs), "searching") as advance,
+        _show_one(jobs, options.search_seconds) as show,
+    ):
+
+        def tell(index: int, improvement: Improvement) -> None:
+            write_line(index, improvement)
+            show(index, improvement)
+
+        return solve_all([job.instance for job in jobs], options, Observers(advance, tell, is_interrupted))
+
+
+@contextmanager
+def _show_one(jobs: Sequence[Job], seconds: float | None) -> Iterator[Callable[[int, Improvement], None]]:
+    """Show a single search; of many, there is a bar."""
+    if len(jobs) > 1:
+        yield lambda index, improvement: None
+        return
+    with show_search(seconds) as show:
+        yield show

@@ -10,11 +10,11 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TextIO
 
-from dynaroute.cli.improve_options import ImproveOptions
 from dynaroute.cli.jobs import Job
 from dynaroute.cli.output import plain_number
 from dynaroute.cli.places import refuse_missing_folder
 from dynaroute.errors import FileError, OptionError, Where
+from dynaroute.solving.options import SolveOptions
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
@@ -26,20 +26,20 @@ TRACE_SUFFIXES = (".csv", ".jsonl")
 _Row = Mapping[str, str | int | float]
 
 
-def check_trace(path: Path | None, improving: ImproveOptions) -> None:
+def check_trace(path: Path | None, options: SolveOptions) -> None:
     """Refuse a trace that cannot be written, before any work is done for it.
 
     Parameters
     ----------
     path
         The file to write, if one is wanted.
-    improving
-        How routes are improved.
+    options
+        How to solve.
     """
     if path is None:
         return
     place = Where(file=str(path), field="--trace")
-    if not improving.searches:
+    if not options.searches:
         raise OptionError("only a search has a trace.", where=place, remedy="Add --time-limit.")
     if path.suffix.lower() not in TRACE_SUFFIXES:
         remedy = "Name a .csv file, or a .jsonl file for a JSON object a line."

@@ -6,7 +6,7 @@ import signal
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,17 +16,12 @@ from dynaroute.cli.options import DeviceOption, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_note
 from dynaroute.device import choose_device
 from dynaroute.errors import FileError, OptionError, Where
+from dynaroute.training.names import BaselineName, OptimiserName, PolicyName, RecipeName
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy
     from dynaroute.training.plan import TrainingPlan
     from dynaroute.training.trainer import Outcome
-
-# Said again here, since the modules they come from load torch, for which --help has no time.
-Recipe = Literal["fast", "paper", "am"]
-PolicyChoice = Literal["amd", "am"]
-BaselineChoice = Literal["shared", "greedy", "rollout"]
-OptimiserChoice = Literal["adam", "muon"]
 
 BUDGET, STEP = "Budget (one of them)", "Each update"
 
@@ -40,7 +35,7 @@ def train(
         str | None, typer.Option("--sizes", metavar="N,N,...", help="A curriculum: one size after the other.")
     ] = None,
     recipe: Annotated[
-        Recipe | None,
+        RecipeName | None,
         typer.Option(
             "--recipe",
             help="fast: ours (the default). paper: Algorithm 1 with the paper's settings (gradients clipped to norm 1, "
@@ -56,7 +51,7 @@ def train(
     ] = None,
     init: Annotated[str | None, typer.Option("--init", metavar="NAME|FOLDER", help="A model to start from.")] = None,
     policy: Annotated[
-        PolicyChoice | None, typer.Option("--policy", help="amd: dynamic; am: static. The recipe's otherwise.")
+        PolicyName | None, typer.Option("--policy", help="amd: dynamic; am: static. The recipe's otherwise.")
     ] = None,
     capacity: Annotated[
         str | None,
@@ -85,8 +80,8 @@ def train(
             rich_help_panel=STEP,
         ),
     ] = None,
-    baseline: Annotated[BaselineChoice | None, typer.Option("--baseline", rich_help_panel=STEP)] = None,
-    optimiser: Annotated[OptimiserChoice | None, typer.Option("--optimiser", rich_help_panel=STEP)] = None,
+    baseline: Annotated[BaselineName | None, typer.Option("--baseline", rich_help_panel=STEP)] = None,
+    optimiser: Annotated[OptimiserName | None, typer.Option("--optimiser", rich_help_panel=STEP)] = None,
     validation_count: Annotated[
         int | None,
         typer.Option("--validation-count", metavar="N", help="Instances of a validation; usual: 10000."),
@@ -132,7 +127,7 @@ def train(
     if capacity is not None:
         steps["capacities"] = _parse_numbers("capacity", capacity)
     plan = _read_plan(config) if config is not None else _make_plan(recipe or "fast", _choose_sizes(size, sizes), init)
-    if config is None and plan.recipe == "fast" and choose_device(device or "auto") == "cpu":
+    if config is None and plan.recipe == "fast" and choose_device(device) == "cpu":
         # ten thousand instances to validate on would take a CPU longer than the updates between
         stages = tuple(replace(stage, instances=min(64, stage.instances)) for stage in plan.stages)
         plan = replace(plan, stages=stages, validation_count=500)
@@ -162,7 +157,7 @@ def _read_plan(path: Path) -> TrainingPlan:
     return read_plan(path)
 
 
-def _make_plan(recipe: Recipe, sizes: tuple[int, ...], init: str | None) -> TrainingPlan:
+def _make_plan(recipe: RecipeName, sizes: tuple[int, ...], init: str | None) -> TrainingPlan:
     from dynaroute.training.recipes import make_plan
 
     return make_plan(recipe, sizes, init=init)
@@ -186,10 +181,8 @@ def _change(
 def _refuse(given: dict[str, Any], beside: str, remedy: str) -> None:
     for name, value in given.items():
         if value is not None:
-            option = name.replace("_", "-")
-            raise OptionError(
-                f"--{option} and --{beside} do not go together.", where=Where(field=option), remedy=remedy
-            )
+            message = f"--{name.replace('_', '-')} and --{beside} do not go together."
+            raise OptionError(message, where=Where(field=name), remedy=remedy)
 
 
 def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool) -> None:
@@ -212,7 +205,7 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     settled = plan if plan is not None else _read_plan(folder / "plan.toml")
     # a run that was killed before its first checkpoint is begun again
     is_begun = plan is None and any((folder / name).exists() for name in (LAST, BEST))
-    chosen = choose_device(device or "auto")
+    chosen = choose_device(device)
     ranks = Ranks.join(chosen)
     if settled.init is not None and is_begun and (folder / "config.json").exists():
         model: str | None = str(folder.absolute())  # what it started from may be gone by now

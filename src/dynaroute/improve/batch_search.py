@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol
 
@@ -18,6 +19,8 @@ from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 
 __all__ = ["BatchRequest", "BatchSearcher", "SideBySide"]
+
+_NAP_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,7 @@ class SideBySide:
             try:
                 with suppress(KeyboardInterrupt):
                     pending.extend(pool.submit(searches.search, index, 1) for index in range(count))
-                    for finished in as_completed(pending):
-                        finished.result()  # raises what the search raised
-                        searches.tell_of_one_more()
+                    searches.wait_for(pending)
                 searches.interrupted.set()  # if it was interrupted, every search ends with its best so far
                 pending.extend(pool.submit(searches.search, index, 1) for index in range(len(pending), count))
                 return [future.result() for future in pending]
@@ -120,6 +121,19 @@ class _Searches:
         )
         seconds = time.perf_counter() - stopping.began  # to give a large matrix back takes some, too
         return replace(outcome, seconds=seconds, is_interrupted=outcome.is_interrupted or is_cancelled())
+
+    def wait_for(self, pending: Sequence[Future[SearchOutcome]]) -> None:
+        """Wait until all have ended, and tell of each; raises what one of them raised."""
+        ended: SimpleQueue[Future[SearchOutcome]] = SimpleQueue()
+        for each in pending:
+            each.add_done_callback(ended.put)
+        running = len(pending)
+        while running > 0:
+            # awake now and then: Python may hear of a Ctrl-C in another thread, but only this one can take it
+            with suppress(Empty):
+                ended.get(timeout=_NAP_SECONDS).result()
+                running -= 1
+                self.tell_of_one_more()
 
     def tell_of_one_more(self) -> None:
         if self.request.on_finished is not None:

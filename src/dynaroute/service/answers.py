@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dynaroute.vocabulary import ViolationKind
+
 __all__ = [
     "CheckAnswer",
     "ErrorAnswer",
@@ -125,7 +127,7 @@ class JobAnswer(Answer):
 class ViolationAnswer(Answer):
     """One thing that is wrong with a solution."""
 
-    kind: Literal["unknown", "missing", "repeated", "overload", "cost"]
+    kind: ViolationKind
     route: int | None
     customer: int | None
     message: str

@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 from dynaroute.instance import Instance
 from dynaroute.service.answers import TimingAnswer
-from dynaroute.service.choices import Choices
+from dynaroute.service.choices import ask_alike, count_work
 from dynaroute.service.refusals import refuse_busy
+from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 
 __all__ = ["Batcher", "Solved"]
 
-SolveBatch = Callable[[Sequence[Instance], Choices], list[Result]]
+SolveBatch = Callable[[Sequence[Instance], SolveOptions], list[Result]]
 
 
 class Solved(NamedTuple):
@@ -38,17 +39,17 @@ class _Ticket:
     """A request that waits."""
 
     instance: Instance
-    choices: Choices
+    options: SolveOptions
     answer: asyncio.Future[Solved]
     since: float
 
     @property
     def work(self) -> int:
-        return self.choices.work(self.instance.size)
+        return count_work(self.options, self.instance.size)
 
 
 class Batcher:
-    """Solves requests with equal choices together, in one thread of its own.
+    """Solves requests with equal options together, in one thread of its own.
 
     Parameters
     ----------
@@ -105,14 +106,14 @@ class Batcher:
                 await self._task
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def solve(self, instance: Instance, choices: Choices) -> Solved:
+    async def solve(self, instance: Instance, options: SolveOptions) -> Solved:
         """Solve one instance, with whatever else is there.
 
         Parameters
         ----------
         instance
             The problem.
-        choices
+        options
             How.
 
         Raises
@@ -123,7 +124,7 @@ class Batcher:
         if len(self._waiting) >= self._most_waiting:
             raise refuse_busy(len(self._waiting) * self._pace, "requests")
         answer: asyncio.Future[Solved] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Ticket(instance, choices, answer, time.perf_counter()))
+        self._waiting.append(_Ticket(instance, options, answer, time.perf_counter()))
         self._arrival.set()
         return await answer
 
@@ -152,7 +153,7 @@ class Batcher:
     def _fits(self, ticket: _Ticket, batch: list[_Ticket]) -> bool:
         if not batch:
             return True
-        if ticket.choices != batch[0].choices or len(batch) == self._largest:
+        if not ask_alike(ticket.options, batch[0].options) or len(batch) == self._largest:
             return False
         return sum(other.work for other in batch) + ticket.work <= self._most_work
 
@@ -174,7 +175,7 @@ class Batcher:
     def _solve_each(self, batch: list[_Ticket]) -> Sequence[Result | Exception]:
         """Solve all together; if that fails, one by one, so that one bad instance fails alone."""
         try:
-            return self._solve([ticket.instance for ticket in batch], batch[0].choices)
+            return self._solve([ticket.instance for ticket in batch], batch[0].options)
         except Exception as error:
             if len(batch) == 1:
                 return [error]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,11 +13,10 @@ from dynaroute.formats.json_document import to_json_number
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
 from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint
-from dynaroute.service.choices import Choices
 from dynaroute.service.settings import PREFIX
 from dynaroute.solution import Solution
-from dynaroute.solver import load_policy, solve
-from dynaroute.solving.options import SolveSettings
+from dynaroute.solver import load_policy, solve_all
+from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import Result
 from dynaroute.weights import shipped_models
 
@@ -77,29 +77,29 @@ class Engine:
         torch.set_num_threads(1)  # several that wait for each other on busy cores were a hundred times slower
         self._policies = {name: load_policy(name, self._device) for name in shipped_models()}
         for name in (*self._policies, "auto"):
-            self.solve([_TINY], Choices(model=name))
+            self.solve([_TINY], SolveOptions(model=name))
 
     def warm_up(self) -> None:
         """Load what improves routes, so that the first who asks for it need not wait."""
         for improver in IMPROVERS.values():
             improver.prepare()
 
-    def solve(self, instances: Sequence[Instance], choices: Choices) -> list[Result]:
+    def solve(self, instances: Sequence[Instance], options: SolveOptions) -> list[Result]:
         """Solve instances together.
 
         Parameters
         ----------
         instances
             At least one.
-        choices
+        options
             How, for all of them.
         """
-        return solve(instances, **self._settings(choices))
+        return solve_all(instances, self._equip(options))
 
     def search(
         self,
         instance: Instance,
-        choices: Choices,
+        options: SolveOptions,
         is_cancelled: Callable[[], bool],
         on_improvement: Callable[[Improvement], object],
     ) -> Result:
@@ -109,26 +109,24 @@ class Engine:
         ----------
         instance
             The problem.
-        choices
+        options
             How.
         is_cancelled
             True ends a search.
         on_improvement
             Called in this thread with every better solution.
         """
-        settings = self._settings(choices)
-        settings["is_cancelled"] = is_cancelled
 
         def tell(_: int, improvement: Improvement) -> None:
             on_improvement(improvement)
 
-        settings["on_improvement"] = tell
-        return solve(instance, **settings)
+        observers = Observers(on_improvement=tell, is_cancelled=is_cancelled)
+        return solve_all([instance], self._equip(options), observers)[0]
 
-    def _settings(self, choices: Choices) -> SolveSettings:
-        settings = choices.settings(self._device)
-        settings["model"] = self._policies.get(choices.model, choices.model)
-        return settings
+    def _equip(self, options: SolveOptions) -> SolveOptions:
+        """The same with a policy that is loaded, on the service's device, and one thread for each request."""
+        model = self._policies.get(str(options.model), options.model)
+        return replace(options, model=model, device=self._device, threads=1)
 
 
 def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) -> SolveAnswer:
@@ -143,16 +141,9 @@ def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) 
     notes
         Remarks about the input.
     """
-    instance, solution = result.instance, result.solution
     return SolveAnswer(
-        instance=instance.name,
-        cost=result.cost,
-        routes=_list_routes(solution),
-        loads=_list_loads(instance, solution),
-        route_costs=solution.route_costs(instance),
-        seconds=result.seconds,
-        method=result.method,
-        model=result.model,
+        **result.to_json(),
+        route_costs=result.solution.route_costs(result.instance),
         messages=[*notes, *result.messages],
         timing=timing,
         trace=[TracePoint(seconds=seconds, cost=cost) for seconds, cost in result.trace],
@@ -175,15 +166,7 @@ def describe_improvement(instance: Instance, solution: Solution, cost: float, se
     return ImprovementAnswer(
         seconds=seconds,
         cost=cost,
-        routes=_list_routes(solution),
-        loads=_list_loads(instance, solution),
+        routes=[list(route) for route in solution.routes],
+        loads=[to_json_number(instance.shown_demand(load)) for load in solution.loads(instance)],
         route_costs=solution.route_costs(instance),
     )
-
-
-def _list_routes(solution: Solution) -> list[list[int]]:
-    return [list(route) for route in solution.routes]
-
-
-def _list_loads(instance: Instance, solution: Solution) -> list[float]:
-    return [to_json_number(instance.shown_demand(load)) for load in solution.loads(instance)]

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from dynaroute.errors import DynarouteError, Where
 from dynaroute.instance import Instance
 from dynaroute.service.answers import ErrorAnswer, ImprovementAnswer, JobAnswer, JobState, SolveAnswer, TimingAnswer
-from dynaroute.service.choices import Choices
 from dynaroute.service.engine import Engine, describe_improvement, describe_result
 from dynaroute.service.refusals import INTERNAL, RequestError, describe_error, refuse_busy
 from dynaroute.service.searches import Search, SearchPool
+from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ class Job:
 
     Parameters
     ----------
-    instance, choices
+    instance, options
         What to solve, and how.
     notes
         Remarks about the input.
     """
 
-    def __init__(self, instance: Instance, choices: Choices, notes: tuple[str, ...]) -> None:
+    def __init__(self, instance: Instance, options: SolveOptions, notes: tuple[str, ...]) -> None:
         self.identifier = secrets.token_hex(16)
         self.instance = instance
-        self.choices = choices
+        self.options = options
         self.state: JobState = "queued"
         self.improvements = 0
         self.result: SolveAnswer | None = None
@@ -94,16 +94,10 @@ class Job:
     def finish(self, result: Result, waited: float) -> None:
         """Note the result."""
         timing = TimingAnswer(waited=waited, solved=result.seconds, batch=1)
-        answer = describe_result(result, timing, self._notes)
-        self.result = answer
-        self._best = ImprovementAnswer(
-            # when the routes were found, which may be long before the search ended
-            seconds=result.trace[-1][0] if result.trace else result.seconds,
-            cost=answer.cost,
-            routes=answer.routes,
-            loads=answer.loads,
-            route_costs=answer.route_costs,
-        )
+        self.result = describe_result(result, timing, self._notes)
+        # when the routes were found, which may be long before the search ended
+        seconds = result.trace[-1][0] if result.trace else result.seconds
+        self._best = describe_improvement(self.instance, result.solution, result.cost, seconds)
         self._end("stopped" if result.is_interrupted else "finished")
 
     def fail(self, error: Exception) -> None:
@@ -122,7 +116,7 @@ class Job:
             id=self.identifier,
             state=self.state,
             instance=self.instance.name,
-            time_limit=self.choices.time_limit,
+            time_limit=self.options.time_limit,
             seconds=0.0 if self._began_at is None else until - self._began_at,
             improvements=self.improvements,
             best=self.best,
@@ -187,10 +181,10 @@ class JobStore:
         def work(is_cancelled: Callable[[], bool]) -> Result:
             post(job.begin)
             return self._engine.search(
-                job.instance, job.choices, is_cancelled, lambda improvement: post(job.record, improvement)
+                job.instance, job.options, is_cancelled, lambda improvement: post(job.record, improvement)
             )
 
-        search = Search(work, job.choices.time_limit or 1.0)
+        search = Search(work, job.options.time_limit or 1.0)
         outcome = self._pool.submit(search)
         if outdated is not None:  # only now: a job that is refused costs nobody a result
             del self._jobs[outdated.identifier]

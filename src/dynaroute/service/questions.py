@@ -5,13 +5,15 @@ Bodies themselves are read by `dynaroute.formats`, whose errors name the field a
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import math
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from dynaroute.instance import LARGEST_INTEGER
 from dynaroute.lengths import LONGEST_LENGTH
-from dynaroute.solving.options import Decode, Improve
+from dynaroute.solving.options import DECLARATIONS, Decode, Improve
+from dynaroute.vocabulary import Rounding
 
 __all__ = [
     "CheckQuestion",
@@ -23,7 +25,15 @@ __all__ = [
     "UploadQuestion",
 ]
 
-_LARGEST_SEED = 2**63 - 1
+_AUGMENT = "Decode in all eight orientations; keep the best."
+
+
+def _expose(name: str, description: str) -> Any:
+    """An option of solving, which may be left out, with the limits that are declared for it."""
+    declared = DECLARATIONS[name]
+    limits = {"ge": declared.least, "le": declared.most, "gt": declared.above}
+    stated: dict[str, Any] = {name: limit for name, limit in limits.items() if math.isfinite(limit)}
+    return Field(default=None, description=description, **stated)
 
 
 def _read_truth(value: object) -> object:
@@ -36,25 +46,25 @@ class OptionsQuestion(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    model: str | None = Field(
-        default=None,
-        description="auto: the model of the nearest size, or savings where that is better. savings: no policy. Or a "
-        "name that GET /v1/models lists.",
+    model: str | None = _expose(
+        "model",
+        "auto: the model of the nearest size, or savings where that is better. savings: no policy. Or a name that GET "
+        "/v1/models lists.",
     )
-    decode: Decode | None = Field(
-        default=None,
-        description="greedy: the likeliest stop each time. sample: the best of some samples. multistart: the best of "
-        "some first customers.",
+    decode: Decode | None = _expose(
+        "decode",
+        "greedy: the likeliest stop each time. sample: the best of some samples. multistart: the best of some first "
+        "customers.",
     )
-    samples: int | None = Field(default=None, ge=1, description="Samples, or first customers of multistart; 16.")
-    augment: bool | None = Field(default=None, description="Decode in all eight orientations; keep the best.")
-    improve: Improve | None = Field(
-        default=None,
-        description="What becomes of the routes: none; 2opt within each; local search between them; or search, which "
-        "goes on until the time limit. With a time limit it is search, else none.",
+    samples: int | None = _expose("samples", "Samples, or first customers of multistart; 16.")
+    augment: bool | None = _expose("augment", _AUGMENT)
+    improve: Improve | None = _expose(
+        "improve",
+        "What becomes of the routes: none; 2opt within each; local search between them; or search, which goes on "
+        "until the time limit. With a time limit it is search, else none.",
     )
-    time_limit: float | None = Field(default=None, gt=0, description="Seconds of the search.")
-    seed: int | None = Field(default=None, ge=0, le=_LARGEST_SEED, description="Of samples and searches; 0.")
+    time_limit: float | None = _expose("time_limit", "Seconds of the search.")
+    seed: int | None = _expose("seed", "Of samples and searches; 0.")
 
 
 class FileOptions(BaseModel):
@@ -72,9 +82,7 @@ class QueryOptions(FileOptions, OptionsQuestion):
 
     model_config = ConfigDict(strict=False)
 
-    augment: Annotated[StrictBool | None, BeforeValidator(_read_truth)] = Field(
-        default=None, description="Decode in all eight orientations; keep the best."
-    )
+    augment: Annotated[StrictBool | None, BeforeValidator(_read_truth)] = _expose("augment", _AUGMENT)
 
 
 class _Document(BaseModel):
@@ -123,7 +131,7 @@ class InstanceQuestion(_Document):
     distances: list[list[float]] | None = Field(
         default=None, description="Symmetric matrix, the depot first; used instead of straight lines."
     )
-    rounding: Literal["none", "nearest", "up"] | None = Field(default=None, description="Of each leg; none.")
+    rounding: Rounding | None = Field(default=None, description="Of each leg; none.")
 
 
 EXAMPLE_INSTANCE: dict[str, Any] = {

@@ -75,7 +75,7 @@ def _listen(host: str, port: int) -> socket.socket:
         reason = getattr(error, "strerror", None) or str(error)
         raise OptionError(
             f"cannot listen on {host}, port {port}: {reason}.",
-            where=Where(field="--port"),
+            where=Where(field="port"),
             remedy="Is another service running there? Choose another port, or 0 for a free one.",
         ) from error
     return listener

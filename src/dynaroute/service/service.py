@@ -9,7 +9,7 @@ from http import HTTPStatus
 from dynaroute.errors import OptionError, Where
 from dynaroute.service.answers import SolveAnswer, TimingAnswer
 from dynaroute.service.batching import Batcher
-from dynaroute.service.choices import Choices
+from dynaroute.service.choices import choose_options, count_work, refuse_excess
 from dynaroute.service.engine import Engine, describe_result
 from dynaroute.service.intake import Intake
 from dynaroute.service.jobs import Job, JobStore
@@ -18,6 +18,7 @@ from dynaroute.service.reading import Problem
 from dynaroute.service.refusals import RequestError
 from dynaroute.service.searches import Search, SearchPool
 from dynaroute.service.settings import ServiceSettings
+from dynaroute.solving.options import SolveOptions
 from dynaroute.weights import shipped_models
 
 __all__ = ["Service"]
@@ -107,7 +108,7 @@ class Service:
         if not self._is_ready:
             raise _unavailable("starting", "the models are still being loaded.")
 
-    def choose(self, problem: Problem) -> Choices:
+    def choose(self, problem: Problem) -> SolveOptions:
         """The options of a request that waits for its answer.
 
         Parameters
@@ -115,9 +116,9 @@ class Service:
         problem
             Whose options to complete and to check.
         """
-        return self._check(problem, Choices.from_options(problem.options, "none", self.settings.solve_seconds))
+        return self._check(problem, choose_options(problem.options, "none", self.settings.solve_seconds))
 
-    def choose_for_job(self, problem: Problem) -> Choices:
+    def choose_for_job(self, problem: Problem) -> SolveOptions:
         """The options of a job, which searches unless it is told not to.
 
         Parameters
@@ -125,37 +126,37 @@ class Service:
         problem
             Whose options to complete and to check.
         """
-        return self._check(problem, Choices.from_options(problem.options, "search", self.settings.job_seconds))
+        return self._check(problem, choose_options(problem.options, "search", self.settings.job_seconds))
 
-    def is_batched(self, problem: Problem, choices: Choices) -> bool:
+    def is_batched(self, problem: Problem, options: SolveOptions) -> bool:
         """Whether a problem is solved with others, and not by itself.
 
         Parameters
         ----------
         problem
             What to solve.
-        choices
+        options
             How.
         """
-        is_small = choices.work(problem.instance.size) <= self.settings.batch_work // _LARGEST_SHARE
-        return is_small and not choices.searches
+        is_small = count_work(options, problem.instance.size) <= self.settings.batch_work // _LARGEST_SHARE
+        return is_small and not options.searches
 
-    async def solve(self, problem: Problem, choices: Choices) -> SolveAnswer:
+    async def solve(self, problem: Problem, options: SolveOptions) -> SolveAnswer:
         """Solve a problem: a small one with others, a large one or a search by itself.
 
         Parameters
         ----------
         problem
             What to solve.
-        choices
+        options
             How.
         """
-        if self.is_batched(problem, choices):
-            solved = await self._batcher.solve(problem.instance, choices)
+        if self.is_batched(problem, options):
+            solved = await self._batcher.solve(problem.instance, options)
             return describe_result(solved.result, solved.timing, problem.notes)
         search = Search(
-            lambda is_cancelled: self._engine.search(problem.instance, choices, is_cancelled, lambda _: None),
-            choices.time_limit or 1.0,
+            lambda is_cancelled: self._engine.search(problem.instance, options, is_cancelled, lambda _: None),
+            options.time_limit or 1.0,
         )
         try:
             result = await self._searches.submit(search)
@@ -165,17 +166,17 @@ class Service:
         timing = TimingAnswer(waited=search.waited, solved=result.seconds, batch=1)
         return describe_result(result, timing, problem.notes)
 
-    def add_job(self, problem: Problem, choices: Choices) -> Job:
+    def add_job(self, problem: Problem, options: SolveOptions) -> Job:
         """Begin a job.
 
         Parameters
         ----------
         problem
             What to solve.
-        choices
+        options
             How.
         """
-        job = Job(problem.instance, choices, problem.notes)
+        job = Job(problem.instance, options, problem.notes)
         self.jobs.add(job)
         return job
 
@@ -192,14 +193,14 @@ class Service:
         except Exception:
             _LOG.exception("What improves routes cannot be loaded.")
 
-    def _check(self, problem: Problem, choices: Choices) -> Choices:
+    def _check(self, problem: Problem, options: SolveOptions) -> SolveOptions:
         # names alone: a path would let strangers look for folders of this machine
         known = ("auto", "savings", *shipped_models())
-        if choices.model not in known:
-            message = f"there is no model {choices.model[:80]!r}."
+        if options.model not in known:
+            message = f"there is no model {str(options.model)[:80]!r}."
             raise OptionError(message, where=Where(field="model"), remedy=f"Use {', '.join(known)}.")
-        choices.refuse_excess(problem.instance.size, self.settings.work)
-        return choices
+        refuse_excess(options, problem.instance.size, self.settings.work)
+        return options
 
 
 def _unavailable(code: str, message: str) -> RequestError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dynaroute.device import choose_device
 from dynaroute.errors import OptionError, Where
 from dynaroute.instance import Instance
-from dynaroute.solving.options import Decode, SolveOptions
+from dynaroute.solving.options import Decode, Observers, SolveOptions
 from dynaroute.weights import find_model
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ class BuiltRoutes(NamedTuple):
     model: str
 
 
-def build_by_policy(instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions) -> BuiltRoutes:
+def build_by_policy(
+    instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions, observers: Observers
+) -> BuiltRoutes:
     """Build routes with one policy, and nothing else.
 
     Parameters
@@ -50,8 +52,8 @@ def build_by_policy(instances: Sequence[Instance], model: str | Path | Policy, o
         At least one; each with coordinates.
     model
         A shipped model's name, a folder, or a policy.
-    options
-        All but their model are read.
+    options, observers
+        How to decode, whatever their model is; and who is told.
 
     Raises
     ------
@@ -68,15 +70,15 @@ def build_by_policy(instances: Sequence[Instance], model: str | Path | Policy, o
     policy = load_policy(model, options.device)
     start = time.perf_counter()
     batch = InstanceBatch.from_instances(instances)
-    generator = torch.Generator().manual_seed(int(options.seed))  # NumPy's integers too
+    generator = torch.Generator().manual_seed(options.usual_seed)
     strategy = make_strategy(options)
-    if options.is_cancelled is not None:
-        strategy = make_interruptible(strategy, Stopping(is_cancelled=options.is_cancelled))
-    routes = construct(policy, batch, strategy, generator, progress=options.progress)
+    if observers.is_cancelled is not None:
+        strategy = make_interruptible(strategy, Stopping(is_cancelled=observers.is_cancelled))
+    routes = construct(policy, batch, strategy, generator, progress=observers.progress)
     return BuiltRoutes(batch, routes, time.perf_counter() - start, name_policy(policy, model))
 
 
-def load_policy(model: str | Path | Policy, device: str) -> Policy:
+def load_policy(model: str | Path | Policy, device: str | None) -> Policy:
     """Find the policy, and put it where it shall work.
 
     Parameters
@@ -84,7 +86,7 @@ def load_policy(model: str | Path | Policy, device: str) -> Policy:
     model
         A shipped model's name, a folder, or a policy.
     device
-        "auto", or what PyTorch calls it.
+        What PyTorch calls it; "auto" or None: a GPU if there is one.
     """
     from dynaroute.model import Policy
 
@@ -128,17 +130,18 @@ def make_strategy(options: SolveOptions) -> Strategy:
     Parameters
     ----------
     options
-        decode, samples, temperature and augment are read.
+        Their decoding is read.
     """
     from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling
 
+    decoding = options.decoding
     strategies: dict[Decode, Callable[[], Strategy]] = {
         "greedy": Greedy,
-        "sample": lambda: Sampling(options.samples, options.temperature),
-        "multistart": lambda: MultiStart(options.samples),
+        "sample": lambda: Sampling(decoding.samples, decoding.temperature),
+        "multistart": lambda: MultiStart(decoding.samples),
     }
-    strategy = strategies[options.decode]()
-    return Augmented(strategy) if options.augment else strategy
+    strategy = strategies[decoding.decode]()
+    return Augmented(strategy) if decoding.augment else strategy
 
 
 def name_policy(policy: Policy, model: str | Path | Policy) -> str:

@@ -1,54 +1,132 @@
-"""SolveOptions: how to solve, checked when it is said."""
+"""How to solve: every option declared and checked in one place, which the command line and the service read.
+
+It is light to import, for ``--help``; and options are data alone, so that they can travel to another process.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from dynaroute.errors import OptionError, SolutionError, Where
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution, check
+from dynaroute.errors import OptionError, Where
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
     from dynaroute.model import Policy
+    from dynaroute.solution import Solution
 
-__all__ = ["USUAL_TIME_LIMIT", "Decode", "Improve", "SolveOptions", "SolveSettings", "refuse_wrong_start"]
+__all__ = [
+    "DECLARATIONS",
+    "USUAL_TIME_LIMIT",
+    "Declaration",
+    "Decode",
+    "Decoding",
+    "Improve",
+    "Limit",
+    "Observers",
+    "SolveOptions",
+]
 
 Decode = Literal["greedy", "sample", "multistart"]
 Improve = Literal["none", "2opt", "local", "search"]
 
 USUAL_TIME_LIMIT = 10.0  # seconds of a search that was given no end
 
+_ORIENTATIONS = 8  # of the square
+_LIMITS = ("time_limit", "iterations", "target")  # of a search alone
 
-class SolveSettings(TypedDict, total=False):
-    """The keywords of `solve`, each with the meaning and the default it has in `SolveOptions`."""
 
-    model: str | Path | Policy
-    decode: Decode
-    samples: int
-    temperature: float
-    augment: bool
-    improve: Improve | None
-    time_limit: float | None
-    iterations: int | None
-    target: float | None
-    start: Solution | Sequence[Solution] | None
-    seed: int
-    device: str
-    threads: int | None
-    progress: Callable[[int], None] | None
-    on_improvement: Callable[[int, Improvement], None] | None
-    is_cancelled: Callable[[], bool] | None
+@dataclass(frozen=True)
+class Declaration:
+    """What is to be known of an option, beside its name, its type and its default.
+
+    Attributes
+    ----------
+    about
+        What it is about: the policy that builds the first routes, or improving them.
+    help
+        What it does, in a line.
+    expected
+        What to give, in words, where a value is refused.
+    choices, noun
+        The words that may be given, and what they are called.
+    least, most, above
+        Limits of a number: the smallest and the largest one allowed, or the largest one that is too small.
+    """
+
+    about: Literal["policy", "improving"]
+    help: str
+    expected: str = ""
+    choices: tuple[str, ...] = ()
+    noun: str = ""
+    least: float = -math.inf
+    most: float = math.inf
+    above: float = -math.inf
+
+    def refuse_wrong(self, entry: Field[Any], value: object) -> None:
+        """Refuse a value that is no choice, or no number within the limits."""
+        if self.choices and value not in self.choices:
+            raise _fault(entry.name, f"there is no {self.noun} {value!r}.", f"Use {', '.join(self.choices)}.")
+        if self.expected and not (_is_number(value, entry) and self._allows(value)):
+            words = entry.name.replace("_", " ")
+            subject = words if words.endswith("s") else f"the {words}"
+            raise _fault(entry.name, f"{subject} is {value!r}.", f"Give {self.expected}.")
+
+    def _allows(self, number: Any) -> bool:
+        return bool(self.least <= number <= self.most and number > self.above)
+
+
+def _on_policy(help: str, *, default: object = None, **more: Any) -> Any:
+    return field(default=default, metadata={"declaration": Declaration("policy", help, **more)})
+
+
+def _on_improving(help: str, **more: Any) -> Any:
+    return field(default=None, metadata={"declaration": Declaration("improving", help, **more)})
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How a policy decodes, nothing left open.
+
+    Attributes
+    ----------
+    decode, samples, temperature, augment
+        As in `SolveOptions`.
+    """
+
+    decode: Decode = "greedy"
+    samples: int = 16
+    temperature: float = 1.0
+    augment: bool = False
+
+    @property
+    def attempts(self) -> int:
+        """How many solutions are built of each instance."""
+        return (1 if self.decode == "greedy" else self.samples) * (_ORIENTATIONS if self.augment else 1)
+
+    def __str__(self) -> str:
+        count = "" if self.decode == "greedy" else f" {self.samples}"
+        return f"{self.decode}{count}{' x8' if self.augment else ''}"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How long a search may take; whichever comes first."""
+
+    seconds: float | None = None
+    iterations: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.iterations} iterations" if self.seconds is None else f"{self.seconds:g} s"
 
 
 @dataclass(frozen=True)
 class SolveOptions:
-    """How to solve.
+    """How to solve; None stands for what is not given.
 
     Attributes
     ----------
@@ -56,13 +134,17 @@ class SolveOptions:
         "auto": the shipped model of the nearest size, and savings beside it, whichever is better; a search starts from
         savings alone. "savings": no policy. Else a shipped model's name, a folder, or a policy.
     decode
-        How the policy's next node is chosen.
+        How the policy's next node is chosen; None: "greedy".
     samples
-        Number of samples, or of starts of multistart.
+        Number of samples, or of starts of multistart; None: 16.
     temperature
-        Of sampling.
+        Of sampling; None: 1.
     augment
         Whether to decode in all eight orientations of the square.
+    seed
+        Of sampling and of the search; None: 0.
+    device
+        "auto" (a GPU if there is one), "cpu", "cuda", ...; None: "auto".
     improve
         "none"; "2opt": each route to a local optimum; "local": local search within and between routes; "search": goes
         on until its end. None: "search" where time_limit, iterations or target is given, else "none".
@@ -76,74 +158,118 @@ class SolveOptions:
         A cost at which a search ends early.
     start
         Known routes to improve, instead of building some: one solution, or one for each instance.
-    seed
-        Of sampling and of the search.
-    device
-        "auto" (a GPU if there is one), "cpu", "cuda", ...
     threads
         Processor cores to use; None: one for a single search, else all of them.
-    progress
-        Called with the number of instances finished since the last call.
-    on_improvement
-        Called with the index of an instance and a better solution that a search has found, the first included; of
-        those in quick succession with the last. Where there are many instances, from several threads.
-    is_cancelled
-        Asked again and again; true ends the search, and the best so far is returned. A policy that is building is
-        given up, too: savings are returned then.
+
+    Raises
+    ------
+    OptionError
+        If a value makes no sense, or an option would have to be disobeyed because of another.
     """
 
-    model: str | Path | Policy = "auto"
-    decode: Decode = "greedy"
-    samples: int = 16
-    temperature: float = 1.0
-    augment: bool = False
-    improve: Improve | None = None
-    time_limit: float | None = None
-    iterations: int | None = None
-    target: float | None = None
-    start: Solution | Sequence[Solution] | None = None
-    seed: int = 0
-    device: str = "auto"
-    threads: int | None = None
-    progress: Callable[[int], None] | None = None
-    on_improvement: Callable[[int, Improvement], None] | None = None
-    is_cancelled: Callable[[], bool] | None = None
+    model: str | Path | Policy = _on_policy(
+        "A shipped model, or a folder with one. auto: the shipped one of the nearest size, or savings where that is "
+        "better; a search starts from savings. savings: no policy.",
+        default="auto",
+    )
+    decode: Decode | None = _on_policy(
+        "greedy: the likeliest stop each time (the default). sample: the best of K samples. multistart: the best of K "
+        "first customers.",
+        choices=get_args(Decode),
+        noun="decoding",
+    )
+    samples: int | None = _on_policy(
+        "Samples, or first customers of multistart; 16 by default.", least=1, expected="a whole number above 0"
+    )
+    temperature: float | None = _on_policy(
+        "Of samples: above 1 wilder, below 1 tamer; 1 by default.",
+        least=1e-6,
+        most=1e6,
+        expected="a number from 1e-06 to 1e+06; greedy decoding is temperature 0",
+    )
+    augment: bool = _on_policy("Decode in all eight orientations of the map, and keep the best.", default=False)
+    seed: int | None = _on_policy(
+        "Same seed, same samples; and the same search for a number of iterations. 0 by default.",
+        least=0,
+        most=2**63 - 1,
+        expected="a whole number from 0 to 2^63 - 1",
+    )
+    device: str | None = _on_policy("cpu, cuda, ...; a GPU by default if there is one.")
+    improve: Improve | None = _on_improving(
+        "none (the default). 2opt: within each route. local: within and between routes, milliseconds. search: goes on "
+        "until its time is up; the default where a limit is given.",
+        choices=get_args(Improve),
+        noun="way to improve",
+    )
+    time_limit: float | None = _on_improving(
+        "Seconds of the search for each instance; 10 by default. Many instances are searched side by side, on all "
+        "cores.",
+        above=0,
+        expected="a number of seconds above 0",
+    )
+    iterations: int | None = _on_improving(
+        "Iterations of the search for each instance. Without a time limit, the same seed gives the same routes.",
+        least=1,
+        expected="a whole number above 0, or leave it out",
+    )
+    target: float | None = _on_improving(
+        "End the search early at this cost.", expected="a cost in the unit of the instance"
+    )
+    start: Solution | Sequence[Solution] | None = _on_improving("Known routes to improve.")
+    threads: int | None = _on_improving(
+        "Cores to use; by default all of them for many instances, one for a single search.",
+        least=1,
+        expected="a whole number above 0, or leave it out",
+    )
 
     def __post_init__(self) -> None:
-        _refuse_unknown_choice("decode", "decoding", self.decode, get_args(Decode))
-        if self.improve is not None:
-            _refuse_unknown_choice("improve", "way to improve", self.improve, get_args(Improve))
-        if not _is_whole(self.seed) or not 0 <= self.seed < 2**63:
-            raise _fault("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
-        if self.time_limit is not None and not (_is_finite(self.time_limit) and self.time_limit > 0):
-            raise _fault("time_limit", f"the time limit is {self.time_limit!r}.", "Give a number of seconds above 0.")
-        for name in ("iterations", "threads"):
-            value = getattr(self, name)
-            if value is not None and not (_is_whole(value) and value >= 1):
-                raise _fault(name, f"{name} is {value!r}.", "Give a whole number above 0, or leave it out.")
-        if self.target is not None and not _is_finite(self.target):
-            raise _fault("target", f"the target is {self.target!r}.", "Give a cost in the unit of the instance.")
-        self._refuse_clashes()
+        for entry in fields(self):
+            if (value := getattr(self, entry.name)) is not None:
+                DECLARATIONS[entry.name].refuse_wrong(entry, value)
+        self._refuse_void_decoding()
+        self._refuse_void_limits()
+        if self.start is not None and self.way == "none":
+            raise _fault("start", "known routes are there to be improved.", "Add improve 'local', or a time limit.")
+        if self.start is not None and self.model != "auto":
+            raise _fault("start", "routes are given, so no model builds any.", "Leave the start or the model out.")
 
-    def _refuse_clashes(self) -> None:
-        for name in ("time_limit", "iterations", "target"):
+    def _refuse_void_decoding(self) -> None:
+        if self.model == "savings":
+            for name in self.given_decoding:
+                raise _fault(name, "savings has no policy to decode.", "Leave the option out, or name a model.")
+        if self.samples is not None and self.decode in (None, "greedy"):
+            raise _fault("samples", "greedy decoding builds one solution.", "Use decode sample or multistart.")
+        if self.temperature is not None and self.decode != "sample":
+            raise _fault("temperature", "only samples have a temperature.", "Use decode sample.")
+
+    def _refuse_void_limits(self) -> None:
+        for name in _LIMITS:
             if getattr(self, name) is not None and not self.searches:
                 message = f"improve is {self.improve!r}, and only a search has a {name.replace('_', ' ')}."
                 raise _fault(name, message, "Leave it out, or use improve 'search'.")
-        if self.start is None:
-            return
-        if self.way == "none":
-            raise _fault("start", "known routes are there to be improved.", "Add improve 'local', or a time limit.")
-        if self.model != "auto":
-            raise _fault("start", "routes are given, so no model builds any.", "Leave the start or the model out.")
+
+    @property
+    def given_decoding(self) -> dict[str, Any]:
+        """The options that were given on how to decode."""
+        values = {entry.name: getattr(self, entry.name) for entry in fields(Decoding)}
+        return {name: value for name, value in values.items() if value is not None and value is not False}
+
+    @property
+    def decoding(self) -> Decoding:
+        """How the policy decodes, with the usual value for what was not given."""
+        return Decoding(**self.given_decoding)
+
+    @property
+    def usual_seed(self) -> int:
+        """The seed, 0 where none was given; a whole number of NumPy becomes one of Python."""
+        return int(self.seed or 0)
 
     @property
     def way(self) -> Improve:
         """How routes are improved: what was asked for, or what follows from a limit that was given."""
         if self.improve is not None:
             return self.improve
-        is_limited = any(limit is not None for limit in (self.time_limit, self.iterations, self.target))
-        return "search" if is_limited else "none"
+        return "search" if any(getattr(self, name) is not None for name in _LIMITS) else "none"
 
     @property
     def searches(self) -> bool:
@@ -158,96 +284,57 @@ class SolveOptions:
         return self.time_limit
 
     @property
-    def decoding(self) -> str:
-        """The decoding in words, for reports."""
-        count = "" if self.decode == "greedy" else f" {self.samples}"
-        return f"{self.decode}{count}{' x8' if self.augment else ''}"
-
-    @property
-    def improving(self) -> str:
-        """The way to improve in words, for reports; empty if there is none."""
-        if self.searches:
-            seconds = self.search_seconds
-            return f"search {self.iterations} iterations" if seconds is None else f"search {seconds:g} s"
-        return {"none": "", "2opt": "2opt", "local": "local search"}[self.way]
-
-    @property
-    def method(self) -> str:
-        """Decoding and improving in words."""
-        return f"{self.decoding} + {self.improving}" if self.improving else self.decoding
-
-    def starts_for(self, instances: Sequence[Instance]) -> list[Solution] | None:
-        """The known routes for each instance, checked; None if there are none.
-
-        Parameters
-        ----------
-        instances
-            All that will be solved.
-
-        Raises
-        ------
-        OptionError
-            If there is not one for each instance.
-        SolutionError
-            If one is wrong for its instance.
-        """
-        if self.start is None:
+    def limit(self) -> Limit | None:
+        """How long the search may take; None without one."""
+        if not self.searches:
             return None
-        starts = [self.start] if isinstance(self.start, Solution) else list(_listed(self.start))
-        for start in starts:
-            if not isinstance(start, Solution):
-                kind = type(start).__name__
-                raise _fault("start", f"{kind} is no solution.", "Give what dynaroute.read_solution returns.")
-        if len(starts) != len(instances):
-            message = f"the number of known solutions is {len(starts)}, that of instances {len(instances)}."
-            raise _fault("start", message, "Give one for each.")
-        for number, (instance, start) in enumerate(zip(instances, starts, strict=True), start=1):
-            refuse_wrong_start(instance, start, number if len(starts) > 1 else None)
-        return starts
+        iterations = None if self.iterations is None else int(self.iterations)  # NumPy's integers too
+        return Limit(self.search_seconds, iterations)
+
+    @property
+    def uses_policy(self) -> bool:
+        """Whether a policy builds the first routes."""
+        if self.model == "auto":
+            return not self.searches and self.start is None
+        return self.model != "savings"
 
 
-def _refuse_unknown_choice(field: str, noun: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise _fault(field, f"there is no {noun} {value!r}.", f"Use {', '.join(choices)}.")
+DECLARATIONS: dict[str, Declaration] = {entry.name: entry.metadata["declaration"] for entry in fields(SolveOptions)}
 
 
-def refuse_wrong_start(instance: Instance, start: Solution, number: int | None = None) -> None:
-    """Refuse known routes that are wrong for their instance, in the words of `check`.
+@dataclass(frozen=True)
+class Observers:
+    """Who is told while it is solved, and who may end it: callbacks, which stay in their process.
 
-    Parameters
+    Attributes
     ----------
-    instance, start
-        The problem, and the routes.
-    number
-        Which of many instances it is, from 1.
+    progress
+        Called with the number of instances finished since the last call.
+    on_improvement
+        Called with the index of an instance and a better solution that a search has found, the first included; of
+        those in quick succession with the last. Where there are many instances, from several threads.
+    is_cancelled
+        Asked again and again; true ends the search, and the best so far is returned. A policy that is building is
+        given up, too: savings are returned then.
     """
-    # what a file states as its cost does not matter here
-    violations = check(instance, Solution(start.routes))
-    if not violations:
-        return
-    called = instance.name or ("" if number is None else f"instance {number}")
-    whose = f" for {called}" if called else ""
-    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-    raise SolutionError(
-        f"the known routes{whose} are wrong: {violations[0].message}{more}",
-        where=Where(field="start", customer=violations[0].customer),
-        remedy="dynaroute check tells more.",
-    )
+
+    progress: Callable[[int], None] | None = None
+    on_improvement: Callable[[int, Improvement], None] | None = None
+    is_cancelled: Callable[[], bool] | None = None
+
+    def note_progress(self, count: int) -> None:
+        """Tell that so many instances more are finished."""
+        if self.progress is not None:
+            self.progress(count)
 
 
-def _listed(start: Any) -> list[Any]:
-    try:
-        return list(start)
-    except TypeError:
-        return [start]
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+def _is_number(value: object, entry: Field[Any]) -> bool:
+    """Whether it is a number as the field wants it, whole or finite; True and False are none."""
+    if isinstance(value, bool):
+        return False
+    if str(entry.type).startswith("int"):
+        return isinstance(value, Integral)
+    return isinstance(value, Real) and math.isfinite(value)
 
 
 def _fault(field: str, message: str, remedy: str) -> OptionError:

@@ -1,13 +1,48 @@
-"""Result: a solution and how it was found."""
+"""Result: a solution and how it was found, kept as data and put into words when somebody asks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
+from dynaroute.formats.json_document import to_json_number
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
+from dynaroute.solving.options import Decoding, Improve, Limit
 
-__all__ = ["Result"]
+__all__ = ["GIVEN", "SAVINGS", "Result", "Start", "describe_method"]
+
+_WORDS: dict[Improve, str] = {"none": "", "2opt": "2opt", "local": "local search", "search": "search"}
+
+
+@dataclass(frozen=True)
+class Start:
+    """How the first routes came to be.
+
+    Attributes
+    ----------
+    kind
+        By savings, by a policy, or given by the user.
+    model, decoding
+        Name of the policy, and how it decoded.
+    """
+
+    kind: Literal["savings", "policy", "given"]
+    model: str | None = None
+    decoding: Decoding | None = None
+
+    @classmethod
+    def by_policy(cls, model: str, decoding: Decoding) -> Start:
+        """Routes that a policy built."""
+        return cls("policy", model, decoding)
+
+    def __str__(self) -> str:
+        if self.kind == "policy":
+            return str(self.decoding)
+        return "start" if self.kind == "given" else "savings"
+
+
+SAVINGS, GIVEN = Start("savings"), Start("given")
 
 
 @dataclass(frozen=True)
@@ -22,11 +57,12 @@ class Result:
         Total length in the instance's own units and rounding.
     seconds
         Time taken; for instances solved together, an equal share.
-    method
-        How the first routes were built (savings, greedy, sample 16, multistart 16, with "x8" where augmented, or
-        start where they were given), and how they were improved: "greedy + 2opt", "savings + search 2 s".
-    model
-        Name of the policy that built the first routes, or None.
+    start
+        How the first routes came to be.
+    improver
+        What improved them: "2opt", "local" or "search"; None if nothing did.
+    limit
+        How long a search was allowed to take; None without one.
     messages
         What a user should know about the choice that was made, and what improving did.
     trace
@@ -42,12 +78,23 @@ class Result:
     solution: Solution
     cost: float
     seconds: float
-    method: str
-    model: str | None = None
+    start: Start
+    improver: Improve | None = None
+    limit: Limit | None = None
     messages: tuple[str, ...] = ()
     trace: tuple[tuple[float, float], ...] = ()
     iterations: int | None = None
     is_interrupted: bool = False
+
+    @property
+    def model(self) -> str | None:
+        """Name of the policy that built the first routes, or None."""
+        return self.start.model
+
+    @property
+    def method(self) -> str:
+        """How the first routes were built, and how they were improved: "greedy x8 + 2opt", "savings + search 2 s"."""
+        return describe_method(self.start, self.improver, self.limit)
 
     @property
     def how(self) -> str:
@@ -64,13 +111,43 @@ class Result:
         """What improving did to the cost, in a sentence; empty where nothing was to be improved."""
         if not self.trace:
             return ""
-        way, before, after = self.method.partition(" + ")[2], self.first_cost, self.cost
+        way, before, after = _describe_improver(self.improver, self.limit), self.first_cost, self.cost
         if after < before:
             change = f"{_show(before)} -> {_show(after)} ({100 * (after / before - 1):.2f} %)"
         else:
             change = f"no improvement of {_show(before)}"
-        is_counted = self.iterations is not None and not way.endswith("iterations")
+        is_counted = self.iterations is not None and self.limit is not None and self.limit.seconds is not None
         return f"{way}: {change} in {self.iterations:,} iterations." if is_counted else f"{way}: {change}."
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys that ``dynaroute solve --json`` and ``/v1/solve`` promise; loads are in the user's unit."""
+        instance, solution = self.instance, self.solution
+        return {
+            "instance": instance.name,
+            "cost": to_json_number(self.cost),
+            "routes": [list(route) for route in solution.routes],
+            "loads": [to_json_number(instance.shown_demand(load)) for load in solution.loads(instance)],
+            "seconds": self.seconds,
+            "method": self.method,
+            "model": self.model,
+        }
+
+
+def describe_method(start: Start, improver: Improve | None, limit: Limit | None) -> str:
+    """How routes were built and improved, in words.
+
+    Parameters
+    ----------
+    start, improver, limit
+        As in `Result`.
+    """
+    improving = _describe_improver(improver, limit)
+    return f"{start} + {improving}" if improving else f"{start}"
+
+
+def _describe_improver(improver: Improve | None, limit: Limit | None) -> str:
+    words = _WORDS[improver or "none"]
+    return words if limit is None else f"{words} {limit}"
 
 
 def _show(cost: float) -> str:

@@ -14,8 +14,8 @@ from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
-from dynaroute.solving.options import SolveOptions
-from dynaroute.solving.result import Result
+from dynaroute.solving.options import Observers, SolveOptions
+from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy
@@ -26,7 +26,11 @@ _POLICY_SHARE = 0.5  # of the time limit, at most, for the first routes of a pol
 
 
 def search_all(
-    instances: Sequence[Instance], starts: Sequence[Solution] | None, options: SolveOptions, entered: float
+    instances: Sequence[Instance],
+    starts: Sequence[Solution] | None,
+    options: SolveOptions,
+    observers: Observers,
+    entered: float,
 ) -> list[Result]:
     """Search every instance for as long as the options say.
 
@@ -36,8 +40,8 @@ def search_all(
         Any problems.
     starts
         Known routes of each, if there are any.
-    options
-        How to search.
+    options, observers
+        How to search, and who is told.
     entered
         The value of `time.perf_counter` from which the time of a single instance counts; each of many has its time
         from when it is taken up.
@@ -45,11 +49,11 @@ def search_all(
     first = _FirstRoutesOfAll.prepare(instances, starts, options)
     request = BatchRequest(
         instances,
-        begin=lambda: _begin(options, entered if len(instances) == 1 else time.perf_counter()),
+        begin=lambda: _begin(options, observers, entered if len(instances) == 1 else time.perf_counter()),
         find_start=first.find,
-        seed=int(options.seed),
-        on_improvement=options.on_improvement,
-        on_finished=options.progress,
+        seed=options.usual_seed,
+        on_improvement=observers.on_improvement,
+        on_finished=observers.progress,
     )
     outcomes = IMPROVERS[options.way].make_searcher(options.threads).search(request)
     return [
@@ -58,13 +62,13 @@ def search_all(
     ]
 
 
-def _begin(options: SolveOptions, began: float) -> Stopping:
+def _begin(options: SolveOptions, observers: Observers, began: float) -> Stopping:
     limit = options.search_seconds
     return Stopping(
         deadline=None if limit is None else began + limit,
         iterations=None if options.iterations is None else int(options.iterations),  # NumPy's integers too
         target=options.target,
-        is_cancelled=options.is_cancelled,
+        is_cancelled=observers.is_cancelled,
         began=began,
     )
 
@@ -72,9 +76,8 @@ def _begin(options: SolveOptions, began: float) -> Stopping:
 class _FirstRoutes(NamedTuple):
     """Where a search starts: routes, or None for those by savings, which it builds itself."""
 
-    method: str
+    start: Start
     solution: Solution | None = None
-    model: str | None = None
     messages: tuple[str, ...] = ()
 
 
@@ -84,8 +87,9 @@ def _report(instance: Instance, first: _FirstRoutes, outcome: SearchOutcome, opt
         outcome.solution,
         outcome.cost,
         outcome.seconds,
-        f"{first.method} + {options.improving}",
-        first.model,
+        first.start,
+        options.way,
+        options.limit,
         trace=outcome.trace,
         iterations=outcome.iterations,
         is_interrupted=outcome.is_interrupted,
@@ -101,18 +105,15 @@ class _FirstRoutesOfAll:
     starts: Sequence[Solution] | None
     options: SolveOptions
     policy: Policy | None
-    model: str | None
     found: list[_FirstRoutes] = field(default_factory=list)
 
     @classmethod
     def prepare(
         cls, instances: Sequence[Instance], starts: Sequence[Solution] | None, options: SolveOptions
     ) -> _FirstRoutesOfAll:
-        found = [_FirstRoutes("savings")] * len(instances)
-        if options.model in ("auto", "savings"):
-            return cls(instances, starts, options, None, None, found)
-        policy = load_policy(options.model, options.device)
-        return cls(instances, starts, options, policy, name_policy(policy, options.model), found)
+        is_built = options.model not in ("auto", "savings")
+        policy = load_policy(options.model, options.device) if is_built else None
+        return cls(instances, starts, options, policy, [_FirstRoutes(SAVINGS)] * len(instances))
 
     def find(self, index: int, stopping: Stopping) -> Solution | None:
         """Routes to start from; None for savings, which the search builds itself."""
@@ -121,12 +122,12 @@ class _FirstRoutesOfAll:
 
     def _find(self, index: int, stopping: Stopping) -> _FirstRoutes:
         if self.starts is not None:
-            return _FirstRoutes("start", self.starts[index])
+            return _FirstRoutes(GIVEN, self.starts[index])
         if self.policy is None:
-            return _FirstRoutes("savings")
+            return _FirstRoutes(SAVINGS)
         if self.instances[index].coordinates is None:
             message = "There are no coordinates for a policy to read, so the search starts from savings."
-            return _FirstRoutes("savings", messages=(message,))
+            return _FirstRoutes(SAVINGS, messages=(message,))
         return self._build_by_policy(self.policy, self.instances[index], stopping)
 
     def _build_by_policy(self, policy: Policy, instance: Instance, stopping: Stopping) -> _FirstRoutes:
@@ -134,11 +135,12 @@ class _FirstRoutesOfAll:
 
         limit, strategy = self.options.search_seconds, make_strategy(self.options)
         deadline = None if limit is None else stopping.began + _POLICY_SHARE * limit
-        built = build_in_time(policy, instance, strategy, int(self.options.seed), replace(stopping, deadline=deadline))
-        how = f"{self.model} ({self.options.decoding})"
+        built = build_in_time(policy, instance, strategy, self.options.usual_seed, replace(stopping, deadline=deadline))
+        start = Start.by_policy(name_policy(policy, self.options.model), self.options.decoding)
+        how = f"{start.model} ({start})"
         if built.solution is None:
-            return _FirstRoutes("savings", messages=(f"There was no time for {how}.",))
+            return _FirstRoutes(SAVINGS, messages=(f"There was no time for {how}.",))
         messages: tuple[str, ...] = ()
         if built.attempts < strategy.attempts:
             messages = (f"There was time for {built.attempts} of the {strategy.attempts} attempts of {how}.",)
-        return _FirstRoutes(self.options.decoding, built.solution, self.model, messages)
+        return _FirstRoutes(start, built.solution, messages)

@@ -16,7 +16,7 @@ from dynaroute.training.run_files import replace_file
 __all__ = ["load_checkpoint", "save_checkpoint"]
 
 _VERSION = 1
-_WAY_OUT = "Copy the run's best.pt over it and go on from there, or start from the run's model with --init."
+_WAY_OUT = "Copy the run's best.pt over it and go on from there, or start from the run's model with the option init."
 
 
 def save_checkpoint(state: dict[str, Any], path: Path) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["AdamOptimiser", "MuonOptimiser", "Optimiser", "OptimiserName", "make_optimiser", "orthogonalise"]
+from dynaroute.training.names import OptimiserName
 
-OptimiserName = Literal["adam", "muon"]
+__all__ = ["AdamOptimiser", "MuonOptimiser", "Optimiser", "OptimiserName", "make_optimiser", "orthogonalise"]
 
 _SMALLEST_SIDE = 64  # of a matrix that is worth orthogonalising; embeddings of three features are not
 

@@ -7,17 +7,14 @@ import math
 import tomllib
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from dynaroute.errors import FileError, FormatError, OptionError, Where, in_file
 from dynaroute.model.config import KindName
-from dynaroute.training.optimiser import OptimiserName
+from dynaroute.training.names import BaselineName, OptimiserName, PolicyName
 from dynaroute.training.run_files import replace_file
 
 __all__ = ["BaselineName", "PolicyName", "Stage", "TrainingPlan", "read_plan", "write_plan"]
-
-PolicyName = Literal["amd", "am"]
-BaselineName = Literal["shared", "greedy", "rollout"]
 
 _KINDS: dict[PolicyName, KindName] = {"amd": "AM-D", "am": "AM"}
 _CHOICES = {

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 from dynaroute.distributions import usual_capacity
 from dynaroute.errors import OptionError, Where
+from dynaroute.training.names import RecipeName
 from dynaroute.training.plan import Stage, TrainingPlan
 
 __all__ = ["RecipeName", "make_plan"]
-
-RecipeName = Literal["fast", "paper", "am"]
 
 
 def make_plan(

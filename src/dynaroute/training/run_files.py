@@ -17,7 +17,9 @@ except ImportError:  # Windows has none
 
 __all__ = ["HOW_TO_GO_ON", "hold_folder", "replace_file"]
 
-HOW_TO_GO_ON = "Make room, or bring the folder back, and go on with --resume; the last good checkpoint is untouched."
+HOW_TO_GO_ON = (
+    "Make room, or bring the folder back, and go on with the option resume; the last good checkpoint is untouched."
+)
 
 
 def replace_file(path: Path, contents: bytes | memoryview) -> None:

@@ -181,7 +181,7 @@ class Trainer:
             raise ModelError(
                 "the checkpoint does not fit the plan.",
                 where=Where(file=str(self.folder / LAST)),
-                remedy="Bring plan.toml back as it was, or start from the run's model with --init.",
+                remedy="Bring plan.toml back as it was, or start from the run's model with the option init.",
             ) from error
 
     def _take_over(self, contents: dict[str, Any]) -> None:
@@ -321,8 +321,8 @@ class Trainer:
             return
         raise TrainingError(
             f"the parameters are not finite after update {self.state.step}.",
-            remedy="The checkpoint before is untouched. Begin another run, from this one's model (--init) or not, "
-            f"with a rate below {self.stage.rate:g}.",
+            remedy="The checkpoint before is untouched. Begin another run, from this one's model (the option init) or "
+            f"not, with a rate below {self.stage.rate:g}.",
         )
 
     def _report(self, spent: float, report: StepReport) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -49,9 +50,9 @@ def make_solving_router(service: Service) -> APIRouter:
         """
         service.refuse_unready()
         problem = await receive_problem(service, request, query)
-        choices = service.choose(problem)
-        work = service.solve(problem, choices)
-        answer = await (work if service.is_batched(problem, choices) else leave_with_client(work, request))
+        options = service.choose(problem)
+        work = service.solve(problem, options)
+        answer = await (work if service.is_batched(problem, options) else leave_with_client(work, request))
         return reply(answer)
 
     @router.post(
@@ -108,10 +109,5 @@ def _judge(judgement: Judgement) -> CheckAnswer:
     return CheckAnswer(
         ok=not violations,
         cost=None if has_unknown else to_json_number(recompute_cost(judgement.instance, judgement.solution)),
-        violations=[
-            ViolationAnswer(
-                kind=violation.kind, route=violation.route, customer=violation.customer, message=violation.message
-            )
-            for violation in violations
-        ],
+        violations=[ViolationAnswer(**asdict(violation)) for violation in violations],
     )

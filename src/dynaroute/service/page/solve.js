@@ -18,7 +18,8 @@ export function optionsOf(request) {
   const options = {};
   if (request.model !== "auto") options.model = request.model;
   if (request.seed !== 0) options.seed = request.seed;
-  if (request.method === "augment") options.augment = true;
+  // savings has nothing to turn: the API refuses both together
+  if (request.method === "augment" && request.model !== "savings") options.augment = true;
   if (request.method === "2opt") options.improve = "2opt";
   if (request.method === "search") options.time_limit = request.seconds;
   return options;

@@ -1,0 +1,12 @@
+"""The words of a training plan, light to import: ``--help`` reads them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+__all__ = ["BaselineName", "OptimiserName", "PolicyName", "RecipeName"]
+
+RecipeName = Literal["fast", "paper", "am"]
+PolicyName = Literal["amd", "am"]
+BaselineName = Literal["shared", "greedy", "rollout"]
+OptimiserName = Literal["adam", "muon"]
