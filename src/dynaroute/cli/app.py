@@ -14,6 +14,7 @@ from dynaroute import __version__
 from dynaroute.cli import INPUT_FAULT, INTERRUPTED
 from dynaroute.cli.check import check
 from dynaroute.cli.convert import convert
+from dynaroute.cli.doctor import doctor
 from dynaroute.cli.evaluate import evaluate
 from dynaroute.cli.generate import generate
 from dynaroute.cli.import_kool import import_kool
@@ -87,7 +88,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, check, info, plot, convert, generate, evaluate, models, import_kool, train, reproduce, serve):
+for command in (
+    solve,
+    check,
+    info,
+    plot,
+    convert,
+    generate,
+    evaluate,
+    models,
+    import_kool,
+    train,
+    reproduce,
+    serve,
+    doctor,
+):
     app.command()(command)
 
 
