@@ -60,7 +60,7 @@ fuzz: .venv/with-test
 # Every benchmark in a quick form: that they run, and roughly where they stand. The figures of docs/results.md are
 # those of the full forms.
 bench: .venv/with-bench
-	$(BIN)/python benchmarks/quick.py
+	@for program in benchmarks/*.py; do echo "== $$program"; $(BIN)/python $$program --quick || exit 1; done
 
 # What must hold before a version is given away: see tools/release.py.
 release: .venv/with-release

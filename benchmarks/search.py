@@ -116,7 +116,11 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", default="0.1,0.5,2", help="processor time an instance")
     parser.add_argument("--methods", default="ruin,genetic,search", help="which to compare")
     parser.add_argument("--model", default="amd-100", help="of rebuild")
-    return parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.count, arguments.seconds, arguments.methods = 3, "0.1", "ruin,genetic,rebuild,search"
+    return arguments
 
 
 def choose_method(name: str, model: str) -> Maker | None:
