@@ -22,6 +22,7 @@ from resolutions import check_resolutions
 from trial import try_wheel
 
 ROOT = Path(__file__).resolve().parents[1]
+LINES = 30  # of what a command that failed has printed
 STEPS: dict[str, Callable[[Path], None]] = {
     "resolve": check_resolutions,
     "build": build_packages,
@@ -40,7 +41,8 @@ def main() -> int:
         try:
             STEPS[name](ROOT)
         except subprocess.CalledProcessError as error:
-            print(f"{name}: this failed: {' '.join(map(str, error.cmd))}\n{error.output or ''}", file=sys.stderr)
+            last = "\n".join((error.output or "").splitlines()[-LINES:])
+            print(f"{name}: this failed: {' '.join(map(str, error.cmd))}\n{last}", file=sys.stderr)
             return 1
         except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
             print(f"{name}: {error}", file=sys.stderr)

@@ -42,7 +42,7 @@ def check_resolutions(root: Path) -> None:
     """
     environment = {name: value for name, value in os.environ.items() if name not in LOCAL}
     environment |= {"PIP_CONFIG_FILE": os.devnull, "MACOSX_DEPLOYMENT_TARGET": MACOS}
-    ask_pip = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
+    ask_pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed"]
     constraints = ["-c", "constraints.txt"]
     _run(root, environment, [*ask_pip, *constraints, f".[{','.join(EVERYTHING)}]"])
     print(f"  pip, Python {sys.version_info.major}.{sys.version_info.minor}, this system", flush=True)
