@@ -2,19 +2,37 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: demo serve test fuzz lint bench clean
+.PHONY: demo serve test fuzz lint bench release clean
 
-# Re-made only when what is declared changes, so that second runs start at once.
+# What a target needs is installed when it is first asked for, and again when what is declared changes: second runs
+# start at once.
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Dynaroute needs Python 3.11 or newer." if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(INSTALL) .
 	$(BIN)/python -m dynaroute.improve
 	touch $@
 
+.venv/with-serve: .venv/installed
+	$(INSTALL) '.[serve]'
+	touch $@
+
+.venv/with-test: .venv/installed
+	$(INSTALL) '.[test]'
+	touch $@
+
+.venv/with-bench: .venv/installed
+	$(INSTALL) '.[bench,serve]'
+	touch $@
+
+.venv/with-release: .venv/installed
+	$(INSTALL) '.[release]'
+	touch $@
+
 # The page's tests drive a real browser; where it cannot be installed they are skipped and say so.
-.venv/browser: .venv/installed
+.venv/browser: .venv/with-test
 	command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } > /dev/null 2>&1 || echo "No chromium here: the page's tests will be skipped."
 	touch $@
 
@@ -25,10 +43,10 @@ demo: .venv/installed
 	$(BIN)/dynaroute check demo/instance.vrp demo/instance.sol
 	@echo "The picture is demo/instance.png"
 
-serve: .venv/installed
+serve: .venv/with-serve
 	$(BIN)/dynaroute serve
 
-lint: .venv/installed
+lint: .venv/with-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -36,12 +54,18 @@ lint: .venv/installed
 test: lint .venv/browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=10
 
-fuzz: .venv/installed
+fuzz: .venv/with-test
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m hypothesis --hypothesis-profile thorough
 
-bench: .venv/installed
-	$(BIN)/python benchmarks/construct.py
+# Every benchmark in a quick form: that they run, and roughly where they stand. The figures of docs/results.md are
+# those of the full forms.
+bench: .venv/with-bench
+	@for program in benchmarks/*.py; do echo "== $$program"; $(BIN)/python $$program --quick || exit 1; done
+
+# What must hold before a version is given away: see tools/release.py.
+release: .venv/with-release
+	$(BIN)/python tools/release.py
 
 clean:
 	rm -rf .venv demo dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find src tests benchmarks tools -name __pycache__ -prune -exec rm -rf {} +

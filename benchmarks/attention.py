@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dynaroute.kernels.attention import SegmentAttention
 from dynaroute.model.packing import Packing
 
 HEADS, HEAD_DIMENSION = 8, 16
@@ -57,8 +56,10 @@ def measure(run: Callable[[Tensor], Tensor], packed: Tensor) -> tuple[float, flo
     return forward, median(both)
 
 
-def main() -> None:
-    packing_lengths = draw_lengths(4096, torch.Generator().manual_seed(1)).cuda()
+def main(solutions: int) -> None:
+    from dynaroute.kernels.attention import SegmentAttention  # needs Triton, which is not everywhere
+
+    packing_lengths = draw_lengths(solutions, torch.Generator().manual_seed(1)).cuda()
     packing = Packing(packing_lengths, 101)
     tokens = int(packing_lengths.sum())
     packed = torch.randn(tokens, 3 * HEADS * HEAD_DIMENSION, device="cuda", dtype=torch.bfloat16, requires_grad=True)
@@ -93,7 +94,12 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    is_quick = parser.parse_args().quick
+    if is_quick and not torch.cuda.is_available():
+        print("Left out: it needs a GPU, and PyTorch sees none here.")
+        sys.exit()
     if not torch.cuda.is_available():
         sys.exit("There is no CUDA device here.")
-    main()
+    main(256 if is_quick else 4096)

@@ -249,7 +249,13 @@ def main() -> int:
     parser.add_argument("--scaling", type=Path, help="picture of time against size, 20 to 1000")
     parser.add_argument("--augment", action="store_true", help="also time 10,000 of n=100 in eight orientations")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.sizes, arguments.batches, arguments.greedy = "20", "64x8", 1000
+    if arguments.quick and not torch.cuda.is_available():
+        print("Left out: it needs a GPU, and PyTorch sees none here.")
+        return 0
     if not torch.cuda.is_available():
         print("There is no CUDA device here. benchmarks/construct.py times the engine of the CPU.", file=sys.stderr)
         return 2

@@ -109,7 +109,11 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--model", default="auto")
     parser.add_argument("--memory", action="store_true", help="measure memory instead of speed")
-    return parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.sizes, arguments.seconds, arguments.clients = [20], 3.0, 8
+    return arguments
 
 
 def _measure(size: int, batch_size: int, arguments: argparse.Namespace) -> tuple[Outcome, Usage, int]:

@@ -52,3 +52,11 @@ def test_wheel_generates_solves_checks_and_draws(python: Path, tmp_path: Path) -
 def test_typing_marker_is_in_the_wheel(python: Path, tmp_path: Path) -> None:
     listing = "import dynaroute, pathlib; print((pathlib.Path(dynaroute.__file__).parent / 'py.typed').is_file())"
     assert run(tmp_path, python, "-c", listing).strip() == "True"
+
+
+def test_version_of_the_wheel_is_the_one_that_the_package_states(python: Path, tmp_path: Path) -> None:
+    asking = (
+        "import dynaroute, importlib.metadata; print(importlib.metadata.version('dynaroute'), dynaroute.__version__)"
+    )
+    declared, stated = run(tmp_path, python, "-c", asking).split()
+    assert declared == stated

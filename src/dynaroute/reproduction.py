@@ -152,7 +152,7 @@ def _list_entries(policy: Policy, size: int) -> Iterator[tuple[str, Callable[...
     """Which rows a policy has an entry for at this size, and how to measure it."""
     from dynaroute.construct import Augmented, Greedy
 
-    trained, is_dynamic = policy.card.size, policy.config.dynamic
+    trained, is_dynamic = policy.card.size, policy.kind == "AM-D"
     greedy = partial(_measure_construction, policy, strategy=Greedy())
     if trained not in SIZES or (trained != size and not is_dynamic):
         return

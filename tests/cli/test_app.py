@@ -14,7 +14,7 @@ from command_line import INSTANCE, RIGHT_SOLUTION, WRONG_SOLUTION, assert_refuse
 from dynaroute import __version__, formats
 from dynaroute.errors import DynarouteError, FormatError, InputWarning, OptionError, Where
 
-COMMANDS = ("solve", "check", "info", "plot", "convert", "generate", "evaluate", "models", "import-kool")
+COMMANDS = ("solve", "check", "info", "plot", "convert", "generate", "evaluate", "models", "import-kool", "doctor")
 
 
 def run_python(

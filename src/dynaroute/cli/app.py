@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 from dynaroute import __version__
 from dynaroute.cli.check import check
 from dynaroute.cli.convert import convert
+from dynaroute.cli.doctor import doctor
 from dynaroute.cli.evaluate import evaluate
 from dynaroute.cli.exit_codes import INPUT_FAULT, INTERRUPTED
 from dynaroute.cli.generate import generate
@@ -111,7 +112,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, check, info, plot, convert, generate, evaluate, models, import_kool, train, reproduce, serve):
+for command in (
+    solve,
+    check,
+    info,
+    plot,
+    convert,
+    generate,
+    evaluate,
+    models,
+    import_kool,
+    train,
+    reproduce,
+    serve,
+    doctor,
+):
     app.command(cls=Command)(command)
 
 

@@ -43,7 +43,7 @@ def _describe(name: str, folder: Path) -> dict[str, Any]:
     return {
         "name": name,
         "size": card["size"],
-        "kind": "AM-D" if description["policy"]["dynamic"] else "AM",
+        "kind": description["kind"],
         "parameters": _count_parameters(folder / "model.safetensors"),
         "minutes": card["minutes"],
         "greedy_lengths": card["greedy_lengths"],

@@ -261,7 +261,7 @@ def _make_policy(plan: TrainingPlan, model: str | None) -> Policy:
 
     if model is not None:
         policy = Policy.from_pretrained(model)
-        if policy.config.dynamic != (plan.policy == "amd"):
+        if policy.kind != plan.kind:
             raise OptionError(
                 f"{model} is not of the kind {plan.policy}.",
                 where=Where(field="init"),

@@ -59,6 +59,6 @@ def _describe_model(name: str, folder: Path) -> ModelAnswer:
     return ModelAnswer(
         name=name,
         size=description["card"]["size"],
-        kind="AM-D" if description["policy"]["dynamic"] else "AM",
+        kind=description["kind"],
         greedy_lengths=description["card"]["greedy_lengths"],
     )

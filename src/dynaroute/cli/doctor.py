@@ -1,0 +1,63 @@
+"""``dynaroute doctor``: whether this installation works, and what would make it better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from dynaroute.cli.options import JsonOption
+from dynaroute.cli.output import count_of, print_json
+
+if TYPE_CHECKING:
+    from dynaroute.examination import Finding, Status
+
+BROKEN = 1
+
+_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
+
+
+def doctor(json: JsonOption = False) -> None:
+    """Examine this installation: versions, GPU and kernels, caches, extras, models, and a trial.
+
+    Each finding is ok, a note (solving works, something could be better) or a problem (solving fails), with what to do
+    about it. On a GPU kernels are compiled, which may take a minute. The exit code is 1 if there is a problem, else 0.
+
+    Example:
+      dynaroute doctor
+      dynaroute doctor --json
+    """
+    from dynaroute.examination import examine
+
+    findings: list[Finding] = []
+    topic = ""
+    for finding in examine():
+        findings.append(finding)
+        if json:
+            continue
+        if finding.topic != topic:
+            topic = finding.topic
+            typer.echo(topic)
+        _print_finding(finding)
+    problems, notes = (_count(findings, status) for status in ("problem", "note"))
+    if json:
+        print_json({"ok": problems == 0, "findings": [asdict(finding) for finding in findings]})
+    elif problems:
+        typer.echo(f"{count_of(problems, 'problem')}: Dynaroute does not work here until what is said above is done.")
+    else:
+        typer.echo(f"Dynaroute works here; {count_of(notes, 'note')}.")
+    if problems:
+        raise typer.Exit(BROKEN)
+
+
+def _print_finding(finding: Finding) -> None:
+    status = typer.style(f"{finding.status:<7}", fg=_COLOURS[finding.status])
+    typer.echo(f"  {status}  {finding.subject}: {finding.found}")
+    if finding.remedy:
+        typer.echo(f"           {finding.remedy}")
+
+
+def _count(findings: Sequence[Finding], status: Status) -> int:
+    return sum(finding.status == status for finding in findings)

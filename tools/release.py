@@ -1,0 +1,55 @@
+"""What must hold before a version is given away: make release.
+
+    python tools/release.py                  all steps
+    python tools/release.py build try        some of them
+
+resolve: the constraints agree with the ordinary index, for every Python and system that the README names; build: the
+source archive and the wheel made from it hold what they should, and are left in dist/; try: that wheel, alone in an
+empty environment outside this folder, solves, trains and serves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from packages import build_packages
+from resolutions import check_resolutions
+from trial import try_wheel
+
+ROOT = Path(__file__).resolve().parents[1]
+LINES = 30  # of what a command that failed has printed
+STEPS: dict[str, Callable[[Path], None]] = {
+    "resolve": check_resolutions,
+    "build": build_packages,
+    "try": try_wheel,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("steps", nargs="*", help=f"which of {', '.join(STEPS)}; all of them if left out")
+    wanted = parser.parse_args().steps or list(STEPS)
+    if unknown := [step for step in wanted if step not in STEPS]:
+        parser.error(f"there is no step {unknown[0]!r}")
+    for name in wanted:
+        start = time.perf_counter()
+        try:
+            STEPS[name](ROOT)
+        except subprocess.CalledProcessError as error:
+            last = "\n".join((error.output or "").splitlines()[-LINES:])
+            print(f"{name}: this failed: {' '.join(map(str, error.cmd))}\n{last}", file=sys.stderr)
+            return 1
+        except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            return 1
+        print(f"{name}: right, {time.perf_counter() - start:.0f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
