@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import torch
@@ -22,7 +23,8 @@ from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.device import choose_device
 from dynaroute.kernels import LONGEST_SEGMENT, kernels_run_on
-from dynaroute.model import Policy
+from dynaroute.model import Policy, PolicyConfig
+from dynaroute.model.config import KindName, Normalisation
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.packing import Packing
 from dynaroute.training.instances import TrainingTask
@@ -180,12 +182,26 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
         yield from compare_replay(policy, copies[: 8 * _SAMPLES], _SAMPLES, size)
 
 
+def list_configurations() -> Iterator[tuple[str, PolicyConfig]]:
+    """Every combination of switches that kernels are compiled for anew, and six layers, each with its name."""
+    kinds: tuple[tuple[KindName, Normalisation], ...] = (("AM-D", "tanh"), ("AM", "tanh"), ("AM", "batch"))
+    for (kind, normalisation), shrinks in product(kinds, (True, False)):
+        mean = "shrinking" if shrinks else "constant"
+        yield (
+            f"{kind}, {normalisation}, {mean} mean",
+            PolicyConfig(kind=kind, normalisation=normalisation, shrinking_mean=shrinks, scaled=True, layers=2),
+        )
+    yield "AM-D, six layers", PolicyConfig(layers=6)
+    yield "AM-D, depot without demand, no query", PolicyConfig(depot_features=2, logit_query=False)
+
+
 def main() -> int:
     """Run the comparisons; 0 if all are right."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="a trained policy; random parameters otherwise")
     parser.add_argument("--sizes", default="1,2,5,17,20,50,64,100,101,127,150,300")
     parser.add_argument("--count", type=int, default=256, help="instances of each size")
+    parser.add_argument("--configurations", action="store_true", help="random policies of every configuration instead")
     arguments = parser.parse_args()
     device = choose_device("auto")
     if os.environ.get("TRITON_INTERPRET") == "1":
@@ -194,19 +210,28 @@ def main() -> int:
         print("There is neither a GPU with Triton nor TRITON_INTERPRET=1: no kernel to test.", file=sys.stderr)
         return 2
     torch.backends.cuda.matmul.allow_tf32 = False
-    policy = (
-        Policy(generator=torch.Generator().manual_seed(1))
-        if arguments.model is None
-        else Policy.from_pretrained(arguments.model)
-    ).to(device)
+    sizes = [int(size) for size in arguments.sizes.split(",")]
     print(f"{'kernel':32} {'n':>5} {'difference':>12} {'limit':>8}")
     is_right = True
-    for outcome in compare_all(policy, [int(size) for size in arguments.sizes.split(",")], arguments.count, device):
-        mark = "" if outcome.is_right else "  MISMATCH"
-        print(f"{outcome.what:32} {outcome.size:5} {outcome.difference:12.2e} {outcome.limit:8.1e}{mark}", flush=True)
-        is_right &= outcome.is_right
+    for title, policy in _make_policies(arguments.model, arguments.configurations):
+        print(title)
+        for outcome in compare_all(policy.to(device).eval(), sizes, arguments.count, device):
+            mark = "" if outcome.is_right else "  MISMATCH"
+            print(
+                f"{outcome.what:32} {outcome.size:5} {outcome.difference:12.2e} {outcome.limit:8.1e}{mark}", flush=True
+            )
+            is_right &= outcome.is_right
     print("all kernels agree with their twins" if is_right else "MISMATCH: see above")
     return 0 if is_right else 1
+
+
+def _make_policies(model: str | None, of_all_configurations: bool) -> Iterator[tuple[str, Policy]]:
+    if model is not None:
+        yield model, Policy.from_pretrained(model)
+        return
+    chosen = list_configurations() if of_all_configurations else [("AM-D", PolicyConfig())]
+    for title, config in chosen:
+        yield f"{title}, random parameters", Policy(config, generator=torch.Generator().manual_seed(1))
 
 
 if __name__ == "__main__":
