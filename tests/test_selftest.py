@@ -40,7 +40,7 @@ def test_a_wrong_kernel_is_found(policy: Policy, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_layer_that_is_off_by_little_is_found(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    def shift(layer: AttentionLayer, hidden: torch.Tensor, packing: Packing) -> torch.Tensor:
+    def shift(layer: AttentionLayer, hidden: torch.Tensor, packing: Packing, by_kernels: bool) -> torch.Tensor:
         shifted: torch.Tensor = layer(hidden, packing) * 1.001
         return shifted
 

@@ -109,7 +109,8 @@ def evaluate_all(
     if not problems:
         raise InstanceError("there is no instance to evaluate on.", remedy="Give at least one.")
     mean_reference = None if reference is None else _mean_reference(reference, len(problems))
-    if options.model in ("auto", "savings") or options.searches:
+    improver = IMPROVERS.get(options.way)
+    if options.model in ("auto", "savings") or (improver is not None and not improver.takes_tensors):
         measured = _measure_results(solve_all(problems, options, observers))
     else:
         measured = _measure_policy(problems, options, observers)
