@@ -133,17 +133,8 @@ def build_solutions(
 
         hidden = _embed(x, y, demand.to(tl.float32) / row_capacity.to(tl.float32), is_depot, dims, vectors)
         hidden = _encode(
-            hidden,
-            row_segment,
-            dims,
-            matrices,
-            vectors,
-            attention_scale,
-            layers,
-            has_batch_norm,
-            native,
-            precision,
-        )
+            hidden, row_segment, dims, matrices, vectors, attention_scale, layers, has_batch_norm, native, precision,
+        )  # fmt: skip
         embedding = hidden.to(kind)
         cell = rows[:, None] * 128 + dims[None, :]  # (tile, 128)
         folded = matrices + layers * _LAYER_MATRICES + dims[:, None] * 128 + dims[None, :]
@@ -312,17 +303,9 @@ def _linear_3(x, y, fraction, dims, parameters):
 
 @triton.jit
 def _encode(
-    hidden,
-    row_segment,
-    dims,
-    matrices,
-    vectors,
-    attention_scale,
-    layers: tl.constexpr,
-    has_batch_norm: tl.constexpr,
-    native: tl.constexpr,
-    precision: tl.constexpr,
-):
+    hidden, row_segment, dims, matrices, vectors, attention_scale, layers: tl.constexpr, has_batch_norm: tl.constexpr,
+    native: tl.constexpr, precision: tl.constexpr,
+):  # fmt: skip
     """Eqs 3 to 11: (tile, 128) embeddings, each row in the context of its own segment.
 
     The heads' outputs meet their blocks of W^O one after the other, and so do the inner columns of the feed-forward

@@ -189,15 +189,7 @@ class _Layer(NamedTuple):
     @classmethod
     def of(cls, module: nn.Module, precision: torch.dtype) -> _Layer:
         assert isinstance(module, AttentionLayer)
-        parameters = (
-            module.query_key_value.weight,
-            module.output.weight,
-            module.feed_forward_in.weight,
-            module.feed_forward_in.bias,
-            module.feed_forward_out.weight,
-            module.feed_forward_out.bias,
-        )
-        return cls(module, tuple(parameter.to(precision) for parameter in parameters))
+        return cls(module, module.weights(precision))
 
     def run(self, hidden: Tensor, segments: _Segments) -> Tensor:
         """Eqs 3 to 10, (T, d_h)."""

@@ -65,17 +65,9 @@ def _forward_tile(
 
 @triton.jit
 def _forward_kernel(
-    packed,
-    offsets,
-    lengths,
-    out,
-    scale,
-    H: tl.constexpr,
-    DK: tl.constexpr,
-    PRECISION: tl.constexpr,
-    FIRST: tl.constexpr,
-    LAST: tl.constexpr,
-):
+    packed, offsets, lengths, out, scale, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    FIRST: tl.constexpr, LAST: tl.constexpr,
+):  # fmt: skip
     """One program a segment and head: O = softmax(scale Q K^T) V, all of it one tile on chip.
 
     Twin: `dynaroute.model.encoder.attend`.
@@ -91,17 +83,9 @@ def _forward_kernel(
 
 @triton.jit
 def _streamed_kernel(
-    packed,
-    offsets,
-    lengths,
-    out,
-    scale,
-    H: tl.constexpr,
-    DK: tl.constexpr,
-    PRECISION: tl.constexpr,
-    QUERIES: tl.constexpr,
-    KEYS: tl.constexpr,
-):
+    packed, offsets, lengths, out, scale, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    QUERIES: tl.constexpr, KEYS: tl.constexpr,
+):  # fmt: skip
     """One program a segment, head and block of queries, which keys and values pass by in blocks.
 
     With m the largest score so far, and z and o the sums of e^(s - m) and e^(s - m) v over the keys seen so far, a
@@ -136,18 +120,9 @@ def _streamed_kernel(
 
 @triton.jit
 def _backward_tile(
-    packed,
-    out_gradient,
-    gradient,
-    start,
-    count,
-    head,
-    scale,
-    M: tl.constexpr,
-    H: tl.constexpr,
-    DK: tl.constexpr,
+    packed, out_gradient, gradient, start, count, head, scale, M: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
     PRECISION: tl.constexpr,
-):
+):  # fmt: skip
     query = _load_head(packed, start, count, head * DK, 3 * H * DK, M, DK)
     key = _load_head(packed, start, count, (H + head) * DK, 3 * H * DK, M, DK)
     value = _load_head(packed, start, count, (2 * H + head) * DK, 3 * H * DK, M, DK)
@@ -166,18 +141,9 @@ def _backward_tile(
 
 @triton.jit
 def _backward_kernel(
-    packed,
-    offsets,
-    lengths,
-    out_gradient,
-    gradient,
-    scale,
-    H: tl.constexpr,
-    DK: tl.constexpr,
-    PRECISION: tl.constexpr,
-    FIRST: tl.constexpr,
-    LAST: tl.constexpr,
-):
+    packed, offsets, lengths, out_gradient, gradient, scale, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr,
+):  # fmt: skip
     """One program a segment and head; the weights A are computed anew, being cheaper than their memory.
 
     dV = A^T dO;  dA = dO V^T;  dS = scale A * (dA - rowsum(dA * A));  dQ = dS K;  dK = dS^T Q.

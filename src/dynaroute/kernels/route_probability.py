@@ -58,22 +58,9 @@ def _describe_steps(demands, start, count, length, capacity, SHRINKS: tl.constex
 
 @triton.jit
 def _attend_head(
-    packed,
-    capacity_weight,
-    start,
-    count,
-    length,
-    head,
-    feasible,
-    in_mean,
-    fraction,
-    per_node,
-    M: tl.constexpr,
-    L: tl.constexpr,
-    D: tl.constexpr,
-    DK: tl.constexpr,
-    PRECISION: tl.constexpr,
-):
+    packed, capacity_weight, start, count, length, head, feasible, in_mean, fraction, per_node, M: tl.constexpr,
+    L: tl.constexpr, D: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
     """Eqs 12 to 16 of one head: the tiles, the queries (L, DK), the weights (L, M), the glimpses (L, DK)."""
     column = head * DK
     key = _load_rows(packed, start, count, column, 5 * D, M, DK)
@@ -95,21 +82,9 @@ def _attend_head(
 
 @triton.jit
 def _sum_logits(
-    packed,
-    capacity_weight,
-    start,
-    count,
-    length,
-    feasible,
-    in_mean,
-    fraction,
-    per_node,
-    M: tl.constexpr,
-    L: tl.constexpr,
-    H: tl.constexpr,
-    DK: tl.constexpr,
-    PRECISION: tl.constexpr,
-):
+    packed, capacity_weight, start, count, length, feasible, in_mean, fraction, per_node, M: tl.constexpr,
+    L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
     """Eqs 17 and 18: logits before clipping, a sum over heads since W^O and W^Q are folded into the logit keys."""
     logits = tl.zeros([L, M], dtype=tl.float32)
     for head in range(H):
@@ -205,23 +180,9 @@ def _forward_kernel(
     for power in tl.static_range(4, POWERS):  # the smallest tile of 16, 32, ... that holds the segment
         if (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power)):
             _forward_tile(
-                packed,
-                demands,
-                capacity_weight,
-                out,
-                segment,
-                start,
-                count,
-                length,
-                capacity,
-                clip,
-                SHRINKS,
-                1 << power,
-                L,
-                H,
-                DK,
-                PRECISION,
-            )
+                packed, demands, capacity_weight, out, segment, start, count, length, capacity, clip, SHRINKS,
+                1 << power, L, H, DK, PRECISION,
+            )  # fmt: skip
 
 
 @triton.jit
@@ -243,25 +204,9 @@ def _backward_kernel(
     for power in tl.static_range(4, POWERS):  # the smallest tile of 16, 32, ... that holds the segment
         if (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power)):
             _backward_tile(
-                packed,
-                demands,
-                capacity_weight,
-                out_gradient,
-                gradient,
-                capacity_gradient,
-                segment,
-                start,
-                count,
-                length,
-                capacity,
-                clip,
-                SHRINKS,
-                1 << power,
-                L,
-                H,
-                DK,
-                PRECISION,
-            )
+                packed, demands, capacity_weight, out_gradient, gradient, capacity_gradient, segment, start, count,
+                length, capacity, clip, SHRINKS, 1 << power, L, H, DK, PRECISION,
+            )  # fmt: skip
 
 
 class RouteLogProbability(torch.autograd.Function):

@@ -93,6 +93,13 @@ class AttentionLayer(nn.Module):
         self.after_attention = _make_normalisation(config)
         self.after_feed_forward = _make_normalisation(config)
 
+    def weights(self, dtype: torch.dtype) -> tuple[Tensor, ...]:
+        """Matrices and biases in the order in which `dynaroute.kernels.encoder_layer` takes them."""
+        attention = (self.query_key_value.weight, self.output.weight)
+        inner, outer = self.feed_forward_in, self.feed_forward_out
+        parameters = (*attention, inner.weight, inner.bias, outer.weight, outer.bias)
+        return tuple(parameter.to(dtype) for parameter in parameters)
+
     def forward(self, hidden: Tensor, packing: Packing) -> Tensor:
         """Eqs 3 to 10: from h^(l-1) to h^(l), both (T, d_h)."""
         attended: Tensor = self.after_attention(hidden + self.attention(hidden, packing))  # eq 8

@@ -227,23 +227,8 @@ def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing, by_kernel
         return plain
     from dynaroute.kernels.encoder_layer import EncoderLayer
 
-    parameters = (
-        layer.query_key_value.weight,
-        layer.output.weight,
-        layer.feed_forward_in.weight,
-        layer.feed_forward_in.bias,
-        layer.feed_forward_out.weight,
-        layer.feed_forward_out.bias,
-    )
-    fused: Tensor = EncoderLayer.apply(  # type: ignore[no-untyped-call]
-        hidden,
-        *(parameter.to(hidden.dtype) for parameter in parameters),
-        packing.offsets,
-        packing.lengths,
-        packing.longest,
-        layer.heads,
-        layer.scale,
-    )
+    segments = (packing.offsets, packing.lengths, packing.longest, layer.heads, layer.scale)
+    fused: Tensor = EncoderLayer.apply(hidden, *layer.weights(hidden.dtype), *segments)  # type: ignore[no-untyped-call]
     return fused
 
 
