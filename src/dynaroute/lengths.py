@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 # in tensors and compiled code: none is 0, nearest 1, up 2
-ROUNDING_CODES: dict[Rounding, int] = {rule: code for code, rule in enumerate(get_args(Rounding))}
+ROUNDING_CODES: dict[Rounding, int] = dict(zip(get_args(Rounding), range(3), strict=True))
 
 EARTH_RADIUS_METRES = 6_371_008.8  # mean radius of the WGS 84 ellipsoid
 LONGEST_LENGTH = 1e150  # squares of larger numbers overflow

@@ -11,8 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from dynaroute.batch.keys import hash_contents
-from dynaroute.batch.unit_square import locate, locate_in_unit_square
+from dynaroute.batch.policy_view import hash_contents, locate, locate_in_unit_square
 from dynaroute.errors import InstanceError, Where
 from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.lengths import LONGEST_LENGTH, ROUNDING_CODES
