@@ -500,7 +500,6 @@ def test_options_are_put_together_once(
 ) -> None:
     path, made = save(tmp_path, "a.vrp", INSTANCE), []
     monkeypatch.setattr(SolveOptions, "_refuse_void_limits", lambda self: made.append(self))
-    monkeypatch.setattr("dynaroute.solving.preparing.prepare", lambda way: None)  # which may solve something of its own
 
     assert invoke("solve", path, *options).exit_code == 0
 

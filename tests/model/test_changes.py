@@ -9,6 +9,7 @@ import pytest
 import torch
 from policies import SMALL_AM, SMALL_AMD, draw_batch, make_policy
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import log_probabilities
@@ -18,11 +19,11 @@ from dynaroute.construct.fused import is_supported
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.errors import ModelError
 from dynaroute.model import Policy, PolicyConfig
-from dynaroute.model.changes import ModelWarning, _tell_once, find_change
+from dynaroute.model.changes import ModelWarning, _warn, find_change
 from dynaroute.model.decoder import Decoder
 from dynaroute.model.encoder import AttentionLayer, Encoder
 from dynaroute.model.packing import Packing
-from dynaroute.model.policy import KINDS, Memory, PolicyKind
+from dynaroute.model.policy import KINDS, Left, Memory, PolicyKind
 from dynaroute.model.state import RouteState
 from dynaroute.training.replay import REPLAYS, replay_log_probabilities
 
@@ -95,6 +96,53 @@ def with_scale() -> Policy:
     return policy
 
 
+class OwnEncoder(nn.Module):
+    """An encoder that shares nothing with ours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lift = nn.Linear(3, 16)
+
+    def forward(self, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
+        lifted: Tensor = self.lift(features).tanh() - is_depot[:, None].to(features.dtype)
+        return lifted
+
+
+def with_own_encoder() -> Policy:
+    policy = make_policy(SMALL_AMD)
+    policy.encoder = OwnEncoder()  # type: ignore[assignment]
+    return policy.eval()
+
+
+def with_inner_width() -> Policy:
+    policy = make_policy(SMALL_AMD)
+    layer = policy.encoder.layers[0]
+    assert isinstance(layer, AttentionLayer)
+    layer.feed_forward_in, layer.feed_forward_out = nn.Linear(16, 8), nn.Linear(8, 16)
+    return policy
+
+
+def with_own_memory() -> Policy:
+    policy = make_policy(SMALL_AMD)
+
+    def remember(self: Policy, hidden: Tensor, left: Left, folded: Tensor) -> Memory:
+        return Policy._remember(self, 1.5 * hidden, left, folded)
+
+    policy._remember = types.MethodType(remember, policy)  # type: ignore[method-assign]
+    return policy
+
+
+class Doubled(nn.Module):
+    def forward(self, weight: Tensor) -> Tensor:
+        return 2 * weight
+
+
+def with_parametrized_key() -> Policy:
+    policy = make_policy(SMALL_AMD)
+    parametrize.register_parametrization(policy.decoder.key, "weight", Doubled())
+    return policy
+
+
 def with_decoder() -> Policy:
     policy = make_policy(SMALL_AMD)
     decoder = ColdDecoder(policy.config)
@@ -116,6 +164,10 @@ CHANGED: dict[str, tuple[Callable[[], Policy], str]] = {
     "another normalisation": (with_layer_norm, "LayerNorm"),
     "a hook": (with_hook, "hooks"),
     "another scale": (with_scale, "configuration"),
+    "an encoder that is a module of its own": (with_own_encoder, "OwnEncoder"),
+    "another inner width": (with_inner_width, "another shape"),
+    "what it remembers": (with_own_memory, "_remember"),
+    "a parametrized key": (with_parametrized_key, "key"),
     "a decoder of another class": (with_decoder, "ColdDecoder"),
     "a policy of another class": (of_another_class, "ForgetfulPolicy"),
 }
@@ -141,6 +193,69 @@ def test_a_method_replaced_on_the_class_is_named(monkeypatch: pytest.MonkeyPatch
     assert "embed" in find_change(policy)
 
 
+@pytest.mark.parametrize(
+    ("place", "name"), [("dynaroute.model.encoder", "attend"), ("dynaroute.model.state", "find_feasible")]
+)
+def test_a_function_replaced_in_its_module_is_named(place: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = make_policy(SMALL_AMD)
+    monkeypatch.setattr(f"{place}.{name}", lambda *given: None)
+    assert name in find_change(policy)
+
+
+def test_a_method_of_the_state_that_is_replaced_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = make_policy(SMALL_AMD)
+    monkeypatch.setattr(RouteState, "feasible", lambda state: state.is_open)
+    assert "RouteState.feasible" in find_change(policy)
+
+
+def test_a_backward_hook_and_a_learned_scale_are_named() -> None:
+    for change in (
+        lambda layer: layer.register_full_backward_hook(lambda *given: None),
+        lambda layer: setattr(layer, "scale", nn.Parameter(torch.ones(()))),
+    ):
+        policy = make_policy(SMALL_AMD)
+        if hasattr(policy.encoder.layers[0], "scale"):
+            del policy.encoder.layers[0].scale
+        change(policy.encoder.layers[0])
+        assert find_change(policy) != ""
+
+
+def with_bias(policy: Policy) -> None:
+    policy.decoder.key = nn.Linear(16, 16)
+
+
+def with_hook_on_a_part(policy: Policy) -> None:
+    policy.decoder.value.register_forward_hook(lambda module, given, result: 2 * result)
+
+
+def with_hook_on_the_decoder(policy: Policy) -> None:
+    policy.decoder.register_forward_hook(lambda module, given, result: 2 * result)
+
+
+def with_hook_on_the_policy(policy: Policy) -> None:
+    policy.register_forward_hook(lambda module, given, result: 2 * result)
+
+
+class TripledLinear(nn.Linear):
+    def forward(self, given: Tensor) -> Tensor:
+        return 3 * super().forward(given)
+
+
+def with_another_forward(policy: Policy) -> None:
+    policy.decoder.key = TripledLinear(16, 16, bias=False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [with_bias, with_hook_on_a_part, with_hook_on_the_decoder, with_hook_on_the_policy, with_another_forward],
+)
+def test_what_the_decoder_could_not_honour_is_refused(change: Callable[[Policy], None]) -> None:
+    policy, batch = make_policy(SMALL_AMD), draw_batch(5)
+    change(policy)
+    with pytest.raises(ModelError):
+        sample(policy, batch)
+
+
 def test_a_further_module_is_named() -> None:
     policy = make_policy(SMALL_AMD)
     policy.encoder.embed_angle = nn.Linear(1, 16)
@@ -153,6 +268,7 @@ def test_a_layer_too_few_is_named() -> None:
     assert "configuration" in find_change(policy)
 
 
+@pytest.mark.filterwarnings("ignore::dynaroute.model.changes.ModelWarning")
 def test_kernels_refuse_a_changed_policy() -> None:
     policy = Policy(generator=torch.Generator().manual_seed(1)).eval()
     chooser = Sample(torch.zeros(1, 2, dtype=torch.int64))
@@ -192,7 +308,7 @@ def test_what_was_changed_changes_the_probabilities(make: Callable[[], Policy]) 
 
 
 def test_a_note_says_once_that_kernels_stand_aside() -> None:
-    _tell_once.cache_clear()
+    _warn.cache_clear()
     policy, batch = with_layer_norm(), draw_batch(5)
     routes = sample(policy, batch)
     with pytest.warns(ModelWarning, match="LayerNorm.*plain PyTorch"):

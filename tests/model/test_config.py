@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from dynaroute.errors import ModelError
 from dynaroute.model import PolicyConfig
+from dynaroute.model.config import KindName
 
 
 def test_the_default_is_the_papers_dynamic_model() -> None:
@@ -42,7 +43,7 @@ def test_a_switch_that_is_neither_true_nor_false_is_refused(field: str, value: A
         assert_refused(field, value)
 
 
-@pytest.mark.parametrize("value", ["amd", "", None, 3])
+@pytest.mark.parametrize("value", ["amd", "", 3])
 def test_an_unknown_kind_is_refused(value: Any) -> None:
     assert_refused("kind", value)
 
@@ -51,8 +52,13 @@ def test_the_kind_says_whether_a_policy_is_dynamic() -> None:
     assert PolicyConfig(kind="AM").dynamic is False
     assert PolicyConfig(kind="AM-D").dynamic is True
     assert PolicyConfig(dynamic=False).kind == "AM"
-    with pytest.raises(ModelError, match="the kind is AM"):
-        PolicyConfig(kind="AM", dynamic=True)
+    assert replace(PolicyConfig.am(), kind="AM", layers=1).kind == "AM"
+
+
+@pytest.mark.parametrize(("kind", "dynamic"), [("AM", True), ("AM-D", False)])
+def test_a_kind_that_contradicts_dynamic_is_refused(kind: KindName, dynamic: bool) -> None:
+    with pytest.raises(ModelError, match=f"the kind is {kind}"):
+        PolicyConfig(kind=kind, dynamic=dynamic)
 
 
 @pytest.mark.parametrize("value", ["layer", "", None, 1, ["tanh"]])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynaroute.errors import FormatError, OptionError
-from dynaroute.training.plan import Stage, TrainingPlan, read_plan, write_plan
+from dynaroute.training.plan import Schedule, Stage, TrainingPlan, read_plan, write_plan
 
 STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
 PLAN = TrainingPlan((STAGE, replace(STAGE, size=50, share=3.0)), updates=100, seed=7, init="amd-20")
@@ -93,3 +93,15 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(FormatError):
         read_plan(path)
+
+
+def test_the_rate_rises_stays_and_falls() -> None:
+    schedule = Schedule(1.0, rise=0.1, fall=0.5)
+    assert schedule.rate(0.0) < schedule.rate(0.05) < schedule.rate(0.1)
+    assert schedule.rate(0.1) == schedule.rate(0.5) == 1.0
+    assert 1.0 > schedule.rate(0.6) > schedule.rate(0.9) > schedule.rate(1.0) > 0
+
+
+def test_a_rise_and_a_fall_that_exceed_the_whole_are_refused() -> None:
+    with pytest.raises(OptionError):
+        Schedule(1.0, rise=0.6, fall=0.6)

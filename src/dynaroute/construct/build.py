@@ -11,8 +11,9 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, MostLikely
 from dynaroute.construct.eager import construct_eagerly
-from dynaroute.construct.fused import can_fuse, construct_fused
+from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.strategies import Strategy
+from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 
 __all__ = ["construct", "construct_once"]
@@ -78,7 +79,7 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Ro
     chooser
         How the next node is chosen.
     """
-    if can_fuse(policy, chooser):
+    if kernels_run_on(policy.device) and is_supported(policy, chooser):
         return construct_fused(policy, batch, chooser)
     return construct_eagerly(policy, batch, chooser)
 
@@ -119,7 +120,7 @@ class _Fitting(NamedTuple):
 
     @classmethod
     def of(cls, policy: Policy) -> _Fitting:
-        if can_fuse(policy, MostLikely()):
+        if kernels_run_on(policy.device) and is_supported(policy, MostLikely()):
             return cls(_TOKENS_AT_ONCE, 1)
         scores = _SCORES_AT_ONCE.get(policy.device.type, _SCORES_AT_ONCE["cpu"])
         return cls(scores // policy.config.heads, 2)

@@ -15,11 +15,11 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser
 from dynaroute.construct.fused_choice import Choice, read_choice
 from dynaroute.construct.fused_weights import PackedWeights
-from dynaroute.kernels import dot_precision, kernels_run_on
-from dynaroute.model.changes import find_change, tell_of_change
+from dynaroute.kernels import dot_precision
+from dynaroute.model.changes import find_change, tell_once
 from dynaroute.model.policy import Policy
 
-__all__ = ["FUSED_KINDS", "can_fuse", "construct_fused", "is_supported"]
+__all__ = ["FUSED_KINDS", "construct_fused", "is_supported"]
 
 FUSED_KINDS = ("AM-D", "AM")  # the kinds of policy whose routes kernels build
 
@@ -57,46 +57,28 @@ _TWO_TILES = _Launch(tile=64, warps=4, stages=2, programs=2, is_resident=True)
 _THREE_TILES = _Launch(tile=64, warps=4, stages=2, programs=3, is_resident=True)
 
 
-def can_fuse(policy: Policy, chooser: Chooser) -> bool:
-    """Whether kernels run on the policy's device, and there are some for this.
-
-    Parameters
-    ----------
-    policy
-        The policy.
-    chooser
-        How the next node is chosen.
-    """
-    if not (kernels_run_on(policy.device) and _has_kernels(policy, chooser)):
-        return False
-    if change := find_change(policy):
-        tell_of_change(change)
-    return not change
-
-
 def is_supported(policy: Policy, chooser: Chooser) -> bool:
     """Whether there are kernels for such a policy and this way to choose, wherever they may run.
 
     Parameters
     ----------
     policy
-        The policy.
+        The policy; if it would be supported but for a change that somebody made, a note says so once.
     chooser
         How the next node is chosen.
     """
-    return _has_kernels(policy, chooser) and not find_change(policy)
-
-
-def _has_kernels(policy: Policy, chooser: Chooser) -> bool:
-    """Whether there are kernels for a policy of these settings, as long as nobody changed it."""
     config = policy.config
-    return (
+    is_known = (
         policy.kind in FUSED_KINDS
         and (config.dimension, config.heads, config.feed_forward) == (128, 8, 512)
         and policy.dtype == torch.float32
         and not (config.normalisation == "batch" and policy.training)
         and read_choice(chooser) is not None
     )
+    change = find_change(policy) if is_known else ""
+    if change:
+        tell_once(change)
+    return is_known and not change
 
 
 def construct_fused(

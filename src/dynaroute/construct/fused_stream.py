@@ -171,7 +171,7 @@ class _Encoder:
         depot_weight = F.pad(depot.weight, (0, 3 - depot.weight.shape[1]))  # (d_h, 3)
         self.embedding = (customer.weight, customer.bias, depot_weight, depot.bias)
         self.layers = [_Layer.of(layer, precision) for layer in policy.encoder.layers]
-        self.folded = policy.decoder.fold().to(precision)
+        self.folded = policy.fold().to(precision)
 
     def project(self, hidden: Tensor, segments: _Segments) -> Tensor:
         """Eqs 3 to 11, 13, 17 and 18: (T, 5 d_h) from (T, d_h) initial embeddings."""

@@ -81,7 +81,7 @@ class PackedWeights(NamedTuple):
             *(vector for layer in layers for vector in _vectors(layer)),
         ]
         return cls(
-            matrices=torch.cat([*matrices, decoder.fold().reshape(-1)]).to(dtype),
+            matrices=torch.cat([*matrices, policy.fold().reshape(-1)]).to(dtype),
             vectors=torch.cat(vectors).float(),
         )
 

@@ -40,15 +40,15 @@ class Improver:
         self, instances: Sequence[Instance], solutions: Sequence[Solution], threads: int | None = None
     ) -> list[Solution]:
         """Improve a feasible solution of each instance; on so many threads, or on all cores."""
-        raise NotImplementedError
+        raise TypeError(f"{self.label} goes on until it is ended: use make_searcher.")
 
     def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
         """Improve the feasible solutions of a batch; on so many threads, or on all cores."""
-        raise NotImplementedError
+        raise TypeError(f"{self.label} takes no tensors.")
 
     def make_searcher(self, threads: int | None = None) -> BatchSearcher:
         """A search; on so many threads, or one for a single instance and all cores for many."""
-        raise NotImplementedError
+        raise TypeError(f"{self.label} ends by itself: use improve.")
 
     def prepare(self) -> None:
         """Load its machine code; compile it, if it was never used on this machine."""

@@ -1,42 +1,63 @@
 """Whether a policy is still what Dynaroute made: kernels and the parallel replay know only that.
 
 Whoever overrides a method, swaps a module in or hooks into one gets what they wrote: the plain path calls it. So the
-fast paths ask here first, and a note says once that they stand aside.
+fast paths ask here first, and a note says once that they stand aside. What the plain path itself could not honour is
+refused where it is met (`Decoder.fold`).
 """
 
 from __future__ import annotations
 
 import warnings
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from torch import nn
 
 from dynaroute.errors import InputWarning
+from dynaroute.model import encoder as encoder_module
+from dynaroute.model import state as state_module
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.decoder import Decoder
 from dynaroute.model.encoder import AttentionLayer, Encoder
-from dynaroute.model.policy import Policy
+from dynaroute.model.packing import Packing
+from dynaroute.model.policy import Memory, Policy
+from dynaroute.model.state import RouteState
 
-__all__ = ["ModelWarning", "find_change", "find_decoder_change", "find_encoder_change", "tell_of_change"]
+__all__ = ["ModelWarning", "find_change", "find_decoder_change", "find_encoder_change", "tell_once"]
 
 
 class ModelWarning(InputWarning):
-    """A policy was changed, so that it runs without kernels."""
+    """A policy was changed, or is of a kind, so that it runs without kernels."""
 
 
-# what a policy computes with; other methods, such as those that save it, may be anybody's
-_METHODS: dict[type[nn.Module], tuple[str, ...]] = {
-    Policy: ("begin", "begin_exactly", "logits", "advance"),
-    Encoder: ("forward", "embed", "encode_exactly"),
-    AttentionLayer: ("forward", "attention", "feed_forward"),
-    Decoder: ("fold", "capacity_weight", "project", "logits", "_query", "_split_context_query", "_split_heads"),
+_Shapes: TypeAlias = dict[str, tuple[int, int, bool]]
+
+# what may be anybody's: making, saving and loading
+_HARMLESS = {
+    "__init__",
+    "_initialise",
+    "save_pretrained",
+    "from_pretrained",
+    "device",
+    "dtype",
+    "__doc__",
+    "__module__",
 }
+
+
+def _list_code(made: type) -> dict[str, Any]:
+    is_code = (str, int, float, tuple, dict, type(None))
+    return {name: code for name, code in vars(made).items() if name not in _HARMLESS and not isinstance(code, is_code)}
+
+
 _AS_MADE: dict[type[nn.Module], dict[str, Any]] = {
-    made: {name: vars(made)[name] for name in names} for made, names in _METHODS.items()
+    made: _list_code(made) for made in (Policy, Encoder, AttentionLayer, Decoder)
 }
-_LINEAR_IN_LAYER = {"query_key_value": False, "output": False, "feed_forward_in": True, "feed_forward_out": True}
-_LINEAR_IN_DECODER = ("context_query", "key", "value", "output", "logit_key")
+_VALUES_AS_MADE: dict[type, dict[str, Any]] = {made: _list_code(made) for made in (Packing, Memory, RouteState)}
+_FUNCTIONS_AS_MADE = (
+    (encoder_module, "attend", encoder_module.attend),
+    (state_module, "find_feasible", state_module.find_feasible),
+)
 
 
 def find_change(policy: Policy) -> str:
@@ -47,88 +68,121 @@ def find_change(policy: Policy) -> str:
     policy
         The policy.
     """
-    if fault := _find_other_code(policy, Policy, 2):
-        return f"the policy {fault}"
     return find_encoder_change(policy) or find_decoder_change(policy)
 
 
 def find_encoder_change(policy: Policy) -> str:
     """The same of its encoder alone."""
     encoder, config = policy.encoder, policy.config
-    if fault := _find_other_code(encoder, Encoder, 3) or _find_other_linear(encoder, ("embed_customer", "embed_depot")):
+    expected = _expect(config)
+    if fault := _find_other_code(encoder, Encoder, expected.encoder, {"layers"}):
         return f"the encoder {fault}"
     if encoder.depot_features != config.depot_features or len(encoder.layers) != config.layers:
         return "the encoder is not that of the configuration"
     for index, layer in enumerate(encoder.layers):
-        if fault := _find_layer_change(layer, config):
+        if fault := _find_layer_change(layer, config, expected.layer):
             return f"layer {index} of the encoder {fault}"
     return ""
 
 
 def find_decoder_change(policy: Policy) -> str:
     """The same of its decoder, and of how the policy uses it."""
-    decoder, has_query = policy.decoder, policy.config.logit_query
-    names = (*_LINEAR_IN_DECODER, "logit_query") if has_query else _LINEAR_IN_DECODER
-    if fault := _find_other_code(policy, Policy, 2):
+    if fault := _find_other_code(policy, Policy, {}, {"encoder", "decoder"}):
         return f"the policy {fault}"
-    # where there is no query of its own, None stands in its place
-    if fault := _find_other_code(decoder, Decoder, 6) or _find_other_linear(decoder, names, has_bias=False):
+    if fault := _find_other_code(policy.decoder, Decoder, _expect(policy.config).decoder, set()):
         return f"the decoder {fault}"
-    is_alike = decoder.config == policy.config and (decoder.logit_query is not None) == has_query
-    return "" if is_alike else "the decoder is not that of the configuration"
+    if policy.decoder.config != policy.config:
+        return "the decoder is not that of the configuration"
+    for made, code in _VALUES_AS_MADE.items():
+        if name := _find_other_method(vars(made), code):
+            return f"{made.__name__}.{name} is another one"
+    for module, name, function in _FUNCTIONS_AS_MADE:
+        if vars(module)[name] is not function:
+            return f"{module.__name__}.{name} is another one"
+    return ""
 
 
-def tell_of_change(change: str) -> None:
-    """Note, once, that a changed policy runs without kernels."""
-    _tell_once(f"{change}: this policy runs as plain PyTorch, which calls your code; kernels stand aside.")
+def tell_once(what: str) -> None:
+    """Note, once, that a policy runs without kernels, or without the parallel replay, and why."""
+    words = "it runs as plain PyTorch, which calls the policy's own code; kernels stand aside."
+    _warn(f"{what[0].upper()}{what[1:]}: {words}")
 
 
 @cache
-def _tell_once(note: str) -> None:
-    warnings.warn(note[0].upper() + note[1:], ModelWarning, stacklevel=4)
+def _warn(note: str) -> None:
+    warnings.warn(note, ModelWarning, stacklevel=4)
 
 
-def _find_layer_change(layer: nn.Module, config: PolicyConfig) -> str:
-    if fault := _find_other_code(layer, AttentionLayer, 6):
+class _Expected(NamedTuple):
+    """Shapes of the linear parts, by name: rows, columns, and whether there is a bias."""
+
+    encoder: _Shapes
+    layer: _Shapes
+    decoder: _Shapes
+
+
+@cache
+def _expect(config: PolicyConfig) -> _Expected:
+    width, inner = config.dimension, config.feed_forward
+    square = (width, width, False)
+    encoder = {"embed_customer": (width, 3, True), "embed_depot": (width, config.depot_features, True)}
+    layer = {
+        "query_key_value": (3 * width, width, False),
+        "output": square,
+        "feed_forward_in": (inner, width, True),
+        "feed_forward_out": (width, inner, True),
+    }
+    names = ("key", "value", "output", "logit_key", *(["logit_query"] if config.logit_query else []))
+    return _Expected(encoder, layer, {"context_query": (width, 2 * width + 1, False), **dict.fromkeys(names, square)})
+
+
+def _find_layer_change(layer: nn.Module, config: PolicyConfig, shapes: _Shapes) -> str:
+    if fault := _find_other_code(layer, AttentionLayer, shapes, {"after_attention", "after_feed_forward"}):
         return fault
     assert isinstance(layer, AttentionLayer)
-    if layer.heads != config.heads or layer.scale != config.attention_scale:
+    if layer.heads != config.heads or type(layer.scale) is not float or layer.scale != config.attention_scale:
         return "is not that of the configuration"
-    for name, has_bias in _LINEAR_IN_LAYER.items():
-        if fault := _find_other_linear(layer, (name,), has_bias):
-            return fault
     is_batch = config.normalisation == "batch"
-    for name in ("after_attention", "after_feed_forward"):
-        normalisation = layer._modules[name]
-        if type(normalisation) is not (nn.BatchNorm1d if is_batch else nn.Tanh) or _is_hooked(normalisation):
-            return f"has another {name} ({type(normalisation).__name__})"
-        if is_batch and not (normalisation.affine and normalisation.track_running_stats):
-            return f"has a {name} without parameters or statistics"
+    for part in (layer.after_attention, layer.after_feed_forward):
+        if type(part) is not (nn.BatchNorm1d if is_batch else nn.Tanh) or _is_hooked(part):
+            return f"has another normalisation ({type(part).__name__})"
+        is_usual = not is_batch or (part.affine and part.track_running_stats and part.num_features == config.dimension)
+        if not is_usual or part.training != layer.training:
+            return "has a normalisation of another size or mode"
     return ""
 
 
-def _find_other_code(module: nn.Module, made: type[nn.Module], children: int) -> str:
-    """Whether a module's class, methods or parts are others."""
+def _find_other_code(module: nn.Module, made: type[nn.Module], shapes: _Shapes, others: set[str]) -> str:
+    """Whether a module's class, methods, linear parts or number of parts are others."""
     if type(module) is not made:
         return f"is a {type(module).__name__}, not a {made.__name__}"
+    own, as_made = vars(module), _AS_MADE[made]
     if _is_hooked(module):
-        return "has hooks"
-    if len(module._modules) > children:
-        return f"has further modules ({', '.join(module._modules)})"
-    of_class, of_object = vars(made), vars(module)
-    for name, function in _AS_MADE[made].items():
-        if of_class[name] is not function or name in of_object:
-            return f"has a method {name} that is another one"
+        return "has hooks, or a forward of its own"
+    if own["_parameters"] or own["_buffers"]:
+        return f"has further parameters ({', '.join([*own['_parameters'], *own['_buffers']])})"
+    if name := _find_other_method(vars(made), as_made) or next((name for name in as_made if name in own), ""):
+        return f"has a method {name} that is another one"
+    parts = {name: part for name, part in own["_modules"].items() if part is not None}
+    if len(parts) != len(shapes) + len(others):
+        return f"has other parts ({', '.join(sorted(parts.keys() ^ shapes.keys() ^ others))})"
+    for name, (rows, columns, has_bias) in shapes.items():
+        part = parts.get(name)
+        if type(part) is not nn.Linear or _is_hooked(part):
+            return f"has another {name} ({type(part).__name__}, or hooks on it)"
+        if part.weight.shape != (rows, columns) or (part.bias is not None) != has_bias:
+            return f"has a {name} of another shape"
     return ""
 
 
-def _find_other_linear(module: nn.Module, names: tuple[str, ...], has_bias: bool = True) -> str:
-    for name in names:
-        part = module._modules.get(name)
-        if type(part) is not nn.Linear or _is_hooked(part) or (part.bias is not None) != has_bias:
-            return f"has another {name} ({type(part).__name__})"
+def _find_other_method(now: Any, as_made: dict[str, Any]) -> str:
+    for name, code in as_made.items():
+        if now.get(name) is not code:
+            return name
     return ""
 
 
 def _is_hooked(module: nn.Module) -> bool:
-    return bool(module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module))
+    own = vars(module)
+    on_the_way = own["_forward_hooks"] or own["_forward_pre_hooks"]
+    return bool(on_the_way or own["_backward_hooks"] or own["_backward_pre_hooks"] or "forward" in own)

@@ -62,13 +62,14 @@ class PolicyConfig:
     depot_features: int = 3
     shrinking_mean: bool = True
     logit_query: bool = True
-    kind: KindName = "AM-D"
+    kind: KindName = None  # type: ignore[assignment]  # what `dynamic` says, where only that is given
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(KindName):
+        if self.kind is None:
+            object.__setattr__(self, "kind", "AM" if self.dynamic is False else "AM-D")
+        # a kind of somebody's own has settings of its own, which say what it is
+        if type(self) is PolicyConfig and self.kind not in get_args(KindName):
             raise _fault("kind", f"the kind is {self.kind!r}.", f"Use {' or '.join(get_args(KindName))}.")
-        if self.dynamic is False:
-            object.__setattr__(self, "kind", "AM")
         if self.dynamic is None:
             object.__setattr__(self, "dynamic", self.kind == "AM-D")
         for field, largest in _LARGEST_COUNTS.items():
@@ -87,7 +88,7 @@ class PolicyConfig:
             raise _fault("normalisation", f"normalisation is {self.normalisation!r}.", "Use tanh or batch.")
         if type(self.depot_features) is not int or self.depot_features not in (2, 3):
             raise _fault("depot_features", f"depot_features is {self.depot_features!r}.", "Use 2 or 3.")
-        if self.dynamic != (self.kind == "AM-D"):
+        if self.kind in get_args(KindName) and self.dynamic != (self.kind == "AM-D"):
             raise _fault("dynamic", f"dynamic is {self.dynamic}, and the kind is {self.kind}.", "Leave dynamic out.")
         if self.dynamic and self.normalisation == "batch":
             # visited nodes are dropped from the input, which would change the statistics of a batch
@@ -108,7 +109,7 @@ class PolicyConfig:
     @property
     def title(self) -> str:
         """The kind, in words."""
-        return _TITLES[self.kind]
+        return _TITLES.get(self.kind, self.kind)
 
     @property
     def head_dimension(self) -> int:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dynaroute.errors import ModelError, Where
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
 
@@ -93,7 +94,13 @@ class Decoder(nn.Module):
 
         With g the heads' outputs, eqs 17 to 19 say q^T k_j = (W^Q W^O g)^T W^K h_j = g^T (W^O^T W^Q^T W^K) h_j, and
         eqs 12 and 13 say q = W_1 h̄ + W_2 h_last + w D: so all matrices can be applied to the nodes beforehand.
+
+        Raises
+        ------
+        ModelError
+            If a part does more than its matrix says (a bias, a hook, a forward of its own), which would be lost.
         """
+        self._refuse_what_is_not_a_matrix()
         graph, last, _ = self._split_context_query()
         to_logits = self.output.weight.T
         if self.logit_query is not None:
@@ -146,6 +153,20 @@ class Decoder(nn.Module):
         glimpse = heads.view(segments, -1, steps, heads.shape[-1]).transpose(1, 2).reshape(segments, steps, -1)
         logits = torch.bmm(glimpse, projections.logit_key.transpose(1, 2))  # (P, S, M), eqs 17 and 18
         return (self.config.clip * logits.tanh()).masked_fill(is_masked, -torch.inf)  # eq 19
+
+    def _refuse_what_is_not_a_matrix(self) -> None:
+        parts = [(f"decoder.{name}", part) for name, part in self.named_children()]
+        for name, part in [("decoder", self), *parts]:
+            is_hooked = part._forward_hooks or part._forward_pre_hooks
+            is_matrix = part is self or (
+                isinstance(part, nn.Linear) and type(part).forward is nn.Linear.forward and part.bias is None
+            )
+            if is_hooked or not is_matrix or "forward" in vars(part):
+                raise ModelError(
+                    f"{name} ({type(part).__name__}) does more than multiply by a matrix, which would be lost.",
+                    where=Where(field=name),
+                    remedy="Override Decoder.fold, project or logits, or use torch.nn.utils.parametrize.",
+                )
 
     def _query(self, projections: Projections, context: Context) -> Tensor:
         segments, nodes, dimension = projections.last.shape

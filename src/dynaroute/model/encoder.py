@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
 
-__all__ = ["AttentionLayer", "Encoder", "attend"]
+__all__ = ["AttentionLayer", "Encoder", "attend", "encode_exactly"]
 
 
 class Encoder(nn.Module):
@@ -55,16 +55,8 @@ class Encoder(nn.Module):
         return hidden
 
     def encode_exactly(self, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
-        """Eq 11 in float64, whatever the dtype of the parameters, and rounded once, at its end.
-
-        For comparisons of gradients. ReLU (eq 9) has a kink: of millions of units a few are so near zero that the
-        rounding of float32 decides on which side they are, and each that changes sides changes the gradient of its
-        row of W visibly (docs/engine.md). Running statistics of batches stay as they are.
-        """
-        exact = {name: parameter.double() for name, parameter in self.named_parameters()}
-        statistics = {name: buffer.to(torch.float64, copy=True) for name, buffer in self.named_buffers()}
-        hidden: Tensor = functional_call(self, exact | statistics, (features.double(), is_depot, packing))  # (T, d_h)
-        return hidden.to(features.dtype)
+        """Eq 11 in float64, whatever the dtype of the parameters: see `encode_exactly`."""
+        return encode_exactly(self, features, is_depot, packing)
 
     def embed(self, features: Tensor, is_depot: Tensor) -> Tensor:
         """Eq 2: h^0, with parameters of its own for the depot."""
@@ -118,6 +110,26 @@ class AttentionLayer(nn.Module):
         """Eq 9: FF, (T, d_h)."""
         output: Tensor = self.feed_forward_out(F.relu(self.feed_forward_in(hidden)))
         return output
+
+
+def encode_exactly(encoder: nn.Module, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
+    """Eq 11 in float64, whatever the dtype of the parameters, and rounded once, at its end.
+
+    For comparisons of gradients. ReLU (eq 9) has a kink: of millions of units a few are so near zero that the
+    rounding of float32 decides on which side they are, and each that changes sides changes the gradient of its
+    row of W visibly (docs/engine.md). Running statistics of batches stay as they are.
+
+    Parameters
+    ----------
+    encoder
+        `Encoder`, or a module that is called as it is.
+    features, is_depot, packing
+        What it encodes.
+    """
+    exact = {name: parameter.double() for name, parameter in encoder.named_parameters()}
+    statistics = {name: buffer.to(torch.float64, copy=True) for name, buffer in encoder.named_buffers()}
+    hidden: Tensor = functional_call(encoder, exact | statistics, (features.double(), is_depot, packing))  # (T, d_h)
+    return hidden.to(features.dtype)
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, packing: Packing, scale: float) -> Tensor:

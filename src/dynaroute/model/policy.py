@@ -17,7 +17,7 @@ from dynaroute.files import write_bytes
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.decoder import Context, Decoder, Projections
-from dynaroute.model.encoder import Encoder
+from dynaroute.model.encoder import Encoder, encode_exactly
 from dynaroute.model.packing import Packing
 from dynaroute.model.state import RouteState
 from dynaroute.weights import find_model
@@ -113,6 +113,10 @@ class Policy(nn.Module):
 
     def fold(self) -> Tensor:
         """What is the same for all instances, computed once; `begin` gets it back."""
+        if self._forward_hooks or self._forward_pre_hooks:
+            raise _fault(
+                "policy", "a policy is never called as a module, so its hooks would not run.", "Hook its encoder."
+            )
         return self.decoder.fold()
 
     def begin(self, left: Left, folded: Tensor) -> Memory:
@@ -120,8 +124,8 @@ class Policy(nn.Module):
         return self._remember(self.encoder(*left), left, folded)
 
     def begin_exactly(self, left: Left, folded: Tensor) -> Memory:
-        """`begin` with an exact encoder (`Encoder.encode_exactly`), for comparisons."""
-        return self._remember(self.encoder.encode_exactly(*left), left, folded)
+        """`begin` with an exact encoder (`encode_exactly`), for comparisons."""
+        return self._remember(encode_exactly(self.encoder, *left), left, folded)
 
     def logits(self, memory: Memory, state: RouteState) -> Tensor:
         """Eqs 12 to 19: (P, M) logits of the next node, minus infinity where it is not feasible."""
@@ -258,10 +262,12 @@ def _parse_description(path: Path) -> tuple[PolicyKind, PolicyConfig, ModelCard]
             f"the model has format version {version}; this Dynaroute reads up to {FORMAT_VERSION}.",
             "Install a newer Dynaroute.",
         )
-    settings, name = description.get("policy"), description.get("kind", "AM-D")
+    settings = description.get("policy")
+    is_static = isinstance(settings, dict) and settings.get("dynamic") is False
+    name = description.get("kind", "AM" if is_static else "AM-D")  # files of version 0.1 say `dynamic` alone
     if not isinstance(name, str) or name not in KINDS:
         raise _fault("kind", f"there is no kind of policy {name!r}.", f"Known are {', '.join(KINDS)}.")
-    if isinstance(settings, dict) and "kind" in description:  # files of version 0.1 say `dynamic` alone
+    if isinstance(settings, dict):
         settings = {**settings, "kind": name}
     kind = KINDS[name]
     return kind, _build(kind.config, settings, "policy"), _build(ModelCard, description.get("card"), "card")

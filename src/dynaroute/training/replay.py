@@ -11,6 +11,7 @@ The encoder may be anybody's; a decoder that was changed is asked step by step i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -21,9 +22,9 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.eager import sum_log_probabilities
 from dynaroute.errors import ModelError, Where
 from dynaroute.kernels import LONGEST_SEGMENT, kernels_run_on
-from dynaroute.model.changes import find_change, find_decoder_change, find_encoder_change, tell_of_change
+from dynaroute.model.changes import find_change, find_decoder_change, find_encoder_change, tell_once
 from dynaroute.model.decoder import Context, Projections
-from dynaroute.model.encoder import AttentionLayer, Encoder
+from dynaroute.model.encoder import AttentionLayer, Encoder, encode_exactly
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
 from dynaroute.model.state import find_feasible
@@ -81,22 +82,22 @@ def replay_log_probabilities(
     size
         Room to make, if more than needed; must hold the solutions.
     precision
-        Of the matrix products. None is for comparisons: the encoder is exact (`Encoder.encode_exactly`), the rest of
-        the policy's own dtype, as in the twin. So is an encoder that was changed, whatever the precision: nothing is
-        known of how it takes rounding. A static policy, and heads that the kernels cannot hold, have no other
-        precision than the policy's.
+        Of the matrix products. None is for comparisons: the encoder is exact (`encode_exactly`), the rest of the
+        policy's own dtype, as in the twin. So is a changed encoder of AM-D, whatever the precision: nothing is known
+        of how it takes rounding. AM, and heads that the kernels cannot hold, have no other precision than the
+        policy's.
     starts
         Where the routes begin, if that is known already.
     """
     replay = REPLAYS.get(policy.kind)
-    why_not = find_decoder_change(policy) if replay is not None else f"{policy.kind} policies have no parallel replay"
+    why_not = find_decoder_change(policy) if replay is not None else f"no parallel replay is known for {policy.kind}"
     if replay is None or why_not:
-        tell_of_change(why_not)
+        tell_once(why_not)
         begin = policy.begin_exactly if precision is None else policy.begin
         return sum_log_probabilities(policy, batch, routes, begin)
     if change := find_encoder_change(policy):
         _refuse_what_mixes_solutions(policy)
-        tell_of_change(change)
+        tell_once(change)
     return replay(policy, Solutions(batch, routes, samples, starts, size), precision)
 
 
@@ -107,7 +108,7 @@ def can_record(policy: Policy, nodes: int) -> bool:
 
 
 def _refuse_what_mixes_solutions(policy: Policy) -> None:
-    """A policy that encodes anew is replayed with other neighbours than it was built with."""
+    """Solutions are replayed with other neighbours, and other chances, than they were built with."""
     for name, module in policy.encoder.named_modules():
         mixes = isinstance(module, nn.modules.batchnorm._BatchNorm | nn.modules.dropout._DropoutNd)
         if mixes and module.training and policy.encodes_anew:
@@ -143,7 +144,7 @@ def _encode_states(policy: Policy, batch: InstanceBatch, states: Segments, preci
     """Eqs 2 to 11, 22: (T, d_h) of every token, in the context of its state."""
     encoder = policy.encoder
     if precision is None or find_encoder_change(policy):
-        return _encode_tokens(encoder.encode_exactly, policy, batch, states)
+        return _encode_tokens(partial(encode_exactly, encoder), policy, batch, states)
     by_kernels = _use_kernels(policy, precision, batch.nodes)
     if not by_kernels and (precision == policy.dtype or not _fits_kernels(policy)):
         return _encode_tokens(encoder, policy, batch, states)
@@ -212,7 +213,7 @@ def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing, by_kernel
     Parameters
     ----------
     layer
-        Of a dynamic policy's encoder: with tanh after each half.
+        With tanh after each half.
     hidden
         (T, d_h) tokens.
     packing
@@ -333,7 +334,7 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
     packing = Packing(instances.sum(1), batch.nodes)
     row, node = instances.nonzero().unbind(1)  # (T,) each
     features = batch.features(row * samples, node, policy.dtype)  # (T, 3)
-    encode = policy.encoder if precision is not None else policy.encoder.encode_exactly
+    encode = policy.encoder if precision is not None else partial(encode_exactly, policy.encoder)
     hidden = encode(features, node == 0, packing)  # (T, d_h)
     projections = policy.decoder.project(hidden, packing, policy.fold())
     if samples > 1:

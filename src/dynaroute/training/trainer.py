@@ -17,13 +17,12 @@ from dynaroute.training.checkpoint import load_checkpoint, save_checkpoint
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.journal import Journal
 from dynaroute.training.optimiser import make_optimiser
-from dynaroute.training.plan import TrainingPlan
+from dynaroute.training.plan import Schedule, TrainingPlan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.recording import GraphedUpdate
 from dynaroute.training.reinforce import Learner, PolicyUpdate, Replay, StepReport, train_step
 from dynaroute.training.replay import can_record
 from dynaroute.training.run_files import HOW_TO_GO_ON
-from dynaroute.training.schedule import Schedule
 from dynaroute.training.validation import VALIDATION_SEED, measure_greedy_length
 
 __all__ = ["BEST", "LAST", "Outcome", "RunProgress", "RunState", "Trainer"]
