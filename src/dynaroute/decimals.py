@@ -7,8 +7,9 @@ from decimal import Decimal
 
 from dynaroute.errors import InstanceError
 
-__all__ = ["count_decimals", "scale_to_integers", "unscale"]
+__all__ = ["count_decimals", "plain_number", "scale_to_integers", "unscale"]
 
+_LARGEST_EXACT = 2**53  # below, every whole number is a float
 _MOST_DIGITS = 40  # before or after the point; far more than a capacity can have after scaling
 
 
@@ -77,3 +78,15 @@ def _scaled(value: Decimal, decimals: int) -> int:
     shift = exponent + decimals
     whole = whole * int(10**shift) if shift >= 0 else whole // int(10**-shift)
     return -whole if sign else whole
+
+
+def plain_number(value: float | Decimal) -> int | float:
+    """The number as JSON and people write it best: exactly, and without a needless fraction.
+
+    Parameters
+    ----------
+    value
+        Any number.
+    """
+    number = float(value)
+    return int(number) if number.is_integer() and abs(number) < _LARGEST_EXACT else number

@@ -1,19 +1,8 @@
 from __future__ import annotations
 
-import json
-from decimal import Decimal
-
 import pytest
 
-from dynaroute.cli.output import count_of, plain_number, print_facts, print_json, print_table, show_counts, show_length
-
-
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [(3, "3"), (3.0, "3"), (Decimal("3.0"), "3"), (2.5, "2.5"), (Decimal("2.5"), "2.5"), (-0.5, "-0.5")],
-)
-def test_numbers_have_no_needless_fraction(value: int | float | Decimal, written: str) -> None:
-    assert json.dumps(plain_number(value)) == written
+from dynaroute.cli.output import count_of, print_facts, print_json, print_table, show_counts, show_length
 
 
 @pytest.mark.parametrize(

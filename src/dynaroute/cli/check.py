@@ -9,7 +9,8 @@ import typer
 
 from dynaroute.cli.exit_codes import WRONG_SOLUTION
 from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
-from dynaroute.cli.output import count_of, plain_number, print_json, print_table
+from dynaroute.cli.output import count_of, print_json, print_table
+from dynaroute.decimals import plain_number
 
 
 def check(

@@ -11,7 +11,8 @@ import typer
 
 from dynaroute.cli.contents import holds_solution
 from dynaroute.cli.options import CapacityOption, JsonOption
-from dynaroute.cli.output import plain_number, print_facts, print_json
+from dynaroute.cli.output import print_facts, print_json
+from dynaroute.decimals import plain_number
 
 if TYPE_CHECKING:
     from dynaroute.instance import Instance

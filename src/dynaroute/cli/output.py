@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = [
     "count_of",
     "make_console",
-    "plain_number",
     "print_error",
     "print_facts",
     "print_json",
@@ -25,9 +23,6 @@ __all__ = [
     "show_counts",
     "show_length",
 ]
-
-
-LARGEST_EXACT = 2**53  # below, every whole number is a float
 
 
 def print_json(document: object) -> None:
@@ -81,12 +76,6 @@ def make_console(**settings: Any) -> Console:
     from rich.console import Console
 
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=False, **settings)
-
-
-def plain_number(value: int | float | Decimal) -> int | float:
-    """Turn a number into one that JSON writes without a needless fraction."""
-    number = float(value)
-    return int(number) if number.is_integer() and abs(number) < LARGEST_EXACT else number
 
 
 def count_of(number: int, noun: str) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dynaroute.cli.jobs import Job
-from dynaroute.cli.output import count_of, plain_number, print_note, print_table, show_counts, show_length
+from dynaroute.cli.output import count_of, print_note, print_table, show_counts, show_length
 from dynaroute.cli.places import refuse_missing_folder
+from dynaroute.decimals import plain_number
 from dynaroute.errors import OptionError, Where, in_file
 from dynaroute.vocabulary import join_with_or
 

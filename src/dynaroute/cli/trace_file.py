@@ -11,8 +11,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, TextIO
 
 from dynaroute.cli.jobs import Job
-from dynaroute.cli.output import plain_number
 from dynaroute.cli.places import refuse_missing_folder
+from dynaroute.decimals import plain_number
 from dynaroute.errors import FileError, OptionError, Where
 from dynaroute.solving.options import SolveOptions
 

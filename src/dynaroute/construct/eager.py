@@ -81,7 +81,7 @@ def construct_eagerly(policy: Policy, batch: InstanceBatch, chooser: Chooser) ->
 def log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) -> Tensor:
     """Eq 1: (B,) log p(π | X) of given solutions, differentiable, step by step.
 
-    The reference for gradients: it encodes in float64 (`Encoder.encode_exactly`), whatever the policy's dtype.
+    The reference for gradients: it encodes in float64 (`encode_exactly`), whatever the policy's dtype.
 
     Parameters
     ----------

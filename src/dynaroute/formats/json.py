@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.decimals import plain_number
 from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_input
 from dynaroute.formats.json_document import (
     join_path,
@@ -21,7 +22,6 @@ from dynaroute.formats.json_document import (
     require,
     require_list,
     require_object,
-    to_json_number,
 )
 from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable, scale_quantities
 from dynaroute.formats.requests import asks_for_more
@@ -128,17 +128,17 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
     if instance.coordinates is not None:
         axes = _GLOBE if instance.metric == "great_circle" else _PLANE
         for node, place in zip(nodes, instance.coordinates.tolist(), strict=True):
-            node.update(zip(axes, map(to_json_number, place), strict=True))
+            node.update(zip(axes, map(plain_number, place), strict=True))
     for node, demand in zip(nodes[1:], instance.demands.tolist()[1:], strict=True):
-        node["demand"] = to_json_number(instance.shown_demand(demand))
+        node["demand"] = plain_number(instance.shown_demand(demand))
     document: dict[str, object] = {
         "name": instance.name,
-        "capacity": to_json_number(instance.shown_demand(instance.capacity)),
+        "capacity": plain_number(instance.shown_demand(instance.capacity)),
         "depot": nodes[0],
         "customers": nodes[1:],
     }
     if instance.distances is not None:
-        document["distances"] = [list(map(to_json_number, row)) for row in instance.distances.tolist()]
+        document["distances"] = [list(map(plain_number, row)) for row in instance.distances.tolist()]
     if instance.rounding != "none":
         document["rounding"] = instance.rounding
     return document

@@ -9,9 +9,7 @@ from decimal import Decimal, InvalidOperation
 
 from dynaroute.errors import FormatError, Where
 
-__all__ = ["join_path", "load_json", "read_number", "require", "require_list", "require_object", "to_json_number"]
-
-_LARGEST_EXACT = 2**53  # the largest float below which all whole numbers are floats
+__all__ = ["join_path", "load_json", "read_number", "require", "require_list", "require_object"]
 
 
 def load_json(text: str) -> object:
@@ -69,12 +67,6 @@ def read_number(value: object, path: str) -> Decimal:
     if not value.is_finite():
         raise FormatError("the value is not a finite number.", where=Where(field=path), remedy="Write a plain number.")
     return value
-
-
-def to_json_number(value: float | Decimal) -> int | float:
-    """Turn a number into one that JSON writes exactly and as short as possible."""
-    number = float(value)
-    return int(number) if number.is_integer() and abs(number) < _LARGEST_EXACT else number
 
 
 def _distinct_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+from dynaroute.decimals import plain_number
 from dynaroute.errors import FormatError, Where, warn_of_input
 from dynaroute.formats.json_document import (
     load_json,
@@ -12,7 +13,6 @@ from dynaroute.formats.json_document import (
     require,
     require_list,
     require_object,
-    to_json_number,
 )
 from dynaroute.formats.text import shorten
 from dynaroute.solution import Solution
@@ -96,7 +96,7 @@ def solution_to_json(solution: Solution) -> dict[str, object]:
     """
     document: dict[str, object] = {"routes": [list(route) for route in solution.routes]}
     if solution.stated_cost is not None:
-        document["cost"] = to_json_number(solution.stated_cost)
+        document["cost"] = plain_number(solution.stated_cost)
     return document
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.decimals import count_decimals, scale_to_integers
+from dynaroute.decimals import count_decimals, plain_number, scale_to_integers
 from dynaroute.errors import FormatError, InstanceError, Where
 from dynaroute.formats.text import shorten
 from dynaroute.instance import LARGEST_INTEGER, Instance
@@ -106,8 +106,7 @@ def refuse_off_globe(value: float, axis: str, where: Where) -> float:
 
 def format_number(value: float) -> str:
     """Write a number so that it reads back the same: as short as possible, whole ones without a point."""
-    number = float(value)
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+    return str(plain_number(value))
 
 
 def format_load(instance: Instance, load: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from torch import nn
 
@@ -30,7 +30,7 @@ class ModelWarning(InputWarning):
     """A policy was changed, or is of a kind, so that it runs without kernels."""
 
 
-_Shapes: TypeAlias = dict[str, tuple[int, int, bool]]
+_Shapes: TypeAlias = dict[str, tuple[int, int, bool]]  # by name: rows, columns, and whether there is a bias
 
 # what may be anybody's: making, saving and loading
 _HARMLESS = {
@@ -74,13 +74,13 @@ def find_change(policy: Policy) -> str:
 def find_encoder_change(policy: Policy) -> str:
     """The same of its encoder alone."""
     encoder, config = policy.encoder, policy.config
-    expected = _expect(config)
-    if fault := _find_other_code(encoder, Encoder, expected.encoder, {"layers"}):
+    shapes, layer_shapes, _ = _expect(config)
+    if fault := _find_other_code(encoder, Encoder, shapes, {"layers"}):
         return f"the encoder {fault}"
     if encoder.depot_features != config.depot_features or len(encoder.layers) != config.layers:
         return "the encoder is not that of the configuration"
     for index, layer in enumerate(encoder.layers):
-        if fault := _find_layer_change(layer, config, expected.layer):
+        if fault := _find_layer_change(layer, config, layer_shapes):
             return f"layer {index} of the encoder {fault}"
     return ""
 
@@ -89,7 +89,7 @@ def find_decoder_change(policy: Policy) -> str:
     """The same of its decoder, and of how the policy uses it."""
     if fault := _find_other_code(policy, Policy, {}, {"encoder", "decoder"}):
         return f"the policy {fault}"
-    if fault := _find_other_code(policy.decoder, Decoder, _expect(policy.config).decoder, set()):
+    if fault := _find_other_code(policy.decoder, Decoder, _expect(policy.config)[2], set()):
         return f"the decoder {fault}"
     if policy.decoder.config != policy.config:
         return "the decoder is not that of the configuration"
@@ -113,16 +113,9 @@ def _warn(note: str) -> None:
     warnings.warn(note, ModelWarning, stacklevel=4)
 
 
-class _Expected(NamedTuple):
-    """Shapes of the linear parts, by name: rows, columns, and whether there is a bias."""
-
-    encoder: _Shapes
-    layer: _Shapes
-    decoder: _Shapes
-
-
 @cache
-def _expect(config: PolicyConfig) -> _Expected:
+def _expect(config: PolicyConfig) -> tuple[_Shapes, _Shapes, _Shapes]:
+    """Shapes of the linear parts of encoder, layers and decoder."""
     width, inner = config.dimension, config.feed_forward
     square = (width, width, False)
     encoder = {"embed_customer": (width, 3, True), "embed_depot": (width, config.depot_features, True)}
@@ -133,7 +126,7 @@ def _expect(config: PolicyConfig) -> _Expected:
         "feed_forward_out": (width, inner, True),
     }
     names = ("key", "value", "output", "logit_key", *(["logit_query"] if config.logit_query else []))
-    return _Expected(encoder, layer, {"context_query": (width, 2 * width + 1, False), **dict.fromkeys(names, square)})
+    return encoder, layer, {"context_query": (width, 2 * width + 1, False), **dict.fromkeys(names, square)}
 
 
 def _find_layer_change(layer: nn.Module, config: PolicyConfig, shapes: _Shapes) -> str:
@@ -176,10 +169,7 @@ def _find_other_code(module: nn.Module, made: type[nn.Module], shapes: _Shapes, 
 
 
 def _find_other_method(now: Any, as_made: dict[str, Any]) -> str:
-    for name, code in as_made.items():
-        if now.get(name) is not code:
-            return name
-    return ""
+    return next((name for name, code in as_made.items() if now.get(name) is not code), "")
 
 
 def _is_hooked(module: nn.Module) -> bool:

@@ -54,10 +54,6 @@ class Encoder(nn.Module):
             hidden = layer(hidden, packing)
         return hidden
 
-    def encode_exactly(self, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
-        """Eq 11 in float64, whatever the dtype of the parameters: see `encode_exactly`."""
-        return encode_exactly(self, features, is_depot, packing)
-
     def embed(self, features: Tensor, is_depot: Tensor) -> Tensor:
         """Eq 2: h^0, with parameters of its own for the depot."""
         depot = self.embed_depot(features[:, : self.depot_features])  # (T, d_h)

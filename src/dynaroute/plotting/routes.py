@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from dynaroute.errors import UnsupportedError, Where
 from dynaroute.instance import Instance
-from dynaroute.plotting.style import FAINT, INK, tidy_axes
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_instance", "plot_solution"]
+__all__ = ["FAINT", "FIGURE_INCHES", "INK", "plot_instance", "plot_solution", "tidy_axes"]
+
+INK = "#22252b"
+FAINT = "#8a8f98"
 
 LARGEST_LEGEND = 60  # routes; a longer list tells a reader less than its summary
 LEGEND_ROWS = 30
@@ -303,3 +305,10 @@ def _oklch(lightness: float, chroma: float, hue: float) -> str:
 
 def _encode(part: float) -> float:
     return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
+
+
+def tidy_axes(ax: Axes) -> None:
+    """Draw no more of the axes than needed."""
+    ax.tick_params(colors=FAINT, labelsize=8, length=3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color("#c9ccd1")

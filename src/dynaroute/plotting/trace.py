@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dynaroute.instance import Instance
-from dynaroute.plotting.routes import FIGURE_INCHES, plot_solution
-from dynaroute.plotting.style import FAINT, INK, tidy_axes
+from dynaroute.plotting.routes import FAINT, FIGURE_INCHES, INK, plot_solution, tidy_axes
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dynaroute.decimals import plain_number
 from dynaroute.errors import OptionError, Where
-from dynaroute.formats.json_document import to_json_number
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
 from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint
@@ -167,6 +167,6 @@ def describe_improvement(instance: Instance, solution: Solution, cost: float, se
         seconds=seconds,
         cost=cost,
         routes=[list(route) for route in solution.routes],
-        loads=[to_json_number(instance.shown_demand(load)) for load in solution.loads(instance)],
+        loads=[plain_number(instance.shown_demand(load)) for load in solution.loads(instance)],
         route_costs=solution.route_costs(instance),
     )

@@ -29,17 +29,11 @@ class _PageFile:
     tag: str
 
 
-def make_page_router(folder: Path = FOLDER) -> APIRouter:
-    """Serve the files that are in a folder now, index.html at ``/`` and all under ``/page/``.
-
-    Parameters
-    ----------
-    folder
-        Of the page.
-    """
+def make_page_router() -> APIRouter:
+    """Serve the files of the page, index.html at ``/`` and all under ``/page/``."""
     files = {
-        path.relative_to(folder).as_posix(): _load(path)
-        for path in sorted(folder.rglob("*"))
+        path.relative_to(FOLDER).as_posix(): _load(path)
+        for path in sorted(FOLDER.rglob("*"))
         if path.is_file() and not path.name.startswith(".")
     }
     router = APIRouter(include_in_schema=False)

@@ -14,9 +14,10 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
+from dynaroute.decimals import plain_number
 from dynaroute.errors import FormatError, OptionError, Where, in_file, placed
 from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
-from dynaroute.formats.json_document import load_json, require, require_object, to_json_number
+from dynaroute.formats.json_document import load_json, require, require_object
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 from dynaroute.service.multipart import read_form
@@ -190,7 +191,7 @@ def _read_options(data: object) -> dict[str, Any]:
         return {}
     document = require_object(data, "options")
     plain = {
-        key: value if isinstance(value, str | bool | int | dict | list) or value is None else to_json_number(value)  # type: ignore[arg-type]
+        key: value if isinstance(value, str | bool | int | dict | list) or value is None else plain_number(value)  # type: ignore[arg-type]
         for key, value in document.items()
     }
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dynaroute.formats.json_document import to_json_number
+from dynaroute.decimals import plain_number
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 from dynaroute.solving.options import Decoding, Improve, Limit
@@ -124,9 +124,9 @@ class Result:
         instance, solution = self.instance, self.solution
         return {
             "instance": instance.name,
-            "cost": to_json_number(self.cost),
+            "cost": plain_number(self.cost),
             "routes": [list(route) for route in solution.routes],
-            "loads": [to_json_number(instance.shown_demand(load)) for load in solution.loads(instance)],
+            "loads": [plain_number(instance.shown_demand(load)) for load in solution.loads(instance)],
             "seconds": self.seconds,
             "method": self.method,
             "model": self.model,

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dynaroute.decimals import plain_number
 from dynaroute.formats import instance_to_json
-from dynaroute.formats.json_document import to_json_number
 from dynaroute.service.answers import CheckAnswer, SolveAnswer, ViolationAnswer
 from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, SOLVE_BODY, describe_failures
 from dynaroute.service.patience import leave_with_client
@@ -108,6 +108,6 @@ def _judge(judgement: Judgement) -> CheckAnswer:
     has_unknown = any(violation.kind == "unknown" for violation in violations)
     return CheckAnswer(
         ok=not violations,
-        cost=None if has_unknown else to_json_number(recompute_cost(judgement.instance, judgement.solution)),
+        cost=None if has_unknown else plain_number(recompute_cost(judgement.instance, judgement.solution)),
         violations=[ViolationAnswer(**asdict(violation)) for violation in violations],
     )
