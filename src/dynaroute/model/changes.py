@@ -96,10 +96,8 @@ def find_decoder_change(policy: Policy) -> str:
     for made, code in _VALUES_AS_MADE.items():
         if name := _find_other_method(vars(made), code):
             return f"{made.__name__}.{name} is another one"
-    for module, name, function in _FUNCTIONS_AS_MADE:
-        if vars(module)[name] is not function:
-            return f"{module.__name__}.{name} is another one"
-    return ""
+    others = [name for module, name, function in _FUNCTIONS_AS_MADE if vars(module)[name] is not function]
+    return f"the function {others[0]} is another one" if others else ""
 
 
 def tell_once(what: str) -> None:
