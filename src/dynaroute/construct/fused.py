@@ -149,6 +149,8 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             layers=config.layers,
             is_dynamic=policy.encodes_anew,
             shrinks=config.shrinking_mean,
+            grows=config.growing_attention,
+            is_biased=config.distance_bias,
             has_batch_norm=config.normalisation == "batch",
             is_sampled=choice.stream_keys is not None,
             is_forced=choice.starts is not None,

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.fused_choice import Choice
-from dynaroute.kernels.attention import attention_forward
+from dynaroute.kernels.attention import AttentionShape, attention_forward
 from dynaroute.kernels.drive_route import drive_routes, lay_out_tokens
 from dynaroute.kernels.encoder_layer import EncoderLayer
 from dynaroute.model.encoder import AttentionLayer
@@ -154,11 +154,16 @@ class _Segments(NamedTuple):
 
 
 class _Tokens(NamedTuple):
-    """All segments' nodes: (T, 128) initial embeddings, (T,) node numbers, (T,) demands, -1 where not open."""
+    """All segments' nodes.
+
+    These are (T, 128) initial embeddings, (T,) node numbers, (T,) demands, -1 where not open, and, with a bias by
+    distances, (T, 2) positions.
+    """
 
     hidden: Tensor
     nodes: Tensor
     open_demands: Tensor
+    positions: Tensor
 
 
 class _Encoder:
@@ -193,12 +198,13 @@ class _Layer(NamedTuple):
 
     def run(self, hidden: Tensor, segments: _Segments) -> Tensor:
         """Eqs 3 to 10, (T, d_h)."""
-        layout = (segments.offsets, segments.lengths, segments.room.longest, self.module.heads, self.module.scale)
+        shape = AttentionShape(segments.room.longest, self.module.heads, self.module.scale, self.module.grows)
+        layout = (segments.offsets, segments.lengths, shape)
         if isinstance(self.module.after_attention, nn.Tanh):
             result: Tensor = EncoderLayer.apply(hidden, *self.parameters, *layout)  # type: ignore[no-untyped-call]
             return result
         query_key_value, output, weight_in, bias_in, weight_out, bias_out = self.parameters
-        attended = attention_forward(F.linear(hidden, query_key_value), *layout)
+        attended = attention_forward(F.linear(hidden, query_key_value), *layout).out
         middle = _normalise(self.module.after_attention, hidden + F.linear(attended, output))
         inner = F.relu(F.linear(middle, weight_in, bias_in))
         return _normalise(self.module.after_feed_forward, middle + F.linear(inner, weight_out, bias_out))
@@ -219,6 +225,8 @@ class _Drive:
         self.demands, self.capacity = batch.demands.contiguous(), batch.capacity.contiguous()
         self.sizes = batch.sizes.contiguous()
         self.capacity_query = policy.decoder.capacity_weight.contiguous()  # (d_h,)
+        weight = policy.decoder.distance_weight
+        self.distance_weight = self.capacity_query if weight is None else weight  # not read, if there is none
         self.left = batch.sizes.int()  # (B,)
         self.left_nodes = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device).repeat(len(batch), 1)
         self.routes = RouteBatch.unvisited(batch)
@@ -230,6 +238,7 @@ class _Drive:
             hidden=torch.zeros(room.tokens, self.config.dimension, dtype=encoder.precision, device=device),
             nodes=torch.empty(room.tokens, dtype=torch.int32, device=device),
             open_demands=torch.empty(room.tokens, dtype=torch.int32, device=device),
+            positions=torch.empty(room.tokens if self.config.distance_bias else 0, 2, device=device),
         )
         lay_out_tokens[(room.segments, triton.cdiv(room.longest, _LAY_OUT_BLOCK))](
             self.locations,
@@ -242,6 +251,7 @@ class _Drive:
             *encoder.embedding,
             *tokens,
             self.left_nodes.shape[1],
+            IS_BIASED=self.config.distance_bias,
             BLOCK=_LAY_OUT_BLOCK,
         )
         return tokens
@@ -253,6 +263,7 @@ class _Drive:
             projected,
             tokens.nodes,
             tokens.open_demands,
+            tokens.positions,
             segments.trajectories,
             segments.offsets,
             segments.lengths,
@@ -261,6 +272,7 @@ class _Drive:
             self.sizes if choice.starts is None else choice.starts,
             self.sizes if choice.stream_keys is None else choice.stream_keys,
             self.capacity_query,
+            self.distance_weight,
             self.left,
             self.left_nodes,
             counts,
@@ -272,6 +284,8 @@ class _Drive:
             self.config.clip,
             IS_DYNAMIC=self.encodes_anew,
             SHRINKS=self.config.shrinking_mean,
+            GROWS=self.config.growing_attention,
+            IS_BIASED=self.config.distance_bias,
             IS_SAMPLED=choice.stream_keys is not None,
             IS_FORCED=choice.starts is not None,
             BLOCK=launch.block,
