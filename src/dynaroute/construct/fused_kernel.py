@@ -29,7 +29,7 @@ import triton
 import triton.language as tl
 
 from dynaroute.construct.fused_weights import MatrixOffset, VectorOffset
-from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, grow, log_distance, scramble
+from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, grow, log_distance, native_tanh, scramble, tanh
 
 __all__ = ["build_solutions"]
 
@@ -392,14 +392,8 @@ def _normalise(hidden, parameters, dims, has_batch_norm: tl.constexpr, native: t
 
 @triton.jit
 def _tanh(x, native: tl.constexpr):
-    """Tanh, within 1e-7; or by the GPU's own instruction, within 2^-11."""
-    if native:
-        result = tl.inline_asm_elementwise(
-            "tanh.approx.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
-        )
-    else:
-        result = 1.0 - 2.0 / (tl.exp(2.0 * tl.minimum(x, 40.0)) + 1.0)  # beyond 40 exp may overflow, tanh is 1
-    return result
+    """Tanh, by the GPU's own instruction or exactly."""
+    return native_tanh(x) if native else tanh(x)
 
 
 @triton.jit

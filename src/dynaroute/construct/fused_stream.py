@@ -19,7 +19,7 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.fused_choice import Choice
 from dynaroute.kernels.attention import AttentionShape, attention_forward
 from dynaroute.kernels.drive_route import drive_routes, lay_out_tokens
-from dynaroute.kernels.encoder_layer import EncoderLayer
+from dynaroute.kernels.token_layer import TokenLayer, run_token_layer
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.policy import Policy
 
@@ -175,39 +175,41 @@ class _Encoder:
         customer = policy.encoder.embed_customer
         depot_weight = F.pad(depot.weight, (0, 3 - depot.weight.shape[1]))  # (d_h, 3)
         self.embedding = (customer.weight, customer.bias, depot_weight, depot.bias)
-        self.layers = [_Layer.of(layer, precision) for layer in policy.encoder.layers]
-        self.folded = policy.fold().to(precision)
+        modules = [layer for layer in policy.encoder.layers if isinstance(layer, AttentionLayer)]
+        weights = [module.weights(precision) for module in modules]
+        self.first = weights[0][0]  # W^Q, W^K, W^V of the first layer
+        following = [*(own[0] for own in weights[1:]), policy.fold().to(precision)]
+        self.layers = [
+            _Layer(module, TokenLayer(*own[1:], next_one))
+            for module, own, next_one in zip(modules, weights, following, strict=True)
+        ]
 
     def project(self, hidden: Tensor, segments: _Segments) -> Tensor:
         """Eqs 3 to 11, 13, 17 and 18: (T, 5 d_h) from (T, d_h) initial embeddings."""
+        packed = F.linear(hidden, self.first)  # (T, 3 d_h)
+        attended = torch.zeros_like(hidden)  # rows in no segment stay finite
         for layer in self.layers:
-            hidden = layer.run(hidden, segments)
-        return F.linear(hidden, self.folded)
+            hidden, packed = layer.run(hidden, packed, attended, segments)
+        return packed
 
 
 class _Layer(NamedTuple):
-    """A layer, and its parameters in the precision of the products, in the order of `EncoderLayer`."""
+    """A layer, and what it does to tokens besides attention."""
 
     module: AttentionLayer
-    parameters: tuple[Tensor, ...]
+    rest: TokenLayer
 
-    @classmethod
-    def of(cls, module: nn.Module, precision: torch.dtype) -> _Layer:
-        assert isinstance(module, AttentionLayer)
-        return cls(module, module.weights(precision))
-
-    def run(self, hidden: Tensor, segments: _Segments) -> Tensor:
-        """Eqs 3 to 10, (T, d_h)."""
+    def run(self, hidden: Tensor, packed: Tensor, attended: Tensor, segments: _Segments) -> tuple[Tensor, Tensor]:
+        """Eqs 3 to 10: (T, d_h), and its products with what follows, from (T, 3 d_h) queries, keys and values."""
         shape = AttentionShape(segments.room.longest, self.module.heads, self.module.scale, self.module.grows)
-        layout = (segments.offsets, segments.lengths, shape)
+        attention_forward(packed, segments.offsets, segments.lengths, shape, attended)
         if isinstance(self.module.after_attention, nn.Tanh):
-            result: Tensor = EncoderLayer.apply(hidden, *self.parameters, *layout)  # type: ignore[no-untyped-call]
-            return result
-        query_key_value, output, weight_in, bias_in, weight_out, bias_out = self.parameters
-        attended = attention_forward(F.linear(hidden, query_key_value), *layout).out
-        middle = _normalise(self.module.after_attention, hidden + F.linear(attended, output))
-        inner = F.relu(F.linear(middle, weight_in, bias_in))
-        return _normalise(self.module.after_feed_forward, middle + F.linear(inner, weight_out, bias_out))
+            return run_token_layer(attended, hidden, self.rest)
+        rest = self.rest
+        middle = _normalise(self.module.after_attention, hidden + F.linear(attended, rest.output))
+        inner = F.relu(F.linear(middle, rest.weight_in, rest.bias_in))
+        fed = _normalise(self.module.after_feed_forward, middle + F.linear(inner, rest.weight_out, rest.bias_out))
+        return fed, F.linear(fed, rest.following)
 
 
 def _normalise(normalisation: nn.Module, hidden: Tensor) -> Tensor:

@@ -51,8 +51,9 @@ class PackedWeights(NamedTuple):
         `Decoder.fold` returns.
     vectors
         Float32: weights (128, 3) and bias (128) of the customers' embedding, then of the depot's; what the capacity
-        adds to the query; the weights of distances of the heads and of the logits, padded to 16; for each layer the two biases of the feed-forward sub-layer and, with batch
-        normalisation, factor and shift of the first and of the second normalisation.
+        adds to the query; the weights of distances in the heads and in the logits, padded to 16; for each layer the
+        two biases of the feed-forward sub-layer and, with batch normalisation, factor and shift of the first and of
+        the second normalisation.
     """
 
     matrices: Tensor

@@ -309,11 +309,13 @@ class _Stream(NamedTuple):
     stages: int
 
 
-_STREAM_FORWARD = _Stream(queries=128, keys=64, warps=4, stages=3)
-_STREAM_BACKWARD = _Stream(queries=64, keys=64, warps=4, stages=2)
+_STREAM_FORWARD = _Stream(queries=128, keys=32, warps=4, stages=4)
+_STREAM_BACKWARD = _Stream(queries=128, keys=128, warps=4, stages=3)
 
 
-def attention_forward(packed: Tensor, offsets: Tensor, lengths: Tensor, shape: AttentionShape) -> Attended:
+def attention_forward(
+    packed: Tensor, offsets: Tensor, lengths: Tensor, shape: AttentionShape, out: Tensor | None = None
+) -> Attended:
     """Attend within segments.
 
     Parameters
@@ -324,8 +326,11 @@ def attention_forward(packed: Tensor, offsets: Tensor, lengths: Tensor, shape: A
         (P,) first token and number of tokens of each segment.
     shape
         The rest.
+    out
+        (T, d_h) where to write, if rows in no segment may stay as they are.
     """
-    out = packed.new_zeros(len(packed), packed.shape[1] // 3)
+    if out is None:
+        out = packed.new_zeros(len(packed), packed.shape[1] // 3)
     for settings in _launches(packed, shape):
         _forward_kernel[(len(lengths), shape.heads)](packed, offsets, lengths, out, shape.scale, **settings)
     if shape.longest <= LONGEST_SEGMENT:
@@ -334,7 +339,7 @@ def attention_forward(packed: Tensor, offsets: Tensor, lengths: Tensor, shape: A
     grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_FORWARD.queries))
     _streamed_kernel[grid](
         packed, offsets, lengths, out, statistics, shape.scale, **_settings(packed, shape),
-        LONGEST_TILE=LONGEST_SEGMENT, QUERIES=_STREAM_FORWARD.queries, KEYS=_STREAM_FORWARD.keys,
+        LONGEST_TILE=_longest_tile(shape), QUERIES=_STREAM_FORWARD.queries, KEYS=_STREAM_FORWARD.keys,
         num_warps=_STREAM_FORWARD.warps, num_stages=_STREAM_FORWARD.stages,
     )  # fmt: skip
     return Attended(out, statistics)
@@ -353,7 +358,7 @@ def attention_backward(
         grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_BACKWARD.queries))
         _streamed_backward_kernel[grid](
             packed, offsets, lengths, attended.out, out_gradient, attended.statistics, gradient, shape.scale,
-            **_settings(packed, shape), LONGEST_TILE=LONGEST_SEGMENT, BLOCK=_STREAM_BACKWARD.queries,
+            **_settings(packed, shape), LONGEST_TILE=_longest_tile(shape), BLOCK=_STREAM_BACKWARD.queries,
             num_warps=_STREAM_BACKWARD.warps, num_stages=_STREAM_BACKWARD.stages,
         )  # fmt: skip
     return gradient
@@ -389,10 +394,15 @@ def _settings(packed: Tensor, shape: AttentionShape) -> dict[str, Any]:
     }
 
 
+def _longest_tile(shape: AttentionShape) -> int:
+    """Segments up to this length are one tile each; 0 where few are so short that they are worth launches."""
+    return LONGEST_SEGMENT if shape.longest <= 2 * LONGEST_SEGMENT else 0
+
+
 def _launches(packed: Tensor, shape: AttentionShape) -> Iterator[dict[str, Any]]:
     """A launch for each range of tiles, 16 to 2^LAST, with as many warps as its scores need registers of."""
-    longest = min(shape.longest, LONGEST_SEGMENT)
-    largest = max(16, triton.next_power_of_2(longest)).bit_length() - 1
+    longest = min(shape.longest, _longest_tile(shape))
+    largest = max(16, triton.next_power_of_2(longest)).bit_length() - 1 if longest else 0
     for first, last, warps in _WARPS:
         if first <= largest:
             tiles = {"FIRST": first, "LAST": min(last, largest), "num_warps": warps}

@@ -210,8 +210,8 @@ def _backward_tile(
 
 @triton.jit
 def _forward_kernel(
-    packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight, out, clip,
-    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, POWERS: tl.constexpr, L: tl.constexpr,
+    packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight, out,
+    clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, POWERS: tl.constexpr, L: tl.constexpr,
     H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """One program a route: the sum over its steps of log p (eq 20), every step's mask known beforehand.

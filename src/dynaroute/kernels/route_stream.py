@@ -310,11 +310,9 @@ def _query_backward_kernel(
         d_mean = d_query * _share_of_node(count, SHRINKS, L)[:, None]
         d_total = tl.sum(d_mean, 0)
         slot, step = tl.arange(0, L), tl.arange(0, L)
-        is_in_mean = step[None, :] < slot[:, None]
-        if SHRINKS:
-            is_in_mean = is_in_mean | (slot[:, None] == 0)
-        else:
-            is_in_mean = step[None, :] >= slot[:, None] * 0
+        is_in_mean = (step[None, :] < slot[:, None]) | (slot[:, None] == 0)
+        if not SHRINKS:
+            is_in_mean = is_in_mean | (step[None, :] >= 0)
         kind = packed.dtype.element_ty
         d_graph = tl.dot(is_in_mean.to(kind), d_mean.to(kind), input_precision=PRECISION)
         store_rows(gradient, d_graph, start, 0, length + 1, 3 * D, 5 * D, L, D)
@@ -399,5 +397,7 @@ def _launches(packed: Tensor, shape: RouteShape) -> Iterator[dict[str, Any]]:
     """A launch for each tile of steps, the smallest first."""
     tile = 16
     while tile == 16 or tile // 2 <= shape.longest_route:
-        yield shape.settings(packed) | {"L": tile, "BLOCK": _BLOCK, "num_warps": 4 if tile < 64 else 8}
+        stages = 1 if packed.dtype == torch.float32 else 2  # of products on chip, which are twice as large
+        launch = {"num_warps": 4 if tile < 64 else 8, "num_stages": stages}
+        yield shape.settings(packed) | {"L": tile, "BLOCK": _BLOCK} | launch
         tile *= 2

@@ -30,7 +30,9 @@ def count_parts(policy: Policy, needed: ReplaySize, nodes: int, instances: int) 
     """
     budget = _find_budget(policy.device)
     wanted = estimate_bytes(policy, needed, nodes) / budget
-    return next(parts for parts in range(1, instances + 1) if instances % parts == 0 and parts >= min(wanted, instances))
+    return next(
+        parts for parts in range(1, instances + 1) if instances % parts == 0 and parts >= min(wanted, instances)
+    )
 
 
 def estimate_bytes(policy: Policy, needed: ReplaySize, nodes: int) -> float:
