@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -75,11 +75,8 @@ class InstanceFiles:
         collection = read_collection(self.path)
         for name, instance in zip(collection.names, collection.instances, strict=True):
             if instance.coordinates is None:
-                raise InstanceError(
-                    f"instance {name} has no coordinates, which the policy reads.".replace("  ", " "),
-                    where=Where(file=self.path),
-                    remedy="Leave it out.",
-                )
+                message = f"{name or 'an instance'} has no coordinates, which the policy reads."
+                raise InstanceError(message, where=Where(file=self.path), remedy="Leave it out.")
         return collection
 
     def read_best(self, collection: Collection) -> list[float] | None:
@@ -121,12 +118,10 @@ class OwnInstancesTask:
         """
         for name, instance in zip(collection.names, collection.instances, strict=True):
             if instance.distances is not None:
-                raise InstanceError(
-                    f"instance {name} has distances of its own, which do not turn with it.".replace("  ", " "),
-                    where=Where(field="distances"),
-                    remedy="Leave it out.",
-                )
-        return cls(InstanceBatch.from_instances(collection.instances).to(device))
+                message = f"{name or 'an instance'} has distances of its own, which do not turn with it."
+                raise InstanceError(message, where=Where(field="distances"), remedy="Leave it out.")
+        batch = replace(InstanceBatch.from_instances(collection.instances), distances=None)
+        return cls(batch.to(device))
 
     def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
         """Draw instances, padded to the largest: see `dynaroute.training.instances.InstanceSource`."""
