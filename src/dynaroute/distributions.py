@@ -23,6 +23,7 @@ __all__ = [
     "DEMAND_RANGES",
     "GRID",
     "LARGE_DEMANDS",
+    "PUBLISHED_SETS",
     "RICH_QUADRANTS",
     "ROUTE_LENGTHS",
     "SMALL_PARTS",
@@ -30,10 +31,12 @@ __all__ = [
     "DemandKind",
     "DepotPosition",
     "InstanceArrays",
+    "PublishedSet",
     "XSettings",
     "draw_paper_set",
     "draw_published_set",
     "draw_x_set",
+    "published_set",
     "usual_capacity",
 ]
 
@@ -170,24 +173,67 @@ def draw_paper_set(
     )
 
 
-def draw_published_set(size: int, count: int = 10_000, seed: int = 1234, capacity: int | None = None) -> InstanceArrays:
+@dataclass(frozen=True)
+class PublishedSet:
+    """A set that the field reports on.
+
+    Attributes
+    ----------
+    count
+        Instances, drawn at once.
+    capacity
+        What one vehicle holds.
+    """
+
+    count: int
+    capacity: int
+
+
+PUBLISHED_SETS = {
+    20: PublishedSet(10_000, 30),
+    50: PublishedSet(10_000, 40),
+    100: PublishedSet(10_000, 50),
+    200: PublishedSet(128, 80),
+    500: PublishedSet(128, 100),
+    1000: PublishedSet(100, 200),
+}
+
+
+def published_set(size: int) -> PublishedSet:
+    """How many instances the published set of this size has, and their capacity; of other sizes what would be usual.
+
+    Parameters
+    ----------
+    size
+        Number of customers.
+    """
+    return PUBLISHED_SETS.get(size) or PublishedSet(PUBLISHED_SETS[100].count, usual_capacity(size))
+
+
+def draw_published_set(
+    size: int, count: int | None = None, seed: int = 1234, capacity: int | None = None
+) -> InstanceArrays:
     """Repeat the published sets draw for draw, with numpy's legacy generator.
 
-    The defaults give the test sets (n = 20, 50, 100); seed 4321 gives the validation sets. All rows are drawn at
-    once, so a smaller count is another set, not the beginning of the larger one.
+    The defaults give the test sets: 10,000 instances of n = 20, 50, 100; 128 of 200 and of 500, 100 of 1000. Seed 4321
+    gives the validation sets. All rows are drawn at once, so a smaller count is another set, not the beginning of the
+    larger one.
 
     Parameters
     ----------
     size
         Number of customers of each problem.
     count
-        Number of problems.
+        Number of problems; that of the published set if None.
     seed
         Seed of the legacy generator, 0 to 2**32 - 1.
     capacity
-        What one vehicle holds; `usual_capacity` of the size if None.
+        What one vehicle holds; that of the published set if None.
     """
-    held = _checked_set(size, count, capacity)
+    _refuse_below_one(size, "size")
+    usual = published_set(size)
+    count = usual.count if count is None else count
+    held = _checked_set(size, count, usual.capacity if capacity is None else capacity)
     if not 0 <= seed < 2**32:
         raise _fault("seed", f"the seed {seed} is out of range.", "Use 0 to 4294967295 for a published set.")
     random = np.random.RandomState(seed)  # the published draws are this old generator's

@@ -23,12 +23,22 @@ def test_a_folder_is_read_in_the_order_of_its_names(folder: Path) -> None:
     collection = read_collection(folder)
     assert collection.names == ["a", "b"]
     assert [instance.size for instance in collection.instances] == [6, 4]
-    assert collection.is_folder
+    assert collection.is_by_name
 
 
 def test_a_set_is_read_whole(tmp_path: Path) -> None:
     write(draw_instances(4, 6), tmp_path / "set.json")
     assert [instance.size for instance in read_collection(tmp_path / "set.json").instances] == [4, 6]
+
+
+def test_a_folder_with_one_set_is_that_set(tmp_path: Path) -> None:
+    write(draw_instances(4, 6), tmp_path / "set.json")
+    (tmp_path / "optimum.csv").write_text("name,optimum\nfirst,3\nsecond,4\n")
+    collection = read_collection(tmp_path)
+    assert [instance.size for instance in collection.instances] == [4, 6]
+    table = find_best_costs(tmp_path)
+    assert table is not None
+    assert read_best_costs(table, collection) == (["first", "second"], [3.0, 4.0])
 
 
 def test_a_digest_changes_with_any_content_or_name(folder: Path) -> None:
@@ -46,7 +56,7 @@ def test_costs_of_a_folder_are_found_by_name(folder: Path) -> None:
     table = folder / "best.csv"
     table.write_text("name,optimum,routes\nb,12.5,3\nz,1,1\na,7,2\n")
     assert find_best_costs(folder) == table
-    assert read_best_costs(table, read_collection(folder)) == [7.0, 12.5]
+    assert read_best_costs(table, read_collection(folder)) == (["a", "b"], [7.0, 12.5])
 
 
 def test_costs_of_a_set_stand_in_its_order(tmp_path: Path) -> None:
@@ -55,7 +65,7 @@ def test_costs_of_a_set_stand_in_its_order(tmp_path: Path) -> None:
     table = tmp_path / "costs.csv"
     table.write_text("name,best_known_cost\na,3\nb,4\n")
     collection = read_collection(tmp_path / "set.json")
-    assert read_best_costs(table, collection) == [3.0, 4.0]
+    assert read_best_costs(table, collection) == (["a", "b"], [3.0, 4.0])
     table.write_text("name,best_known_cost\nb,3\na,4\n")
     with pytest.raises(FormatError, match="cost of b stands where a is"):
         read_best_costs(table, collection)

@@ -17,10 +17,19 @@ from dynaroute.formats.read import read, read_set
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 
-__all__ = ["Collection", "find_best_costs", "hash_collection", "read_best_costs", "read_collection"]
+__all__ = [
+    "BestCosts",
+    "Collection",
+    "find_best_costs",
+    "hash_collection",
+    "is_cost_table",
+    "read_best_costs",
+    "read_collection",
+]
 
 _COST_COLUMNS = ("best_known_cost", "optimum")
-_USUAL_NAMES = ("best.csv", "best_known.csv")
+_SET_SUFFIXES = (".npz", ".pkl", ".json")
+_TABLES = ("best.csv", "best_known.csv", "optimum.csv")  # what a table of best known costs is usually called
 
 
 class Collection(NamedTuple):
@@ -32,13 +41,28 @@ class Collection(NamedTuple):
         Of the files in a folder; those of a set are its instances' own, which may be empty.
     instances
         At least one.
-    is_folder
-        Whether each has a file of its own, and so a name.
+    is_by_name
+        Whether each has a file of its own, by whose name its cost is found.
     """
 
     names: list[str]
     instances: list[Instance]
-    is_folder: bool
+    is_by_name: bool
+
+
+class BestCosts(NamedTuple):
+    """Best known costs.
+
+    Attributes
+    ----------
+    names
+        Of the instances, as the table calls them.
+    costs
+        One for each.
+    """
+
+    names: list[str]
+    costs: list[float]
 
 
 def read_collection(path: str | os.PathLike[str]) -> Collection:
@@ -47,14 +71,14 @@ def read_collection(path: str | os.PathLike[str]) -> Collection:
     Parameters
     ----------
     path
-        A folder, whose .vrp files are read in the order of their names; or a file as `read_set` reads it.
+        A folder, whose .vrp files are read in the order of their names, or its only set if it has none of them; or a
+        file as `read_set` reads it.
     """
-    place = Path(path)
-    if not place.is_dir():
-        instances = read_set(place)
-        return Collection([instance.name or "" for instance in instances], instances, is_folder=False)
-    files = _list_instances(place)
-    return Collection([file.stem for file in files], [read(file) for file in files], is_folder=True)
+    files = _list_files(Path(path))
+    if files[0].suffix.lower() == ".vrp":
+        return Collection([file.stem for file in files], [read(file) for file in files], is_by_name=True)
+    instances = read_set(files[0])
+    return Collection([instance.name or "" for instance in instances], instances, is_by_name=False)
 
 
 def hash_collection(path: str | os.PathLike[str]) -> str:
@@ -65,12 +89,11 @@ def hash_collection(path: str | os.PathLike[str]) -> str:
     path
         As for `read_collection`.
     """
-    place = Path(path)
     digest = hashlib.sha256()
-    for file in _list_instances(place) if place.is_dir() else [place]:
+    for file in _list_files(Path(path)):
         with in_file(file):
             contents = read_bytes(file)
-        name = file.name.encode() if place.is_dir() else b""  # a set may be called otherwise
+        name = file.name.encode() if file.suffix.lower() == ".vrp" else b""  # a set may be called otherwise
         digest.update(b"%d %d " % (len(name), len(contents)) + name + contents)
     return digest.hexdigest()
 
@@ -83,11 +106,16 @@ def find_best_costs(path: str | os.PathLike[str]) -> Path | None:
     path
         As for `read_collection`; beside a set's file none is looked for, which could be about another.
     """
-    usual = (Path(path) / name for name in _USUAL_NAMES)
+    usual = (Path(path) / name for name in _TABLES)
     return next((table for table in usual if table.is_file()), None)
 
 
-def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> list[float]:
+def is_cost_table(file: Path) -> bool:
+    """Whether a file of a folder is called as a table of best known costs is, and so is no instance."""
+    return file.name in _TABLES
+
+
+def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> BestCosts:
     """The best known cost of each instance.
 
     Parameters
@@ -101,7 +129,7 @@ def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> li
     file = Path(table)
     with in_file(file):
         rows = list(_read_rows(file))
-        if not collection.is_folder:
+        if not collection.is_by_name:
             return _take_in_order(rows, collection.instances)
         costs = dict(rows)
         if missing := [name for name in collection.names if name not in costs]:
@@ -111,22 +139,24 @@ def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> li
                 where=Where(field="name"),
                 remedy="Add it, or move the file.",
             )
-        return [costs[name] for name in collection.names]
+        return BestCosts(collection.names, [costs[name] for name in collection.names])
 
 
-def _take_in_order(rows: Sequence[tuple[str, float]], instances: Sequence[Instance]) -> list[float]:
+def _take_in_order(rows: Sequence[tuple[str, float]], instances: Sequence[Instance]) -> BestCosts:
     if len(rows) != len(instances):
         raise FormatError(
             f"there are {len(rows)} costs for {len(instances)} instances.", remedy="Give one for each, in their order."
         )
+    called = {name for name, _ in rows}
     for (name, _), instance in zip(rows, instances, strict=True):
-        if instance.name and name and instance.name != name:
+        # a set without names calls its instances by their numbers, which the table does not
+        if instance.name in called and instance.name != name:
             raise FormatError(
                 f"the cost of {name} stands where {instance.name} is.",
                 where=Where(field="name"),
                 remedy="Sort the table as the instances are.",
             )
-    return [cost for _, cost in rows]
+    return BestCosts([name for name, _ in rows], [cost for _, cost in rows])
 
 
 def _read_rows(table: Path) -> Iterator[tuple[str, float]]:
@@ -148,14 +178,21 @@ def _read_rows(table: Path) -> Iterator[tuple[str, float]]:
         raise FormatError(f"the table cannot be read: {error}.", remedy="Save it as CSV anew.") from error
 
 
-def _list_instances(folder: Path) -> list[Path]:
+def _list_files(path: Path) -> list[Path]:
+    """The .vrp files of a folder in the order of their names, or its only set; a file by itself."""
+    if not path.is_dir():
+        return [path]
     try:
-        files = sorted(file for file in folder.iterdir() if file.suffix.lower() == ".vrp")
+        files = sorted(file for file in path.iterdir() if file.is_file())
     except OSError as error:
         message = f"the folder cannot be read ({error.strerror})."
-        raise FileError(message, where=Where(file=str(folder)), remedy="Check the path.") from error
-    if not files:
-        raise FileError(
-            "there is no .vrp file in this folder.", where=Where(file=str(folder)), remedy="Name one that has some."
-        )
-    return files
+        raise FileError(message, where=Where(file=str(path)), remedy="Check the path.") from error
+    alone = [file for file in files if file.suffix.lower() == ".vrp"]
+    sets = [file for file in files if file.suffix.lower() in _SET_SUFFIXES]
+    if alone or len(sets) == 1:
+        return alone or sets
+    raise FileError(
+        "there is no .vrp file in this folder, nor a single set.",
+        where=Where(file=str(path)),
+        remedy="Name a folder that has some, or the file of a set.",
+    )

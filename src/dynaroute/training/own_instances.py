@@ -87,7 +87,7 @@ class InstanceFiles:
         collection
             What `read` returned.
         """
-        return None if self.best is None else read_best_costs(self.best, collection)
+        return None if self.best is None else read_best_costs(self.best, collection).costs
 
 
 @dataclass(frozen=True, eq=False)
