@@ -15,4 +15,6 @@ from dynaroute.training.recipes import make_plan
 def test_lengths_are_compared_with_those_of_the_same_problem_only(
     sizes: tuple[int, ...], capacities: tuple[int, ...], expected: set[int]
 ) -> None:
-    assert find_references(make_plan("fast", sizes, capacities)) == {size: HGS_LENGTHS[size] for size in expected}
+    assert find_references(make_plan("fast", sizes, capacities)) == {
+        size: ("HGS", HGS_LENGTHS[size]) for size in expected
+    }

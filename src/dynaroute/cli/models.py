@@ -20,6 +20,8 @@ def models(json: JsonOption = False) -> None:
     """List the trained models that ship, for the option --model.
 
     Greedy lengths are means on the 10,000 published instances of each size.
+    --model auto chooses by size, route length and spread of the customers;
+    dynaroute info FILE says which, and why.
 
     Example:
       dynaroute models --json
@@ -30,7 +32,7 @@ def models(json: JsonOption = False) -> None:
     if json:
         print_json(described)
     elif described:
-        columns = ("Name", "Customers", "Kind", "Parameters", "Minutes", "Greedy length (customers)")
+        columns = ("Name", "Customers", "Kind", "Parameters", "Minutes", "Chosen for", "Greedy length (customers)")
         print_table(columns, [_row(model) for model in described])
     else:
         typer.echo("No trained model ships with this version. Name a folder instead: --model FOLDER.")
@@ -38,11 +40,16 @@ def models(json: JsonOption = False) -> None:
 
 def _describe(name: str, folder: Path) -> dict[str, Any]:
     """Read the description alone: loading the model would take seconds."""
+    from dynaroute.weights.choice import describe_purpose
+
     description = json_text.loads((folder / "config.json").read_text(encoding="utf-8"))
     card = description["card"]
     return {
         "name": name,
         "size": card["size"],
+        "smallest_size": card.get("smallest_size"),
+        "distribution": card.get("distribution", ""),
+        "chosen_for": describe_purpose(name),
         "kind": description["kind"],
         "parameters": _count_parameters(folder / "model.safetensors"),
         "minutes": card["minutes"],
@@ -66,9 +73,16 @@ def _row(model: dict[str, Any]) -> tuple[str, ...]:
     minutes, lengths = model["minutes"], model["greedy_lengths"]
     return (
         model["name"],
-        str(model["size"] or ""),
+        _show_sizes(model),
         model["kind"],
         str(model["parameters"]),
         "" if minutes is None else f"{minutes:.1f}",
+        model["chosen_for"],
         ", ".join(f"{length:.3f} ({size})" for size, length in lengths.items()),
     )
+
+
+def _show_sizes(model: dict[str, Any]) -> str:
+    if model["smallest_size"] is None:
+        return str(model["size"] or "")
+    return f"{model['smallest_size']}-{model['size']}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynaroute.errors import FileError, InputWarning, Where
 from dynaroute.training.run_files import HOW_TO_GO_ON, replace_file
@@ -16,9 +16,24 @@ from dynaroute.training.run_files import HOW_TO_GO_ON, replace_file
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Journal", "draw_learning_curve", "read_metrics", "save_learning_curve"]
+__all__ = ["Journal", "Reference", "draw_learning_curve", "read_metrics", "save_learning_curve"]
 
 _DRAWN = ("step", "minutes", "size", "validation")
+
+
+class Reference(NamedTuple):
+    """A length to compare validation with.
+
+    Attributes
+    ----------
+    name
+        Whose it is.
+    length
+        Its value: 1 where validation is relative to it.
+    """
+
+    name: str
+    length: float
 
 
 class Journal:
@@ -77,7 +92,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     return [line for line in lines if _is_line(line)]
 
 
-def save_learning_curve(folder: Path, references: dict[int, float]) -> Path:
+def save_learning_curve(folder: Path, references: dict[int, Reference]) -> Path:
     """Draw a run's curve into its folder; returns the picture's path.
 
     Parameters
@@ -85,7 +100,7 @@ def save_learning_curve(folder: Path, references: dict[int, float]) -> Path:
     folder
         Of the run.
     references
-        Length to compare with, by size.
+        What to compare with, by size.
     """
     from matplotlib.figure import Figure
 
@@ -98,7 +113,9 @@ def save_learning_curve(folder: Path, references: dict[int, float]) -> Path:
     return picture
 
 
-def draw_learning_curve(metrics: list[dict[str, Any]], references: dict[int, float], ax: Axes | None = None) -> Axes:
+def draw_learning_curve(
+    metrics: list[dict[str, Any]], references: dict[int, Reference], ax: Axes | None = None
+) -> Axes:
     """Greedy validation length over minutes, a line for each size.
 
     Parameters
@@ -106,7 +123,7 @@ def draw_learning_curve(metrics: list[dict[str, Any]], references: dict[int, flo
     metrics
         Lines of a journal.
     references
-        Length to compare with, by size; sizes that were not trained on are not drawn.
+        What to compare with, by size; sizes that were not trained on are not drawn.
     ax
         Where to draw; a new figure if None.
     """
@@ -119,7 +136,8 @@ def draw_learning_curve(metrics: list[dict[str, Any]], references: dict[int, flo
         colour = f"C{number}"
         axes.plot(minutes, lengths, "o-", color=colour, markersize=3, label=f"{size} customers: {min(lengths):.3f}")
         if size in references:
-            axes.axhline(references[size], color=colour, linestyle=":", label=f"HGS {references[size]:.3f}")
+            name, length = references[size]
+            axes.axhline(length, color=colour, linestyle=":", label=f"{name} {length:.3f}")
     axes.set_xlabel("minutes")
     axes.set_ylabel("greedy length, validation")
     axes.grid(alpha=0.3)
