@@ -111,10 +111,8 @@ class Part:
             require_count("capacities", capacity)
         if self.route_lengths != "usual":
             return  # a vehicle holds the largest demand, whatever the route length
-        largest, least = (
-            max(map(largest_demand, self.demands)),
-            min(self.capacities or (usual_capacity(self.sizes[0]),)),
-        )
+        largest = max(map(largest_demand, self.demands))
+        least = min(self.capacities or (usual_capacity(self.sizes[0]),))
         if largest > least:
             message = f"demands go up to {largest}, and a vehicle may hold {least}."
             raise refuse_setting("capacities", message, "Give larger capacities, or route_lengths instead.")
