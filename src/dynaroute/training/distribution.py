@@ -275,14 +275,14 @@ def _require_some_of(field: str, values: Sequence[object], known: Sequence[str])
             raise refuse_setting(field, f"{value!r} is unknown.", f"Use some of {', '.join(known)}.")
 
 
-def _x_part(smallest: int, largest: int, weight: float) -> Part:
+def _x_part(smallest: int, largest: int, weight: float, route_lengths: RouteLengths = "x") -> Part:
     x_demands = tuple(kind for kind in get_args(DemandKind) if kind != "1-9")
     return Part(
         sizes=(smallest, largest),
         customers=get_args(CustomerPositions),
         depots=get_args(DepotPosition),
         demands=x_demands,
-        route_lengths="x",
+        route_lengths=route_lengths,
         coordinates="grid",
         weight=weight,
     )
@@ -296,6 +296,7 @@ BUILT_IN = {
     "mixed": Distribution(
         (
             *_X_PARTS,
+            _x_part(60, 150, 1.0, (16.0, 50.0)),  # as a third of XML100 has them
             Part(sizes=(10, 100), weight=2.0),
             Part(sizes=(100, 500), route_lengths=(6.0, 45.0), weight=1.0),
         ),
