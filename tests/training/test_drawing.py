@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from dynaroute import distributions
 from dynaroute.batch import InstanceBatch
@@ -17,6 +18,7 @@ from dynaroute.distributions import XSettings, draw_x_set, usual_capacity
 from dynaroute.training.distribution import BUILT_IN, Distribution, Part
 from dynaroute.training.drawing import fill_unit_square
 from dynaroute.training.instances import DistributionTask
+from dynaroute.training.own_instances import OwnInstancesTask
 from dynaroute.vocabulary import CustomerPositions, DemandKind
 
 
@@ -171,3 +173,25 @@ def test_route_lengths_stay_in_their_range() -> None:
     assert float(length.min()) >= 5.0
     assert float(length.max()) < 8.0 + 0.3  # a capacity is a whole number
     assert float(length.mean()) == pytest.approx(6.6, abs=0.15)
+
+
+class Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes the names of all operations."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(self, operation: Any, types: Any, arguments: Any = (), settings: Any = None) -> Any:
+        self.names.add(str(operation))
+        return operation(*arguments, **(settings or {}))
+
+
+def test_nothing_is_asked_of_the_device() -> None:
+    own = OwnInstancesTask(draw(6, Part((4, 9))))
+    for task in (DistributionTask(BUILT_IN["mixed"]), own):
+        task.draw(3, torch.Generator().manual_seed(1), 0)  # what a distribution says is copied once
+        with Operations() as operations:
+            task.draw(3, torch.Generator().manual_seed(1), 0)
+        waiting = ("_local_scalar_dense", "nonzero", "masked_select", "equal.default", "lift_fresh")
+        assert not [name for name in operations.names if any(word in name for word in waiting)]
