@@ -26,7 +26,6 @@ __all__ = [
     "PUBLISHED_SETS",
     "RICH_QUADRANTS",
     "ROUTE_LENGTHS",
-    "SMALL_PARTS",
     "CustomerPositions",
     "DemandKind",
     "DepotPosition",
@@ -51,7 +50,7 @@ GRID = 1000  # the X set's coordinates are whole numbers from 0 to this
 CLUSTER_DECAY = 40.0
 CLUSTER_SEEDS = (3, 8)
 ROUTE_LENGTHS = (3.0, 6.0, 25.0)  # r is triangular: least, most likely, most
-SMALL_PARTS = (0.70, 0.95)  # of the customers, with many small demands
+_SMALL_PARTS = (0.70, 0.95)  # of the customers, with many small demands
 LARGE_DEMANDS = (50, 100)  # of the others
 RICH_QUADRANTS = 50  # what demands are larger by in two of the four
 DEMAND_RANGES: dict[DemandKind, tuple[int, int]] = {
@@ -386,7 +385,7 @@ def _points_of(cells: _Cells) -> NDArray[np.int64]:
 def _draw_demands(kind: DemandKind, locations: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
     size = len(locations)
     if kind == "many-small":
-        is_small = generator.random(size) < generator.uniform(*SMALL_PARTS)
+        is_small = generator.random(size) < generator.uniform(*_SMALL_PARTS)
         limits = (DEMAND_RANGES[kind], LARGE_DEMANDS)
         small, large = (generator.integers(*each, size, endpoint=True) for each in limits)
         return np.where(is_small, small, large)

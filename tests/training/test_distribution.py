@@ -88,6 +88,8 @@ def test_the_largest_demands_are_those_of_the_rich_and_the_few() -> None:
         ({"capacities": (30.5,)}, "capacities"),
         ({"demands": ("1-100",)}, "capacities"),
         ({"coordinates": "metres"}, "coordinates"),
+        ({"cluster_seeds": (0, 3)}, "cluster_seeds"),
+        ({"cluster_seeds": (3, 99)}, "cluster_seeds"),
         ({"weight": 0}, "weight"),
     ],
 )

@@ -1,17 +1,24 @@
 from __future__ import annotations
 
+import csv
+import math
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from dynaroute import distributions
 from dynaroute.batch import InstanceBatch
 from dynaroute.batch.policy_view import locate_in_unit_square
 from dynaroute.distributions import XSettings, draw_x_set, usual_capacity
 from dynaroute.training.distribution import BUILT_IN, Distribution, Part
 from dynaroute.training.drawing import fill_unit_square
 from dynaroute.training.instances import DistributionTask
+from dynaroute.training.own_instances import OwnInstancesTask
 from dynaroute.vocabulary import CustomerPositions, DemandKind
 
 
@@ -51,17 +58,56 @@ def test_every_instance_has_a_solution() -> None:
 
 
 @pytest.mark.parametrize("customers", ["uniform", "clustered", "mixed"])
-@pytest.mark.parametrize("demands", ["unitary", "1-10", "1-100", "quadrant", "many-small"])
+@pytest.mark.parametrize("demands", ["1-10", "1-100", "quadrant"])
 def test_instances_of_the_x_kinds_are_like_those_of_the_x_set(
-    customers: CustomerPositions, demands: DemandKind
+    customers: CustomerPositions, demands: DemandKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size, count = 100, 400
     drawn = draw(count, Part((size, size), (customers,), ("corner",), (demands,), "x", coordinates="grid"))
+    # the published files' attraction halves every 40 units
+    monkeypatch.setattr(distributions, "CLUSTER_DECAY", distributions.CLUSTER_DECAY / math.log(2))
     arrays = draw_x_set(XSettings(size, customers, "corner", demands), count, np.random.default_rng(1))
     expected = InstanceBatch.from_arrays(arrays.depot, arrays.locations, arrays.demands, arrays.capacity)
     found, wanted = _describe(drawn), _describe(expected)
     for name, value in wanted.items():
         assert found[name] == pytest.approx(value, rel=0.12), name
+
+
+@pytest.mark.parametrize(("code", "customers"), [("1", "uniform"), ("2", "clustered"), ("3", "mixed")])
+def test_instances_are_like_those_of_xml100(shared_data: Path, code: str, customers: CustomerPositions) -> None:
+    with (shared_data / "XML100" / "optimum.csv").open() as table:
+        kinds = np.array([row["name"].split("_")[1] for row in csv.DictReader(table)])
+    with np.load(shared_data / "XML100" / "xml100_half.npz") as arrays:
+        # a corner depot; all demands but unit ones, whose capacity is rounded otherwise
+        chosen = [kind[0] == "3" and kind[1] == code and kind[2] != "1" for kind in kinds]
+        expected = InstanceBatch.from_arrays(
+            *(arrays[name][chosen] for name in ("depot", "locs", "demand", "capacity"))
+        )
+    kind = replace(
+        BUILT_IN["x"].parts[0],
+        sizes=(100, 100),
+        customers=(customers,),
+        depots=("corner",),
+        demands=("1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"),
+        cluster_seeds=(2, 6),
+    )
+    route_lengths = ((3.0, 5.0), (5.0, 8.0), (8.0, 12.0), (12.0, 16.0), (16.0, 25.0), (25.0, 50.0))
+    found = _describe(draw(600, *(replace(kind, route_lengths=limits) for limits in route_lengths)))
+    for name, value in _describe(expected).items():
+        assert found[name] == pytest.approx(value, rel=0.1), name
+
+
+def test_unit_demands_fill_vehicles_of_whole_route_lengths() -> None:
+    batch = draw(100, Part((50, 50), demands=("unitary",), route_lengths=(4.9, 4.9)))
+    assert set(batch.capacity.tolist()) == {4}
+    assert set(batch.demands[:, 1:].flatten().tolist()) == {1}
+
+
+def test_of_many_small_demands_one_and_a_half_a_route_are_large() -> None:
+    batch = draw(400, Part((100, 100), demands=("many-small",), route_lengths=(5.0, 5.0)))
+    is_large = batch.demands[:, 1:] >= 50
+    assert float(is_large.double().mean()) == pytest.approx(1.5 / 5, abs=0.02)
+    assert bool(((batch.demands[:, 1:] <= 10) | is_large).all())
 
 
 def _describe(batch: InstanceBatch) -> dict[str, float]:
@@ -127,3 +173,25 @@ def test_route_lengths_stay_in_their_range() -> None:
     assert float(length.min()) >= 5.0
     assert float(length.max()) < 8.0 + 0.3  # a capacity is a whole number
     assert float(length.mean()) == pytest.approx(6.6, abs=0.15)
+
+
+class Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes the names of all operations."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(self, operation: Any, types: Any, arguments: Any = (), settings: Any = None) -> Any:
+        self.names.add(str(operation))
+        return operation(*arguments, **(settings or {}))
+
+
+def test_nothing_is_asked_of_the_device() -> None:
+    own = OwnInstancesTask(draw(6, Part((4, 9))))
+    for task in (DistributionTask(BUILT_IN["mixed"]), own):
+        task.draw(3, torch.Generator().manual_seed(1), 0)  # what a distribution says is copied once
+        with Operations() as operations:
+            task.draw(3, torch.Generator().manual_seed(1), 0)
+        waiting = ("_local_scalar_dense", "nonzero", "masked_select", "equal.default", "lift_fresh")
+        assert not [name for name in operations.names if any(word in name for word in waiting)]

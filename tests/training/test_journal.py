@@ -96,3 +96,9 @@ def test_the_curve_is_saved_with_the_run(tmp_path: Path) -> None:
     journal.add(make_line(0))
     journal.close()
     assert save_learning_curve(tmp_path, {}).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_relative_curve_says_what_it_is_relative_to() -> None:
+    metrics = [{"step": 0, "minutes": 0.0, "size": 100, "validation": 1.2}]
+    axes = draw_learning_curve(metrics, {100: Reference("savings", 1.0)})
+    assert axes.get_ylabel() == "greedy length over that of savings"

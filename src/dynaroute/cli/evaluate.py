@@ -12,6 +12,7 @@ from dynaroute.cli.jobs import Job, gather_jobs
 from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
     AugmentOption,
+    BestOption,
     CapacityOption,
     DecodeOption,
     DeviceOption,
@@ -66,15 +67,7 @@ def evaluate(
             help="Mean length to compare with; or a file with a cost a line, a JSON list of them, or a .sol.",
         ),
     ] = None,
-    best: Annotated[
-        Path | None,
-        typer.Option(
-            "--best",
-            metavar="FILE.csv",
-            readable=False,
-            help="Best known costs: name, best_known_cost (or optimum); usual: best.csv in the folder.",
-        ),
-    ] = None,
+    best: BestOption = None,
     gaps: Annotated[
         Path | None,
         typer.Option("--gaps", metavar="FILE.csv", help="Write the gap of every instance to its best known cost."),

@@ -11,7 +11,7 @@ import typer
 
 from dynaroute.cli.exit_codes import INTERRUPTED
 from dynaroute.cli.interrupt import note_interrupt
-from dynaroute.cli.options import DeviceOption, JsonOption
+from dynaroute.cli.options import BestOption, DeviceOption, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_note
 from dynaroute.cli.train_plan import Source, change_plan, find_validation, make_policy, parse_numbers, refuse_options
 from dynaroute.device import choose_device
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dynaroute.training.trainer import Outcome
 
 BUDGET, STEP = "Budget (one of them)", "Each update"
-INSTANCES, POLICY, VALIDATION = "Instances", "The policy", "Validation"
+INSTANCES, POLICY, VALIDATION = "Instances", "Policy", "Validation"
 
 
 def train(
@@ -151,15 +151,7 @@ def train(
             rich_help_panel=VALIDATION,
         ),
     ] = None,
-    best: Annotated[
-        Path | None,
-        typer.Option(
-            "--best",
-            metavar="FILE.csv",
-            help="Their best known costs: name, best_known_cost; usual: best.csv in the folder.",
-            rich_help_panel=VALIDATION,
-        ),
-    ] = None,
+    best: BestOption = None,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="S", help="Of parameters and instances; usual: 1.")
     ] = None,
@@ -323,7 +315,7 @@ def _tell(folder: Path, outcome: Outcome, reference: Reference | None, json: boo
         typer.echo(f"{folder}: {count_of(outcome.step, 'update')}, greedy length not measured yet at this size.")
         return
     length = f"length {outcome.best_length:.4f}"
-    if reference is not None and reference.length == 1.0:  # relative lengths mean nothing by themselves
+    if reference is not None and reference.is_unit:  # relative lengths mean nothing by themselves
         length = describe_length(outcome.best_length, reference)
     words = f"greedy {length} on the validation set after update {outcome.best_step:,}"
     typer.echo(f"{folder}: {words} of {outcome.step:,}.")

@@ -124,7 +124,7 @@ def describe_length(length: float, reference: Reference | None) -> str:
         return f"{length:.4f}"
     excess = 100 * (length / reference.length - 1)
     words = f"{abs(excess):.2f} % {'above' if excess >= 0 else 'below'} {reference.name}"
-    return words if reference.length == 1.0 else f"{length:.4f} ({words})"
+    return words if reference.is_unit else f"{length:.4f} ({words})"
 
 
 def _describe_time(seconds: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dynaroute.distributions import DEMAND_RANGES, LARGE_DEMANDS, RICH_QUADRANTS, usual_capacity
+from dynaroute.distributions import CLUSTER_SEEDS, DEMAND_RANGES, LARGE_DEMANDS, RICH_QUADRANTS, usual_capacity
 from dynaroute.errors import FormatError, in_file
 from dynaroute.training.toml_tables import (
     load_toml,
@@ -22,6 +22,7 @@ from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
 __all__ = [
     "BUILT_IN",
+    "MOST_SEEDS",
     "Coordinates",
     "Distribution",
     "Part",
@@ -42,6 +43,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "demands": get_args(DemandKind),
 }
 _LARGEST_SIZE = 100_000  # a batch of them fills any memory
+MOST_SEEDS = 32  # of clusters; all are drawn for every instance
 _EXAMPLE = "the example in docs/training.md"
 
 
@@ -63,6 +65,8 @@ class Part:
     coordinates
         "unit": anywhere in the unit square, which the policy sees as it is. "grid": whole numbers up to 1000, which it
         sees moved and scaled to fill the unit square, as it does those of a file.
+    cluster_seeds
+        Fewest and most seeds of clusters.
     weight
         How often this part is drawn, relative to the others.
     """
@@ -74,16 +78,12 @@ class Part:
     route_lengths: RouteLengths = "usual"
     capacities: tuple[int, ...] = ()
     coordinates: Coordinates = "unit"
+    cluster_seeds: tuple[int, int] = CLUSTER_SEEDS
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.sizes, tuple) or len(self.sizes) != 2:
-            raise refuse_setting("sizes", f"sizes are {self.sizes!r}.", "Give the smallest and the largest: [20, 100].")
-        for size in self.sizes:
-            require_count("sizes", size)
-        if not self.sizes[0] <= self.sizes[1] <= _LARGEST_SIZE:
-            message = f"sizes go from {self.sizes[0]} to {self.sizes[1]}."
-            raise refuse_setting("sizes", message, f"Give the smaller one first, and no more than {_LARGEST_SIZE}.")
+        _require_range("sizes", self.sizes, _LARGEST_SIZE)
+        _require_range("cluster_seeds", self.cluster_seeds, MOST_SEEDS)
         for field, known in _KINDS.items():
             _require_some_of(field, getattr(self, field), known)
         if self.coordinates not in get_args(Coordinates):
@@ -111,10 +111,8 @@ class Part:
             require_count("capacities", capacity)
         if self.route_lengths != "usual":
             return  # a vehicle holds the largest demand, whatever the route length
-        largest, least = (
-            max(map(largest_demand, self.demands)),
-            min(self.capacities or (usual_capacity(self.sizes[0]),)),
-        )
+        largest = max(map(largest_demand, self.demands))
+        least = min(self.capacities or (usual_capacity(self.sizes[0]),))
         if largest > least:
             message = f"demands go up to {largest}, and a vehicle may hold {least}."
             raise refuse_setting("capacities", message, "Give larger capacities, or route_lengths instead.")
@@ -269,6 +267,16 @@ def _describe_part(part: Part) -> str:
     return ", ".join([size, *kinds, held])
 
 
+def _require_range(field: str, limits: object, most: int) -> None:
+    if not isinstance(limits, tuple) or len(limits) != 2:
+        raise refuse_setting(field, f"{field} is {limits!r}.", "Give the smallest and the largest, such as [3, 8].")
+    for limit in limits:
+        require_count(field, limit)
+    if not limits[0] <= limits[1] <= most:
+        message = f"{field} goes from {limits[0]} to {limits[1]}."
+        raise refuse_setting(field, message, f"Give the smaller one first, and no more than {most}.")
+
+
 def _require_some_of(field: str, values: Sequence[object], known: Sequence[str]) -> None:
     if not isinstance(values, tuple) or not values:
         raise refuse_setting(field, f"{field} is {values!r}.", f"Give a list of some of {', '.join(known)}.")
@@ -298,6 +306,8 @@ BUILT_IN = {
     "mixed": Distribution(
         (
             *_X_PARTS,
+            # as a third of XML100 has them
+            replace(_x_part(60, 150, 1.0), route_lengths=(16.0, 50.0), cluster_seeds=(2, 6)),
             Part(sizes=(10, 100), weight=2.0),
             Part(sizes=(100, 500), route_lengths=(6.0, 45.0), weight=1.0),
         ),

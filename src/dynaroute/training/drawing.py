@@ -1,8 +1,11 @@
 """Instances of a distribution, drawn as tensors: nothing is copied from the host, and nobody waits for the device.
 
-Twin of `dynaroute.distributions.draw_x_set`, which draws one instance after the other on the host. What differs: two
-customers may share a place; the outermost rows of the grid are half as likely; and of the places near a seed, those
-that fall off the grid three times in a row are reflected into it instead of drawn until one fits.
+The X kinds are those of the published files, which differ from the words of Uchoa et al. (2017) and so from
+`dynaroute.distributions.draw_x_set`: a seed's attraction halves every 40 units instead of falling to 1/e; of demands
+many of which are small, 1.5 a route are large; and a capacity for unit demands is rounded down. Measured on the files,
+and so in the generator that came with XML100 (Queiroga et al. 2022). What differs from that: two customers may share a
+place; the outermost rows of the grid are half as likely; and of the places near a seed, those that fall off the grid
+three times in a row are reflected into it instead of drawn until one fits.
 """
 
 from __future__ import annotations
@@ -17,25 +20,26 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch
 from dynaroute.distributions import (
     CLUSTER_DECAY,
-    CLUSTER_SEEDS,
     DEMAND_RANGES,
     GRID,
     LARGE_DEMANDS,
     RICH_QUADRANTS,
     ROUTE_LENGTHS,
-    SMALL_PARTS,
     usual_capacity,
 )
-from dynaroute.training.distribution import Distribution, Part
+from dynaroute.training.distribution import MOST_SEEDS, Distribution, Part
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
 __all__ = ["draw_instances", "fill_unit_square", "make_training_batch"]
 
 _PROPOSALS = 3  # of a place near a seed, until one is on the grid
+_DECAY = CLUSTER_DECAY / math.log(2) / GRID
+_LARGE_A_ROUTE = 1.5
 _UNIFORM, _CLUSTERED, _MIXED = (get_args(CustomerPositions).index(kind) for kind in ("uniform", "clustered", "mixed"))
 _CENTRE, _CORNER = (get_args(DepotPosition).index(kind) for kind in ("centre", "corner"))
-_QUADRANT, _MANY_SMALL = (get_args(DemandKind).index(kind) for kind in ("quadrant", "many-small"))
+_UNITARY, _QUADRANT, _MANY_SMALL = (get_args(DemandKind).index(kind) for kind in ("unitary", "quadrant", "many-small"))
 _TRIANGULAR, _RANGE, _USUAL, _FIXED = range(4)  # how a capacity is found
+_NO_RANGE = (6.0, 25.0)  # of route lengths, where capacities do not go by them but the number of large demands does
 
 
 def draw_instances(distribution: Distribution, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
@@ -61,12 +65,17 @@ def draw_instances(distribution: Distribution, count: int, generator: torch.Gene
     is_node = slot <= sizes[:, None]  # (B, M)
 
     is_grid = tables.is_grid[part][:, None, None]  # (B, 1, 1)
-    places = _draw_places(tables.customers.pick(part, random), sizes, nodes, random)  # (B, M, 2)
+    seed_count = random.whole(tables.fewest_seeds[part], tables.most_seeds[part])  # (B,)
+    places = _draw_places(tables.customers.pick(part, random), sizes, seed_count, nodes, random)  # (B, M, 2)
     places[:, 0] = _draw_depots(tables.depots.pick(part, random), random)
     places = torch.where(is_grid, (places * GRID).round() / GRID, places)
     is_customer = is_node & (slot > 0)
-    demands = _draw_demands(tables, tables.demands.pick(part, random), places, random) * is_customer  # (B, M)
-    capacity = _find_capacities(tables, part, sizes, demands, random)  # (B,)
+    kind, length = tables.demands.pick(part, random), _draw_route_lengths(tables, part, random)  # (B,) each
+    demands = _draw_demands(tables, kind, length, places, random) * is_customer  # (B, M)
+    mean = demands.sum(1) / sizes.double()  # (B,)
+    fitted = torch.where(kind == _UNITARY, length.floor(), (length * mean).ceil())
+    capacity = _settle_capacities(tables, part, sizes, fitted, random)
+    capacity = torch.maximum(capacity, demands.amax(1))
     locations = torch.where(is_grid, fill_unit_square(places, is_node), places)
     return make_training_batch(locations * is_node[..., None], demands, capacity, sizes, first_key)
 
@@ -133,12 +142,11 @@ class _Random(NamedTuple):
 # Places
 
 
-def _draw_places(kind: Tensor, sizes: Tensor, nodes: int, random: _Random) -> Tensor:
+def _draw_places(kind: Tensor, sizes: Tensor, seed_count: Tensor, nodes: int, random: _Random) -> Tensor:
     """(B, M, 2) in the unit square: first those that are anywhere, then the seeds, then those near them."""
     scattered = torch.where(kind == _UNIFORM, sizes, torch.where(kind == _MIXED, sizes // 2, 0))  # (B,)
-    seeds = random.unit(CLUSTER_SEEDS[1], 2)  # (B, S, 2)
-    fewest, most = (torch.full_like(sizes, limit) for limit in CLUSTER_SEEDS)
-    seed_count = torch.minimum(random.whole(fewest, most), (sizes - scattered).clamp(min=1))  # (B,)
+    seeds = random.unit(MOST_SEEDS, 2)  # (B, S, 2)
+    seed_count = torch.minimum(seed_count, (sizes - scattered).clamp(min=1))  # (B,)
     number = torch.arange(-1, nodes - 1, device=sizes.device) - scattered[:, None]  # (B, M) after the scattered ones
     places = _draw_near(seeds, seed_count, nodes, random)
     places = torch.where((number < seed_count[:, None])[..., None], _take(seeds, number), places)
@@ -146,13 +154,13 @@ def _draw_places(kind: Tensor, sizes: Tensor, nodes: int, random: _Random) -> Te
 
 
 def _draw_near(seeds: Tensor, seed_count: Tensor, nodes: int, random: _Random) -> Tensor:
-    """(B, M, 2) with the density of `dynaroute.distributions`: the radius around a seed is Gamma(2, 40) distributed."""
+    """(B, M, 2) as likely as the sum of all seeds' attractions: radii around a seed are Gamma(2, decay) distributed."""
     none = torch.zeros_like(seed_count)
     places = torch.full((len(seeds), nodes, 2), -1.0, device=seeds.device)
     for _ in range(_PROPOSALS):
         centre = _take(seeds, random.whole(none, seed_count - 1, nodes))
         # 1 - u is never 0
-        radius = -(torch.log1p(-random.unit(nodes)) + torch.log1p(-random.unit(nodes))) * (CLUSTER_DECAY / GRID)
+        radius = -(torch.log1p(-random.unit(nodes)) + torch.log1p(-random.unit(nodes))) * _DECAY
         angle = random.unit(nodes) * (2 * math.pi)
         proposed = centre + torch.stack([radius * angle.cos(), radius * angle.sin()], 2)
         is_inside = ((places >= 0) & (places <= 1)).all(2, keepdim=True)
@@ -175,12 +183,19 @@ def _draw_depots(kind: Tensor, random: _Random) -> Tensor:
 # Demands and capacities
 
 
-def _draw_demands(tables: _Tables, kind: Tensor, places: Tensor, random: _Random) -> Tensor:
+def _draw_route_lengths(tables: _Tables, part: Tensor, random: _Random) -> Tensor:
+    """(B,) float64: how many customers a vehicle holds on average, where that is what is drawn."""
+    unit = random.unit().double()
+    shortest, longest = tables.shortest[part], tables.longest[part]
+    return torch.where(tables.rule[part] == _TRIANGULAR, _triangular(unit), shortest + unit * (longest - shortest))
+
+
+def _draw_demands(tables: _Tables, kind: Tensor, length: Tensor, places: Tensor, random: _Random) -> Tensor:
     """(B, M) int64, of all slots."""
     nodes = places.shape[1]
     low, high = tables.demand_low[kind], tables.demand_high[kind]  # (B,)
-    small_part = SMALL_PARTS[0] + (SMALL_PARTS[1] - SMALL_PARTS[0]) * random.unit(1)  # (B, 1)
-    is_large = (kind == _MANY_SMALL)[:, None] & (random.unit(nodes) >= small_part)  # (B, M)
+    large_part = (_LARGE_A_ROUTE / length).float()[:, None]  # (B, 1)
+    is_large = (kind == _MANY_SMALL)[:, None] & (random.unit(nodes) < large_part)  # (B, M)
     drawn = random.whole(
         torch.where(is_large, LARGE_DEMANDS[0], low[:, None]),
         torch.where(is_large, LARGE_DEMANDS[1], high[:, None]),
@@ -191,15 +206,11 @@ def _draw_demands(tables: _Tables, kind: Tensor, places: Tensor, random: _Random
     return drawn + RICH_QUADRANTS * is_rich
 
 
-def _find_capacities(tables: _Tables, part: Tensor, sizes: Tensor, demands: Tensor, random: _Random) -> Tensor:
-    """(B,) int64: what holds so many customers on average, or what is fixed; at least the largest demand."""
-    rule, unit = tables.rule[part], random.unit().double()
-    shortest, longest = tables.shortest[part], tables.longest[part]
-    length = torch.where(rule == _TRIANGULAR, _triangular(unit), shortest + unit * (longest - shortest))
-    capacity = (length * demands.sum(1) / sizes).ceil().long()
-    capacity = torch.where(rule == _USUAL, tables.usual[sizes], capacity)
-    capacity = torch.where(rule == _FIXED, tables.capacities.pick(part, random), capacity)
-    return torch.maximum(capacity, demands.amax(1))
+def _settle_capacities(tables: _Tables, part: Tensor, sizes: Tensor, fitted: Tensor, random: _Random) -> Tensor:
+    """(B,) int64: what fits the route length, or what is usual, or what is listed."""
+    rule = tables.rule[part]
+    capacity = torch.where(rule == _USUAL, tables.usual[sizes], fitted.long())
+    return torch.where(rule == _FIXED, tables.capacities.pick(part, random), capacity)
 
 
 def _triangular(unit: Tensor) -> Tensor:
@@ -241,6 +252,8 @@ class _Tables(NamedTuple):
     depots: _Choices
     demands: _Choices
     capacities: _Choices
+    fewest_seeds: Tensor
+    most_seeds: Tensor
     rule: Tensor
     shortest: Tensor
     longest: Tensor
@@ -254,7 +267,7 @@ class _Tables(NamedTuple):
     def of(cls, distribution: Distribution, device: str) -> _Tables:
         parts = distribution.parts
         weights = torch.tensor([part.weight for part in parts], dtype=torch.float64)
-        ranges = [part.route_lengths if isinstance(part.route_lengths, tuple) else (1.0, 1.0) for part in parts]
+        ranges = [part.route_lengths if isinstance(part.route_lengths, tuple) else _NO_RANGE for part in parts]
         limits = [DEMAND_RANGES[kind] for kind in get_args(DemandKind)]
 
         def codes(field: str, kinds: tuple[str, ...]) -> _Choices:
@@ -268,6 +281,8 @@ class _Tables(NamedTuple):
             depots=codes("depots", get_args(DepotPosition)),
             demands=codes("demands", get_args(DemandKind)),
             capacities=_Choices.of([list(part.capacities) or [0] for part in parts], device),
+            fewest_seeds=torch.tensor([part.cluster_seeds[0] for part in parts], device=device),
+            most_seeds=torch.tensor([part.cluster_seeds[1] for part in parts], device=device),
             rule=torch.tensor([_find_rule(part) for part in parts], device=device),
             shortest=torch.tensor([low for low, _ in ranges], dtype=torch.float64, device=device),
             longest=torch.tensor([high for _, high in ranges], dtype=torch.float64, device=device),

@@ -35,6 +35,11 @@ class Reference(NamedTuple):
     name: str
     length: float
 
+    @property
+    def is_unit(self) -> bool:
+        """Whether validation is relative to it."""
+        return self.length == 1.0
+
 
 class Journal:
     """Appends lines of metrics, to a file and to TensorBoard.
@@ -139,7 +144,8 @@ def draw_learning_curve(
             name, length = references[size]
             axes.axhline(length, color=colour, linestyle=":", label=f"{name} {length:.3f}")
     axes.set_xlabel("minutes")
-    axes.set_ylabel("greedy length, validation")
+    relative = " or ".join({reference.name: None for reference in references.values() if reference.is_unit})
+    axes.set_ylabel(f"greedy length over that of {relative}" if relative else "greedy length, validation")
     axes.grid(alpha=0.3)
     if not metrics:
         return axes

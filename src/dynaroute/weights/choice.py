@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -95,22 +97,20 @@ def _find_difference(instance: Instance, specialist: str) -> str:
     if not demands.any():
         return "nobody wants anything"
     held = instance.capacity / float(demands.mean())
-    usual = _read_capacity(specialist) / _PAPER_DEMAND
+    usual = _read_capacity(find_model(specialist)) / _PAPER_DEMAND
     if not usual / _LIKE_ROUTES <= held <= usual * _LIKE_ROUTES:
         return f"{held:.3g} customers a route, not about {usual:.3g}"
     assert instance.coordinates is not None  # or no model would be chosen
     return "" if looks_uniform(instance.coordinates) else "customers are not spread evenly over a square"
 
 
-def _read_capacity(name: str) -> float:
-    card = json.loads((find_model(name) / "config.json").read_text(encoding="utf-8"))["card"]
-    size = shipped_models()[name]
-    assert size is not None
-    if card["capacity"] is not None:
-        return float(card["capacity"])
+@cache  # asked for every instance of a set
+def _read_capacity(folder: Path) -> float:
+    """What a vehicle held in a model's training; the usual capacity of its size where the card does not say."""
     from dynaroute.distributions import usual_capacity
 
-    return float(usual_capacity(size))
+    card = json.loads((folder / "config.json").read_text(encoding="utf-8"))["card"]
+    return float(card["capacity"] or usual_capacity(card["size"]))
 
 
 def looks_uniform(coordinates: NDArray[np.float64]) -> bool:
