@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,7 +57,7 @@ def draw_batch(*sizes: int, seed: int = 0, capacity: int = 20) -> InstanceBatch:
 def list_configurations(dimension: int, heads: int, feed_forward: int) -> list[PolicyConfig]:
     """Every combination of switches that `PolicyConfig` admits, with one layer of this shape."""
     kinds: tuple[tuple[KindName, Normalisation], ...] = (("AM-D", "tanh"), ("AM", "tanh"), ("AM", "batch"))
-    shape = {"dimension": dimension, "heads": heads, "layers": 1, "feed_forward": feed_forward}
+    shape: dict[str, Any] = {"dimension": dimension, "heads": heads, "layers": 1, "feed_forward": feed_forward}
     plain = [
         PolicyConfig(
             kind=kind,

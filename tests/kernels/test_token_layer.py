@@ -13,8 +13,8 @@ def test_a_layer_without_its_attention_agrees_with_the_twin() -> None:
     following = torch.randn(256, 128, generator=generator)
     attended, hidden = (torch.randn(70, 128, generator=generator) for _ in range(2))  # no whole number of tiles
     with torch.no_grad():
-        _, *rest = layer.weights(torch.float32)
-        found, projected = run_token_layer(attended, hidden, TokenLayer(*rest, following))
+        weights = TokenLayer._make((*layer.weights(torch.float32)[1:], following))
+        found, projected = run_token_layer(attended, hidden, weights)
         middle = layer.after_attention(hidden + layer.output(attended))
         expected = layer.after_feed_forward(middle + layer.feed_forward(middle))
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)

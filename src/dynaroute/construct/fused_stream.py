@@ -180,7 +180,7 @@ class _Encoder:
         self.first = weights[0][0]  # W^Q, W^K, W^V of the first layer
         following = [*(own[0] for own in weights[1:]), policy.fold().to(precision)]
         self.layers = [
-            _Layer(module, TokenLayer(*own[1:], next_one))
+            _Layer(module, TokenLayer._make((*own[1:], next_one)))
             for module, own, next_one in zip(modules, weights, following, strict=True)
         ]
 

@@ -91,8 +91,8 @@ class PackedWeights(NamedTuple):
 
 def _pad_distance_weight(policy: Policy) -> Tensor:
     """(16,) weights of distances; zeros without a bias."""
-    weight = policy.decoder.distance_weight
-    weight = policy.decoder.key.weight.new_zeros(0) if weight is None else weight
+    decoder = policy.decoder
+    weight = decoder.key.weight.new_zeros(0) if decoder.distance_weight is None else decoder.distance_weight
     return nn.functional.pad(weight, (0, 16 - len(weight)))
 
 

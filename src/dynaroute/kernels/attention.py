@@ -331,7 +331,8 @@ def attention_forward(
     """
     if out is None:
         out = packed.new_zeros(len(packed), packed.shape[1] // 3)
-    for settings in _launches(packed, shape):
+    longest_tile = _find_longest_tile(packed, lengths, shape)
+    for settings in _launches(packed, shape, longest_tile):
         _forward_kernel[(len(lengths), shape.heads)](packed, offsets, lengths, out, shape.scale, **settings)
     if shape.longest <= LONGEST_SEGMENT:
         return Attended(out, out.new_empty(0, dtype=torch.float32))
@@ -339,7 +340,7 @@ def attention_forward(
     grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_FORWARD.queries))
     _streamed_kernel[grid](
         packed, offsets, lengths, out, statistics, shape.scale, **_settings(packed, shape),
-        LONGEST_TILE=_longest_tile(shape), QUERIES=_STREAM_FORWARD.queries, KEYS=_STREAM_FORWARD.keys,
+        LONGEST_TILE=longest_tile, QUERIES=_STREAM_FORWARD.queries, KEYS=_STREAM_FORWARD.keys,
         num_warps=_STREAM_FORWARD.warps, num_stages=_STREAM_FORWARD.stages,
     )  # fmt: skip
     return Attended(out, statistics)
@@ -350,7 +351,8 @@ def attention_backward(
 ) -> Tensor:
     """Gradient of `packed`, given that of `attention_forward`'s result; parameters as there."""
     gradient = torch.zeros_like(packed)
-    for settings in _launches(packed, shape):
+    longest_tile = _find_longest_tile(packed, lengths, shape)
+    for settings in _launches(packed, shape, longest_tile):
         _backward_kernel[(len(lengths), shape.heads)](
             packed, offsets, lengths, out_gradient, gradient, shape.scale, **settings
         )
@@ -358,7 +360,7 @@ def attention_backward(
         grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_BACKWARD.queries))
         _streamed_backward_kernel[grid](
             packed, offsets, lengths, attended.out, out_gradient, attended.statistics, gradient, shape.scale,
-            **_settings(packed, shape), LONGEST_TILE=_longest_tile(shape), BLOCK=_STREAM_BACKWARD.queries,
+            **_settings(packed, shape), LONGEST_TILE=longest_tile, BLOCK=_STREAM_BACKWARD.queries,
             num_warps=_STREAM_BACKWARD.warps, num_stages=_STREAM_BACKWARD.stages,
         )  # fmt: skip
     return gradient
@@ -394,14 +396,15 @@ def _settings(packed: Tensor, shape: AttentionShape) -> dict[str, Any]:
     }
 
 
-def _longest_tile(shape: AttentionShape) -> int:
-    """Segments up to this length are one tile each; 0 where few are so short that they are worth launches."""
-    return LONGEST_SEGMENT if shape.longest <= 2 * LONGEST_SEGMENT else 0
+def _find_longest_tile(packed: Tensor, lengths: Tensor, shape: AttentionShape) -> int:
+    """Segments up to this length are one tile each; 0 where hardly any is so short, and no launch worth it."""
+    are_long = shape.longest > LONGEST_SEGMENT and len(packed) > 2 * LONGEST_SEGMENT * len(lengths)
+    return 0 if are_long else LONGEST_SEGMENT
 
 
-def _launches(packed: Tensor, shape: AttentionShape) -> Iterator[dict[str, Any]]:
+def _launches(packed: Tensor, shape: AttentionShape, longest_tile: int) -> Iterator[dict[str, Any]]:
     """A launch for each range of tiles, 16 to 2^LAST, with as many warps as its scores need registers of."""
-    longest = min(shape.longest, _longest_tile(shape))
+    longest = min(shape.longest, longest_tile)
     largest = max(16, triton.next_power_of_2(longest)).bit_length() - 1 if longest else 0
     for first, last, warps in _WARPS:
         if first <= largest:

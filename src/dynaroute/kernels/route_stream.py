@@ -1,40 +1,34 @@
 """Log-probabilities of whole routes through segments of any length: nodes pass by in blocks (eqs 12 to 20).
 
-What is computed, and how a segment is laid out, is said in `dynaroute.kernels.route_probability`, which holds a whole
-segment on chip. Here three kernels follow each other, and three on the way back in the opposite order:
+What is computed is said in `dynaroute.kernels.route_tile`, which holds a whole segment on chip, and how a segment is
+laid out in `route_parts`. Here three kernels follow each other, and three on the way back in the opposite order:
 
     queries   q_p of all steps of a route (eqs 12 and 13)
     glimpses  g_p: attention of the steps of a route to the nodes of its segment (eqs 14 to 16)
     chances   log p of each step (eqs 17 to 20)
 
-The steps of a route are a tile of 16, 32, ..., LONGEST_ROUTE + 1 rows. They lie one route behind the other, as the
-tokens do: that of step p of a route is at its first step plus p.
+The steps of all routes lie one route behind the other, as the tokens do: step p of a route is at its first plus p.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
+from dynaroute.kernels import LONGEST_SEGMENT
 from dynaroute.kernels.arithmetic import find_feasible, grow, loop_end
-from dynaroute.kernels.route_probability import Routes, RouteShape, load_rows, measure, store_rows
+from dynaroute.kernels.route_parts import RouteGradients, RouteShape, is_of_tile, load_rows, measure, store_rows
 
-__all__ = ["StreamedRouteLogProbability"]
+__all__ = ["StreamedSteps", "run_stream", "run_stream_backward"]
 
 _LOG2_E = tl.constexpr(1.4426950408889634)
 _HUGE = tl.constexpr(1.0e30)
 _BLOCK = 64  # nodes that pass by at once
-
-
-@triton.jit
-def _is_of_tile(count, length, L: tl.constexpr):
-    """Whether a launch with tiles of L steps is for this route: it is the smallest that holds them."""
-    return (count > 0) & (length < L) & ((length >= L // 2) | (L == 16))
 
 
 @triton.jit
@@ -67,7 +61,7 @@ def _share_of_node(count, SHRINKS: tl.constexpr, L: tl.constexpr):
 def _query_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, queries, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, H: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: q_p = mean of the graph's projections + last's of slot p + w D_p / D, times the growth.
 
@@ -77,7 +71,7 @@ def _query_kernel(
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
-    if _is_of_tile(count, length, L):
+    if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         capacity = tl.load(capacities + segment)
         total = tl.zeros((D,), tl.float32)
@@ -105,13 +99,14 @@ def _glimpse_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, queries, glimpses, levels, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr,
     H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
+    LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route and head: softmax(q k^T) v over feasible nodes, as in `dynaroute.kernels.attention`."""
     D: tl.constexpr = H * DK
     segment, head = tl.program_id(0), tl.program_id(1)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
-    if _is_of_tile(count, length, L):
+    if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
         remaining = _find_remaining(demands, start, length, tl.load(capacities + segment), L)
@@ -160,14 +155,14 @@ def _chance_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, glimpses, out, normalisers, clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr,
     IS_BIASED: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
-    BLOCK: tl.constexpr,
+    BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: u = C tanh(g logit_key^T), log p = u_target - logsumexp u, and their sum over the steps."""
     D: tl.constexpr = H * DK
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
-    if _is_of_tile(count, length, L):
+    if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
         remaining = _find_remaining(demands, start, length, tl.load(capacities + segment), L)
@@ -194,14 +189,14 @@ def _chance_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, glimpses, normalisers, out_gradient, gradient, glimpse_gradient, distance_gradient, clip,
     SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
-    PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
+    PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: du = G (one-hot - softmax u) C (1 - tanh^2), dg = du logit_key, dlogit_key = du^T g."""
     D: tl.constexpr = H * DK
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
-    if _is_of_tile(count, length, L):
+    if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
         remaining = _find_remaining(demands, start, length, tl.load(capacities + segment), L)
@@ -238,14 +233,14 @@ def _glimpse_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, queries, glimpses, levels, glimpse_gradient, gradient, query_gradient, distance_gradient,
     SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
-    PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
+    PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route and head: the way back through its attention, whose weights are computed anew."""
     D: tl.constexpr = H * DK
     segment, head = tl.program_id(0), tl.program_id(1)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
-    if _is_of_tile(count, length, L):
+    if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
         remaining = _find_remaining(demands, start, length, tl.load(capacities + segment), L)
@@ -286,7 +281,7 @@ def _query_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, query_gradient, gradient, capacity_gradient, SHRINKS: tl.constexpr, GROWS: tl.constexpr,
     IS_BIASED: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
-    BLOCK: tl.constexpr,
+    BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: a node gets dq_p / (nodes in the mean) of every step whose mean it is in.
 
@@ -296,7 +291,7 @@ def _query_backward_kernel(
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
-    if _is_of_tile(count, length, L):
+    if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         capacity = tl.load(capacities + segment)
         d_query = load_rows(query_gradient, tl.load(first_steps + segment), length + 1, 0, D, L, D).to(tl.float32)
@@ -321,83 +316,83 @@ def _query_backward_kernel(
             store_rows(gradient, beyond, start + first, length + 1 - first, count - first, 3 * D, 5 * D, BLOCK, D)
 
 
-class StreamedRouteLogProbability(torch.autograd.Function):
-    """(P,) log-probabilities of P routes from packed (T, 5 d_h) projections; see the kernels for the mathematics."""
+class StreamedSteps(NamedTuple):
+    """What is kept of all steps for the way back.
 
-    @staticmethod
-    def forward(
-        ctx: Any,
-        packed: Tensor,
-        capacity_weight: Tensor,
-        distance_weight: Tensor,
-        routes: Routes,
-        shape: RouteShape,
-        steps: int,
-    ) -> Tensor:
-        """Eqs 12 to 20.
+    Attributes
+    ----------
+    first
+        (P,) the first step of each route.
+    queries, glimpses
+        (S, d_h) each.
+    levels
+        (S, heads) float32 of the softmax, as in `dynaroute.kernels.attention`.
+    normalisers
+        (S,) float32 of the chances.
+    """
 
-        Parameters
-        ----------
-        ctx
-            PyTorch's.
-        packed
-            (T, 5 d_h) key, value, logit key, graph and last of every token.
-        capacity_weight
-            (d_h,) float32.
-        distance_weight
-            (heads + 1,) float32; empty without a bias.
-        routes
-            The routes; none of more than LONGEST_ROUTE customers.
-        shape
-            The rest.
-        steps
-            Room to make for the steps of all routes, returns included.
-        """
-        count, dimension = len(routes.lengths), packed.shape[1] // 5
-        taken = torch.where(routes.lengths > 0, routes.route_lengths + 1, 0)  # (P,)
-        given = (*routes, capacity_weight, distance_weight, taken.cumsum(0) - taken)
-        queries, glimpses = packed.new_empty(steps, dimension), packed.new_empty(steps, dimension)
-        levels, normalisers = _make_floats(packed, steps, shape.heads), _make_floats(packed, steps)
-        out = torch.zeros(count, dtype=torch.float32, device=packed.device)
-        for settings in _launches(packed, shape):
-            _query_kernel[(count,)](packed, *given, queries, **settings)
-            _glimpse_kernel[(count, shape.heads)](packed, *given, queries, glimpses, levels, **settings)
-            _chance_kernel[(count,)](packed, *given, glimpses, out, normalisers, shape.clip, **settings)
-        ctx.save_for_backward(packed, queries, glimpses, levels, normalisers, *given)
-        ctx.shape = shape
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        """Gradients of the projections, of the capacity's weight and of those of distances."""
-        packed, queries, glimpses, levels, normalisers, *given = ctx.saved_tensors
-        shape: RouteShape = ctx.shape
-        count, weights, out_gradient = len(given[0]), given[-2], gradients[0].contiguous()
-        gradient = torch.zeros_like(packed)
-        d_queries, d_glimpses = torch.empty_like(queries), torch.empty_like(glimpses)
-        of_capacity = _make_floats(packed, count, packed.shape[1] // 5).zero_()
-        of_distance = _make_floats(packed, count, len(weights)).zero_()
-        for settings in _launches(packed, shape):
-            _chance_backward_kernel[(count,)](
-                packed, *given, glimpses, normalisers, out_gradient, gradient, d_glimpses, of_distance, shape.clip,
-                **settings,
-            )  # fmt: skip
-            _glimpse_backward_kernel[(count, shape.heads)](
-                packed, *given, queries, glimpses, levels, d_glimpses, gradient, d_queries, of_distance, **settings
-            )
-            _query_backward_kernel[(count,)](packed, *given, d_queries, gradient, of_capacity, **settings)
-        return gradient, of_capacity.sum(0), of_distance.sum(0), None, None, None
+    first: Tensor
+    queries: Tensor
+    glimpses: Tensor
+    levels: Tensor
+    normalisers: Tensor
 
 
-def _make_floats(packed: Tensor, *shape: int) -> Tensor:
-    return torch.empty(shape, dtype=torch.float32, device=packed.device)
+def run_stream(packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out: Tensor, steps: int) -> StreamedSteps:
+    """Write the log-probabilities of all routes whose segments do not fit in a tile.
+
+    Parameters
+    ----------
+    packed, given, shape, out
+        As in `dynaroute.kernels.route_tile.run_tiles`.
+    steps
+        Room to make for the steps of all routes, returns included.
+    """
+    _, lengths, route_lengths, *_ = given
+    taken = torch.where(lengths > LONGEST_SEGMENT, route_lengths + 1, 0)  # (P,)
+    dimension = packed.shape[1] // 5
+    kept = StreamedSteps(
+        first=taken.cumsum(0) - taken,
+        queries=packed.new_empty(steps, dimension),
+        glimpses=packed.new_empty(steps, dimension),
+        levels=packed.new_empty(steps, shape.heads, dtype=torch.float32),
+        normalisers=packed.new_empty(steps, dtype=torch.float32),
+    )
+    grid, all_given = (len(out),), (packed, *given, kept.first)
+    for settings in _launches(packed, shape):
+        _query_kernel[grid](*all_given, kept.queries, **settings)
+        _glimpse_kernel[(*grid, shape.heads)](*all_given, kept.queries, kept.glimpses, kept.levels, **settings)
+        _chance_kernel[grid](*all_given, kept.glimpses, out, kept.normalisers, shape.clip, **settings)
+    return kept
+
+
+def run_stream_backward(
+    packed: Tensor,
+    given: tuple[Tensor, ...],
+    shape: RouteShape,
+    kept: StreamedSteps,
+    out_gradient: Tensor,
+    gradients: RouteGradients,
+) -> None:
+    """Write the gradients of the same, given those of `out`; the other parameters are as in `run_stream`."""
+    of_packed, of_capacity, of_distance = gradients
+    d_queries, d_glimpses = torch.empty_like(kept.queries), torch.empty_like(kept.glimpses)
+    grid, all_given = (len(out_gradient),), (packed, *given, kept.first)
+    for settings in _launches(packed, shape):
+        _chance_backward_kernel[grid](
+            *all_given, kept.glimpses, kept.normalisers, out_gradient, of_packed, d_glimpses, of_distance, shape.clip,
+            **settings,
+        )  # fmt: skip
+        _glimpse_backward_kernel[(*grid, shape.heads)](
+            *all_given, kept.queries, kept.glimpses, kept.levels, d_glimpses, of_packed, d_queries, of_distance,
+            **settings,
+        )  # fmt: skip
+        _query_backward_kernel[grid](*all_given, d_queries, of_packed, of_capacity, **settings)
 
 
 def _launches(packed: Tensor, shape: RouteShape) -> Iterator[dict[str, Any]]:
-    """A launch for each tile of steps, the smallest first."""
-    tile = 16
-    while tile == 16 or tile // 2 <= shape.longest_route:
-        stages = 1 if packed.dtype == torch.float32 else 2  # of products on chip, which are twice as large
+    """A launch for each tile of steps."""
+    stages = 1 if packed.dtype == torch.float32 else 2  # numbers twice as large fill the memory on chip
+    for tile in shape.list_tiles():
         launch = {"num_warps": 4 if tile < 64 else 8, "num_stages": stages}
-        yield shape.settings(packed) | {"L": tile, "BLOCK": _BLOCK} | launch
-        tile *= 2
+        yield shape.settings(packed) | {"L": tile, "BLOCK": _BLOCK, "LONGEST_TILE": LONGEST_SEGMENT} | launch

@@ -17,7 +17,7 @@ from dynaroute.construct.choose import Sample
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
-from dynaroute.training.instances import TrainingTask
+from dynaroute.training.instances import InstanceSource
 from dynaroute.training.memory import count_parts
 from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
@@ -275,7 +275,7 @@ class Learner:
     policy: Policy
     update: Callable[[UpdateInput], Tensor]
     baseline: Baseline
-    task: TrainingTask
+    task: InstanceSource
     instances: int
     samples: int
     generator: torch.Generator

@@ -252,7 +252,8 @@ def _decode_by_kernels(
     policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
 ) -> Tensor:
     """Eqs 12 to 20: (R,) log-probabilities of routes. Twin: `_decode_plainly`."""
-    from dynaroute.kernels.route_probability import RouteLogProbability, Routes, RouteShape
+    from dynaroute.kernels.route_parts import Routes, RouteShape
+    from dynaroute.kernels.route_probability import RouteLogProbability
 
     config, weight = policy.config, policy.decoder.distance_weight
     nowhere = hidden.new_empty(0, dtype=torch.float32)
@@ -273,15 +274,15 @@ def _decode_by_kernels(
         grows=config.growing_attention,
         is_biased=weight is not None,
     )
-    packed = hidden @ policy.fold().to(hidden.dtype).T  # (T, 5 d_h)
-    weights = (policy.decoder.capacity_weight.contiguous(), nowhere if weight is None else weight)
-    if batch.nodes <= LONGEST_SEGMENT:
-        per_route: Tensor = RouteLogProbability.apply(packed, *weights, routes, shape)  # type: ignore[no-untyped-call]
-        return per_route
-    from dynaroute.kernels.route_stream import StreamedRouteLogProbability
-
-    steps = len(batch) * batch.nodes + len(routes.lengths)  # customers of all solutions, and returns
-    return StreamedRouteLogProbability.apply(packed, *weights, routes, shape, steps)  # type: ignore[no-any-return, no-untyped-call]
+    per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
+        hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h)
+        policy.decoder.capacity_weight.contiguous(),
+        nowhere if weight is None else weight,
+        routes,
+        shape,
+        len(batch) * batch.nodes + len(routes.lengths),  # customers of all solutions, and returns
+    )
+    return per_route
 
 
 def _decode_plainly(

@@ -263,7 +263,7 @@ class Trainer:
             policy=policy,
             update=GraphedUpdate(plain) if self.ranks.count == 1 and can_record(policy, stage.size + 1) else plain,
             baseline=make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks, compare),
-            task=task,  # type: ignore[arg-type]  # a learner asks its task for instances alone
+            task=task,
             instances=stage.instances,
             samples=stage.samples,
             generator=self.generator,
