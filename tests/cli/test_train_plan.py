@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,5 +81,18 @@ def test_a_model_to_start_from_keeps_its_settings_and_parameters(tmp_path: Path)
     first = make_first_policy(PLAN, str(tmp_path))
     assert first.config == SMALL_AMD
     assert all(torch.equal(value, policy.state_dict()[name]) for name, value in first.state_dict().items())
-    with pytest.raises(OptionError, match="has 1 layers, not 4"):
-        make_first_policy(TrainingPlan(PLAN.stages, updates=1, layers=4), str(tmp_path))
+
+
+def test_a_model_to_start_from_is_given_more_layers_but_not_fewer(tmp_path: Path) -> None:
+    make_policy(replace(SMALL_AMD, layers=2)).save_pretrained(tmp_path)
+    assert make_first_policy(TrainingPlan(PLAN.stages, updates=1, layers=3), str(tmp_path)).config.layers == 3
+    with pytest.raises(OptionError, match="2 layers"):
+        make_first_policy(TrainingPlan(PLAN.stages, updates=1, layers=1), str(tmp_path))
+
+
+def test_distances_change_nothing_in_a_trained_model_at_first(tmp_path: Path) -> None:
+    make_policy(SMALL_AMD).save_pretrained(tmp_path)
+    plan = TrainingPlan(PLAN.stages, updates=1, distance_bias=True)
+    weight = make_first_policy(plan, str(tmp_path)).decoder.distance_weight
+    assert weight is not None
+    assert not weight.any()

@@ -48,7 +48,7 @@ def test_entropy_is_worth_less_where_there_is_more_of_it() -> None:
 
 def test_updates_of_large_instances_fit_in_memory() -> None:
     stages = make_plan("fast", [20, 50, 100, 200, 500, 1000]).stages
-    assert [stage.instances for stage in stages] == [1024, 512, 256, 32, 5, 2]
+    assert [stage.instances for stage in stages] == [1024, 512, 256, 187, 30, 7]
 
 
 def test_capacities_can_be_mixed() -> None:

@@ -215,19 +215,20 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
             remedy=f"Give --policy {'am' if plan.policy == 'amd' else 'amd'}, or another model.",
         )
     if plan.layers not in (None, policy.config.layers):
-        raise OptionError(
-            f"{model} has {policy.config.layers} layers, not {plan.layers}.",
-            where=Where(field="layers"),
-            remedy="Leave the option out, or start from another model.",
-        )
+        from dynaroute.training.deepen import deepen
+
+        assert plan.layers is not None
+        policy = deepen(policy, plan.layers, generator)
     return _change_settings(policy, settings, generator)
 
 
 def _change_settings(policy: Policy, settings: dict[str, Any], generator: torch.Generator) -> Policy:
-    """The policy with other settings; parameters that it did not have are as in a new one."""
+    """The policy with other settings; parameters that it did not have change nothing at first."""
     wanted = replace(policy.config, **settings)
     if wanted == policy.config:
         return policy
     changed = type(policy)(wanted, generator=generator, card=policy.card)
     changed.load_state_dict({**changed.state_dict(), **policy.state_dict()})
+    if changed.decoder.distance_weight is not None and policy.decoder.distance_weight is None:
+        changed.decoder.distance_weight.data.zero_()
     return changed.eval()

@@ -138,8 +138,8 @@ def _make_fast_stage(settled: _Instances, rate: float) -> Stage:
     """
     size, typical = settled.mean_size, math.sqrt(settled.mean_square_size)
     instances = 1024 if typical <= 30 else 512 if typical <= 70 else 256
-    if settled.size > 127:  # replay is not by kernels, and attention's scores are kept
-        instances = min(256, max(2, int(1_280_000 / typical**2)))
+    if settled.size > 127:  # some three million tokens a step
+        instances = min(256, max(2, int(7_500_000 / typical**2)))
     return settled.make_stage(instances, samples=8, rate=rate, share=size, entropy=min(0.1, 3 / size))
 
 
