@@ -6,13 +6,17 @@ import re
 import unicodedata
 
 from dynaroute.errors import FormatError
+from dynaroute.limits import refuse_large_content
 
 __all__ = ["decode_text", "one_line", "shorten", "split_lines"]
+
+_ENDS = b" \t\r\n,;[{"  # what one piece of text, such as a number or a cell, ends with, and what opens a new one
+_BYTES_OF_PIECE = 200  # of memory, at most, while it is read; measured with all formats
 
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x19\x1b-\x1f]")  # control characters that no text holds
 
 
-def decode_text(content: bytes) -> str:
+def decode_text(content: bytes, ends: bytes = _ENDS) -> str:
     """Decode UTF-8, with or without byte order mark, UTF-16 with one, or else Windows-1252.
 
     Windows-1252 stands for all the old one-byte encodings: only names and comments can be meant by such bytes, since
@@ -22,12 +26,15 @@ def decode_text(content: bytes) -> str:
     ----------
     content
         A file's bytes.
+    ends
+        What ends the pieces that the text will be cut into.
 
     Raises
     ------
     FormatError
-        If this is no text.
+        If this is no text, or its pieces would fill the memory.
     """
+    refuse_large_content(len(content) + _BYTES_OF_PIECE * sum(content.count(end) for end in ends))
     text = _decode(content)
     if _BINARY.search(text):
         raise FormatError("this is not a text file.", remedy="Is its suffix right? Is it compressed?")
