@@ -11,6 +11,7 @@ __all__ = ["show_list", "show_text"]
 LONGEST_TEXT = 2000  # of a whole message
 LONGEST_NAME = 200
 LONGEST_ITEM = 40  # of one of many
+_SLACK = 40  # a text is not cut to say that it was
 
 _UNSHOWN = ("Cc", "Cs", "Zl", "Zp")  # controls, halves of characters, separators of lines and paragraphs
 # They turn what follows around, so that a text reads as another one. Joiners, which names in many scripts need, do not.
@@ -27,11 +28,11 @@ def show_text(text: str, longest: int | None = LONGEST_TEXT) -> str:
     longest
         Characters that are kept; None keeps all. What is shown already stays as it is.
     """
-    if longest is not None and len(text) > longest + len(_tell_rest(len(text))):
-        text = text[:longest] + _tell_rest(len(text) - longest)
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(map(_show_character, text))
+    kept = text if longest is None else text[: longest + _SLACK]
+    shown = kept if kept.isascii() and kept.isprintable() else "".join(map(_show_character, kept))
+    if longest is None or max(len(text), len(shown)) <= longest + _SLACK:
+        return shown
+    return f"{shown[:longest]}... ({len(text):,} characters)"
 
 
 def show_list(items: Sequence[object], most: int = 10) -> str:
@@ -47,10 +48,6 @@ def show_list(items: Sequence[object], most: int = 10) -> str:
     shown: Iterable[str] = (show_text(str(item), LONGEST_ITEM) for item in islice(items, most))
     rest = f" and {len(items) - most:,} more" if len(items) > most else ""
     return ", ".join(shown) + rest
-
-
-def _tell_rest(count: int) -> str:
-    return f"... ({count:,} more characters)"
 
 
 def _show_character(character: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -83,7 +84,7 @@ def open_to_write(path: Path) -> TextIO:
     Parameters
     ----------
     path
-        The file to make or to empty.
+        The file to make or to empty, or a pipe that somebody reads from already.
 
     Raises
     ------
@@ -93,15 +94,22 @@ def open_to_write(path: Path) -> TextIO:
     with in_file(path):
         try:
             target = Path(os.path.realpath(path))
-            _replaceable_mode(target)
+            if not target.is_fifo():
+                _replaceable_mode(target)
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | _AT_ONCE, 0o666)
-            file = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                file.close()
-                raise FileError("this is a device or a pipe, not a file.", remedy="Choose another place.")
-            file.truncate(0)
         except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) == errno.ENXIO:
+                raise FileError("nobody reads from this pipe.", remedy="Start its reader first.") from error
             raise _unwritable(error) from error
+        file = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode):
+            file.truncate(0)
+        elif not stat.S_ISFIFO(status.st_mode):
+            file.close()
+            raise FileError("this is a device, not a file.", remedy="Choose another place.")
+        if hasattr(os, "set_blocking"):
+            os.set_blocking(descriptor, True)
     return file
 
 

@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from dynaroute.errors import UnsupportedError, Where
+from dynaroute.errors import UnsupportedError
 
 try:
     import resource
@@ -51,7 +51,6 @@ def require_memory(needed: int, customers: int) -> None:
     raise UnsupportedError(
         f"{customers:,} customers need about {needed / 1e9:,.0f} GB of memory for the legs between all of them, and "
         f"{free / 1e9:,.1f} GB are free.",
-        where=Where(field="customers"),
         remedy=f"About {possible:,} customers are possible here: split the problem, or use a machine with more memory.",
     )
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.instance import Instance
+from dynaroute.memory import require_memory
 from dynaroute.solution import Solution
 
-__all__ = ["build_by_savings"]
+__all__ = ["build_by_savings", "memory_for_savings"]
 
 _BLOCK_ENTRIES = 1_000_000  # legs measured at once: bounds the memory of large problems
 
@@ -47,8 +48,14 @@ def build_by_savings(instance: Instance) -> Solution:
     return Solution(routes, stated_cost=Solution(routes).cost(instance))
 
 
+def memory_for_savings(size: int) -> int:
+    """Bytes that the pairs of so many customers take while they are sorted; measured."""
+    return 20 * size**2
+
+
 def _sort_pairs_by_saving(instance: Instance) -> tuple[_Customers, _Customers]:
     """List the pairs i < j whose saving is not negative, the largest saving first."""
+    require_memory(memory_for_savings(instance.size), instance.size)
     customers = np.arange(1, instance.size + 1, dtype=np.int32)
     from_depot = instance.leg_lengths(0, customers)
     rows = max(1, _BLOCK_ENTRIES // instance.size)

@@ -171,7 +171,12 @@ def _refuse_faulty_headers(headers: dict[str, _Header]) -> None:
             )
     depot, locs = headers["depot"].shape, headers["locs"].shape
     count, size = (depot[0] if depot else 0), (locs[1] if len(locs) == 3 else 0)
-    shapes = {"depot": [(count, 2)], "locs": [(count, size, 2)], "demand": [(count, size)], "capacity": [(count,), ()]}
+    shapes: dict[str, list[tuple[int, ...]]] = {
+        "depot": [(count, 2)],
+        "locs": [(count, size, 2)],
+        "demand": [(count, size)],
+        "capacity": [(count,), ()],
+    }
     for key, expected in shapes.items():
         if headers[key].shape not in expected:
             raise FormatError(

@@ -13,10 +13,16 @@ from dynaroute.improve.compiled import compiled
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
+from dynaroute.memory import require_memory
 
-__all__ = ["SearchProblem"]
+__all__ = ["SearchProblem", "memory_for_search"]
 
 _ENTRIES_AT_ONCE = 250_000  # between two looks at the clock: a few milliseconds
+
+
+def memory_for_search(size: int) -> int:
+    """Bytes that a search of so many customers takes: the matrix of all legs, and a little beside it."""
+    return 9 * size**2
 
 
 class SearchProblem(NamedTuple):
@@ -66,6 +72,7 @@ class SearchProblem(NamedTuple):
             If the time was up before the problem was ready.
         """
         nodes = instance.size + 1
+        require_memory(memory_for_search(instance.size), instance.size)
         distances = np.empty((nodes, nodes))
         nearest = np.empty((nodes, min(neighbours, instance.size - 1)), dtype=np.int32)
         step = max(1, _ENTRIES_AT_ONCE // nodes)

@@ -77,7 +77,8 @@ class RunState:
     def from_checkpoint(cls, contents: dict[str, Any]) -> RunState:
         """Pick it out of a checkpoint; early ones did not tell rate and best step."""
         known = {field.name: contents[field.name] for field in fields(cls) if field.name in contents}
-        return cls(**{"best_step": max(0, contents["validated_step"]), **known})
+        validated = contents["validated_step"]
+        return cls(**{"best_step": max(0, validated) if type(validated) is int else 0, **known})
 
 
 @dataclass(frozen=True)
