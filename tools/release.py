@@ -4,8 +4,9 @@
     python tools/release.py build try        some of them
 
 resolve: the constraints agree with the ordinary index, for every Python and system that the README names; build: the
-source archive and the wheel made from it hold what they should, and are left in dist/; try: that wheel, alone in an
-empty environment outside this folder, solves, trains and serves.
+source archive and the wheel made from it hold what they should, and are left in dist/; hash: a list of all packages
+with their hashes, for pip install --require-hashes, is left there, too; try: that wheel, alone in an empty environment
+outside this folder, solves, trains and serves.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from hashes import write_hashes
 from packages import build_packages
 from resolutions import check_resolutions
 from trial import try_wheel
@@ -26,6 +28,7 @@ LINES = 30  # of what a command that failed has printed
 STEPS: dict[str, Callable[[Path], None]] = {
     "resolve": check_resolutions,
     "build": build_packages,
+    "hash": write_hashes,
     "try": try_wheel,
 }
 
