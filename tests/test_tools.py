@@ -31,11 +31,11 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
     return load_tool
 
 
-def report(**packages: object) -> str:
-    return json.dumps({"dependencies": [{"name": name, "version": "1", **of} for name, of in packages.items()]})  # type: ignore[dict-item]
+def report(**packages: dict[str, object]) -> str:
+    return json.dumps({"dependencies": [{"name": name, "version": "1", **of} for name, of in packages.items()]})
 
 
-SOUND = {"vulns": []}
+SOUND: dict[str, object] = {"vulns": []}
 SKIPPED = {"skip_reason": "not found"}
 FAULTY = {"vulns": [{"id": "CVE-1", "fix_versions": ["2"]}]}
 
@@ -51,7 +51,7 @@ FAULTY = {"vulns": [{"id": "CVE-1", "fix_versions": ["2"]}]}
         ({}, 2, "Nothing was checked"),
     ],
 )
-def test_an_audit_tells_what_it_did_not_check(load: Any, packages: dict[str, object], code: int, words: str) -> None:
+def test_an_audit_tells_what_it_did_not_check(load: Any, packages: dict[str, Any], code: int, words: str) -> None:
     audit = load("audit").read_report(report(**packages))
     assert audit.exit_code == code
     assert words in str(audit)

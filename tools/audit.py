@@ -12,7 +12,6 @@ known but pins, or all of them, could not be looked up: then this says nothing a
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from steps import choose_steps
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTHING_KNOWN, SOMETHING_KNOWN, NOT_CHECKED = 0, 1, 2
@@ -98,7 +98,8 @@ def list_licences() -> int:
 
 def find_requirements(name: str) -> Iterator[metadata.Distribution]:
     """A package's requirements that are installed, with its extras, and theirs without."""
-    left, seen = [(name, EXTRAS)], set()
+    left: list[tuple[str, tuple[str, ...]]] = [(name, EXTRAS)]
+    seen = set()
     while left:
         asked, extras = left.pop()
         if canonicalize_name(asked) in seen:
@@ -119,10 +120,10 @@ def find_requirements(name: str) -> Iterator[metadata.Distribution]:
 def find_licence(package: metadata.Distribution) -> str:
     """What a package says of its licence: by an expression, a class, or the first line of a text."""
     said = package.metadata
-    if expression := said.get("License-Expression"):
-        return expression
+    if "License-Expression" in said:
+        return said["License-Expression"]
     classes = [line.split(" :: ")[-1] for line in said.get_all("Classifier") or [] if line.startswith("License ::")]
-    text = (said.get("License") or "").strip()
+    text = said["License"].strip() if "License" in said else ""
     return ", ".join(classes) or text.partition("\n")[0] or "not said"
 
 
@@ -130,13 +131,8 @@ STEPS: dict[str, Callable[[], int]] = {"licences": list_licences, "vulnerabiliti
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("steps", nargs="*", help=f"which of {', '.join(STEPS)}; all of them if left out")
-    wanted = parser.parse_args().steps or list(STEPS)
-    if unknown := [step for step in wanted if step not in STEPS]:
-        parser.error(f"there is no step {unknown[0]!r}")
     codes = []
-    for name in wanted:
+    for name in choose_steps(__doc__, STEPS):
         print(f"== {name}", flush=True)
         codes.append(STEPS[name]())
     return max(codes, key=[NOTHING_KNOWN, NOT_CHECKED, SOMETHING_KNOWN].index)

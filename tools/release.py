@@ -11,7 +11,6 @@ outside this folder, solves, trains and serves.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 from hashes import write_hashes
 from packages import build_packages
 from resolutions import check_resolutions
+from steps import choose_steps
 from trial import try_wheel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,12 +34,7 @@ STEPS: dict[str, Callable[[Path], None]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("steps", nargs="*", help=f"which of {', '.join(STEPS)}; all of them if left out")
-    wanted = parser.parse_args().steps or list(STEPS)
-    if unknown := [step for step in wanted if step not in STEPS]:
-        parser.error(f"there is no step {unknown[0]!r}")
-    for name in wanted:
+    for name in choose_steps(__doc__, STEPS):
         start = time.perf_counter()
         try:
             STEPS[name](ROOT)
