@@ -28,7 +28,7 @@ from dynaroute.instance_checks import (
     refuse_vanishing_lengths,
 )
 from dynaroute.lengths import great_circle, round_lengths, straight_line
-from dynaroute.memory import require_memory
+from dynaroute.memory import memory_for_all_legs, require_memory
 from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
@@ -154,7 +154,7 @@ class Instance:
         """All leg lengths as an (n + 1, n + 1) matrix; computed once and kept."""
         if self.distances is not None:
             return self.distances
-        require_memory(16 * (self.size + 1) ** 2, self.size)  # the matrix, and what it is computed from
+        require_memory(memory_for_all_legs(self.size), self.size)
         nodes = np.arange(self.size + 1)
         return freeze(self.leg_lengths(nodes[:, None], nodes[None, :]))
 

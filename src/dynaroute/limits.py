@@ -78,7 +78,7 @@ def refuse_large_content(memory: int, field: str | None = None) -> None:
     """
     if memory > raised(LARGEST_CONTENT):
         raise FormatError(
-            f"reading this would take about {_show_bytes(memory)} of memory, more than the limit of "
+            f"this would take about {_show_bytes(memory)} of memory, more than the limit of "
             f"{_show_bytes(raised(LARGEST_CONTENT))}.",
             where=Where(field=field),
             remedy=REMEDY,

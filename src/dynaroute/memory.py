@@ -14,7 +14,7 @@ try:
 except ImportError:  # Windows has none
     resource = None  # type: ignore[assignment]
 
-__all__ = ["find_free_memory", "require_memory"]
+__all__ = ["find_free_memory", "memory_for_all_legs", "require_memory"]
 
 _ALWAYS_THERE = 500_000_000  # bytes; below, nobody asks how much is free
 _GROUPS = (  # what a container may use, and what it uses: the second and the first version of control groups
@@ -53,6 +53,11 @@ def require_memory(needed: int, customers: int) -> None:
         f"{free / 1e9:,.1f} GB are free.",
         remedy=f"About {possible:,} customers are possible here: split the problem, or use a machine with more memory.",
     )
+
+
+def memory_for_all_legs(size: int) -> int:
+    """Bytes that measuring all legs between so many customers at once takes; measured with both metrics."""
+    return 60 * size**2
 
 
 def find_free_memory() -> int | None:

@@ -178,6 +178,8 @@ def limit_memory() -> None:
         ("customers.pkl", lambda path: path.write_bytes(repeat_instance(1000, 30_000))),
         ("marks.pkl", lambda path: path.write_bytes(b"\x80\x02" + b"(" * 30_000_000 + b".")),
         ("cells.csv", lambda path: path.write_bytes(b"# capacity: 5\nid,x,y,demand\n" + b"1,2,3,4\n" * 4_000_000)),
+        ("bars.csv", lambda path: path.write_bytes(b"sep=|\nx|y|demand" + b"|a" * 15_000_000)),
+        ("feeds.vrp", lambda path: path.write_bytes(b"EDGE_WEIGHT_SECTION\n" + b"12\f" * 15_000_000)),
         ("objects.json", lambda path: path.write_bytes(b"[" + b"{}," * 8_000_000 + b"{}]")),
         ("tokens.vrp", lambda path: path.write_bytes(b"EDGE_WEIGHT_SECTION\n" + b"12 " * 15_000_000)),
         ("tokens.sol", lambda path: path.write_bytes(b"Route #1:" + b" 77" * 15_000_000)),

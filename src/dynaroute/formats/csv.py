@@ -22,7 +22,7 @@ from dynaroute.formats.numbers import (
     refuse_off_globe,
     scale_quantities,
 )
-from dynaroute.formats.text import one_line, shorten, split_lines
+from dynaroute.formats.text import one_line, refuse_many_pieces, shorten, split_lines
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.vocabulary import Metric, Rounding, join_with_or
@@ -206,6 +206,7 @@ def _read_table(text: str) -> _Table:
             rows.append(_read_row(line, lines, header, number))
         elif declared := _DELIMITER_LINE.fullmatch(line):
             delimiter = declared[1]
+            refuse_many_pieces(text, delimiter)
         else:
             header = _read_header(line, lines, delimiter or max(_DELIMITERS, key=line.count), number)
     if header is None:

@@ -62,23 +62,19 @@ class Format:
     takes_capacity: bool = False
 
 
-_WORDS = b" \t\r\n"
-
 FORMATS = {
     ".sol": Format(parse_solution=lambda text, source: parse_sol(text, source=source), format_solution=format_sol),
     ".vrp": Format(
-        parse=lambda content, source, _: [parse_vrplib(decode_text(content, _WORDS), source=source)],
+        parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)],
         format_one=format_vrplib,
     ),
     ".csv": Format(
-        parse=lambda content, source, capacity: [
-            parse_csv(decode_text(content, b",;\t\r\n"), capacity=capacity, source=source)
-        ],
+        parse=lambda content, source, capacity: [parse_csv(decode_text(content), capacity=capacity, source=source)],
         format_one=format_csv,
         takes_capacity=True,
     ),
     ".json": Format(
-        parse=lambda content, source, _: parse_json(decode_text(content, b",[{"), source=source),
+        parse=lambda content, source, _: parse_json(decode_text(content, ",[{"), source=source),
         format_one=format_json,
         format_set=format_json_set,
         parse_solution=lambda text, source: parse_json_solution(text, source=source),
