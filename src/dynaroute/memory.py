@@ -14,7 +14,7 @@ try:
 except ImportError:  # Windows has none
     resource = None  # type: ignore[assignment]
 
-__all__ = ["find_free_memory", "memory_for_all_legs", "require_memory"]
+__all__ = ["find_free_memory", "memory_for_all_legs", "memory_for_savings", "memory_for_search", "require_memory"]
 
 _ALWAYS_THERE = 500_000_000  # bytes; below, nobody asks how much is free
 _GROUPS = (  # what a container may use, and what it uses: the second and the first version of control groups
@@ -58,6 +58,16 @@ def require_memory(needed: int, customers: int) -> None:
 def memory_for_all_legs(size: int) -> int:
     """Bytes that measuring all legs between so many customers at once takes; measured with both metrics."""
     return 60 * size**2
+
+
+def memory_for_savings(size: int) -> int:
+    """Bytes that the pairs of so many customers take while they are sorted by what they save; measured."""
+    return 20 * size**2
+
+
+def memory_for_search(size: int) -> int:
+    """Bytes that a search of so many customers takes: the matrix of all legs, and a little beside it; measured."""
+    return 9 * size**2
 
 
 def find_free_memory() -> int | None:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.instance import Instance
-from dynaroute.memory import require_memory
+from dynaroute.memory import memory_for_savings, require_memory
 from dynaroute.solution import Solution
 
-__all__ = ["build_by_savings", "memory_for_savings"]
+__all__ = ["build_by_savings"]
 
 _BLOCK_ENTRIES = 1_000_000  # legs measured at once: bounds the memory of large problems
 
@@ -46,11 +46,6 @@ def build_by_savings(instance: Instance) -> Solution:
             fleet.merge_if_possible(one, other)
     routes = tuple(tuple(route) for route in fleet.routes[1:])
     return Solution(routes, stated_cost=Solution(routes).cost(instance))
-
-
-def memory_for_savings(size: int) -> int:
-    """Bytes that the pairs of so many customers take while they are sorted; measured."""
-    return 20 * size**2
 
 
 def _sort_pairs_by_saving(instance: Instance) -> tuple[_Customers, _Customers]:

@@ -13,8 +13,8 @@ from dynaroute.errors import OptionError, SolutionError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
-from dynaroute.memory import require_memory
-from dynaroute.savings import build_by_savings, memory_for_savings
+from dynaroute.memory import memory_for_savings, memory_for_search, require_memory
+from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
 from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
@@ -36,6 +36,7 @@ __all__ = [
     "load_policy",
     "make_strategy",
     "read_settings",
+    "refuse_too_large",
     "refuse_wrong_start",
     "solve",
     "solve_all",
@@ -136,7 +137,7 @@ def solve_all(
     """
     began = time.perf_counter() if entered is None else entered
     starts = _take_starts(instances, options.start)
-    _require_memory(instances, options)
+    refuse_too_large(instances, options)
     if options.searches:
         from dynaroute.solving.searching import search_all
 
@@ -148,14 +149,18 @@ def solve_all(
     return _improve([Result(instance, start, start.cost(instance), 0.0, GIVEN) for instance, start in pairs], options)
 
 
-def _require_memory(instances: Sequence[Instance], options: SolveOptions) -> None:
-    """Refuse what there is not enough memory for now, not after a policy has worked on it for minutes."""
+def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> None:
+    """Refuse what there is not enough memory for now, not after a policy has worked on it for minutes.
+
+    Parameters
+    ----------
+    instances, options
+        What shall be solved, and how.
+    """
     largest = max((instance.size for instance in instances), default=0)
     if largest < _SMALL:
         return
     if options.searches or options.way == "local":
-        from dynaroute.improve.problem import memory_for_search
-
         require_memory(memory_for_search(largest), largest)
     if not options.searches and options.model in ("auto", "savings") and options.start is None:
         require_memory(memory_for_savings(largest), largest)

@@ -140,7 +140,7 @@ def solve(
     )
     if start is not None:
         options = replace(options, start=read_starts(start, jobs))
-    load_what_is_needed(options)
+    load_what_is_needed(options, [job.instance for job in jobs])
     results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
     write_results(jobs, results, out, plot)
 

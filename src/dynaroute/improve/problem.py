@@ -13,16 +13,11 @@ from dynaroute.improve.compiled import compiled
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
-from dynaroute.memory import require_memory
+from dynaroute.memory import memory_for_search, require_memory
 
-__all__ = ["SearchProblem", "memory_for_search"]
+__all__ = ["SearchProblem"]
 
 _ENTRIES_AT_ONCE = 250_000  # between two looks at the clock: a few milliseconds
-
-
-def memory_for_search(size: int) -> int:
-    """Bytes that a search of so many customers takes: the matrix of all legs, and a little beside it."""
-    return 9 * size**2
 
 
 class SearchProblem(NamedTuple):

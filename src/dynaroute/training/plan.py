@@ -310,8 +310,8 @@ def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
             raise ModelError(
                 f"the plan was changed: {name} is {now.get(name)!r}, and was {then.get(name)!r} when the run began.",
                 where=Where(field=name),
-                remedy="Change it back. To train by another plan, begin another run: the option config with the changed "
-                "file, the option init with this run's folder, the option out with a new one.",
+                remedy="Change it back. To train by another plan, begin another run: the option config with the "
+                "changed file, the option init with this run's folder, the option out with a new one.",
             )
 
 
