@@ -103,7 +103,7 @@ def evaluate(
     from dynaroute.evaluation import evaluate_all
 
     chosen = instances[:limit]
-    load_what_is_needed(options)
+    load_what_is_needed(options, chosen)
     with show_progress(len(chosen), "evaluating") as advance:
         evaluation = evaluate_all(chosen, options, Observers(advance), costs)
 

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.options import JsonOption
-from dynaroute.cli.output import count_of, print_json, print_note
+from dynaroute.cli.output import count_of, print_json, print_line, print_note
 from dynaroute.errors import OptionError, Where
+from dynaroute.limits import refuse_large_set
 from dynaroute.reference_lengths import PUBLISHED_COUNT
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
@@ -63,6 +64,8 @@ def generate(
     if is_x and capacity is not None:
         raise _clash("--capacity", "instances of the X set get theirs from --route-length.", "Use that.")
 
+    refuse_large_set(count, count * size, "--size, --count")
+
     import numpy as np
 
     from dynaroute.distributions import XSettings, draw_paper_set, draw_published_set, draw_x_set
@@ -86,7 +89,7 @@ def generate(
         capacities = {"smallest": int(drawn.capacity.min()), "largest": int(drawn.capacity.max())}
         print_json({"out": str(out), "count": count, "size": size, "seed": seed, "capacity": capacities})
     else:
-        typer.echo(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
+        print_line(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
 
 
 def _clash(option: str, message: str, remedy: str) -> OptionError:

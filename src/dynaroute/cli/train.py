@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,10 +14,12 @@ import typer
 from dynaroute.cli.exit_codes import INTERRUPTED
 from dynaroute.cli.interrupt import note_interrupt
 from dynaroute.cli.options import DeviceOption, JsonOption
-from dynaroute.cli.output import count_of, print_json, print_note
+from dynaroute.cli.output import count_of, print_json, print_line, print_note
+from dynaroute.cli.places import list_model_files, refuse_overwriting
 from dynaroute.device import choose_device
 from dynaroute.errors import FileError, OptionError, Where
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName, RecipeName
+from dynaroute.training.run_files import RUN_FILES
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy
@@ -131,7 +134,9 @@ def train(
         # ten thousand instances to validate on would take a CPU longer than the updates between
         stages = tuple(replace(stage, instances=min(64, stage.instances)) for stage in plan.stages)
         plan = replace(plan, stages=stages, validation_count=500)
-    _run(out, _change(plan, overrides, budget, steps), device, json)
+    changed = _change(plan, overrides, budget, steps)
+    refuse_overwriting([("--out", out / name) for name in RUN_FILES], [config, *list_model_files(changed.init)])
+    _run(out, changed, device, json)
 
 
 def _choose_sizes(size: int | None, sizes: str | None) -> tuple[int, ...]:
@@ -195,7 +200,7 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     from dynaroute.training.trainer import BEST, LAST, Trainer
 
     if plan is not None:
-        _require_no_run(folder, LAST)
+        _require_no_run(folder)
     elif not (folder / "plan.toml").exists():
         raise FileError(
             "there is no run here.",
@@ -235,12 +240,15 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
         raise typer.Exit(INTERRUPTED)
 
 
-def _require_no_run(folder: Path, checkpoint: str) -> None:
-    if (folder / checkpoint).exists():
+def _require_no_run(folder: Path) -> None:
+    # one that has a plan alone was killed at once
+    there = next((name for name in RUN_FILES[1:] if os.path.lexists(folder / name)), None)
+    if there is not None:
+        is_run = (folder / "plan.toml").exists()
         raise FileError(
-            "there is a run already.",
+            "there is a run already." if is_run else f"the folder holds {there}, which a run would replace.",
             where=Where(file=str(folder)),
-            remedy="Go on with --resume, or use another folder.",
+            remedy="Go on with --resume, or use another folder." if is_run else "Use another folder.",
         )
 
 
@@ -279,7 +287,7 @@ def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, json: bool) -> N
     _tell(folder, outcome, json)  # first: a picture that cannot be drawn must not hide it
     picture = save_learning_curve(folder, find_references(plan))
     if not json:
-        typer.echo(f"The curve is {picture}; use the model with --model {folder}")
+        print_line(f"The curve is {picture}; use the model with --model {folder}")
 
 
 def _tell(folder: Path, outcome: Outcome, json: bool) -> None:
@@ -301,7 +309,7 @@ def _tell(folder: Path, outcome: Outcome, json: bool) -> None:
             "no update was done: the model is what it was before. Give more time, or a smaller --validation-count."
         )
     if outcome.best_length is None:
-        typer.echo(f"{folder}: {count_of(outcome.step, 'update')}, greedy length not measured yet at this size.")
+        print_line(f"{folder}: {count_of(outcome.step, 'update')}, greedy length not measured yet at this size.")
         return
     words = f"greedy length {outcome.best_length:.4f} on the validation set after update {outcome.best_step:,}"
-    typer.echo(f"{folder}: {words} of {outcome.step:,}.")
+    print_line(f"{folder}: {words} of {outcome.step:,}.")

@@ -9,12 +9,25 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
-from dynaroute.errors import FileError, FormatError, OptionError, Where, in_file
+from dynaroute.errors import FileError, FormatError, ModelError, OptionError, Where, in_file
+from dynaroute.files import read_bytes
+from dynaroute.limits import LARGEST_SETTINGS
 from dynaroute.model.config import KindName
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName
 from dynaroute.training.run_files import replace_file
 
-__all__ = ["BaselineName", "PolicyName", "Schedule", "Stage", "TrainingPlan", "read_plan", "write_plan"]
+__all__ = [
+    "BaselineName",
+    "PolicyName",
+    "Schedule",
+    "Stage",
+    "TrainingPlan",
+    "format_plan",
+    "parse_plan",
+    "read_plan",
+    "refuse_other_plan",
+    "write_plan",
+]
 
 _KINDS: dict[PolicyName, KindName] = {"amd": "AM-D", "am": "AM"}
 _CHOICES = {
@@ -229,11 +242,16 @@ def write_plan(plan: TrainingPlan, path: Path) -> None:
     path
         Where to.
     """
+    replace_file(path, format_plan(plan).encode())
+
+
+def format_plan(plan: TrainingPlan) -> str:
+    """A plan as TOML."""
     values = {name: value for name, value in asdict(plan).items() if value is not None and name != "stages"}
     lines = [f"{name} = {_show(value)}" for name, value in values.items()]
     for stage in plan.stages:
         lines += ["", "[[stages]]", *(f"{name} = {_show(value)}" for name, value in asdict(stage).items())]
-    replace_file(path, ("\n".join(lines) + "\n").encode())
+    return "\n".join(lines) + "\n"
 
 
 def read_plan(path: Path) -> TrainingPlan:
@@ -246,24 +264,63 @@ def read_plan(path: Path) -> TrainingPlan:
     """
     with in_file(path):
         try:
-            document = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError("cannot read the plan.", remedy="Is it there, and text?") from error
-        except tomllib.TOMLDecodeError as error:
-            raise FormatError(
-                f"this is not TOML: {error}.", remedy="Mend it, or start from a run's plan.toml."
-            ) from error
-        stages = document.pop("stages", [])
-        if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
-            raise _fault("stages", "stages are no tables.", "Write [[stages]] before each.")
-        _require_known(document, TrainingPlan, "stages")
-        for stage in stages:
-            _require_known(stage, Stage)
-        try:
-            parsed = tuple(Stage(**{**stage, "capacities": tuple(stage.get("capacities", ()))}) for stage in stages)
-            return TrainingPlan(stages=parsed, **document)
-        except TypeError as error:  # a field that has no default is missing, or a text stands for a number
-            raise FormatError(f"the plan cannot be: {error}.", remedy="Start from a run's plan.toml.") from error
+            text = read_bytes(path, LARGEST_SETTINGS).decode()
+        except UnicodeDecodeError as error:
+            raise FileError("cannot read the plan.", remedy="Is it text?") from error
+        return parse_plan(text)
+
+
+def parse_plan(text: str) -> TrainingPlan:
+    """Read a plan from TOML text."""
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FormatError(f"this is not TOML: {error}.", remedy="Mend it, or start from a run's plan.toml.") from error
+    stages = document.pop("stages", [])
+    if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
+        raise _fault("stages", "stages are no tables.", "Write [[stages]] before each.")
+    _require_known(document, TrainingPlan, "stages")
+    for stage in stages:
+        _require_known(stage, Stage)
+    try:
+        parsed = tuple(Stage(**{**stage, "capacities": tuple(stage.get("capacities", ()))}) for stage in stages)
+        return TrainingPlan(stages=parsed, **document)
+    except TypeError as error:  # a field that has no default is missing, or a text stands for a number
+        raise FormatError(f"the plan cannot be: {error}.", remedy="Start from a run's plan.toml.") from error
+
+
+def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
+    """Refuse to go on with a run by another plan than it was begun with.
+
+    Parameters
+    ----------
+    plan
+        What plan.toml says now.
+    begun
+        What it said at first.
+
+    Raises
+    ------
+    ModelError
+        If a setting differs; it names the first one.
+    """
+    now, then = (_list_settings(each) for each in (plan, parse_plan(begun)))
+    for name in {**then, **now}:
+        if now.get(name) != then.get(name):
+            raise ModelError(
+                f"the plan was changed: {name} is {now.get(name)!r}, and was {then.get(name)!r} when the run began.",
+                where=Where(field=name),
+                remedy="Change it back. To train by another plan, begin another run: the option config with the "
+                "changed file, the option init with this run's folder, the option out with a new one.",
+            )
+
+
+def _list_settings(plan: TrainingPlan) -> dict[str, Any]:
+    settings = asdict(plan)
+    stages = settings.pop("stages")
+    return settings | {
+        f"stages[{index}].{name}": value for index, stage in enumerate(stages) for name, value in stage.items()
+    }
 
 
 def _require_known(table: dict[str, Any], kind: type[Stage] | type[TrainingPlan], besides: str = "") -> None:
