@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: demo serve test fuzz lint bench release clean
+.PHONY: demo serve test fuzz lint bench release audit clean
 
 # What a target needs is installed when it is first asked for, and again when what is declared changes: second runs
 # start at once.
@@ -65,6 +65,10 @@ bench: .venv/with-bench
 # What must hold before a version is given away: see tools/release.py.
 release: .venv/with-release
 	$(BIN)/python tools/release.py
+
+# Licences, and what is known against the pinned packages. It says so where it could check nothing: see tools/audit.py.
+audit: .venv/with-release
+	$(BIN)/python tools/audit.py
 
 clean:
 	rm -rf .venv demo dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -4,21 +4,23 @@
     python tools/release.py build try        some of them
 
 resolve: the constraints agree with the ordinary index, for every Python and system that the README names; build: the
-source archive and the wheel made from it hold what they should, and are left in dist/; try: that wheel, alone in an
-empty environment outside this folder, solves, trains and serves.
+source archive and the wheel made from it hold what they should, and are left in dist/; hash: a list of all packages
+with their hashes, for pip install --require-hashes, is left there, too; try: that wheel, alone in an empty environment
+outside this folder, solves, trains and serves.
 """
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from hashes import write_hashes
 from packages import build_packages
 from resolutions import check_resolutions
+from steps import choose_steps
 from trial import try_wheel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,17 +28,13 @@ LINES = 30  # of what a command that failed has printed
 STEPS: dict[str, Callable[[Path], None]] = {
     "resolve": check_resolutions,
     "build": build_packages,
+    "hash": write_hashes,
     "try": try_wheel,
 }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("steps", nargs="*", help=f"which of {', '.join(STEPS)}; all of them if left out")
-    wanted = parser.parse_args().steps or list(STEPS)
-    if unknown := [step for step in wanted if step not in STEPS]:
-        parser.error(f"there is no step {unknown[0]!r}")
-    for name in wanted:
+    for name in choose_steps(__doc__, STEPS):
         start = time.perf_counter()
         try:
             STEPS[name](ROOT)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["check_resolutions"]
+__all__ = ["check_resolutions", "ordinary_environment"]
 
 PYTHONS = ("3.11", "3.12", "3.13")
 EVERYTHING = ("bench", "release", "serve", "test", "train")
@@ -40,8 +40,7 @@ def check_resolutions(root: Path) -> None:
     subprocess.CalledProcessError
         If there is no resolution; its output says why.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in LOCAL}
-    environment |= {"PIP_CONFIG_FILE": os.devnull, "MACOSX_DEPLOYMENT_TARGET": MACOS}
+    environment = ordinary_environment()
     ask_pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed"]
     constraints = ["-c", "constraints.txt"]
     _run(root, environment, [*ask_pip, *constraints, f".[{','.join(EVERYTHING)}]"])
@@ -53,6 +52,12 @@ def check_resolutions(root: Path) -> None:
             chosen = [part for extra in extras for part in ("--extra", extra)]
             _run(root, environment, [*ask_uv, *constraints, *target, *chosen, "pyproject.toml"])
             print(f"  uv, Python {python}, {system}", flush=True)
+
+
+def ordinary_environment() -> dict[str, str]:
+    """Variables with which pip and uv ask the ordinary index alone."""
+    usual = {name: value for name, value in os.environ.items() if name not in LOCAL}
+    return usual | {"PIP_CONFIG_FILE": os.devnull, "MACOSX_DEPLOYMENT_TARGET": MACOS}
 
 
 def _run(root: Path, environment: dict[str, str], command: list[str]) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, TextIO
+
+from dynaroute.display import show_text
 
 __all__ = [
     "DynarouteError",
@@ -24,8 +26,11 @@ __all__ = [
     "hand_over_notes",
     "in_file",
     "placed",
+    "warn_of_each",
     "warn_of_input",
 ]
+
+_MOST_WARNINGS = 5
 
 
 class InputWarning(UserWarning):
@@ -87,7 +92,8 @@ class DynarouteError(Exception):
     def __str__(self) -> str:
         place = str(self.where)
         text = f"{place}: {self.message}" if place else self.message
-        return f"{text} {self.remedy}" if self.remedy else text
+        # what is wrong may be quoted from a file, and the remedy must be read all the same
+        return f"{show_text(text)} {show_text(self.remedy)}" if self.remedy else show_text(text)
 
 
 class FileError(DynarouteError):
@@ -155,7 +161,25 @@ def in_file(path: str | Path) -> AbstractContextManager[None]:
 
 def warn_of_input(source: str, message: str) -> None:
     """Warn that something in the input, of a file where there is one, was ignored or put right."""
-    warnings.warn(f"{source}: {message}" if source else message, InputWarning, stacklevel=3)
+    warnings.warn(show_text(f"{source}: {message}" if source else message), InputWarning, stacklevel=3)
+
+
+def warn_of_each(source: str, things: Sequence[str], tell: Callable[[str], str]) -> None:
+    """Warn of the first few of many things in the input, and tell how many more there are.
+
+    Parameters
+    ----------
+    source
+        The file's path, if there is a file.
+    things
+        What was odd.
+    tell
+        The warning about one of them.
+    """
+    for thing in things[:_MOST_WARNINGS]:
+        warn_of_input(source, tell(thing))
+    if len(things) > _MOST_WARNINGS:
+        warn_of_input(source, f"and so on, {len(things) - _MOST_WARNINGS:,} more.")
 
 
 @contextmanager

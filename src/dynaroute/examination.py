@@ -54,7 +54,7 @@ EXTRAS = {
             "vrplib",
         ),
     ),
-    "release": ("make release", ("uv",)),
+    "release": ("make release and make audit", ("packaging", "pip-audit", "uv")),
 }
 
 

@@ -2,46 +2,115 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from dynaroute.errors import FileError, FormatError, in_file
+from dynaroute.limits import LARGEST_FILE, REMEDY, raised
 
-__all__ = ["LARGEST_FILE", "read_bytes", "refuse_unreadable", "write_bytes"]
+__all__ = ["open_to_write", "read_bytes", "refuse_unreadable", "write_bytes"]
 
-LARGEST_FILE = 1_000_000_000  # bytes
+# Opening a pipe would wait for its other end; what was a file when it was looked at may be a pipe when it is opened.
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_STEP = 1 << 24  # bytes that are read at a time
 
 
-def refuse_unreadable(path: Path) -> None:
-    """Refuse what is not a regular file of at most 1 GB, without opening it."""
+def refuse_unreadable(path: Path, largest: int = LARGEST_FILE) -> None:
+    """Refuse what is not a regular file of at most so many bytes, without opening it."""
     try:
         status = path.stat()
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
         raise _unreadable(error) from error
+    _refuse_unusual(status, largest)
+
+
+def _refuse_unusual(status: os.stat_result, largest: int) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise FileError("this is a folder, not a file.", remedy="Name a file in it.")
     if not stat.S_ISREG(status.st_mode):
         raise FileError("this is a device or a pipe, not a file.", remedy="Save its content to a file first.")
-    if status.st_size > LARGEST_FILE:
+    _refuse_large(status.st_size, largest)
+
+
+def _refuse_large(size: int, largest: int) -> None:
+    if size > raised(largest):
         raise FileError(
-            f"the file has {status.st_size:,} bytes, more than the largest that is read, {LARGEST_FILE:,}.",
-            remedy="Split it into smaller files.",
+            f"the file has {size:,} bytes, more than the largest that is read, {raised(largest):,}.", remedy=REMEDY
         )
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a whole file that is not empty."""
-    refuse_unreadable(path)
+def read_bytes(path: Path, largest: int = LARGEST_FILE) -> bytes:
+    """Read a whole file that is not empty. Everything that Dynaroute reads is read by this.
+
+    Parameters
+    ----------
+    path
+        A regular file, or a link to one; pipes, devices, sockets and folders are refused, and never waited for.
+    largest
+        Bytes that it may have.
+
+    Raises
+    ------
+    FileError
+        If it is none, too large, or cannot be read.
+    FormatError
+        If it is empty.
+    """
+    refuse_unreadable(path, largest)
     try:
-        content = path.read_bytes()
-    except OSError as error:
+        with os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb", buffering=0) as file:
+            _refuse_unusual(os.fstat(file.fileno()), largest)
+            parts: list[bytes] = []
+            size = 0
+            while part := file.read(_STEP):
+                parts.append(part)
+                size += len(part)
+                _refuse_large(size, largest)  # it may grow, and some files of the system say 0 and have no end
+    except (OSError, ValueError) as error:
         raise _unreadable(error) from error
-    if not content:
+    if not parts:
         raise FormatError("the file is empty.", remedy="Was it saved or copied completely?")
-    return content
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def open_to_write(path: Path) -> TextIO:
+    """Open a text file that is to be watched while it grows; what was in it is gone.
+
+    Parameters
+    ----------
+    path
+        The file to make or to empty, or a pipe that somebody reads from already.
+
+    Raises
+    ------
+    FileError
+        If it cannot be written; it names the file.
+    """
+    with in_file(path):
+        try:
+            target = Path(os.path.realpath(path))
+            if not target.is_fifo():
+                _replaceable_mode(target)
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | _AT_ONCE, 0o666)
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) == errno.ENXIO:
+                raise FileError("nobody reads from this pipe.", remedy="Start its reader first.") from error
+            raise _unwritable(error) from error
+        file = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode):
+            file.truncate(0)
+        elif not stat.S_ISFIFO(status.st_mode):
+            file.close()
+            raise FileError("this is a device, not a file.", remedy="Choose another place.")
+        if hasattr(os, "set_blocking"):
+            os.set_blocking(descriptor, True)
+    return file
 
 
 def write_bytes(path: Path, content: bytes | memoryview) -> None:
@@ -64,8 +133,7 @@ def write_bytes(path: Path, content: bytes | memoryview) -> None:
             target = Path(os.path.realpath(path))
             _write_beside_and_rename(target, content, _replaceable_mode(target))
         except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
-            reason = _reason(error)
-            raise FileError(f"the file cannot be written ({reason}).", remedy="Choose another place.") from error
+            raise _unwritable(error) from error
 
 
 def _replaceable_mode(target: Path) -> int | None:
@@ -99,6 +167,10 @@ def _write_beside_and_rename(target: Path, content: bytes | memoryview, mode: in
         with suppress(OSError):  # a disk that became read-only does not give it up
             beside.unlink(missing_ok=True)
         raise
+
+
+def _unwritable(error: OSError | ValueError) -> FileError:
+    return FileError(f"the file cannot be written ({_reason(error)}).", remedy="Choose another place.")
 
 
 def _unreadable(error: OSError | ValueError) -> FileError:

@@ -25,8 +25,10 @@ from dynaroute.instance_checks import (
     read_scale,
     refuse_overlarge_demand,
     refuse_unknown_choice,
+    refuse_vanishing_lengths,
 )
 from dynaroute.lengths import great_circle, round_lengths, straight_line
+from dynaroute.memory import memory_for_all_legs, require_memory
 from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
@@ -91,6 +93,8 @@ class Instance:
         distances = None if self.distances is None else read_distances(self.distances, count, self.rounding)
         if coordinates is None and distances is None:
             raise make_fault("coordinates", "there are neither coordinates nor distances.", "Give one of the two.")
+        if distances is None and coordinates is not None and self.metric == "euclidean":
+            refuse_vanishing_lengths(coordinates)
         factor = find_common_power_of_ten(demands, capacity, scale)
 
         self._set("demands", freeze(demands // factor))
@@ -150,6 +154,7 @@ class Instance:
         """All leg lengths as an (n + 1, n + 1) matrix; computed once and kept."""
         if self.distances is not None:
             return self.distances
+        require_memory(memory_for_all_legs(self.size), self.size)
         nodes = np.arange(self.size + 1)
         return freeze(self.leg_lengths(nodes[:, None], nodes[None, :]))
 

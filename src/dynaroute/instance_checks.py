@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynaroute.decimals import unscale
 from dynaroute.errors import InstanceError, Where
-from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, round_lengths
+from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, SHORTEST_SPREAD, round_lengths
 from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "read_scale",
     "refuse_overlarge_demand",
     "refuse_unknown_choice",
+    "refuse_vanishing_lengths",
 ]
 
 LARGEST_INTEGER = 2**31 - 1  # loads are added in 32-bit registers on the GPU
@@ -171,6 +172,14 @@ def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.f
         message = f"the position of {_node(node)} is above {LONGEST_LENGTH:g}, which cannot be measured."
         raise make_fault("coordinates", message, "Use a coarser unit.", node or None)
     return coordinates
+
+
+def refuse_vanishing_lengths(coordinates: NDArray[np.float64]) -> None:
+    """Raise if all positions are so near to each other that the squares of their distances are 0."""
+    spread = float(np.ptp(coordinates, axis=0).max())
+    if 0 < spread < SHORTEST_SPREAD:
+        message = f"all positions lie within {spread:g} of each other, too near to be measured."
+        raise make_fault("coordinates", message, "Use a smaller unit, in which they are farther apart.")
 
 
 def read_distances(values: object, count: int, rounding: Rounding) -> NDArray[np.float64]:

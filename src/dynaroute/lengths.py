@@ -15,6 +15,7 @@ __all__ = [
     "LARGEST_DEGREES",
     "LONGEST_LENGTH",
     "ROUNDING_CODES",
+    "SHORTEST_SPREAD",
     "Metric",
     "Rounding",
     "great_circle",
@@ -27,6 +28,9 @@ ROUNDING_CODES: dict[Rounding, int] = dict(zip(get_args(Rounding), range(3), str
 
 EARTH_RADIUS_METRES = 6_371_008.8  # mean radius of the WGS 84 ellipsoid
 LONGEST_LENGTH = 1e150  # squares of larger numbers overflow
+# Squares of lengths below 2e-162 are 0. Routes are at least as long as the positions lie apart, so that above this the
+# lengths that vanish cannot be noticed.
+SHORTEST_SPREAD = 1e-150
 LARGEST_DEGREES = {"lat": 90.0, "lon": 180.0}
 GLOBE_REMEDY = "Latitude is -90 to 90, longitude -180 to 180, in degrees."
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dynaroute.device import choose_device
 from dynaroute.errors import FileError, FormatError, in_file
-from dynaroute.files import write_bytes
+from dynaroute.files import read_bytes, write_bytes
 from dynaroute.reference_lengths import HGS_LENGTHS, PAPER_BEST_LENGTHS, PAPER_ROWS, PAPER_TIMES, PUBLISHED_COUNT, SIZES
 from dynaroute.weights import GENERALIST
 
@@ -217,9 +217,9 @@ def split_page(path: Path, what: str = "tables") -> tuple[str, str]:
     """
     with in_file(path):
         try:
-            page = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError("cannot read the page.", remedy="Is it there?") from error
+            page = read_bytes(path).decode()
+        except UnicodeDecodeError as error:
+            raise FileError("cannot read the page.", remedy="Is it text?") from error
         first, last = _mark(what)
         before, begin, rest = page.partition(first)
         _, end, after = rest.partition(last)

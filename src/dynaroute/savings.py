@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.instance import Instance
+from dynaroute.memory import memory_for_savings, require_memory
 from dynaroute.solution import Solution
 
 __all__ = ["build_by_savings"]
@@ -49,6 +50,7 @@ def build_by_savings(instance: Instance) -> Solution:
 
 def _sort_pairs_by_saving(instance: Instance) -> tuple[_Customers, _Customers]:
     """List the pairs i < j whose saving is not negative, the largest saving first."""
+    require_memory(memory_for_savings(instance.size), instance.size)
     customers = np.arange(1, instance.size + 1, dtype=np.int32)
     from_depot = instance.leg_lengths(0, customers)
     rows = max(1, _BLOCK_ENTRIES // instance.size)

@@ -259,4 +259,4 @@ def _agrees(stated: float, cost: float, *, exact: bool) -> bool:
     exponent = Decimal(repr(stated)).normalize().as_tuple().exponent
     assert isinstance(exponent, int)
     half_last_digit = 0.5 * 10.0 ** min(exponent, 0)
-    return abs(stated - cost) <= min(half_last_digit, 1e-3 * abs(cost)) + 1e-9 * max(1.0, abs(cost))
+    return abs(stated - cost) <= min(half_last_digit, 1e-3 * abs(cost)) + 1e-9 * abs(cost)

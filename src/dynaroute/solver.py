@@ -13,6 +13,7 @@ from dynaroute.errors import OptionError, SolutionError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
+from dynaroute.memory import memory_for_savings, memory_for_search, require_memory
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
@@ -35,12 +36,15 @@ __all__ = [
     "load_policy",
     "make_strategy",
     "read_settings",
+    "refuse_too_large",
     "refuse_wrong_start",
     "solve",
     "solve_all",
 ]
 
 NOBODY = Observers()
+
+_SMALL = 5000  # customers, for which there is always memory enough
 
 _CANCELLED = "It was cancelled while a policy was building: these are savings."
 
@@ -133,6 +137,7 @@ def solve_all(
     """
     began = time.perf_counter() if entered is None else entered
     starts = _take_starts(instances, options.start)
+    refuse_too_large(instances, options)
     if options.searches:
         from dynaroute.solving.searching import search_all
 
@@ -142,6 +147,23 @@ def solve_all(
     observers.note_progress(len(instances))
     pairs = zip(instances, starts, strict=True)
     return _improve([Result(instance, start, start.cost(instance), 0.0, GIVEN) for instance, start in pairs], options)
+
+
+def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> None:
+    """Refuse what there is not enough memory for now, not after a policy has worked on it for minutes.
+
+    Parameters
+    ----------
+    instances, options
+        What shall be solved, and how.
+    """
+    largest = max((instance.size for instance in instances), default=0)
+    if largest < _SMALL:
+        return
+    if options.searches or options.way == "local":
+        require_memory(memory_for_search(largest), largest)
+    if not options.searches and options.model in ("auto", "savings") and options.start is None:
+        require_memory(memory_for_savings(largest), largest)
 
 
 # Known routes

@@ -61,7 +61,7 @@ def test_capacity_option_completes_a_csv_file(tmp_path: Path) -> None:
 def test_file_is_not_converted_onto_itself(tmp_path: Path) -> None:
     source = save(tmp_path, "a.vrp", INSTANCE)
 
-    assert_refused(invoke("convert", source, tmp_path / "." / "a.vrp"), "a.vrp", "onto itself")
+    assert_refused(invoke("convert", source, tmp_path / "." / "a.vrp"), "a.vrp", "an input", "Name another file")
     assert source.read_text() == INSTANCE
 
 

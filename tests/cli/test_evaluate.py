@@ -222,3 +222,17 @@ def test_gaps_without_best_known_costs_are_refused(tmp_path: Path, data: Path) -
 
 def test_a_table_of_best_known_costs_in_a_folder_is_no_instance(benchmark_folder: Path) -> None:
     assert len(invoke_json("solve", benchmark_folder, "--model", "savings", "--improve", "none")) == 2
+
+
+def test_15_8_gaps_do_not_replace_what_is_read(tmp_path: Path) -> None:
+    instance = tmp_path / "set" / "a.vrp"
+    instance.parent.mkdir()
+    invoke("generate", "--size", "5", "--count", "1", "--out", str(instance))
+    best = instance.parent / "best.csv"
+    best.write_text("name,best_known_cost\na,3\n")
+    for target in (instance, best):
+        before = target.read_bytes()
+        result = invoke("evaluate", "--data", str(instance.parent), "--gaps", str(target), "--model", "savings")
+        assert result.exit_code == 2
+        assert "is an input" in result.stderr
+        assert target.read_bytes() == before

@@ -28,7 +28,7 @@ def test_compiling_is_told_where_loading_takes_long(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("dynaroute.cli.loading.print_note", note)
     monkeypatch.setitem(IMPROVERS, "local", SlowToLoad())
 
-    load_what_is_needed(SolveOptions(improve="local"))
+    load_what_is_needed(SolveOptions(improve="local"), [])
 
     assert told == ["compiling for this machine, once; the clock starts after that."]
 
@@ -45,4 +45,4 @@ def test_nothing_is_loaded_where_nothing_is_improved(monkeypatch: pytest.MonkeyP
     for name in IMPROVERS:
         monkeypatch.setitem(IMPROVERS, name, None)  # preparing it would fail
 
-    load_what_is_needed(SolveOptions())
+    load_what_is_needed(SolveOptions(), [])

@@ -185,7 +185,7 @@ def test_solution_does_not_replace_its_instance(tmp_path: Path) -> None:
     path = generate(tmp_path / "a.json")
     content = path.read_bytes()
 
-    assert_refused(invoke("solve", path, "--out", path), "a.json", "replace the instance")
+    assert_refused(invoke("solve", path, "--out", path), "a.json", "would replace", "an input")
     assert path.read_bytes() == content
 
 

@@ -238,12 +238,15 @@ def test_capacities_change_a_plan_from_a_file(tmp_path: Path) -> None:
 
 
 def test_a_run_stopped_before_it_was_measured_has_no_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Trainer, "run", lambda trainer: Outcome(None, 0, 3, True))
-    (tmp_path / "metrics.jsonl").touch()
-    result = invoke("train", *TINY, "--updates", "9", "--out", tmp_path, "--json")
+    def stop(trainer: Trainer) -> Outcome:
+        (trainer.folder / "metrics.jsonl").touch()
+        return Outcome(None, 0, 3, True)
+
+    monkeypatch.setattr(Trainer, "run", stop)
+    result = invoke("train", *TINY, "--updates", "9", "--out", tmp_path / "one", "--json")
     assert result.exit_code == 130
     assert json.loads(result.stdout)["validation_length"] is None
-    assert "not measured" in invoke("train", *TINY, "--updates", "9", "--out", tmp_path).stdout
+    assert "not measured" in invoke("train", *TINY, "--updates", "9", "--out", tmp_path / "two").stdout
 
 
 def test_a_validation_is_one_line_of_a_log(tmp_path: Path) -> None:

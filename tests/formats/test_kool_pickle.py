@@ -112,8 +112,8 @@ def test_a_list_that_holds_itself_is_refused() -> None:
         parse_kool_pickle(pickle.dumps(loop))
 
 
-def test_one_instance_repeated_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kool_pickle, "_MOST_NUMBERS", 100)
+def test_15_9_one_instance_repeated_without_end_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kool_pickle, "_read_instance", lambda *_: pytest.fail("an instance was made"))
 
-    with pytest.raises(FormatError, match="bytes"):
-        parse_kool_pickle(pickle.dumps([SOUND] * 100))
+    with pytest.raises(FormatError, match="200,001 instances"):
+        parse_kool_pickle(pickle.dumps([SOUND] * 200_001))

@@ -210,13 +210,13 @@ def test_the_complaint_about_a_damaged_archive_is_short() -> None:
     assert len(str(caught.value)) < 200
 
 
-def test_an_archive_that_unpacks_to_more_than_a_gigabyte_is_refused_unread() -> None:
+def test_an_archive_that_lies_about_the_size_of_an_array_is_refused_unread() -> None:
     content = archive(**arrays())
     # the size of each member stands in the directory at the end, 24 bytes after its signature
     start = content.index(b"PK\x01\x02")
     inflated = content[: start + 24] + (2 * 10**9).to_bytes(4, "little") + content[start + 28 :]
 
-    with pytest.raises(FormatError, match="1,000,000,000"):
+    with pytest.raises(FormatError, match="announces 4 values, but has 1999999872 bytes"):
         parse_npz(inflated)
 
 

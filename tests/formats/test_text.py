@@ -27,3 +27,10 @@ def test_a_name_becomes_one_line() -> None:
 
 def test_a_long_text_is_shortened_in_messages() -> None:
     assert shorten("x" * 1000) == repr("x" * 37 + "...")
+
+
+def test_15_9_text_is_judged_by_the_memory_of_its_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dynaroute.limits.LARGEST_CONTENT", 1000)
+    assert decode_text(b"x" * 250) == "x" * 250
+    with pytest.raises(FormatError, match="limit"):
+        decode_text(b"x" * 251)

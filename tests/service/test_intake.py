@@ -114,6 +114,10 @@ def test_client_that_leaves_does_no_harm(service: RunningService, client: httpx.
     assert answer["timing"]["waited"] < 10
 
 
+def make_intake(seconds: float) -> Intake:
+    return Intake(largest=10, seconds=seconds, most_held=15, read_seconds=60.0, read_bytes=500_000_000)
+
+
 class Body:
     """A body that arrives when the test says so."""
 
@@ -127,7 +131,7 @@ class Body:
 
 def test_too_many_bytes_at_the_same_time_are_429_until_some_are_read() -> None:
     async def scenario() -> None:
-        intake = Intake(largest=10, seconds=60.0, most_held=15)
+        intake = make_intake(seconds=60.0)
         first, second, third = Body(), Body(), Body()
         first.send(b"1234567890", more=True)
         reading = asyncio.create_task(intake.take(first.request, len))
@@ -146,7 +150,7 @@ def test_too_many_bytes_at_the_same_time_are_429_until_some_are_read() -> None:
 
 def test_hurry_ends_the_wait_for_a_body() -> None:
     async def scenario() -> None:
-        intake = Intake(largest=10, seconds=3600.0, most_held=15)
+        intake = make_intake(seconds=3600.0)
         body = Body()
         reading = asyncio.create_task(intake.take(body.request, len))
         await asyncio.sleep(0)
@@ -160,7 +164,7 @@ def test_hurry_ends_the_wait_for_a_body() -> None:
 
 def test_hurry_leaves_bodies_alone_that_have_arrived() -> None:
     async def scenario() -> None:
-        intake = Intake(largest=10, seconds=3600.0, most_held=15)
+        intake = make_intake(seconds=3600.0)
         body = Body()
         body.send(b"12345678901", more=False)
         with pytest.raises(RequestError) as caught:  # whose traceback keeps alive what waited for the body
@@ -173,7 +177,7 @@ def test_hurry_leaves_bodies_alone_that_have_arrived() -> None:
 
 def test_failed_parse_holds_nothing() -> None:
     async def scenario() -> None:
-        intake = Intake(largest=10, seconds=60.0, most_held=15)
+        intake = make_intake(seconds=60.0)
         for _ in range(3):
             body = Body()
             body.send(b"1234567890", more=False)

@@ -17,10 +17,12 @@ from dynaroute.service.notes import keep_note
 from dynaroute.service.questions import QueryOptions
 from dynaroute.service.reading import Problem, read_judgement, read_problem
 from dynaroute.service.refusals import RequestError
+from dynaroute.service.sizes import ReadingLimits
 
 JSON, CSV, VRP = "application/json", "text/csv; charset=utf-8", "text/plain"
 NO_OPTIONS = QueryOptions()
 SMALL = instance_from_json(INSTANCE)
+LIMITS = ReadingLimits(customers=100, stops=1_000, name_length=50)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +33,7 @@ def notes() -> Iterator[None]:
 
 def read(body: bytes | dict[str, Any], content_type: str = JSON, **options: Any) -> Problem:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return read_problem(content, content_type, QueryOptions(**options), 100)
+    return read_problem(content, content_type, QueryOptions(**options), LIMITS)
 
 
 def make_form(*parts: tuple[str, bytes]) -> tuple[bytes, str]:
@@ -45,7 +47,9 @@ def make_form(*parts: tuple[str, bytes]) -> tuple[bytes, str]:
 def test_json_is_read_as_a_file_is(instance: Instance) -> None:
     document = instance_to_json(instance)
 
-    assert read_problem(json.dumps(document).encode(), JSON, NO_OPTIONS, 100).instance == instance_from_json(document)
+    assert read_problem(json.dumps(document).encode(), JSON, NO_OPTIONS, LIMITS).instance == instance_from_json(
+        document
+    )
 
 
 def test_table_is_read() -> None:
@@ -232,7 +236,7 @@ def test_capacity_is_for_tables_alone(content_type: str) -> None:
 def test_judgement_is_read() -> None:
     body = json.dumps({"instance": INSTANCE, "solution": {"routes": [[1, 2], [3]], "cost": 14}}).encode()
 
-    judgement = read_judgement(body, JSON, 100)
+    judgement = read_judgement(body, JSON, LIMITS)
 
     assert judgement.instance == SMALL
     assert judgement.solution.routes == ((1, 2), (3,))
@@ -251,6 +255,6 @@ def test_judgement_is_read() -> None:
 )
 def test_faulty_judgement_names_the_field(document: dict[str, Any], field: str) -> None:
     with pytest.raises(DynarouteError) as caught:
-        read_judgement(json.dumps(document).encode(), JSON, 100)
+        read_judgement(json.dumps(document).encode(), JSON, LIMITS)
 
     assert caught.value.where.field == field

@@ -40,6 +40,7 @@ def test_environment_sets_every_kind_of_setting() -> None:
         ("DYNAROUTE_BODY_SECONDS", "-1"),
         ("DYNAROUTE_WORK", "999"),
         ("DYNAROUTE_TOKEN", "naïve"),
+        ("DYNAROUTE_HOSTS", "https://routes.example.org"),
     ],
 )
 def test_faulty_variable_is_named(variable: str, text: str) -> None:
@@ -50,14 +51,30 @@ def test_faulty_variable_is_named(variable: str, text: str) -> None:
     assert caught.value.remedy
 
 
-def test_every_setting_is_documented_with_its_default() -> None:
-    page = Path(__file__).parents[2] / "docs" / "service.md"
-    rows = re.findall(r"^\| `DYNAROUTE_(\w+)` \| ([^|]*) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
-    documented = {name.lower(): default.strip("`") for name, default in rows}
-    words = {"search_workers": "cores", "token": "none", "cors_origins": "none"}
-    defaults = {entry.name: getattr(ServiceSettings(), entry.name) for entry in fields(ServiceSettings)}
+ROOT = Path(__file__).parents[2]
+NO_LIMITS = {"token", "cors_origins", "hosts", "device", "batch_seconds", "batch_size", "batch_work", "jobs_folder"}
 
-    assert documented == {name: words.get(name) or str(value).removesuffix(".0") for name, value in defaults.items()}
+
+def read_defaults(page: Path) -> dict[str, str]:
+    """The defaults that a page states in its table."""
+    rows = re.findall(r"^\| `DYNAROUTE_(\w+)` \| ([^|]*) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {name.lower(): default.strip("`") for name, default in rows}
+
+
+def describe_defaults() -> dict[str, str]:
+    words = {"search_workers": "cores", "token": "none", "cors_origins": "none", "hosts": "none", "jobs_folder": "none"}
+    defaults = {entry.name: getattr(ServiceSettings(), entry.name) for entry in fields(ServiceSettings)}
+    return {name: words.get(name) or str(value).removesuffix(".0") for name, value in defaults.items()}
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    assert read_defaults(ROOT / "docs" / "service.md") == describe_defaults()
+
+
+def test_15_security_page_states_every_limit_with_its_default() -> None:
+    limits = {name: default for name, default in describe_defaults().items() if name not in NO_LIMITS}
+
+    assert read_defaults(ROOT / "SECURITY.md") == limits
 
 
 def test_token_is_not_shown() -> None:

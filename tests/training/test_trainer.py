@@ -139,7 +139,7 @@ def test_a_checkpoint_of_another_plan_is_refused(tmp_path: Path, changes: dict[s
     plan = replace(PLAN, updates=2, validation_count=20)
     Trainer(make_policy(), plan, tmp_path).run()
     resumed = Trainer(make_policy(), replace(plan, **changes), tmp_path)
-    with pytest.raises(ModelError, match="does not fit the plan"):
+    with pytest.raises(ModelError, match="the plan was changed"):
         resumed.restore()
 
 
@@ -189,10 +189,11 @@ def test_parameters_that_are_not_finite_end_the_run_and_spare_the_checkpoint(tmp
                 next(policy.parameters()).fill_(torch.nan)
         return False
 
-    trainer = Trainer(policy, replace(PLAN, checkpoint_seconds=1e-9), tmp_path, is_interrupted=spoil)
+    plan = replace(PLAN, checkpoint_seconds=1e-9)
+    trainer = Trainer(policy, plan, tmp_path, is_interrupted=spoil)
     with pytest.raises(TrainingError, match="not finite"):
         trainer.run()
-    resumed = Trainer(make_policy(), PLAN, tmp_path)
+    resumed = Trainer(make_policy(), plan, tmp_path)
     resumed.restore()
     assert resumed.state.step == 3
     assert bool(weights(resumed.policy).isfinite().all())

@@ -14,7 +14,7 @@ from torch import Tensor
 from dynaroute.batch.policy_view import hash_contents, locate, locate_in_unit_square
 from dynaroute.errors import InstanceError, Where
 from dynaroute.instance import LARGEST_INTEGER, Instance
-from dynaroute.lengths import LONGEST_LENGTH, ROUNDING_CODES
+from dynaroute.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
 
 __all__ = ["InstanceBatch"]
 
@@ -214,8 +214,10 @@ def _read_array(values: ArrayLike, field: str, shape: tuple[int | None, ...]) ->
 def _refuse_faulty_values(
     positions: NDArray[np.float64], demands: NDArray[np.float64], capacity: NDArray[np.float64]
 ) -> None:
+    spread = np.ptp(positions, axis=1).max(axis=1)  # (B,)
     checks: tuple[tuple[str, Any, str], ...] = (
         ("coordinates", (np.abs(positions) <= LONGEST_LENGTH).all(axis=(1, 2)), "has a position that is not finite"),
+        ("coordinates", (spread == 0) | (spread >= SHORTEST_SPREAD), "has positions too near to be measured"),
         ("demands", (demands == np.floor(demands)).all(axis=1), "has a demand that is not a whole number"),
         ("demands", (demands >= 0).all(axis=1), "has a negative demand"),
         ("capacity", capacity == np.floor(capacity), "has a capacity that is not a whole number"),

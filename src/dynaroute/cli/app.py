@@ -28,7 +28,9 @@ from dynaroute.cli.reproduce import reproduce
 from dynaroute.cli.serve import serve
 from dynaroute.cli.solve import solve
 from dynaroute.cli.train import train
+from dynaroute.display import show_text
 from dynaroute.errors import DynarouteError, hand_over_notes
+from dynaroute.limits import LIMITS_VARIABLE, raise_limits
 from dynaroute.solving.options import DECLARATIONS
 
 __all__ = ["app", "run"]
@@ -138,9 +140,20 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _describe(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    limits: Annotated[
+        float | None,
+        typer.Option(
+            "--limits",
+            metavar="FACTOR",
+            min=1,
+            max=1e6,
+            help=f"Read files this many times as large as usual; {LIMITS_VARIABLE} in the environment does it, too.",
+        ),
+    ] = None,
 ) -> None:
     """Plan routes for vehicles of limited capacity.
 
@@ -148,6 +161,7 @@ def _describe(
       dynaroute generate --size 100 --out my.vrp
       dynaroute solve my.vrp --out my.sol --plot my.png
     """
+    context.with_resource(raise_limits(limits))
 
 
 def run() -> NoReturn:
@@ -161,7 +175,7 @@ def run() -> NoReturn:
     except Exception as error:
         if os.environ.get("DYNAROUTE_TRACEBACK"):
             raise
-        words = " ".join(str(error).split())
+        words = show_text(" ".join(str(error).split()))
         print_error(
             f"this is a fault in Dynaroute, not in your input: {type(error).__name__}: {words}. "
             "Please report it with what the same command prints under DYNAROUTE_TRACEBACK=1."

@@ -9,8 +9,10 @@ import typer
 
 from dynaroute.cli.exit_codes import WRONG_SOLUTION
 from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
-from dynaroute.cli.output import count_of, print_json, print_table
+from dynaroute.cli.output import count_of, print_json, print_line, print_table
 from dynaroute.decimals import plain_number
+
+MOST_ROWS = 1000
 
 
 def check(
@@ -44,12 +46,14 @@ def check(
     elif violations:
         rows = [
             (violation.kind, _shown(violation.route), _shown(violation.customer), violation.message)
-            for violation in violations
+            for violation in violations[:MOST_ROWS]
         ]
         print_table(("Violation", "Route", "Customer", "What is wrong"), rows)
+        if len(violations) > MOST_ROWS:
+            print_line(f"and {len(violations) - MOST_ROWS:,} more; --json tells all.")
     else:
         routes, customers = count_of(len(answer.routes), "route"), count_of(problem.size, "customer")
-        typer.echo(f"ok: {routes}, {customers}, cost {cost:.10g}")
+        print_line(f"ok: {routes}, {customers}, cost {cost:.10g}")
     if violations:
         raise typer.Exit(WRONG_SOLUTION)
 

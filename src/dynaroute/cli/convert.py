@@ -9,8 +9,8 @@ import typer
 
 from dynaroute.cli.contents import holds_solution
 from dynaroute.cli.options import CapacityOption, JsonOption
-from dynaroute.cli.output import count_of, print_json
-from dynaroute.errors import OptionError, Where
+from dynaroute.cli.output import count_of, print_json, print_line
+from dynaroute.cli.places import refuse_overwriting
 
 
 def convert(
@@ -31,10 +31,7 @@ def convert(
     """
     from dynaroute.formats import read_set, read_solution, write
 
-    if target.exists() and source.exists() and target.samefile(source):
-        raise OptionError(
-            "a file is not converted onto itself.", where=Where(file=str(target)), remedy="Name another file as OUT."
-        )
+    refuse_overwriting([("OUT", target)], [source])
     if holds_solution(source):
         solution = read_solution(source)
         write(solution, target)
@@ -47,4 +44,4 @@ def convert(
     if json:
         print_json({"in": str(source), "out": str(target), "kind": kind, "count": count})
     else:
-        typer.echo(f"wrote {target}: {count_of(count, kind)}")
+        print_line(f"wrote {target}: {count_of(count, kind)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from dynaroute.cli.options import JsonOption
-from dynaroute.cli.output import count_of, print_json
+from dynaroute.cli.output import count_of, print_json, print_line
 
 if TYPE_CHECKING:
     from dynaroute.examination import Finding, Status
@@ -39,24 +39,24 @@ def doctor(json: JsonOption = False) -> None:
             continue
         if finding.topic != topic:
             topic = finding.topic
-            typer.echo(topic)
+            print_line(topic)
         _print_finding(finding)
     problems, notes = (_count(findings, status) for status in ("problem", "note"))
     if json:
         print_json({"ok": problems == 0, "findings": [asdict(finding) for finding in findings]})
     elif problems:
-        typer.echo(f"{count_of(problems, 'problem')}: Dynaroute does not work here until what is said above is done.")
+        print_line(f"{count_of(problems, 'problem')}: Dynaroute does not work here until what is said above is done.")
     else:
-        typer.echo(f"Dynaroute works here; {count_of(notes, 'note')}.")
+        print_line(f"Dynaroute works here; {count_of(notes, 'note')}.")
     if problems:
         raise typer.Exit(BROKEN)
 
 
 def _print_finding(finding: Finding) -> None:
     status = typer.style(f"{finding.status:<7}", fg=_COLOURS[finding.status])
-    typer.echo(f"  {status}  {finding.subject}: {finding.found}")
+    print_line(f"  {finding.subject}: {finding.found}", styled=f"  {status}")
     if finding.remedy:
-        typer.echo(f"           {finding.remedy}")
+        print_line(f"           {finding.remedy}")
 
 
 def _count(findings: Sequence[Finding], status: Status) -> int:

@@ -30,7 +30,7 @@ from dynaroute.cli.options import (
     refuse_unknown_model,
 )
 from dynaroute.cli.output import print_facts, print_json, print_note, show_counts, show_length
-from dynaroute.cli.places import refuse_missing_folder
+from dynaroute.cli.places import list_files, list_model_files, refuse_missing_folder, refuse_overwriting
 from dynaroute.cli.progress import show_progress
 from dynaroute.cli.reference import read_reference
 from dynaroute.errors import OptionError, Where
@@ -109,6 +109,7 @@ def evaluate(
     print_void_options(options)
     if gaps is not None:
         refuse_missing_folder(gaps)
+        refuse_overwriting([("--gaps", gaps)], [*list_files(data, best, reference), *list_model_files(model)])
     jobs = gather_jobs([data], capacity)
     instances = [job.instance for job in jobs]
     known = _read_best(data, best, jobs, limit)
@@ -123,7 +124,7 @@ def evaluate(
     from dynaroute.evaluation import evaluate_all
 
     chosen = instances[:limit]
-    load_what_is_needed(options)
+    load_what_is_needed(options, chosen)
     with show_progress(len(chosen), "evaluating") as advance:
         evaluation = evaluate_all(chosen, options, Observers(advance), costs, None if known is None else known.costs)
 

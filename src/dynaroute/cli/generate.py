@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.options import JsonOption
-from dynaroute.cli.output import count_of, print_json, print_note
+from dynaroute.cli.output import count_of, print_json, print_line, print_note
 from dynaroute.errors import OptionError, Where
+from dynaroute.limits import refuse_large_set
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
 X_PANEL = "In the manner of the X set, once any of these is given"
@@ -77,6 +78,7 @@ def generate(
 
     whole = published_set(size).count
     wanted = count if count is not None else whole if published else 1
+    refuse_large_set(wanted, wanted * size, "--size, --count")
     if is_x:
         settings = XSettings(size, customers or "uniform", depot or "centre", demand or "unitary", route_length)
         drawn = draw_x_set(settings, wanted, np.random.default_rng(seed))
@@ -93,7 +95,7 @@ def generate(
         capacities = {"smallest": int(drawn.capacity.min()), "largest": int(drawn.capacity.max())}
         print_json({"out": str(out), "count": wanted, "size": size, "seed": seed, "capacity": capacities})
     else:
-        typer.echo(f"wrote {out}: {count_of(wanted, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
+        print_line(f"wrote {out}: {count_of(wanted, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
 
 
 def _clash(option: str, message: str, remedy: str) -> OptionError:

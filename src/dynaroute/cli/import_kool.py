@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.options import JsonOption
-from dynaroute.cli.output import count_of, print_json
+from dynaroute.cli.output import count_of, print_json, print_line
 from dynaroute.cli.places import refuse_filled_folder, refuse_missing_folder
 from dynaroute.errors import in_file
 
@@ -50,5 +50,5 @@ def import_kool(
         print_json({**document, "size": size, "parameters": parameters})
     else:
         trained = "" if size is None else f", trained on {count_of(size, 'customer')}"
-        typer.echo(f"wrote {folder}: AM, {parameters} parameters{trained}")
-        typer.echo(f"use it with: dynaroute solve FILE --model {folder}")
+        print_line(f"wrote {folder}: AM, {parameters} parameters{trained}")
+        print_line(f"use it with: dynaroute solve FILE --model {folder}")

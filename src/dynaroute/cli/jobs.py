@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dynaroute.instance import Instance
     from dynaroute.solution import Solution
 
-__all__ = ["Job", "gather_jobs", "read_starts"]
+__all__ = ["Job", "gather_jobs", "list_starts", "read_starts"]
 
 
 @dataclass(frozen=True)
@@ -112,15 +112,20 @@ def read_starts(path: Path, jobs: Sequence[Job]) -> list[Solution]:
     SolutionError
         If a solution is wrong for its instance.
     """
-    if path.is_dir():
-        return [_read_start(path / f"{job.label}.sol", job) for job in jobs]
-    if len(jobs) > 1:
+    if len(jobs) > 1 and not path.is_dir():
         raise OptionError(
             f"a file holds the routes of one instance, not of {len(jobs)}.",
             where=Where(file=str(path), field="--start"),
             remedy="Name a folder that holds NAME.sol for each.",
         )
-    return [_read_start(path, jobs[0])]
+    return [_read_start(file, job) for file, job in zip(list_starts(path, jobs), jobs, strict=True)]
+
+
+def list_starts(path: Path | None, jobs: Sequence[Job]) -> list[Path]:
+    """The files that `read_starts` reads."""
+    if path is None:
+        return []
+    return [path / f"{job.label}.sol" for job in jobs] if path.is_dir() else [path]
 
 
 def _read_start(path: Path, job: Job) -> Solution:

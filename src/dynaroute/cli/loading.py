@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Timer
+from typing import TYPE_CHECKING
 
 from dynaroute.cli.output import print_note
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.solving.options import SolveOptions
+
+if TYPE_CHECKING:
+    from dynaroute.instance import Instance
 
 __all__ = ["load_what_is_needed"]
 
 USUAL_SECONDS = 5.0  # longer than libraries and machine code take to load
 
 
-def load_what_is_needed(options: SolveOptions) -> None:
+def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) -> None:
     """Load all that improving needs, so that none of a search's time is spent on it; tell if it has to be compiled.
 
     Parameters
     ----------
     options
         What will be asked for.
+    instances
+        What it will be asked for: if that is too large, nothing is loaded for it.
     """
+    from dynaroute.solver import refuse_too_large
+
+    refuse_too_large(instances, options)
     improver = IMPROVERS.get(options.way)
     if improver is None:
         return

@@ -7,11 +7,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from dynaroute.cli.options import JsonOption
-from dynaroute.cli.output import print_json, print_table
+from dynaroute.cli.output import print_json, print_line, print_table
 from dynaroute.errors import ModelError, in_file
+from dynaroute.files import read_bytes
+from dynaroute.limits import LARGEST_SETTINGS
 
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalisation: stored, not trained
 
@@ -35,14 +35,15 @@ def models(json: JsonOption = False) -> None:
         columns = ("Name", "Customers", "Kind", "Parameters", "Minutes", "Chosen for", "Greedy length (customers)")
         print_table(columns, [_row(model) for model in described])
     else:
-        typer.echo("No trained model ships with this version. Name a folder instead: --model FOLDER.")
+        print_line("No trained model ships with this version. Name a folder instead: --model FOLDER.")
 
 
 def _describe(name: str, folder: Path) -> dict[str, Any]:
     """Read the description alone: loading the model would take seconds."""
     from dynaroute.weights.choice import describe_purpose
 
-    description = json_text.loads((folder / "config.json").read_text(encoding="utf-8"))
+    with in_file(folder / "config.json"):
+        description = json_text.loads(read_bytes(folder / "config.json", LARGEST_SETTINGS))
     card = description["card"]
     return {
         "name": name,
@@ -58,14 +59,13 @@ def _describe(name: str, folder: Path) -> dict[str, Any]:
 
 
 def _count_parameters(weights: Path) -> int:
-    from safetensors import SafetensorError, safe_open
+    from safetensors import SafetensorError, deserialize
 
     with in_file(weights):
         try:
-            with safe_open(weights, framework="numpy") as file:
-                names = [name for name in file.keys() if not name.endswith(_STATISTICS)]  # noqa: SIM118
-                return sum(math.prod(file.get_slice(name).get_shape()) for name in names)
-        except (OSError, SafetensorError) as error:
+            tensors = deserialize(read_bytes(weights))  # type: ignore[no-untyped-call]
+            return sum(math.prod(tensor["shape"]) for name, tensor in tensors if not name.endswith(_STATISTICS))
+        except SafetensorError as error:
             raise ModelError("the weights are missing or damaged.", remedy="Install Dynaroute again.") from error
 
 

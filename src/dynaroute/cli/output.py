@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dynaroute.display import LONGEST_NAME, show_text
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -18,6 +20,7 @@ __all__ = [
     "print_error",
     "print_facts",
     "print_json",
+    "print_line",
     "print_note",
     "print_table",
     "show_counts",
@@ -36,20 +39,35 @@ def print_json(document: object) -> None:
     typer.echo(json.dumps(document, allow_nan=False))
 
 
+def print_line(text: str, *, styled: str = "", to_stderr: bool = False) -> None:
+    """Print a line that may hold text of others.
+
+    Parameters
+    ----------
+    text
+        The line; what a terminal would obey is escaped.
+    styled
+        Words of our own before it, with colours.
+    to_stderr
+        Whether it is about the results, not one of them.
+    """
+    typer.echo(styled + show_text(text, None), err=to_stderr)
+
+
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
     """Print a title and, indented below it, names and values."""
     rows = list(facts)
     width = max(len(name) for name, _ in rows)
-    typer.echo(title)
+    print_line(title)
     for name, value in rows:
-        typer.echo(f"  {name:<{width}}  {value}")
+        print_line(f"  {name:<{width}}  {show_text(value, LONGEST_NAME)}")
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows under headings; columns of numbers are flush right, and the last column takes what room is left."""
     from rich.table import Table
 
-    cells = [tuple(row) for row in rows]
+    cells = [tuple(show_text(cell, None) for cell in row) for row in rows]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for index, heading in enumerate(columns):
         is_numeric = all(_looks_numeric(row[index]) for row in cells)
@@ -63,12 +81,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def print_error(message: str) -> None:
     """Print an error, one paragraph, to stderr."""
     with suppress(OSError):  # where even stderr is full or closed, the exit code still tells
-        typer.echo(f"{typer.style('error:', fg='red', bold=True)} {message}", err=True)
+        print_line(message, styled=f"{typer.style('error:', fg='red', bold=True)} ", to_stderr=True)
 
 
 def print_note(message: str) -> None:
     """Print a remark, one line, to stderr."""
-    typer.echo(f"{typer.style('note:', fg='yellow')} {message}", err=True)
+    print_line(show_text(message), styled=f"{typer.style('note:', fg='yellow')} ", to_stderr=True)
 
 
 def make_console(**settings: Any) -> Console:

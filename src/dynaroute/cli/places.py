@@ -2,11 +2,90 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
-from dynaroute.errors import FileError, Where
+from dynaroute.errors import FileError, OptionError, Where
 
-__all__ = ["refuse_filled_folder", "refuse_missing_folder"]
+__all__ = ["list_files", "list_model_files", "refuse_filled_folder", "refuse_missing_folder", "refuse_overwriting"]
+
+MODEL_FILES = ("config.json", "model.safetensors", "README.md")
+
+
+def refuse_overwriting(outputs: Iterable[tuple[str, Path | None]], inputs: Iterable[Path | None]) -> None:
+    """Refuse a file to write that is also read, or written twice: by whatever path or link it is named.
+
+    Parameters
+    ----------
+    outputs
+        Options, each with a file that it would write. What an option names several times counts several times.
+    inputs
+        Files that are read.
+
+    Raises
+    ------
+    OptionError
+        It names the option and the file.
+    """
+    read = {_identify(path): path for path in inputs if path is not None}
+    written: dict[tuple[object, ...], str] = {}
+    for option, path in outputs:
+        if path is None:
+            continue
+        place, identity = Where(file=str(path), field=option), _identify(path)
+        if identity in read:
+            message = f"this would replace {read[identity]}, which is an input."
+            raise OptionError(message, where=place, remedy="Name another file to write.")
+        if identity in written:
+            message = f"this is the file that {written[identity]} writes, too."
+            raise OptionError(message, where=place, remedy="Name different files.")
+        written[identity] = option
+
+
+def _identify(path: Path) -> tuple[object, ...]:
+    """What is the same for all names of a file, links of both kinds followed, whether it is there already or not."""
+    try:
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    except (OSError, ValueError):  # ValueError: a NUL character in the path
+        target = Path(os.path.realpath(path)) if "\0" not in str(path) else path
+    # these systems take names that differ in case, or in how an accent is written, for the same
+    folds = sys.platform in ("darwin", "win32")
+    name = unicodedata.normalize("NFC", target.name).casefold() if folds else target.name
+    try:
+        folder = target.parent.stat()
+        return folder.st_dev, folder.st_ino, name
+    except (OSError, ValueError):
+        return str(target.parent), name
+
+
+def list_files(*places: str | Path | None) -> list[Path]:
+    """The files that are read where these are named: themselves, or all that lie in them.
+
+    Parameters
+    ----------
+    places
+        Files and folders; None and what is not there count for nothing.
+    """
+    paths = [Path(place) for place in places if place is not None and "\0" not in str(place)]
+    return [path for place in paths for path in (sorted(place.iterdir()) if place.is_dir() else [place])]
+
+
+def list_model_files(model: str | None) -> list[Path]:
+    """The files of a model, by its name or folder; of auto, those of all that ship.
+
+    Parameters
+    ----------
+    model
+        What the option says.
+    """
+    from dynaroute.weights import find_model, shipped_models
+
+    names = [] if model in (None, "savings") else list(shipped_models()) if model == "auto" else [str(model)]
+    return [find_model(name) / file for name in names for file in MODEL_FILES]
 
 
 def refuse_missing_folder(path: Path) -> None:

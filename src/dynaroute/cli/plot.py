@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
-from dynaroute.cli.output import print_json, print_note
+from dynaroute.cli.output import print_json, print_line, print_note
+from dynaroute.cli.places import refuse_overwriting
 
 
 def plot(
@@ -35,6 +36,7 @@ def plot(
     from dynaroute.solution import check
 
     check_picture_path(out)
+    refuse_overwriting([("--out", out)], [instance, solution])
     problem = read(instance, capacity=capacity)
     answer = None if solution is None else read_solution(solution)
     with in_file(instance if solution is None else solution):
@@ -47,4 +49,4 @@ def plot(
         routes = None if answer is None else len(answer.routes)
         print_json({"out": str(out), "customers": problem.size, "routes": routes})
     else:
-        typer.echo(f"wrote {out}")
+        print_line(f"wrote {out}")

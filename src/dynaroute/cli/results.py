@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from dynaroute.cli.jobs import Job
-from dynaroute.cli.output import count_of, print_note, print_table, show_counts, show_length
+from dynaroute.cli.output import count_of, print_line, print_note, print_table, show_counts, show_length
 from dynaroute.cli.places import refuse_missing_folder
 from dynaroute.decimals import plain_number
+from dynaroute.display import LONGEST_NAME, show_text
 from dynaroute.errors import OptionError, Where, in_file
 from dynaroute.vocabulary import join_with_or
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from dynaroute.solving.result import Result
 
-__all__ = ["check_destinations", "describe", "print_notes", "print_results", "write_results"]
+__all__ = ["check_destinations", "describe", "list_route_files", "print_notes", "print_results", "write_results"]
 
 MOST_NOTES = 5
 LONGEST_TABLE = 40  # instances; a longer list is summed up
@@ -74,8 +73,13 @@ def check_destinations(jobs: Sequence[Job], out: Path | None, plot: Path | None)
     if out.suffix.lower() == ".sol" and len(jobs) > 1:
         message = f"a .sol file holds one solution, not {len(jobs)}."
         raise _fault("--out", out, message, "Name a folder, or a .json file.")
-    if out.exists() and any(out.samefile(file) for file in {job.file for job in jobs}):
-        raise _fault("--out", out, "the solution would replace the instance.", "Name another file.")
+
+
+def list_route_files(jobs: Sequence[Job], out: Path | None) -> list[Path]:
+    """The files that `write_results` makes for the routes."""
+    if out is None:
+        return []
+    return [out / f"{job.label}.sol" for job in jobs] if _is_folder(out) else [out]
 
 
 def write_results(jobs: Sequence[Job], results: Sequence[Result], out: Path | None, plot: Path | None) -> None:
@@ -105,8 +109,8 @@ def _write_routes(jobs: Sequence[Job], results: Sequence[Result], out: Path) -> 
 
     if _is_folder(out):
         out.mkdir(exist_ok=True)
-        for job, result in zip(jobs, results, strict=True):
-            write(result.solution, out / f"{job.label}.sol")
+        for file, result in zip(list_route_files(jobs, out), results, strict=True):
+            write(result.solution, file)
     elif len(jobs) == 1:
         write(results[0].solution, out)
     else:
@@ -162,7 +166,7 @@ def print_notes(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     ]
     uses = Counter(message for messages in told for message in messages)
     notes = [
-        f"{job.name}: {message}" if uses[message] == 1 < len(jobs) else message
+        f"{_called(job)}: {message}" if uses[message] == 1 < len(jobs) else message
         for job, messages in zip(jobs, told, strict=True)
         for message in messages
     ]
@@ -188,7 +192,7 @@ def _print_routes(job: Job, result: Result) -> None:
             zip(routes, result.solution.loads(instance), result.solution.route_costs(instance), strict=True), start=1
         )
     ]
-    typer.echo(f"{job.name}: {count_of(len(routes), 'route')}, cost {show_length(result.cost)}; by {_how(result)}")
+    print_line(f"{_called(job)}: {count_of(len(routes), 'route')}, cost {show_length(result.cost)}; by {_how(result)}")
     print_table(("Route", "Load", "Length", "Customers"), rows)
 
 
@@ -200,14 +204,14 @@ def _print_summary(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     saved = f" ({100 * (mean / first - 1):.2f} % by improving)" if mean < first else ""
     seconds = math.fsum(result.seconds for result in results)
     ways = show_counts(Counter(result.how for result in results))
-    typer.echo(f"{len(jobs)} instances, mean cost {show_length(mean)}{saved}, {seconds:.2f} s in all; {ways}")
+    print_line(f"{len(jobs)} instances, mean cost {show_length(mean)}{saved}, {seconds:.2f} s in all; {ways}")
 
 
 def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     is_improved = any(result.trace for result in results)
     rows = [
         (
-            job.name,
+            _called(job),
             str(job.instance.size),
             str(len(result.solution.routes)),
             *([show_length(result.first_cost)] if is_improved else []),
@@ -220,5 +224,9 @@ def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     print_table(("Instance", "Customers", "Routes", *first_cost, "Cost", "How"), rows)
 
 
+def _called(job: Job) -> str:
+    return show_text(job.name, LONGEST_NAME)
+
+
 def _how(result: Result) -> str:
-    return f"{result.how}, {result.seconds:.2f} s"
+    return f"{show_text(result.how, LONGEST_NAME)}, {result.seconds:.2f} s"

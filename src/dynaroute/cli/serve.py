@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +17,14 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", metavar="P", min=0, max=65535, help="Port to listen on; 0: a free one.")
     ] = 8000,
+    jobs_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--jobs-folder",
+            metavar="FOLDER",
+            help="Keep jobs here, so that they outlive the service; else DYNAROUTE_JOBS_FOLDER.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the HTTP API, and the web page that uses it.
 
@@ -35,4 +45,6 @@ def serve(
     from dynaroute.service.settings import ServiceSettings
 
     settings = ServiceSettings.from_environment(os.environ)
+    if jobs_folder is not None:
+        settings = replace(settings, jobs_folder=str(jobs_folder))
     run_service(host, port, settings, lambda address: typer.echo(f"Dynaroute listens on {address}"))

@@ -12,7 +12,7 @@ import typer
 
 from dynaroute.cli.exit_codes import INTERRUPTED
 from dynaroute.cli.interrupt import note_interrupt
-from dynaroute.cli.jobs import Job, gather_jobs, read_starts
+from dynaroute.cli.jobs import Job, gather_jobs, list_starts, read_starts
 from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
     PANELS,
@@ -35,8 +35,16 @@ from dynaroute.cli.options import (
     refuse_unknown_model,
 )
 from dynaroute.cli.output import print_json, print_note
+from dynaroute.cli.places import list_model_files, refuse_overwriting
 from dynaroute.cli.progress import show_progress, show_search
-from dynaroute.cli.results import check_destinations, describe, print_notes, print_results, write_results
+from dynaroute.cli.results import (
+    check_destinations,
+    describe,
+    list_route_files,
+    print_notes,
+    print_results,
+    write_results,
+)
 from dynaroute.cli.trace_file import check_trace, open_trace
 from dynaroute.solving.options import Observers, SolveOptions
 
@@ -126,9 +134,13 @@ def solve(
     print_void_options(options, has_start=start is not None)
     jobs = gather_jobs(files, capacity)
     check_destinations(jobs, out, plot)
+    refuse_overwriting(
+        [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, out))],
+        [*(job.file for job in jobs), *list_starts(start, jobs), *list_model_files(model)],
+    )
     if start is not None:
         options = replace(options, start=read_starts(start, jobs))
-    load_what_is_needed(options)
+    load_what_is_needed(options, [job.instance for job in jobs])
     results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
     write_results(jobs, results, out, plot)
 

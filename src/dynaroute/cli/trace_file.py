@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 from dynaroute.cli.jobs import Job
 from dynaroute.cli.places import refuse_missing_folder
 from dynaroute.decimals import plain_number
-from dynaroute.errors import FileError, OptionError, Where
+from dynaroute.errors import OptionError, Where
+from dynaroute.files import open_to_write
 from dynaroute.solving.options import SolveOptions
 
 if TYPE_CHECKING:
@@ -66,14 +67,7 @@ def open_trace(path: Path | None, jobs: Sequence[Job]) -> Iterator[Callable[[int
     if path is None:
         yield lambda index, improvement: None
         return
-    try:
-        file = path.open("w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise FileError(
-            f"the file cannot be written ({error.strerror}).",
-            where=Where(file=str(path)),
-            remedy="Choose another place.",
-        ) from error
+    file = open_to_write(path)
     columns = ["instance", "seconds", "cost"] if len(jobs) > 1 else ["seconds", "cost"]
     lock = Lock()
     with file:

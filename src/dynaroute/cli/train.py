@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,11 +13,13 @@ import typer
 from dynaroute.cli.exit_codes import INTERRUPTED
 from dynaroute.cli.interrupt import note_interrupt
 from dynaroute.cli.options import BestOption, DeviceOption, JsonOption
-from dynaroute.cli.output import count_of, print_json, print_note
+from dynaroute.cli.output import count_of, print_json, print_line, print_note
+from dynaroute.cli.places import list_files, list_model_files, refuse_overwriting
 from dynaroute.cli.train_plan import Source, change_plan, find_validation, make_policy, parse_numbers, refuse_options
 from dynaroute.device import choose_device
 from dynaroute.errors import FileError, OptionError, Where
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName, RecipeName
+from dynaroute.training.run_files import RUN_FILES
 
 if TYPE_CHECKING:
     from dynaroute.training.journal import Reference
@@ -202,7 +205,10 @@ def train(
     on_cpu = choose_device(device) == "cpu"
     plan = _read_plan(config) if config is not None else source.make_plan(init, on_cpu)
     overrides["validation"] = find_validation(validation, best)
-    _run(out, change_plan(plan, overrides, budget, steps), device, json)
+    changed = change_plan(plan, overrides, budget, steps)
+    read = [config, *list_files(source.data, validation, best), *list_model_files(changed.init)]
+    refuse_overwriting([("--out", out / name) for name in RUN_FILES], read)
+    _run(out, changed, device, json)
 
 
 def _read_plan(path: Path) -> TrainingPlan:
@@ -221,7 +227,7 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     from dynaroute.training.trainer import BEST, LAST, Trainer
 
     if plan is not None:
-        _require_no_run(folder, LAST)
+        _require_no_run(folder)
     elif not (folder / "plan.toml").exists():
         raise FileError(
             "there is no run here.",
@@ -261,12 +267,15 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
         raise typer.Exit(INTERRUPTED)
 
 
-def _require_no_run(folder: Path, checkpoint: str) -> None:
-    if (folder / checkpoint).exists():
+def _require_no_run(folder: Path) -> None:
+    # one that has a plan alone was killed at once
+    there = next((name for name in RUN_FILES[1:] if os.path.lexists(folder / name)), None)
+    if there is not None:
+        is_run = (folder / "plan.toml").exists()
         raise FileError(
-            "there is a run already.",
+            "there is a run already." if is_run else f"the folder holds {there}, which a run would replace.",
             where=Where(file=str(folder)),
-            remedy="Go on with --resume, or use another folder.",
+            remedy="Go on with --resume, or use another folder." if is_run else "Use another folder.",
         )
 
 
@@ -288,7 +297,7 @@ def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, json: bool) -> N
     _tell(folder, outcome, references.get(plan.stages[-1].size), json)
     picture = save_learning_curve(folder, references)
     if not json:
-        typer.echo(f"The curve is {picture}; use the model with --model {folder}")
+        print_line(f"The curve is {picture}; use the model with --model {folder}")
 
 
 def _tell(folder: Path, outcome: Outcome, reference: Reference | None, json: bool) -> None:
@@ -312,10 +321,10 @@ def _tell(folder: Path, outcome: Outcome, reference: Reference | None, json: boo
             "no update was done: the model is what it was before. Give more time, or a smaller --validation-count."
         )
     if outcome.best_length is None:
-        typer.echo(f"{folder}: {count_of(outcome.step, 'update')}, greedy length not measured yet at this size.")
+        print_line(f"{folder}: {count_of(outcome.step, 'update')}, greedy length not measured yet at this size.")
         return
     length = f"length {outcome.best_length:.4f}"
     if reference is not None and reference.is_unit:  # relative lengths mean nothing by themselves
         length = describe_length(outcome.best_length, reference)
     words = f"greedy {length} on the validation set after update {outcome.best_step:,}"
-    typer.echo(f"{folder}: {words} of {outcome.step:,}.")
+    print_line(f"{folder}: {words} of {outcome.step:,}.")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dynaroute.display import show_list
 from dynaroute.errors import FormatError, OptionError, UnsupportedError, Where, placed, warn_of_input
 from dynaroute.formats.numbers import (
     format_load,
@@ -21,7 +22,7 @@ from dynaroute.formats.numbers import (
     refuse_off_globe,
     scale_quantities,
 )
-from dynaroute.formats.text import one_line, shorten, split_lines
+from dynaroute.formats.text import one_line, refuse_many_pieces, shorten, split_lines
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.vocabulary import Metric, Rounding, join_with_or
@@ -151,9 +152,9 @@ def _warn_of_ignored(table: _Table, source: str) -> None:
     if any(row.cells.get("") for row in table.rows):
         ignored.append("without a name")
     if ignored:
-        warn_of_input(source, f"ignored the columns {', '.join(ignored)}; known are {', '.join(_KNOWN_COLUMNS)}.")
+        warn_of_input(source, f"ignored the columns {show_list(ignored)}; known are {', '.join(_KNOWN_COLUMNS)}.")
     if table.commented_rows:
-        lines = ", ".join(map(str, table.commented_rows))
+        lines = show_list(table.commented_rows)
         warn_of_input(
             source, f"took the rows that start with '#' for comments, lines {lines}; ids with '#' need quotes."
         )
@@ -205,6 +206,7 @@ def _read_table(text: str) -> _Table:
             rows.append(_read_row(line, lines, header, number))
         elif declared := _DELIMITER_LINE.fullmatch(line):
             delimiter = declared[1]
+            refuse_many_pieces(text, delimiter)
         else:
             header = _read_header(line, lines, delimiter or max(_DELIMITERS, key=line.count), number)
     if header is None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.decimals import plain_number
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_input
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_each
 from dynaroute.formats.json_document import (
     join_path,
     load_json,
@@ -28,6 +28,7 @@ from dynaroute.formats.requests import asks_for_more
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.instance import Instance
 from dynaroute.lengths import LARGEST_DEGREES, LONGEST_LENGTH, ROUNDING_CODES
+from dynaroute.limits import refuse_large_set
 from dynaroute.vocabulary import Rounding, join_with_or
 
 __all__ = ["format_json", "format_json_set", "instance_from_json", "instance_to_json", "parse_json"]
@@ -58,6 +59,7 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
     document = load_json(text)
     if not isinstance(document, list):
         return [instance_from_json(document, source=source)]
+    refuse_large_set(len(document), 0)
     stem = Path(source).stem
     instances = []
     unknown: set[str] = set()
@@ -178,8 +180,7 @@ def _unknown_keys(document: object) -> set[str]:
 
 
 def _warn_of_unknown_keys(keys: set[str], source: str) -> None:
-    for key in sorted(keys):
-        warn_of_input(source, f"the key {shorten(key)} is unknown and was ignored.")
+    warn_of_each(source, sorted(keys), lambda key: f"the key {shorten(key)} is unknown and was ignored.")
 
 
 def _place_within(index: int, where: Where) -> Where:

@@ -6,7 +6,7 @@ import json
 import math
 
 from dynaroute.decimals import plain_number
-from dynaroute.errors import FormatError, Where, warn_of_input
+from dynaroute.errors import FormatError, Where, warn_of_each
 from dynaroute.formats.json_document import (
     load_json,
     read_number,
@@ -81,8 +81,8 @@ def solution_from_json(data: object, *, source: str = "") -> Solution:
         for index, route in enumerate(require_list(require(document, "routes", ""), "routes"))
     ]
     cost = _read_cost(document.get("cost"))
-    for key in sorted(document.keys() - _KEYS):
-        warn_of_input(source, f"the key {shorten(key)} is unknown and was ignored.")
+    unknown = sorted(document.keys() - _KEYS)
+    warn_of_each(source, unknown, lambda key: f"the key {shorten(key)} is unknown and was ignored.")
     return Solution(tuple(routes), cost)
 
 

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from dynaroute.errors import FormatError, Where, placed
-from dynaroute.files import LARGEST_FILE
 from dynaroute.formats.numbers import instance_from_arrays
 from dynaroute.formats.plain_pickle import load_plain_pickle
 from dynaroute.instance import Instance
+from dynaroute.limits import refuse_large_set
 
 __all__ = ["parse_kool_pickle"]
 
 _SHAPE = "Each instance is ([x, y], [[x, y], ...], [demand, ...], capacity)."
-_MOST_NUMBERS = LARGEST_FILE // 8
 
 
 def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
@@ -37,19 +36,19 @@ def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
     """
     stem = Path(source).stem
     items = _require_sequence(load_plain_pickle(content), "document")
-    instances: list[Instance] = []
-    numbers = 0
+    # a few bytes can repeat one instance, or one customer, any number of times
+    refuse_large_set(len(items), sum(map(_count_customers, items)))
+    instances = []
     for index, item in enumerate(items):
         with placed(partial(_place_within, index)):
             instances.append(_read_instance(item, f"{stem}-{index + 1}"))
-        numbers += 3 * instances[-1].size
-        if numbers > _MOST_NUMBERS:  # a few bytes can repeat one instance any number of times
-            raise FormatError(
-                f"the instances take more than {LARGEST_FILE:,} bytes.",
-                where=Where(field=f"[{index}]"),
-                remedy="Split the set into smaller files.",
-            )
     return instances
+
+
+def _count_customers(item: object) -> int:
+    """How many an instance has, if it is one: the longest of its parts."""
+    parts = item if isinstance(item, list | tuple) else ()
+    return max((len(part) for part in parts if isinstance(part, list | tuple)), default=0)
 
 
 def _place_within(index: int, where: Where) -> Where:

@@ -10,7 +10,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.display import show_list
 from dynaroute.errors import FormatError, UnsupportedError, Where, placed, warn_of_input
-from dynaroute.files import LARGEST_FILE
 from dynaroute.formats.numbers import instance_from_arrays
 from dynaroute.instance import Instance
+from dynaroute.limits import refuse_large_content, refuse_large_set
 
 __all__ = ["format_npz", "parse_npz"]
 
 _KEYS = ("depot", "locs", "demand", "capacity")
 _SHAPES = "depot (N, 2), locs (N, n, 2), demand (N, n), capacity (N,)"
+_ENTRY, _BYTES_OF_ENTRY = b"PK\x01\x02", 1000  # of an archive's list of contents, and what Python makes of it
+_LARGEST_HEADER = 100_000  # bytes before the values of an array
 _DAMAGES = (
     zipfile.BadZipFile,
     zlib.error,
@@ -54,6 +57,7 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
     DynarouteError
         If it is not such an archive, an array is missing or of a wrong kind or shape, or an instance is no problem.
     """
+    refuse_large_content(content.count(_ENTRY) * _BYTES_OF_ENTRY)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
@@ -66,7 +70,7 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
     instances = _make_instances(arrays, Path(source).stem)
     ignored = [name.removesuffix(".npy") for name in names if name.removesuffix(".npy") not in _KEYS]
     if ignored:
-        warn_of_input(source, f"ignored the arrays {', '.join(ignored)}; known are {', '.join(_KEYS)}.")
+        warn_of_input(source, f"ignored the arrays {show_list(ignored)}; known are {', '.join(_KEYS)}.")
     return instances
 
 
@@ -126,48 +130,72 @@ def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
                 where=Where(field=key),
                 remedy=f"The arrays are {_SHAPES}.",
             )
-    members = [archive.getinfo(f"{key}.npy") for key in _KEYS]
-    if sum(member.file_size for member in members) > LARGEST_FILE:  # a small archive can unpack to anything
-        raise FormatError(
-            f"the arrays take more than {LARGEST_FILE:,} bytes.",
-            where=Where(field=max(members, key=lambda member: member.file_size).filename.removesuffix(".npy")),
-            remedy="Split the set into smaller files.",
-        )
     with warnings.catch_warnings():
         # numpy finds a header of Python 2 worth a word, but reads it rightly
         warnings.simplefilter("ignore", UserWarning)
-        return {key: _load_array(archive, member, key) for key, member in zip(_KEYS, members, strict=True)}
+        headers = {key: _read_header(archive, key) for key in _KEYS}
+        _refuse_faulty_headers(headers)
+        return {key: _load_array(archive, key) for key in _KEYS}
 
 
-def _load_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, key: str) -> NDArray[Any]:
+@dataclass(frozen=True)
+class _Header:
+    """What an array announces, and the bytes that there are for it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    size: int
+
+
+def _read_header(archive: zipfile.ZipFile, key: str) -> _Header:
+    member = archive.getinfo(f"{key}.npy")
     with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read_header(file)
-        size = member.file_size - file.tell()
-    if dtype.kind not in "iuf":
-        kind = "objects, which could run code" if dtype.hasobject else f"values of type {dtype}"
-        raise FormatError(f"the array {key} holds {kind}.", where=Where(field=key), remedy="Store plain numbers.")
-    if math.prod(shape) * dtype.itemsize != size:  # numpy would make room for it before it looks
-        raise FormatError(
-            f"the array {key} announces {math.prod(shape)} values, but has {size} bytes.",
-            where=Where(field=key),
-            remedy="Write it with numpy.savez, and copy it whole.",
-        )
-    with archive.open(member) as file:
+        start = io.BytesIO(file.read(_LARGEST_HEADER))
+    version = np.lib.format.read_magic(start)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(start)
+    return _Header(shape, dtype, member.file_size - start.tell())
+
+
+def _refuse_faulty_headers(headers: dict[str, _Header]) -> None:
+    """Compare what the arrays announce with what there is and with each other, before any room is made for them."""
+    for key, header in headers.items():
+        if header.dtype.kind not in "iuf":
+            kind = "objects, which could run code" if header.dtype.hasobject else f"values of type {header.dtype}"
+            raise FormatError(f"the array {key} holds {kind}.", where=Where(field=key), remedy="Store plain numbers.")
+        if math.prod(header.shape) * header.dtype.itemsize != header.size:
+            raise FormatError(
+                f"the array {key} announces {math.prod(header.shape)} values, but has {header.size} bytes.",
+                where=Where(field=key),
+                remedy="Write it with numpy.savez, and copy it whole.",
+            )
+    depot, locs = headers["depot"].shape, headers["locs"].shape
+    count, size = (depot[0] if depot else 0), (locs[1] if len(locs) == 3 else 0)
+    shapes: dict[str, list[tuple[int, ...]]] = {
+        "depot": [(count, 2)],
+        "locs": [(count, size, 2)],
+        "demand": [(count, size)],
+        "capacity": [(count,), ()],
+    }
+    for key, expected in shapes.items():
+        if headers[key].shape not in expected:
+            raise FormatError(
+                f"the array {key} has the shape {headers[key].shape}.",
+                where=Where(field=key),
+                remedy=f"The shapes are {_SHAPES}.",
+            )
+    refuse_large_set(count, count * size, "locs")
+
+
+def _load_array(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
+    with archive.open(f"{key}.npy") as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array
 
 
 def _make_instances(arrays: dict[str, NDArray[Any]], stem: str) -> list[Instance]:
     depot, locs, demand, capacity = (arrays[key] for key in _KEYS)
-    count, size = (depot.shape[0] if depot.ndim else 0), (locs.shape[1] if locs.ndim == 3 else 0)
-    shapes = {"depot": (count, 2), "locs": (count, size, 2), "demand": (count, size)}
-    for key, shape in shapes.items():
-        if arrays[key].shape != shape:
-            raise _wrong_shape(key, arrays[key])
-    if capacity.shape not in ((count,), ()):
-        raise _wrong_shape("capacity", capacity)
+    count = len(depot)
     capacities = np.broadcast_to(capacity, (count,))
     coordinates = np.concatenate([depot[:, None], locs], axis=1).astype(np.float64)  # (N, n + 1, 2)
     instances = []
@@ -178,12 +206,6 @@ def _make_instances(arrays: dict[str, NDArray[Any]], stem: str) -> list[Instance
                 instance_from_arrays(coordinates[index], demand[index], capacities[index : index + 1].reshape(()), name)
             )
     return instances
-
-
-def _wrong_shape(key: str, array: NDArray[Any]) -> FormatError:
-    return FormatError(
-        f"the array {key} has the shape {array.shape}.", where=Where(field=key), remedy=f"The shapes are {_SHAPES}."
-    )
 
 
 def _place(index: int, where: Where) -> Where:

@@ -13,11 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 from dynaroute.errors import FormatError, UnsupportedError, Where
+from dynaroute.limits import refuse_large_content
 
 __all__ = ["load_plain_pickle"]
 
 _NEWEST_PROTOCOL = 5
 _LONGEST_NUMBER = 1000  # digits, or bytes
+_MAKERS = b"](ltGFILJ\x8a\x8bVSU\x8cXT\x8d\x85\x86\x87\x94qrp"  # instructions that take memory
+_BYTES_OF_MAKER = 100  # at most, beside what the file has for it
 _REMEDY = "Store plain lists, tuples, numbers and strings, or write a .npz file."
 
 
@@ -39,8 +42,9 @@ def load_plain_pickle(content: bytes) -> object:
     UnsupportedError
         If it asks for anything else. Nothing has been executed.
     FormatError
-        If it is damaged or no pickle.
+        If it is damaged or no pickle, or what it describes would fill the memory.
     """
+    refuse_large_content(len(content) + _BYTES_OF_MAKER * sum(content.count(code) for code in _MAKERS))
     machine = _Machine(content)
     try:
         return machine.run()

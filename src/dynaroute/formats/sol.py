@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dynaroute.errors import FormatError, Where, warn_of_input
+from dynaroute.errors import FormatError, Where, warn_of_each
 from dynaroute.formats.numbers import format_number, is_number
 from dynaroute.formats.text import shorten, split_lines
 from dynaroute.solution import Solution
@@ -53,8 +53,7 @@ def parse_sol(text: str, *, source: str = "") -> Solution:
             )
     if not routes:
         raise FormatError("there is no route.", where=Where(field="Route"), remedy="Write lines 'Route #1: 3 5 7'.")
-    for line in ignored:
-        warn_of_input(source, f"the line {shorten(line)} was ignored.")
+    warn_of_each(source, ignored, lambda line: f"the line {shorten(line)} was ignored.")
     return Solution(tuple(routes), cost)
 
 

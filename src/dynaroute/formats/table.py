@@ -65,7 +65,8 @@ class Format:
 FORMATS = {
     ".sol": Format(parse_solution=lambda text, source: parse_sol(text, source=source), format_solution=format_sol),
     ".vrp": Format(
-        parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)], format_one=format_vrplib
+        parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)],
+        format_one=format_vrplib,
     ),
     ".csv": Format(
         parse=lambda content, source, capacity: [parse_csv(decode_text(content), capacity=capacity, source=source)],
@@ -73,7 +74,7 @@ FORMATS = {
         takes_capacity=True,
     ),
     ".json": Format(
-        parse=lambda content, source, _: parse_json(decode_text(content), source=source),
+        parse=lambda content, source, _: parse_json(decode_text(content, ",[{"), source=source),
         format_one=format_json,
         format_set=format_json_set,
         parse_solution=lambda text, source: parse_json_solution(text, source=source),

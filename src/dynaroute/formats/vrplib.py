@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_input
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_each
 from dynaroute.formats.numbers import (
     format_load,
     format_number,
@@ -97,8 +97,8 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
             rounding=_ROUNDINGS.get(kind, "none"),
             demand_scale=quantities.scale,
         )
-    for name in sorted(outline.fields.keys() - _FIELDS - {"SERVICE_TIME"}):
-        warn_of_input(source, f"the field {name} is unknown and was ignored.")
+    unknown = sorted(outline.fields.keys() - _FIELDS - {"SERVICE_TIME"})
+    warn_of_each(source, unknown, lambda name: f"the field {name} is unknown and was ignored.")
     return instance
 
 

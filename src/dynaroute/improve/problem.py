@@ -13,6 +13,7 @@ from dynaroute.improve.compiled import compiled
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
+from dynaroute.memory import memory_for_search, require_memory
 
 __all__ = ["SearchProblem"]
 
@@ -66,6 +67,7 @@ class SearchProblem(NamedTuple):
             If the time was up before the problem was ready.
         """
         nodes = instance.size + 1
+        require_memory(memory_for_search(instance.size), instance.size)
         distances = np.empty((nodes, nodes))
         nearest = np.empty((nodes, min(neighbours, instance.size - 1)), dtype=np.int32)
         step = max(1, _ENTRIES_AT_ONCE // nodes)

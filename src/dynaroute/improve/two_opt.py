@@ -22,6 +22,7 @@ from dynaroute.improve.local_search_paths import (
 )
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
+from dynaroute.memory import memory_for_all_legs, require_memory
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def _improve_chunk(
         if is_plain:
             coordinates[index, :used] = instance.coordinates
         else:
+            require_memory(memory_for_all_legs(instance.size), instance.size)
             everyone = np.arange(used)
             distances[index, :used, :used] = instance.leg_lengths(everyone[:, None], everyone)
 

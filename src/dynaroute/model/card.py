@@ -72,13 +72,15 @@ class ModelCard:
         what = self.distribution or f"capacity {self.capacity or 'various'}"
         return f"{sizes} customers, {what}"
 
-    def to_markdown(self, config: PolicyConfig) -> str:
+    def to_markdown(self, config: PolicyConfig, weights_sha256: str | None = None) -> str:
         """The card as a page.
 
         Parameters
         ----------
         config
             The policy's settings.
+        weights_sha256
+            Hash of the file of weights that it is written beside.
         """
         facts = {
             "policy": f"{config.title}, {config.layers} layers, dimension {config.dimension}, {config.heads} heads",
@@ -86,6 +88,7 @@ class ModelCard:
             "recipe": self.recipe or None,
             "trajectories": None if self.trajectories is None else f"{self.trajectories:,}",
             "minutes": None if self.minutes is None else f"{self.minutes:g} ({self.hardware})",
+            "weights": None if weights_sha256 is None else f"SHA-256 {weights_sha256}",
         }
         lines = [f"# {self.name or 'A Dynaroute policy'}", ""]
         lines += [f"- {label}: {fact}" for label, fact in facts.items() if fact is not None]

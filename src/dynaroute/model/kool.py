@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from dynaroute.errors import ModelError, Where, in_file
+from dynaroute.errors import FileError, FormatError, ModelError, Where, in_file
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import Policy, fill_parameters
+from dynaroute.model.torch_files import load_torch_file
 
 __all__ = ["import_kool"]
 
@@ -50,14 +49,9 @@ def import_kool(path: str | Path) -> Policy:
 
 def _load(path: Path) -> dict[str, Tensor]:
     try:
-        with warnings.catch_warnings(action="ignore"):  # of a pickle that is none of PyTorch's: refused below
-            contents: Any = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError as error:
-        raise ModelError("there is no such file.", remedy="Check the path.") from error
-    except Exception as error:  # a damaged pickle can fail in any way
-        raise ModelError(
-            "the file is damaged, or asks to build more than tensors.", remedy="Give a published AM checkpoint."
-        ) from error
+        contents = load_torch_file(path, "cpu")
+    except (FileError, FormatError) as error:
+        raise ModelError(error.message, remedy="Give a published AM checkpoint.") from error
     model = contents.get("model") if isinstance(contents, dict) else None
     if not isinstance(model, dict) or not all(isinstance(tensor, Tensor) for tensor in model.values()):
         raise ModelError("it holds no weights under 'model'.", remedy="Give a published AM checkpoint.")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from dynaroute.errors import FileError, ModelError, Where, in_file
-from dynaroute.files import write_bytes
+from dynaroute.errors import DynarouteError, FileError, ModelError, Where, in_file
+from dynaroute.files import read_bytes, write_bytes
+from dynaroute.limits import LARGEST_SETTINGS
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.decoder import Context, Decoder, Projections
@@ -171,7 +174,7 @@ class Policy(nn.Module):
                     nn.init.uniform_(parameter, -bound, bound, generator=generator)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json, model.safetensors and the model card README.md.
+        """Write config.json, model.safetensors and the model card README.md; the card has a hash of the weights.
 
         Parameters
         ----------
@@ -182,13 +185,21 @@ class Policy(nn.Module):
         settings = asdict(self.config)
         kind = settings.pop("kind")
         description = {"format_version": FORMAT_VERSION, "kind": kind, "policy": settings, "card": asdict(self.card)}
+
+        def describe(hashes: Iterable[str]) -> bytes:
+            return (json.dumps({**description, "weights_sha256": list(hashes)}, indent=2) + "\n").encode()
+
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
         with in_file(target):
             try:
                 target.mkdir(parents=True, exist_ok=True)
-                write_bytes(target / "model.safetensors", save(tensors))
-                write_bytes(target / "config.json", (json.dumps(description, indent=2) + "\n").encode())
-                write_bytes(target / "README.md", self.card.to_markdown(self.config).encode())
+                weights = save(tensors)
+                digest = sha256(weights).hexdigest()
+                # whoever reads between two of these, or after a kill there, finds weights that the description knows
+                write_bytes(target / "config.json", describe([digest, *_hash_present(target)]))
+                write_bytes(target / "model.safetensors", weights)
+                write_bytes(target / "config.json", describe([digest]))
+                write_bytes(target / "README.md", self.card.to_markdown(self.config, digest).encode())
             except (OSError, SafetensorError, ValueError) as error:  # ValueError: a path that no system has
                 reason = getattr(error, "strerror", None) or error
                 raise FileError(f"cannot write the model: {reason}.", remedy="Choose a writable folder.") from error
@@ -214,11 +225,16 @@ class Policy(nn.Module):
         """
         folder = find_model(name)
         with in_file(folder / "config.json"):
-            kind, config, card = _parse_description(folder / "config.json")
+            description = _parse_description(folder / "config.json")
         with in_file(folder / "model.safetensors"):
+            weights = _read_weights(folder / "model.safetensors")
             with torch.device("meta"):  # shapes alone, until the weights are known to have them
-                policy = kind.policy(config, card=card)
-            fill_parameters(policy, _read_weights(folder / "model.safetensors"))
+                policy = description.kind.policy(description.config, card=description.card)
+            fill_parameters(policy, _parse_weights(weights))
+            if not description.knows(weights):  # a run may have saved a better model since
+                description = _parse_description(folder / "config.json")
+            if not description.knows(weights):
+                raise _fault("weights_sha256", "the weights are not those that config.json has the hash of.", _TOGETHER)
         return policy.eval()
 
 
@@ -242,15 +258,35 @@ KINDS: dict[str, PolicyKind] = {
 }
 
 
-def _parse_description(path: Path) -> tuple[PolicyKind, PolicyConfig, ModelCard]:
+@dataclass(frozen=True)
+class _Description:
+    """What config.json says; a model of version 0.1 has no hash, and one that is just being saved has two."""
+
+    kind: PolicyKind
+    config: PolicyConfig
+    card: ModelCard
+    hashes: tuple[str, ...]
+
+    def knows(self, weights: bytes) -> bool:
+        """Whether these are the weights that it was written with."""
+        return not self.hashes or sha256(weights).hexdigest() in self.hashes
+
+
+def _hash_present(folder: Path) -> list[str]:
+    """The hash of the weights that are in a folder, if there are any."""
+    path = folder / "model.safetensors"
+    return [sha256(read_bytes(path)).hexdigest()] if path.is_file() and path.stat().st_size else []
+
+
+def _parse_description(path: Path) -> _Description:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        content = read_bytes(path, LARGEST_SETTINGS)
+    except DynarouteError as error:
         raise ModelError(
-            "cannot read the model's configuration.", remedy="Is this a folder that Dynaroute saved?"
+            f"cannot read the model's configuration: {error.message}", remedy="Is this a folder that Dynaroute saved?"
         ) from error
     try:
-        description = json.loads(text)
+        description = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ModelError("the configuration is not JSON.", remedy="Save or copy the model again.") from error
     if not isinstance(description, dict) or "format_version" not in description:
@@ -272,7 +308,11 @@ def _parse_description(path: Path) -> tuple[PolicyKind, PolicyConfig, ModelCard]
     if isinstance(settings, dict):
         settings = {**settings, "kind": name}
     kind = KINDS[name]
-    return kind, _build(kind.config, settings, "policy"), _build(ModelCard, description.get("card"), "card")
+    hashes = description.get("weights_sha256", [])
+    if not isinstance(hashes, list) or not all(isinstance(digest, str) for digest in hashes):
+        raise _fault("weights_sha256", "this is no list of hashes.", "Save or copy the model again.")
+    config, card = _build(kind.config, settings, "policy"), _build(ModelCard, description.get("card"), "card")
+    return _Description(kind, config, card, tuple(hashes))
 
 
 def _build(part: type[Part], values: object, field: str) -> Part:
@@ -284,11 +324,19 @@ def _build(part: type[Part], values: object, field: str) -> Part:
     return part(**values)
 
 
-def _read_weights(path: Path) -> dict[str, Tensor]:
+def _read_weights(path: Path) -> bytes:
     try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a reader, not a dictionary)
-    except (OSError, SafetensorError) as error:
+        return read_bytes(path)
+    except DynarouteError as error:
+        raise ModelError(
+            f"the weights are missing, truncated or damaged: {error.message}", remedy="Save or copy the model again."
+        ) from error
+
+
+def _parse_weights(content: bytes) -> dict[str, Tensor]:
+    try:
+        return load(content)
+    except (KeyError, SafetensorError, ValueError) as error:  # KeyError: a kind of numbers that is not known
         raise ModelError(
             "the weights are missing, truncated or damaged.", remedy="Save or copy the model again."
         ) from error

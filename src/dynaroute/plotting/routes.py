@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.display import show_text
 from dynaroute.errors import UnsupportedError, Where
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
@@ -23,6 +24,7 @@ FAINT = "#8a8f98"
 
 LARGEST_LEGEND = 60  # routes; a longer list tells a reader less than its summary
 LEGEND_ROWS = 30
+LONGEST_TITLE = 80  # characters of a name
 FIGURE_INCHES = (7.0, 7.0)
 GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
 FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers in a legend line up
@@ -250,7 +252,7 @@ def _draw_summary(ax: Axes, instance: Instance, loads: list[int], lengths: list[
 
 
 def _title(ax: Axes, instance: Instance, facts: str) -> None:
-    text = f"{instance.name}: {facts}" if instance.name else facts[:1].upper() + facts[1:]
+    text = f"{show_text(instance.name, LONGEST_TITLE)}: {facts}" if instance.name else facts[:1].upper() + facts[1:]
     ax.set_title(text, loc="left", fontsize=11, color=INK, pad=12, parse_math=False)
 
 

@@ -139,6 +139,7 @@ class CheckAnswer(Answer):
     ok: bool
     cost: float | None = Field(description="Recomputed; null if an unknown customer is visited.")
     violations: list[ViolationAnswer]
+    left_out: int | None = Field(default=None, description="How many more there are; absent if all are listed.")
 
 
 class ModelAnswer(Answer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "check_device", "describe_improvement", "describe_result"]
 
 _CERTAIN_DEVICES = ("auto", "cpu")
+_MOST_POINTS = 2_000  # of a trace
 _TINY = Instance(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 1]), 1)
 
 
@@ -84,7 +87,7 @@ class Engine:
         for improver in IMPROVERS.values():
             improver.prepare()
 
-    def solve(self, instances: Sequence[Instance], options: SolveOptions) -> list[Result]:
+    def solve(self, instances: Sequence[Instance], options: SolveOptions, seconds: float = math.inf) -> list[Result]:
         """Solve instances together.
 
         Parameters
@@ -93,8 +96,12 @@ class Engine:
             At least one.
         options
             How, for all of them.
+        seconds
+            For all of them; a policy that is not ready then is given up for savings.
         """
-        return solve_all(instances, self._equip(options))
+        end = time.perf_counter() + seconds
+        observers = Observers(is_cancelled=lambda: time.perf_counter() > end)
+        return solve_all(instances, self._equip(options), observers)
 
     def search(
         self,
@@ -146,9 +153,15 @@ def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) 
         route_costs=result.solution.route_costs(result.instance),
         messages=[*notes, *result.messages],
         timing=timing,
-        trace=[TracePoint(seconds=seconds, cost=cost) for seconds, cost in result.trace],
+        trace=[TracePoint(seconds=seconds, cost=cost) for seconds, cost in _thin_out(result.trace)],
         is_interrupted=result.is_interrupted,
     )
+
+
+def _thin_out(trace: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+    """A curve that can still be drawn, with its end: a search of many minutes finds thousands of improvements."""
+    step = -(-len(trace) // _MOST_POINTS)
+    return trace if step <= 1 else [*trace[:-1:step], trace[-1]]
 
 
 def describe_improvement(instance: Instance, solution: Solution, cost: float, seconds: float) -> ImprovementAnswer:

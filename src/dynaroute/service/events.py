@@ -5,17 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from pydantic import BaseModel
-
 from dynaroute.service.jobs import Job
 
-__all__ = ["stream_events"]
+__all__ = ["count_seen", "stream_events"]
 
 _GAP = 0.05  # seconds between improvements: more often nobody can look
 _HEARTBEAT = b": still here\n\n"
+_LONGEST_NUMBER = 19
 
 
-async def stream_events(job: Job, heartbeat: float) -> AsyncIterator[bytes]:
+def count_seen(last_event_id: str | None) -> int:
+    """How many improvements a listener has heard of, as its browser tells when it comes again.
+
+    Parameters
+    ----------
+    last_event_id
+        The header; whatever is no identifier of ours counts as none.
+    """
+    text = last_event_id or ""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < _LONGEST_NUMBER else 0
+
+
+async def stream_events(job: Job, heartbeat: float, told: int = 0) -> AsyncIterator[bytes]:
     """Tell of every improvement, beginning with the best so far; the last event is the end of the job.
 
     A listener that is slower than the search gets the latest improvement each time, and misses those between.
@@ -26,15 +37,16 @@ async def stream_events(job: Job, heartbeat: float) -> AsyncIterator[bytes]:
         To be followed; others may follow it, too.
     heartbeat
         Longest silence, in seconds.
+    told
+        How many improvements the listener has heard of before.
     """
-    told = 0
-    while True:
-        if job.improvements > told and job.best is not None:
+    while not job.is_put_aside:
+        if job.improvements > told and job.best_json is not None:
             told = job.improvements
-            yield _format_event("improvement", told, job.best)
+            yield _format_event("improvement", told, job.best_json)
             await asyncio.sleep(_GAP)
         elif job.has_ended:
-            yield _format_event("end", told + 1, job.describe())
+            yield _format_event("end", job.improvements + 1, job.describe().model_dump_json())
             return
         else:
             try:
@@ -44,5 +56,5 @@ async def stream_events(job: Job, heartbeat: float) -> AsyncIterator[bytes]:
                 yield _HEARTBEAT
 
 
-def _format_event(name: str, number: int, data: BaseModel) -> bytes:
-    return f"event: {name}\nid: {number}\ndata: {data.model_dump_json()}\n\n".encode()
+def _format_event(name: str, number: int, data: str) -> bytes:
+    return f"event: {name}\nid: {number}\ndata: {data}\n\n".encode()

@@ -9,14 +9,19 @@ from http import HTTPStatus
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dynaroute.service.refusals import RequestError, refuse_busy, to_response
+from dynaroute.service.origins import Origins
+from dynaroute.service.refusals import RequestError, refuse_busy, refuse_unavailable, to_response
 from dynaroute.service.service import Service
+from dynaroute.service.streams import name_client
 
 __all__ = ["Gate"]
 
+# Probes may come under any name.
+_PROBES = ("/healthz", "/readyz")
 # Probes and browsers that open the page cannot bring a token, and find no secret there.
-_OPEN_PATHS = ("/", "/healthz", "/readyz")
+_OPEN_PATHS = ("/", *_PROBES)
 _OPEN_FOLDER = "/page/"
+_STREAMS = "/events"
 
 
 class Gate:
@@ -34,6 +39,7 @@ class Gate:
         self._application = application
         self._service = service
         self._token = service.settings.token
+        self._origins = Origins(service.settings.hosts, service.settings.cors_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -42,26 +48,36 @@ class Gate:
             return
         begin = time.perf_counter()
         status = HTTPStatus.INTERNAL_SERVER_ERROR.value
+        is_head = scope["method"] == "HEAD"
+        inner = {**scope, "method": "GET"} if is_head else scope
 
         async def send_marked(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 self._mark(MutableHeaders(scope=message))
-            await send(message)
+                await send(message)
+                if is_head:  # that is all; a stream would go on
+                    await send({"type": "http.response.body", "body": b""})
+            elif not is_head:
+                await send(message)
 
         self._service.active += 1
         try:
             refusal = self._refuse(scope)
             entrance = self._application if refusal is None else to_response(refusal)
-            await entrance(scope, receive, send_marked)
+            await entrance(inner, receive, send_marked)
         finally:
             self._service.active -= 1
-            route = getattr(scope.get("route"), "path", "unknown")
+            route = getattr(inner.get("route"), "path", "unknown")
             self._service.metrics.count_request(_known_method(scope), route, status, time.perf_counter() - begin)
 
     def _refuse(self, scope: Scope) -> RequestError | None:
-        if not self._may_enter(scope):
+        headers = Headers(scope=scope)
+        stranger = None if scope["path"] in _PROBES else self._origins.refuse(scope["method"], headers)
+        if stranger is not None:
+            return stranger
+        if not self._may_enter(scope["path"], headers):
             return RequestError(
                 HTTPStatus.UNAUTHORIZED,
                 "unauthorized",
@@ -69,22 +85,18 @@ class Gate:
                 remedy="Send the header Authorization: Bearer TOKEN.",
                 headers={"WWW-Authenticate": "Bearer"},
             )
-        if self._service.active > self._service.settings.requests and scope["path"] not in _OPEN_PATHS:
+        if scope["path"] not in _OPEN_PATHS and not self._service.has_room():
             return refuse_busy(1.0, "requests")
+        if scope["path"].endswith(_STREAMS) and (busy := self._service.streams.refuse_client(name_client(scope))):
+            return busy  # before the application has looked at it: they come by the thousand
         if self._service.is_stopping and scope["method"] == "POST":
-            return RequestError(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "stopping",
-                "the service is being stopped.",
-                remedy="Send the request again in a few seconds.",
-                headers={"Retry-After": "5"},
-            )
+            return refuse_unavailable("stopping", "the service is being stopped.")
         return None
 
-    def _may_enter(self, scope: Scope) -> bool:
-        if self._token is None or scope["path"] in _OPEN_PATHS or scope["path"].startswith(_OPEN_FOLDER):
+    def _may_enter(self, path: str, headers: Headers) -> bool:
+        if self._token is None or path in _OPEN_PATHS or path.startswith(_OPEN_FOLDER):
             return True
-        scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+        scheme, _, given = headers.get("authorization", "").partition(" ")
         # in constant time, so that nobody can guess the token letter by letter
         return hmac.compare_digest(given.encode("latin-1"), self._token.encode()) and scheme.lower() == "bearer"
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TypeVar
 
 from starlette.requests import Request
 
 from dynaroute.errors import Where
+from dynaroute.service.readers import Reader
 from dynaroute.service.refusals import RequestError, refuse_busy
 
 __all__ = ["Intake"]
 
-_READERS = 2
-_SMALL_BODY = 16_000  # bytes; parsed at once, since a change of threads would take longer
+_FAIR_SECONDS = 1.0  # for a body to arrive, however many requests there are
+# in bytes
+_SMALL_BODY = 16_000  # understood at once, since a change of processes would take longer
+_USUAL_BODY = 250_000  # so that a thousand customers do not wait behind matrices, and whatever else is large
 
 Value = TypeVar("Value")
 
@@ -32,30 +34,37 @@ class Intake:
         For a body to arrive.
     most_held
         Of all bodies that are not parsed yet, in bytes.
+    read_seconds, read_bytes
+        Time and memory for understanding one body.
     """
 
-    def __init__(self, *, largest: int, seconds: float, most_held: int) -> None:
+    def __init__(self, *, largest: int, seconds: float, most_held: int, read_seconds: float, read_bytes: int) -> None:
         self._largest = largest
         self._seconds = seconds
         self._most_held = most_held
         self._held = 0
-        self._arriving: set[asyncio.Timeout] = set()
-        self._readers = ThreadPoolExecutor(_READERS, "dynaroute-read")
+        self._arriving: dict[asyncio.Timeout, float] = {}  # since when; the longest there first
+        self._reader, self._reader_of_large = (Reader(read_seconds, read_bytes) for _ in range(2))
+
+    def prepare(self) -> None:
+        """Start what reads large bodies before there is one."""
+        self._reader.prepare()
+        self._reader_of_large.prepare()
 
     async def take(self, request: Request, parse: Callable[[bytes], Value]) -> Value:
-        """Read a body and parse it, a large one in a thread.
+        """Read a body and parse it, a large one in another process.
 
         Parameters
         ----------
         request
             Whose body nobody has read yet.
         parse
-            Understands the body.
+            Understands the body: a function of a module, or a partial one.
 
         Raises
         ------
         RequestError
-            413 if it is too large, 408 if it does not arrive, 429 if there are too many.
+            413 if it is too large to be taken or understood, 408 if it does not arrive, 429 if there are too many.
         """
         self._refuse_by_head(request)
         body = bytearray()
@@ -63,7 +72,8 @@ class Intake:
             await self._collect(request, body)
             if len(body) <= _SMALL_BODY:
                 return parse(bytes(body))
-            return await asyncio.get_running_loop().run_in_executor(self._readers, parse, bytes(body))
+            reader = self._reader if len(body) <= _USUAL_BODY else self._reader_of_large
+            return await reader.read(parse, bytes(body))
         finally:
             self._held -= len(body)
 
@@ -81,9 +91,21 @@ class Intake:
             if when is not None and when > end and not timeout.expired():
                 timeout.reschedule(end)
 
+    def give_up_slowest(self) -> bool:
+        """Wait no longer for the body that has been arriving for longest; false if all are recent."""
+        now = asyncio.get_running_loop().time()
+        timeout, since = next(iter(self._arriving.items()), (None, now))
+        if timeout is None or now - since < _FAIR_SECONDS:
+            return False
+        del self._arriving[timeout]
+        if not timeout.expired():
+            timeout.reschedule(now)
+        return True
+
     def stop(self) -> None:
-        """End the threads."""
-        self._readers.shutdown(wait=False, cancel_futures=True)
+        """End the processes."""
+        self._reader.stop()
+        self._reader_of_large.stop()
 
     def _refuse_by_head(self, request: Request) -> None:
         announced = request.headers.get("content-length", "")
@@ -102,12 +124,12 @@ class Intake:
         """Fill in the body, and count it as held."""
         try:
             async with asyncio.timeout(self._seconds) as timeout:
-                self._arriving.add(timeout)
+                self._arriving[timeout] = asyncio.get_running_loop().time()
                 try:
                     while await self._collect_chunk(request, body):
                         pass
                 finally:  # before it ends: one that has ended cannot be hurried
-                    self._arriving.discard(timeout)
+                    self._arriving.pop(timeout, None)
         except TimeoutError:
             raise RequestError(
                 HTTPStatus.REQUEST_TIMEOUT,

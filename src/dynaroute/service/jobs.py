@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
+import math
 import time
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from dynaroute.errors import DynarouteError, Where
-from dynaroute.instance import Instance
-from dynaroute.service.answers import ErrorAnswer, ImprovementAnswer, JobAnswer, JobState, SolveAnswer, TimingAnswer
-from dynaroute.service.engine import Engine, describe_improvement, describe_result
-from dynaroute.service.refusals import INTERNAL, RequestError, describe_error, refuse_busy
+from dynaroute.service.engine import Engine
+from dynaroute.service.job import Job
+from dynaroute.service.job_archive import JobArchive
+from dynaroute.service.refusals import RequestError, refuse_busy
 from dynaroute.service.searches import Search, SearchPool
-from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 
 if TYPE_CHECKING:
@@ -28,111 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Job", "JobStore"]
 
 _LOG = logging.getLogger("dynaroute.service")
-
-
-class Job:
-    """One job, from its beginning to its end.
-
-    Parameters
-    ----------
-    instance, options
-        What to solve, and how.
-    notes
-        Remarks about the input.
-    """
-
-    def __init__(self, instance: Instance, options: SolveOptions, notes: tuple[str, ...]) -> None:
-        self.identifier = secrets.token_hex(16)
-        self.instance = instance
-        self.options = options
-        self.state: JobState = "queued"
-        self.improvements = 0
-        self.result: SolveAnswer | None = None
-        self.error: ErrorAnswer | None = None
-        self.ended_at: float | None = None
-        self._notes = notes
-        self._latest: Improvement | None = None
-        self._best: ImprovementAnswer | None = None
-        self._began_at: float | None = None
-        self._changed = asyncio.Event()
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing will change any more."""
-        return self.ended_at is not None
-
-    @property
-    def best(self) -> ImprovementAnswer | None:
-        """The best so far; worked out when somebody asks, since a search may find hundreds a second."""
-        if self._best is None and self._latest is not None:
-            found = self._latest
-            self._best = describe_improvement(self.instance, found.solution, found.cost, found.seconds)
-        return self._best
-
-    async def wait_for_change(self) -> None:
-        """Wait until the job begins, finds something better, or ends."""
-        await self._changed.wait()
-
-    async def wait_for_end(self) -> None:
-        """Wait until nothing will change any more."""
-        while not self.has_ended:
-            await self.wait_for_change()
-
-    def begin(self) -> None:
-        """Note that the search runs."""
-        self.state = "running"
-        self._began_at = time.perf_counter()
-        self._announce()
-
-    def record(self, improvement: Improvement) -> None:
-        """Note a better solution."""
-        self.improvements += 1
-        self._latest = improvement
-        self._best = None
-        self._announce()
-
-    def finish(self, result: Result, waited: float) -> None:
-        """Note the result."""
-        timing = TimingAnswer(waited=waited, solved=result.seconds, batch=1)
-        self.result = describe_result(result, timing, self._notes)
-        # when the routes were found, which may be long before the search ended
-        seconds = result.trace[-1][0] if result.trace else result.seconds
-        self._best = describe_improvement(self.instance, result.solution, result.cost, seconds)
-        self._end("stopped" if result.is_interrupted else "finished")
-
-    def fail(self, error: Exception) -> None:
-        """Note why there is no result."""
-        self.error = describe_error(error if isinstance(error, DynarouteError) else INTERNAL)
-        self._end("failed")
-
-    def abandon(self) -> None:
-        """Note that it was stopped before it began."""
-        self._end("stopped")
-
-    def describe(self) -> JobAnswer:
-        """The job as an answer."""
-        until = time.perf_counter() if self.ended_at is None else self.ended_at
-        return JobAnswer(
-            id=self.identifier,
-            state=self.state,
-            instance=self.instance.name,
-            time_limit=self.options.time_limit,
-            seconds=0.0 if self._began_at is None else until - self._began_at,
-            improvements=self.improvements,
-            best=self.best,
-            result=self.result,
-            error=self.error,
-        )
-
-    def _end(self, state: JobState) -> None:
-        self.state = state
-        self.ended_at = time.perf_counter()
-        self._announce()
-
-    def _announce(self) -> None:
-        """Wake all who wait, and let later ones wait for the next change."""
-        self._changed.set()
-        self._changed = asyncio.Event()
 
 
 class JobStore:
@@ -148,13 +42,28 @@ class JobStore:
         Jobs that are kept.
     age
         Seconds that a finished job is kept.
+    longest
+        Seconds of a job that does not search, but builds routes.
+    archive
+        Where they are kept on disk, if anywhere.
     """
 
-    def __init__(self, engine: Engine, pool: SearchPool, *, most: int, age: float) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        pool: SearchPool,
+        *,
+        most: int,
+        age: float,
+        longest: float = math.inf,
+        archive: JobArchive | None = None,
+    ) -> None:
         self._engine = engine
+        self._archive = archive or JobArchive()
         self._pool = pool
         self._most = most
         self._age = age
+        self._longest = longest
         self._jobs: dict[str, Job] = {}  # the oldest first
         self._searches: dict[str, Search] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -176,23 +85,28 @@ class JobStore:
             429 if there are too many jobs, or searches that wait.
         """
         outdated = self._choose_outdated()
-        post = asyncio.get_running_loop().call_soon_threadsafe
-
-        def work(is_cancelled: Callable[[], bool]) -> Result:
-            post(job.begin)
-            return self._engine.search(
-                job.instance, job.options, is_cancelled, lambda improvement: post(job.record, improvement)
-            )
-
-        search = Search(work, job.options.time_limit or 1.0)
-        outcome = self._pool.submit(search)
+        self._pool.refuse_full()
         if outdated is not None:  # only now: a job that is refused costs nobody a result
-            del self._jobs[outdated.identifier]
+            self._forget(outdated)
         self._jobs[job.identifier] = job
-        self._searches[job.identifier] = search
-        task = asyncio.create_task(self._follow(job, search, outcome))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._archive.add(job)
+        self._begin(job)
+
+    def restore(self) -> None:
+        """Bring back the jobs that are on disk; those that have not ended wait for `resume`."""
+        for job in self._archive.load():
+            self._jobs[job.identifier] = job
+        self._drop_old()
+
+    def resume(self) -> None:
+        """Go on with the jobs that were brought back."""
+        for job in self._jobs.values():
+            if not job.has_ended and job.identifier not in self._searches:
+                self._begin(job)
+
+    async def settle(self) -> None:
+        """Wait until the disk has what was told of all jobs so far."""
+        await self._archive.settle()
 
     def get(self, identifier: str) -> Job:
         """Find a job.
@@ -233,34 +147,72 @@ class JobStore:
             404 if there is none.
         """
         job = self.get(identifier)
-        del self._jobs[identifier]
+        self._forget(job)
         self._stop(job)
+        await self._archive.settle()
         await job.wait_for_end()
         return job
 
     def stop_all(self) -> None:
-        """End all jobs early; they are kept."""
+        """End all searches early: their jobs have ended, or go on after a restart if they are on disk."""
         for job in self._jobs.values():
+            if self._archive.is_kept and not job.has_ended:
+                job.put_aside()
+                self._archive.update(job)
             self._stop(job)
+
+    def _begin(self, job: Job) -> None:
+        loop = asyncio.get_running_loop()
+
+        def work(is_cancelled: Callable[[], bool]) -> Result:
+            loop.call_soon_threadsafe(self._note_begin, job)
+            return self._engine.search(
+                job.instance,
+                job.remaining,
+                is_cancelled,
+                lambda improvement: loop.call_soon_threadsafe(self._note_improvement, job, improvement),
+            )
+
+        longest = math.inf if job.options.searches else self._longest
+        search = Search(work, job.options.time_limit or 1.0, longest)
+        self._searches[job.identifier] = search
+        task = asyncio.create_task(self._follow(job, search, self._pool.submit(search)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _note_begin(self, job: Job) -> None:
+        job.begin()
+        self._archive.update_soon(job)
+
+    def _note_improvement(self, job: Job, improvement: Improvement) -> None:
+        job.record(improvement)
+        self._archive.update_soon(job)
 
     def _stop(self, job: Job) -> None:
         search = self._searches.get(job.identifier)
         if search is None:
+            if not (job.has_ended or job.is_put_aside):  # it was brought back, and has not gone on yet
+                job.abandon()
             return
         search.cancel()
         self._pool.withdraw(search)
 
     async def _follow(self, job: Job, search: Search, outcome: asyncio.Future[Result]) -> None:
         try:
-            job.finish(await outcome, search.waited)
+            result = await outcome
+            if not job.is_put_aside:
+                job.finish(result, search.waited)
         except asyncio.CancelledError:
-            job.abandon()
+            if not job.is_put_aside:
+                job.abandon()
         except Exception as error:
             if not isinstance(error, DynarouteError):
                 _LOG.exception("A job failed.")
             job.fail(error)
         finally:
             self._searches.pop(job.identifier, None)
+            if job.identifier in self._jobs and not job.is_put_aside:
+                self._archive.update(job)
 
     def _choose_outdated(self) -> Job | None:
         """The job that a new one would displace, if there is no room; refuse the new one if there cannot be any."""
@@ -276,4 +228,8 @@ class JobStore:
         now = time.perf_counter()
         old = [job for job in self._jobs.values() if job.ended_at is not None and now - job.ended_at > self._age]
         for job in old:
-            del self._jobs[job.identifier]
+            self._forget(job)
+
+    def _forget(self, job: Job) -> None:
+        del self._jobs[job.identifier]
+        self._archive.remove(job)

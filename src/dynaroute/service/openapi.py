@@ -81,7 +81,8 @@ EVENTS_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events `improvement`, with what `best` of a job holds, and one `end`, with the whole job.",
         "content": {"text/event-stream": {"schema": _EVENT}},
-    }
+    },
+    204: {"description": "The listener has heard the end already."},
 }
 METRICS_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {"description": "Prometheus's text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}

@@ -1,53 +1,107 @@
-"""HTTP/1.1 as uvicorn speaks it, with less patience for clients that are slow, or speak something else."""
+"""HTTP/1.1 as uvicorn speaks it, with less patience for clients that are slow, do not read, or speak something else."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from http import HTTPStatus
 from typing import ClassVar
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from dynaroute.service.connections import Connections
 from dynaroute.service.refusals import RequestError, to_response
 
 __all__ = ["make_protocol"]
 
 _CLOSE = (b"connection", b"close")
+_AT_ONCE = struct.pack("ii", 1, 0)  # linger, for no second
 _NOT_HTTP = RequestError(HTTPStatus.BAD_REQUEST, "http", "this is not HTTP/1.1.", remedy="Send a well-formed request.")
 
 
-def make_protocol(patience: float) -> type[H11Protocol]:
+def make_protocol(connections: Connections, patience: float, answer_seconds: float) -> type[H11Protocol]:
     """Make a protocol for uvicorn, which wants a class.
 
     Parameters
     ----------
+    connections
+        Of the service.
     patience
         Seconds in which the head of a request must have arrived.
+    answer_seconds
+        In which a client must have taken its answer.
     """
-    return type("PatientProtocol", (_Protocol,), {"patience": patience})
+    settled = {"everybody": connections, "patience": patience, "answer_seconds": answer_seconds}
+    return type("PatientProtocol", (_Protocol,), settled)
 
 
 class _Protocol(H11Protocol):
-    """Closes connections on which no request arrives, and answers what is no HTTP in the shape of all errors."""
+    """Ends connections on which nothing arrives or nothing is read, and answers in our shape what is no HTTP."""
 
+    everybody: ClassVar[Connections]
     patience: ClassVar[float]
-    _watch: asyncio.TimerHandle | None = None
+    answer_seconds: ClassVar[float]
+    _request_watch: asyncio.TimerHandle | None = None
+    _answer_watch: asyncio.TimerHandle | None = None
+
+    @property
+    def unread(self) -> int:
+        """Bytes of answers that the client has not taken."""
+        return self.transport.get_write_buffer_size()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request waits for its answer."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def drop(self) -> None:
+        """End the connection now; closing it would wait until the client has taken everything."""
+        if not self.unread:
+            self.transport.close()
+            return
+        # or the system would go on to hold what it has taken of the answer
+        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._watch_for_request(self.patience)
+        self.everybody.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end_watch()
+        self._end_request_watch()
+        self._end_answer_watch()
+        self.everybody.remove(self)
         super().connection_lost(exc)
 
+    def handle_events(self) -> None:
+        super().handle_events()
+        if not self.is_idle:
+            self.everybody.note_request(self)
+
     def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._end_watch()
+        self._end_request_watch()
         # An idle connection is closed earlier; this is for one on which the next head, or the rest of a body that was
-        # refused, comes in drops.
+        # refused, comes in drops, and for the end of an answer that nobody reads.
         self._watch_for_request(self.timeout_keep_alive + self.patience)
+        self.everybody.note_answer(self)
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._answer_watch = self.loop.call_later(self.answer_seconds, self.drop)
+        self.everybody.note_stall(self)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._end_answer_watch()
+        self.everybody.note_progress(self)
+
+    def timeout_keep_alive_handler(self) -> None:
+        if not self.unread:  # else the watch decides
+            super().timeout_keep_alive_handler()
 
     def send_400_response(self, msg: str) -> None:
         response = to_response(_NOT_HTTP)
@@ -57,12 +111,20 @@ class _Protocol(H11Protocol):
         self.transport.close()
 
     def _watch_for_request(self, seconds: float) -> None:
-        self._watch = self.loop.call_later(seconds, self._give_up)
+        self._request_watch = self.loop.call_later(seconds, self._give_up)
 
-    def _end_watch(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
+    def _end_request_watch(self) -> None:
+        if self._request_watch is not None:
+            self._request_watch.cancel()
+
+    def _end_answer_watch(self) -> None:
+        if self._answer_watch is not None:
+            self._answer_watch.cancel()
 
     def _give_up(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
+        if not self.is_idle:
+            return
+        if self.unread:
+            self._request_watch = self.loop.call_later(self.answer_seconds, self.drop)
+        else:
             self.transport.close()

@@ -25,13 +25,16 @@ __all__ = [
     "UploadQuestion",
 ]
 
+_MOST_SAMPLES = 1_000_000
 _AUGMENT = "Decode in all eight orientations; keep the best."
 
 
 def _expose(name: str, description: str) -> Any:
     """An option of solving, which may be left out, with the limits that are declared for it."""
     declared = DECLARATIONS[name]
-    limits = {"ge": declared.least, "le": declared.most, "gt": declared.above}
+    # a number of thousands of digits could not even be named in a refusal
+    most = min(declared.most, _MOST_SAMPLES) if name == "samples" else declared.most
+    limits = {"ge": declared.least, "le": most, "gt": declared.above}
     stated: dict[str, Any] = {name: limit for name, limit in limits.items() if math.isfinite(limit)}
     return Field(default=None, description=description, **stated)
 

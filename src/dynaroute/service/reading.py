@@ -24,6 +24,7 @@ from dynaroute.service.multipart import read_form
 from dynaroute.service.notes import gather_notes
 from dynaroute.service.questions import FileOptions, OptionsQuestion, QueryOptions
 from dynaroute.service.refusals import RequestError, refuse_invalid
+from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import Solution
 
 __all__ = ["FORM", "JSON", "SUFFIXES", "Judgement", "Problem", "read_judgement", "read_problem"]
@@ -72,7 +73,7 @@ class _Upload:
     options: dict[str, Any]
 
 
-def read_problem(body: bytes, content_type: str, query: FileOptions, most_customers: int) -> Problem:
+def read_problem(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> Problem:
     """Understand the body of a request for routes.
 
     Parameters
@@ -83,8 +84,8 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, most_custom
         The header.
     query
         Options from the query.
-    most_customers
-        Larger instances are refused.
+    limits
+        What is larger is refused.
 
     Raises
     ------
@@ -94,14 +95,15 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, most_custom
     upload = _receive(body, content_type, query.model_dump(exclude_none=True))
     with gather_notes() as notes, _in_upload(upload.name):
         if upload.suffix == ".json":
-            instance, options = _read_document(upload, most_customers)
+            instance, options = _read_document(upload, limits)
         else:
-            instance, options = _read_text(upload)
-    _refuse_large(instance.size, most_customers)
+            instance, options = _read_text(upload, limits)
+        limits.refuse_customers(instance.size)
+        limits.refuse_long_names(instance)
     return Problem(instance, options, tuple(notes))
 
 
-def read_judgement(body: bytes, content_type: str, most_customers: int) -> Judgement:
+def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Judgement:
     """Understand the body of a request to check a solution.
 
     Parameters
@@ -110,8 +112,8 @@ def read_judgement(body: bytes, content_type: str, most_customers: int) -> Judge
         All of it.
     content_type
         The header.
-    most_customers
-        Larger instances are refused.
+    limits
+        What is larger is refused.
 
     Raises
     ------
@@ -120,14 +122,16 @@ def read_judgement(body: bytes, content_type: str, most_customers: int) -> Judge
     """
     if _media_type(content_type) != JSON:
         _refuse_media_type(content_type, [JSON])
+    limits.refuse_large_json(body)
     document = require_object(_load_strictly(body), "")
     for key in document.keys() - {"instance", "solution"}:
         raise FormatError("there is no such key.", where=Where(field=key), remedy="Give instance and solution.")
     problem, answer = require(document, "instance", ""), require(document, "solution", "")
     with placed(partial(_prefix, "instance")):
-        _refuse_many_customers(require_object(problem, ""), most_customers)
+        limits.refuse_large_document(require_object(problem, ""))
         instance = instance_from_json(problem)
     with placed(partial(_prefix, "solution")):
+        limits.refuse_large_solution(answer, instance.size)
         solution = solution_from_json(answer)
     return Judgement(instance, solution)
 
@@ -163,25 +167,28 @@ def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Uplo
     return _Upload(bytes(files[0].content), suffix, name, _merge(query, options))
 
 
-def _read_document(upload: _Upload, most_customers: int) -> tuple[Instance, dict[str, Any]]:
+def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
+    limits.refuse_large_json(upload.content)
     document = dict(require_object(_load_strictly(upload.content), ""))
     options = _merge(upload.options, _read_options(document.pop("options", None)))
     if "capacity" in options:
         _refuse_capacity()
-    _refuse_many_customers(document, most_customers)
+    limits.refuse_large_document(document)
     return instance_from_json(document, source=upload.name), options
 
 
-def _read_text(upload: _Upload) -> tuple[Instance, dict[str, Any]]:
+def _read_text(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
     if not upload.content:
         raise FormatError("the body is empty.", remedy="Send the file's text.")
     text = decode_text(upload.content)
     options = dict(upload.options)
     capacity = options.pop("capacity", None)
     if upload.suffix == ".csv":
+        limits.refuse_large_table(text)
         return parse_csv(text, capacity=capacity, source=upload.name), options
     if capacity is not None:
         _refuse_capacity()
+    limits.refuse_large_vrp(text)
     return parse_vrplib(text, source=upload.name), options
 
 
@@ -225,24 +232,6 @@ def _load_strictly(body: bytes) -> object:
 
 def _refuse_constant(constant: str) -> NoReturn:
     raise FormatError(f"{constant} is not JSON.", remedy="Write plain numbers.")
-
-
-def _refuse_many_customers(document: Any, most: int) -> None:
-    """Look at the length of the list, before time is spent on what is in it."""
-    customers = document.get("customers")
-    if isinstance(customers, list):
-        _refuse_large(len(customers), most)
-
-
-def _refuse_large(customers: int, most: int) -> None:
-    if customers > most:
-        raise RequestError(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            "too_large",
-            f"there are {customers} customers; this service takes up to {most}.",
-            where=Where(field="customers"),
-            remedy="Split the problem, or solve it with the command line.",
-        )
 
 
 def _refuse_capacity() -> NoReturn:

@@ -12,7 +12,16 @@ from starlette.responses import Response
 from dynaroute.errors import DynarouteError, FileError, ModelError, Where
 from dynaroute.service.answers import ErrorAnswer, PlaceAnswer
 
-__all__ = ["INTERNAL", "RequestError", "describe_error", "refuse_busy", "refuse_invalid", "to_response"]
+__all__ = [
+    "INTERNAL",
+    "RequestError",
+    "describe_error",
+    "refuse_busy",
+    "refuse_invalid",
+    "refuse_large",
+    "refuse_unavailable",
+    "to_response",
+]
 
 _LONGEST_TEXT = 1_000
 
@@ -47,6 +56,10 @@ class RequestError(DynarouteError):
         self.kind = code
         self.headers = dict(headers or {})
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For the way from one process to another: exceptions are made anew from their message alone."""
+        return type(self), (self.status, self.kind, self.message), self.__dict__
+
 
 INTERNAL = RequestError(
     HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -70,9 +83,45 @@ def refuse_busy(seconds: float, what: str) -> RequestError:
     return RequestError(
         HTTPStatus.TOO_MANY_REQUESTS,
         "busy",
-        f"too many {what} are waiting.",
+        f"there are too many {what} at the moment.",
         remedy=f"Send the request again in {wait} s.",
         headers={"Retry-After": str(wait)},
+    )
+
+
+def refuse_unavailable(code: str, message: str) -> RequestError:
+    """A service that starts or stops.
+
+    Parameters
+    ----------
+    code, message
+        Which of the two.
+    """
+    return RequestError(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        code,
+        message,
+        remedy="Send the request again in a few seconds.",
+        headers={"Retry-After": "2"},
+    )
+
+
+def refuse_large(message: str, field: str | None = None) -> RequestError:
+    """A body with more in it than is read here.
+
+    Parameters
+    ----------
+    message
+        What there is too much of.
+    field
+        Where.
+    """
+    return RequestError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "too_large",
+        message,
+        where=Where(field=field),
+        remedy="Split the problem, or solve it with the command line.",
     )
 
 

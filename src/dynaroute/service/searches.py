@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +16,8 @@ from dynaroute.service.refusals import refuse_busy
 from dynaroute.solving.result import Result
 
 __all__ = ["Search", "SearchPool"]
+
+_NICENESS = 5
 
 Work = Callable[[Callable[[], bool]], Result]
 
@@ -26,10 +31,13 @@ class Search:
         Does it; is given a function to ask whether to end early.
     seconds
         How long it will take, as far as can be told.
+    longest
+        Seconds after which it is ended, where it does not end itself.
     """
 
-    def __init__(self, work: Work, seconds: float) -> None:
+    def __init__(self, work: Work, seconds: float, longest: float = math.inf) -> None:
         self.seconds = seconds
+        self.longest = longest
         self.waited = 0.0
         self._work = work
         self._since = time.perf_counter()
@@ -41,8 +49,9 @@ class Search:
 
     def run(self) -> Result:
         """Do it, in the calling thread."""
-        self.waited = time.perf_counter() - self._since
-        return self._work(self._cancelled.is_set)
+        begin = time.perf_counter()
+        self.waited = begin - self._since
+        return self._work(lambda: self._cancelled.is_set() or time.perf_counter() - begin > self.longest)
 
 
 class SearchPool:
@@ -57,7 +66,7 @@ class SearchPool:
     """
 
     def __init__(self, workers: int, most_waiting: int) -> None:
-        self._threads = ThreadPoolExecutor(workers, "dynaroute-search")
+        self._threads = ThreadPoolExecutor(workers, "dynaroute-search", initializer=_give_way)
         self._workers = workers
         self._most = workers + most_waiting
         self._outcomes: dict[Search, Future[Result]] = {}
@@ -78,6 +87,17 @@ class SearchPool:
         """Seconds until all that is there is done, as far as can be told."""
         return sum(search.seconds for search in self._outcomes) / self._workers
 
+    def refuse_full(self) -> None:
+        """Refuse one more search where too many wait.
+
+        Raises
+        ------
+        RequestError
+            429.
+        """
+        if len(self._outcomes) >= self._most:
+            raise refuse_busy(self.delay, "searches")
+
     def submit(self, search: Search) -> asyncio.Future[Result]:
         """Queue a search.
 
@@ -85,14 +105,7 @@ class SearchPool:
         ----------
         search
             One that was never queued before.
-
-        Raises
-        ------
-        RequestError
-            429 if too many wait.
         """
-        if len(self._outcomes) >= self._most:
-            raise refuse_busy(self.delay, "searches")
         if self._is_ending:
             search.cancel()
         loop = asyncio.get_running_loop()
@@ -127,3 +140,9 @@ class SearchPool:
     def _forget(self, search: Search, loop: asyncio.AbstractEventLoop) -> None:
         with suppress(RuntimeError):  # the service has ended in the meantime
             loop.call_soon_threadsafe(self._outcomes.pop, search, None)
+
+
+def _give_way() -> None:
+    """Let whoever answers requests go first, where processors are scarce; for the calling thread alone."""
+    if sys.platform == "linux":  # elsewhere it would be the whole process
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+from functools import partial
 from http import HTTPStatus
 
 from dynaroute.errors import OptionError, Where
 from dynaroute.service.answers import SolveAnswer, TimingAnswer
 from dynaroute.service.batching import Batcher
 from dynaroute.service.choices import choose_options, count_work, refuse_excess
+from dynaroute.service.connections import Connections, afford_connections
 from dynaroute.service.engine import Engine, describe_result
 from dynaroute.service.intake import Intake
+from dynaroute.service.job_archive import JobArchive
+from dynaroute.service.job_file import JobFile
 from dynaroute.service.jobs import Job, JobStore
 from dynaroute.service.metrics import Metrics
 from dynaroute.service.reading import Problem
-from dynaroute.service.refusals import RequestError
+from dynaroute.service.refusals import RequestError, refuse_unavailable
 from dynaroute.service.searches import Search, SearchPool
+from dynaroute.service.seldom import SeldomLog
 from dynaroute.service.settings import ServiceSettings
+from dynaroute.service.sizes import ReadingLimits
+from dynaroute.service.streams import Streams
 from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.result import Result
 from dynaroute.weights import shipped_models
 
 __all__ = ["Service"]
@@ -26,6 +35,9 @@ __all__ = ["Service"]
 _LOG = logging.getLogger("dynaroute.service")
 _LARGEST_SHARE = 8  # of a batch, that one request may be, as 1 in so many
 _LAST_CHANCE = 0.5  # seconds for bodies that arrive while the service stops
+# of all connections, that requests and streams may hold, so that some are left for whoever comes
+_REQUESTS_SHARE = 0.5
+_STREAMS_SHARE = 0.25
 
 
 class Service:
@@ -35,21 +47,49 @@ class Service:
     ----------
     settings
         The limits.
+
+    Raises
+    ------
+    OptionError
+        If jobs cannot be kept where they shall be.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.active = 0  # requests that are not answered yet
+        self.log = SeldomLog()
+        self.active = 0  # requests that are not answered yet, streams of events included
         self.is_stopping = False
-        self.intake = Intake(largest=settings.body_bytes, seconds=settings.body_seconds, most_held=settings.held_bytes)
+        self.connections = Connections(afford_connections(settings.connections), settings.unread_bytes, self.log)
+        self._most_requests = min(settings.requests, int(_REQUESTS_SHARE * self.connections.most))
+        self.streams = Streams(
+            most=min(settings.streams, int(_STREAMS_SHARE * self.connections.most)),
+            most_of_job=settings.job_streams,
+            most_of_client=settings.client_streams,
+        )
+        self.reading_limits = ReadingLimits(settings.customers, settings.stops, settings.name_length)
+        self.intake = Intake(
+            largest=settings.body_bytes,
+            seconds=settings.body_seconds,
+            most_held=settings.held_bytes,
+            read_seconds=settings.read_seconds,
+            read_bytes=settings.read_bytes,
+        )
         self._engine = Engine(settings.device)
         self._searches = SearchPool(settings.search_workers, settings.waiting_searches)
         # of their own, so that nobody who waits for an answer waits for the jobs of others
         self._job_searches = SearchPool(settings.search_workers, settings.waiting_searches)
-        self.jobs = JobStore(self._engine, self._job_searches, most=settings.jobs, age=settings.job_age_seconds)
+        self._archive = JobArchive(None if settings.jobs_folder is None else JobFile(settings.jobs_folder))
+        self.jobs = JobStore(
+            self._engine,
+            self._job_searches,
+            most=settings.jobs,
+            age=settings.job_age_seconds,
+            longest=settings.job_seconds,
+            archive=self._archive,
+        )
         self._batcher = Batcher(
-            self._engine.solve,
+            partial(self._engine.solve, seconds=settings.solve_seconds),
             largest=settings.batch_size,
             most_work=settings.batch_work,
             patience=settings.batch_seconds,
@@ -68,6 +108,7 @@ class Service:
 
     def start(self) -> None:
         """Load the models while the first requests are already told to wait."""
+        self.jobs.restore()
         self._batcher.start()
         self._preparation = asyncio.create_task(self._prepare())
 
@@ -87,6 +128,20 @@ class Service:
         self._job_searches.stop()
         self.intake.stop()
         await self._batcher.stop()
+        self._archive.close()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether everybody has an answer."""
+        return self.active == 0 and self.connections.stalled == 0
+
+    def has_room(self) -> bool:
+        """Whether one more request may come in; a request whose body comes in drops may have to go for it.
+
+        Requests whose answers nobody takes are counted, streams of events are not.
+        """
+        requests = self.active - len(self.streams) + self.connections.stalled
+        return requests <= self._most_requests or self.intake.give_up_slowest()
 
     def refuse_unready(self) -> None:
         """Refuse work before the models are loaded, and when the service stops.
@@ -97,7 +152,7 @@ class Service:
             503.
         """
         if self.is_stopping:
-            raise _unavailable("stopping", "the service is being stopped.")
+            raise refuse_unavailable("stopping", "the service is being stopped.")
         if self._is_broken:
             raise RequestError(
                 HTTPStatus.SERVICE_UNAVAILABLE,
@@ -106,7 +161,7 @@ class Service:
                 remedy="Tell who runs the service: its log has the reason, and it must be started again.",
             )
         if not self._is_ready:
-            raise _unavailable("starting", "the models are still being loaded.")
+            raise refuse_unavailable("starting", "the models are still being loaded.")
 
     def choose(self, problem: Problem) -> SolveOptions:
         """The options of a request that waits for its answer.
@@ -153,21 +208,23 @@ class Service:
         """
         if self.is_batched(problem, options):
             solved = await self._batcher.solve(problem.instance, options)
-            return describe_result(solved.result, solved.timing, problem.notes)
+            return self._describe(problem, options, solved.result, solved.timing)
         search = Search(
             lambda is_cancelled: self._engine.search(problem.instance, options, is_cancelled, lambda _: None),
             options.time_limit or 1.0,
+            math.inf if options.searches else self.settings.solve_seconds,
         )
+        self._searches.refuse_full()
         try:
             result = await self._searches.submit(search)
         except asyncio.CancelledError:
             search.cancel()  # nobody waits for it any more
             raise
         timing = TimingAnswer(waited=search.waited, solved=result.seconds, batch=1)
-        return describe_result(result, timing, problem.notes)
+        return self._describe(problem, options, result, timing)
 
-    def add_job(self, problem: Problem, options: SolveOptions) -> Job:
-        """Begin a job.
+    async def add_job(self, problem: Problem, options: SolveOptions) -> Job:
+        """Begin a job, and return it when it is on disk, if that is where jobs are kept.
 
         Parameters
         ----------
@@ -178,7 +235,13 @@ class Service:
         """
         job = Job(problem.instance, options, problem.notes)
         self.jobs.add(job)
+        await self.jobs.settle()
         return job
+
+    def _describe(self, problem: Problem, options: SolveOptions, result: Result, timing: TimingAnswer) -> SolveAnswer:
+        is_late = result.is_interrupted and not options.searches and not self.is_stopping
+        late = f"Building took longer than the {self.settings.solve_seconds:g} s of this service."
+        return describe_result(result, timing, (*problem.notes, late) if is_late else problem.notes)
 
     async def _prepare(self) -> None:
         try:
@@ -188,10 +251,12 @@ class Service:
             self._is_broken = True
             return
         self._is_ready = True
+        self.jobs.resume()
         try:
             await asyncio.to_thread(self._engine.warm_up)
         except Exception:
             _LOG.exception("What improves routes cannot be loaded.")
+        self.intake.prepare()
 
     def _check(self, problem: Problem, options: SolveOptions) -> SolveOptions:
         # names alone: a path would let strangers look for folders of this machine
@@ -201,13 +266,3 @@ class Service:
             raise OptionError(message, where=Where(field="model"), remedy=f"Use {', '.join(known)}.")
         refuse_excess(options, problem.instance.size, self.settings.work)
         return options
-
-
-def _unavailable(code: str, message: str) -> RequestError:
-    return RequestError(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        code,
-        message,
-        remedy="Send the request again in a few seconds.",
-        headers={"Retry-After": "2"},
-    )

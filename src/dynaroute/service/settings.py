@@ -25,6 +25,9 @@ class ServiceSettings:
         If set, requests must bring it as ``Authorization: Bearer TOKEN``.
     cors_origins
         Origins of other pages that may use the API; in the environment separated by commas.
+    hosts
+        Names under which a proxy or another machine reaches the service, beside addresses and names without a dot; "*"
+        takes any.
     device
         Where policies work: auto, cpu, cuda, ...
     body_bytes
@@ -33,10 +36,32 @@ class ServiceSettings:
         Time in which a request must have arrived, its head and its body each.
     held_bytes
         Largest sum of bodies that are being read at the same time.
+    read_seconds
+        Time in which a body must have been understood.
+    read_bytes
+        Memory that understanding one body may take.
+    answer_bytes
+        Largest answer.
+    answer_seconds
+        Time in which a client must have taken its answer.
+    unread_bytes
+        Largest sum of answers that clients have not taken yet; beyond it those who wait longest are cut off.
+    connections
+        Connections at the same time; fewer where the system gives fewer file handles.
     requests
-        Requests that may be there at the same time, streams of events included.
+        Requests that may be there at the same time, those included whose answers nobody takes.
+    streams
+        Streams of events at the same time.
+    job_streams
+        Streams of events of one job.
+    client_streams
+        Streams of events of one client, as told by its address.
     customers
         Largest instance.
+    stops
+        Largest number of stops in a solution to check, and of routes.
+    name_length
+        Longest name of an instance or a customer.
     work
         Largest number of customers times solutions built of them: 1,000 customers in 8 orientations are 8,000.
     solve_seconds
@@ -58,6 +83,8 @@ class ServiceSettings:
         Requests that may wait to be solved by themselves; and as many jobs.
     jobs
         Jobs that are kept, running and finished.
+    jobs_folder
+        Where jobs are kept on disk, so that they outlive the service.
     job_age_seconds
         How long a finished job is kept.
     heartbeat_seconds
@@ -68,12 +95,24 @@ class ServiceSettings:
 
     token: str | None = field(default=None, repr=False)
     cors_origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     device: str = "auto"
     body_bytes: int = 8_000_000
     body_seconds: float = 10.0
     held_bytes: int = 64_000_000
+    read_seconds: float = 10.0
+    read_bytes: int = 500_000_000
+    answer_bytes: int = 16_000_000
+    answer_seconds: float = 20.0
+    unread_bytes: int = 64_000_000
+    connections: int = 2_048
     requests: int = 1_024
+    streams: int = 256
+    job_streams: int = 64
+    client_streams: int = 32
     customers: int = 1_000
+    stops: int = 10_000
+    name_length: int = 1_000
     work: int = 16_000
     solve_seconds: float = 30.0
     job_seconds: float = 600.0
@@ -84,6 +123,7 @@ class ServiceSettings:
     waiting_solves: int = 256
     waiting_searches: int = 16
     jobs: int = 100
+    jobs_folder: str | None = None
     job_age_seconds: float = 3_600.0
     heartbeat_seconds: float = 10.0
     stop_seconds: float = 30.0
@@ -99,6 +139,8 @@ class ServiceSettings:
             raise _fault("work", self.work, f"at least {self.customers}, so that the largest instance can be solved")
         if self.token is not None and not (self.token.isascii() and self.token.isprintable() and self.token.strip()):
             raise _fault("token", "***", "a word of plain letters and digits")
+        if any("/" in host for host in self.hosts):
+            raise _fault("hosts", ", ".join(self.hosts), "names alone, such as routes.example.org")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> ServiceSettings:

@@ -209,6 +209,8 @@ class RolloutBaseline:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Be as when `state` was taken."""
+        if type(state["replacements"]) is not int or state["replacements"] < 0 or type(state["is_warm"]) is not bool:
+            raise ValueError("the number of replacements is a whole number from 0, is_warm true or false")
         self.frozen.load_state_dict(state["frozen"])
         self.replacements, self.is_warm = state["replacements"], state["is_warm"]
         self.average = None if state["average"] is None else state["average"].to(self.frozen.device)

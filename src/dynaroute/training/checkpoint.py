@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import io
-import pickle
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from dynaroute.errors import ModelError, in_file
+from dynaroute.errors import FormatError, ModelError, Where, in_file
+from dynaroute.model.torch_files import find_tensors, load_torch_file
 from dynaroute.training.run_files import replace_file
 
-__all__ = ["load_checkpoint", "save_checkpoint"]
+__all__ = ["WAY_OUT", "load_checkpoint", "require_finite", "save_checkpoint"]
 
 _VERSION = 1
-_WAY_OUT = "Copy the run's best.pt over it and go on from there, or start from the run's model with the option init."
+WAY_OUT = "Copy the run's best.pt over it and go on from there, or start from the run's model with the option init."
 
 
 def save_checkpoint(state: dict[str, Any], path: Path) -> None:
@@ -55,23 +54,32 @@ def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
         If it is missing, damaged, or of a newer version.
     """
     with in_file(path):
-        try:
-            contents = path.read_bytes()
-            _require_whole(contents)
-            state = torch.load(io.BytesIO(contents), map_location=device, weights_only=True)
-        except FileNotFoundError:
+        if not path.exists():
             raise ModelError(
                 "there is no checkpoint to go on from.", remedy="Name the folder of a run that was started."
-            ) from None
-        except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
-            raise ModelError("the checkpoint is damaged.", remedy=_WAY_OUT) from error
+            )
+        try:
+            state = load_torch_file(path, device)
+        except FormatError as error:
+            raise ModelError(f"the checkpoint is damaged: {error.message}", remedy=WAY_OUT) from error
         if not isinstance(state, dict) or state.get("version") != _VERSION:
             raise ModelError("the checkpoint is of another version.", remedy="Use the Dynaroute that wrote it.")
     return state
 
 
-def _require_whole(contents: bytes) -> None:
-    """PyTorch writes sums of what it stores, and does not look at them when it reads."""
-    with zipfile.ZipFile(io.BytesIO(contents)) as archive:
-        if archive.testzip() is not None:
-            raise zipfile.BadZipFile
+def require_finite(contents: dict[str, Any]) -> None:
+    """Refuse a checkpoint in which a number is none: a run would go on with it, and end much later.
+
+    Parameters
+    ----------
+    contents
+        What `load_checkpoint` gave.
+
+    Raises
+    ------
+    ModelError
+        It names the part of the checkpoint.
+    """
+    for name, part in contents.items():
+        if not all(bool(tensor.isfinite().all()) for tensor in find_tensors(part)):
+            raise ModelError(f"{name} holds numbers that are not finite.", where=Where(field=name), remedy=WAY_OUT)

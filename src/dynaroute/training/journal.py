@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dynaroute.errors import FileError, InputWarning, Where
+from dynaroute.errors import FileError, FormatError, InputWarning, Where, in_file
+from dynaroute.files import read_bytes
 from dynaroute.training.run_files import HOW_TO_GO_ON, replace_file
 
 if TYPE_CHECKING:
@@ -91,8 +93,12 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
         Of the run.
     """
     lines = []
-    for text in (folder / "metrics.jsonl").read_text(encoding="utf-8", errors="replace").splitlines():
-        with suppress(ValueError):  # the run was killed while it wrote
+    path = folder / "metrics.jsonl"
+    content = b""
+    with in_file(path), suppress(FormatError):  # of a run that was killed at once it is empty
+        content = read_bytes(path)
+    for text in content.decode(errors="replace").splitlines():
+        with suppress(ValueError, RecursionError):  # the run was killed while it wrote
             lines.append(json.loads(text))
     return [line for line in lines if _is_line(line)]
 
@@ -157,7 +163,11 @@ def draw_learning_curve(
 
 
 def _is_line(line: object) -> bool:
-    return isinstance(line, dict) and all(type(line.get(name)) in (int, float) for name in _DRAWN)
+    return isinstance(line, dict) and all(_is_number(line.get(name)) for name in _DRAWN)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and isfinite(value)  # type: ignore[arg-type]
 
 
 def _open_board(folder: Path, step: int) -> Any:

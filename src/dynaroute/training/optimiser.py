@@ -62,6 +62,12 @@ class AdamOptimiser:
     def restore(self, state: dict[str, Any]) -> None:
         """Be as when `state` was taken."""
         groups = self.adam.state_dict()["param_groups"]
+        for index, moments in state["adam"].items():
+            like = self.adam.param_groups[0]["params"][index]
+            for name in ("exp_avg", "exp_avg_sq"):
+                _require_shape(moments[name], like)
+            if float(moments["step"]) < 0 or bool((moments["exp_avg_sq"] < 0).any()):
+                raise ValueError("counts and squares are 0 or more")
         self.adam.load_state_dict({"state": state["adam"], "param_groups": groups})
         for group in self.adam.param_groups:
             group["lr"] = self.rate  # loading made a copy
@@ -118,6 +124,7 @@ class MuonOptimiser:
     def restore(self, state: dict[str, Any]) -> None:
         """Be as when `state` was taken."""
         for mine, theirs in zip(self.momenta, state["momenta"], strict=True):
+            _require_shape(theirs, mine)
             mine.copy_(theirs)
         self.rest.restore(state["rest"])
 
@@ -158,6 +165,12 @@ def make_optimiser(name: OptimiserName, parameters: list[nn.Parameter], rate: Te
         Learning rate, a tensor.
     """
     return AdamOptimiser(parameters, rate) if name == "adam" else MuonOptimiser(parameters, rate)
+
+
+def _require_shape(tensor: Tensor, like: Tensor) -> None:
+    """What is copied or kept would otherwise be stretched, or fail at the next step."""
+    if tensor.shape != like.shape:
+        raise ValueError(f"a tensor has the shape {tuple(tensor.shape)}, not {tuple(like.shape)}")
 
 
 def _is_matrix(parameter: nn.Parameter) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from dynaroute.errors import FormatError, in_file
+from dynaroute.errors import FormatError, ModelError, Where, in_file
 from dynaroute.model.config import KindName
 from dynaroute.training.distribution import Distribution, find_distribution, parse_distribution, show_distribution
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName
@@ -15,6 +15,7 @@ from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.run_files import replace_file
 from dynaroute.training.toml_tables import (
     load_toml,
+    parse_toml,
     refuse_setting,
     require_amount,
     require_count,
@@ -23,8 +24,20 @@ from dynaroute.training.toml_tables import (
     tupled,
 )
 
-__all__ = ["BaselineName", "PolicyName", "Schedule", "Stage", "TrainingPlan", "read_plan", "write_plan"]
+__all__ = [
+    "BaselineName",
+    "PolicyName",
+    "Schedule",
+    "Stage",
+    "TrainingPlan",
+    "format_plan",
+    "parse_plan",
+    "read_plan",
+    "refuse_other_plan",
+    "write_plan",
+]
 
+_EXAMPLE = "a run's plan.toml"
 _KINDS: dict[PolicyName, KindName] = {"amd": "AM-D", "am": "AM"}
 _CHOICES = {
     "policy": get_args(PolicyName),
@@ -290,6 +303,11 @@ def write_plan(plan: TrainingPlan, path: Path) -> None:
     path
         Where to.
     """
+    replace_file(path, format_plan(plan).encode())
+
+
+def format_plan(plan: TrainingPlan) -> str:
+    """A plan as TOML."""
     lines = show_table(_list_values(plan, "stages", "validation"))
     if plan.validation is not None:
         lines += ["", "[validation]", *show_table(asdict(plan.validation))]
@@ -299,7 +317,7 @@ def write_plan(plan: TrainingPlan, path: Path) -> None:
             lines += show_distribution(stage.distribution, "stages.distribution")
         if stage.data is not None:
             lines += ["", "[stages.data]", *show_table(asdict(stage.data))]
-    replace_file(path, ("\n".join(lines) + "\n").encode())
+    return "\n".join(lines) + "\n"
 
 
 def read_plan(path: Path) -> TrainingPlan:
@@ -312,18 +330,60 @@ def read_plan(path: Path) -> TrainingPlan:
         the path of a file.
     """
     with in_file(path):
-        document = load_toml(path, "plan", "a run's plan.toml")
-        stages = document.pop("stages", [])
-        if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
-            raise refuse_setting("stages", "stages are no tables.", "Write [[stages]] before each.")
-        require_known(document, TrainingPlan, ("stages",))
-        try:
-            parsed = tuple(_parse_stage(stage) for stage in stages)
-            if "validation" in document:
-                document["validation"] = _parse_files(document["validation"], "validation")
-            return TrainingPlan(stages=parsed, **document)
-        except TypeError as error:  # a field that has no default is missing, or a text stands for a number
-            raise FormatError(f"the plan cannot be: {error}.", remedy="Start from a run's plan.toml.") from error
+        return _build_plan(load_toml(path, "plan", _EXAMPLE))
+
+
+def parse_plan(text: str) -> TrainingPlan:
+    """Read a plan from TOML text."""
+    return _build_plan(parse_toml(text, _EXAMPLE))
+
+
+def _build_plan(document: dict[str, Any]) -> TrainingPlan:
+    stages = document.pop("stages", [])
+    if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
+        raise refuse_setting("stages", "stages are no tables.", "Write [[stages]] before each.")
+    require_known(document, TrainingPlan, ("stages",))
+    try:
+        parsed = tuple(_parse_stage(stage) for stage in stages)
+        if "validation" in document:
+            document["validation"] = _parse_files(document["validation"], "validation")
+        return TrainingPlan(stages=parsed, **document)
+    except TypeError as error:  # a field that has no default is missing, or a text stands for a number
+        raise FormatError(f"the plan cannot be: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
+
+
+def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
+    """Refuse to go on with a run by another plan than it was begun with.
+
+    Parameters
+    ----------
+    plan
+        What plan.toml says now.
+    begun
+        What it said at first.
+
+    Raises
+    ------
+    ModelError
+        If a setting differs; it names the first one.
+    """
+    now, then = (_list_settings(each) for each in (plan, parse_plan(begun)))
+    for name in {**then, **now}:
+        if now.get(name) != then.get(name):
+            raise ModelError(
+                f"the plan was changed: {name} is {now.get(name)!r}, and was {then.get(name)!r} when the run began.",
+                where=Where(field=name),
+                remedy="Change it back. To train by another plan, begin another run: the option config with the "
+                "changed file, the option init with this run's folder, the option out with a new one.",
+            )
+
+
+def _list_settings(plan: TrainingPlan) -> dict[str, Any]:
+    settings = asdict(plan)
+    stages = settings.pop("stages")
+    return settings | {
+        f"stages[{index}].{name}": value for index, stage in enumerate(stages) for name, value in stage.items()
+    }
 
 
 def _parse_stage(table: dict[str, Any]) -> Stage:

@@ -15,7 +15,18 @@ try:
 except ImportError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["HOW_TO_GO_ON", "hold_folder", "replace_file"]
+__all__ = ["HOW_TO_GO_ON", "RUN_FILES", "hold_folder", "replace_file"]
+
+RUN_FILES = (
+    "plan.toml",
+    "last.pt",
+    "best.pt",
+    "metrics.jsonl",
+    "config.json",
+    "model.safetensors",
+    "README.md",
+    "curve.png",
+)
 
 HOW_TO_GO_ON = (
     "Make room, or bring the folder back, and go on with the option resume; the last good checkpoint is untouched."

@@ -9,8 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from dynaroute.errors import FileError, FormatError, OptionError, Where
+from dynaroute.files import read_bytes
+from dynaroute.limits import LARGEST_SETTINGS
 
-__all__ = ["load_toml", "refuse_setting", "require_amount", "require_count", "require_known", "show_table", "tupled"]
+__all__ = [
+    "load_toml",
+    "parse_toml",
+    "refuse_setting",
+    "require_amount",
+    "require_count",
+    "require_known",
+    "show_table",
+    "tupled",
+]
 
 
 def load_toml(path: Path, what: str, example: str) -> dict[str, Any]:
@@ -26,12 +37,18 @@ def load_toml(path: Path, what: str, example: str) -> dict[str, Any]:
         Where to find one that is sound.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        if isinstance(error, tomllib.TOMLDecodeError):
-            message = f"this is not TOML: {error}."
-            raise FormatError(message, remedy=f"Mend it, or start from {example}.") from error
-        raise FileError(f"cannot read the {what}.", remedy="Is it there, and text?") from error
+        text = read_bytes(path, LARGEST_SETTINGS).decode()
+    except UnicodeDecodeError as error:
+        raise FileError(f"cannot read the {what}.", remedy="Is it text?") from error
+    return parse_toml(text, example)
+
+
+def parse_toml(text: str, example: str) -> dict[str, Any]:
+    """The tables of a text; parameters as in `load_toml`."""
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FormatError(f"this is not TOML: {error}.", remedy=f"Mend it, or start from {example}.") from error
 
 
 def require_known(table: dict[str, Any], kind: type[Any], besides: tuple[str, ...] = ()) -> None:

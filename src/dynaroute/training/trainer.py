@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
@@ -10,15 +11,15 @@ from typing import Any
 
 import torch
 
-from dynaroute.errors import FileError, ModelError, TrainingError, Where
+from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
 from dynaroute.training.baselines import make_baseline, subtract, subtract_relatively
-from dynaroute.training.checkpoint import load_checkpoint, save_checkpoint
+from dynaroute.training.checkpoint import WAY_OUT, load_checkpoint, require_finite, save_checkpoint
 from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
 from dynaroute.training.journal import Journal
 from dynaroute.training.optimiser import make_optimiser
 from dynaroute.training.own_instances import OwnInstancesTask
-from dynaroute.training.plan import Schedule, Stage, TrainingPlan
+from dynaroute.training.plan import Schedule, Stage, TrainingPlan, format_plan, refuse_other_plan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.recording import GraphedUpdate
 from dynaroute.training.reinforce import Learner, PolicyUpdate, Replay, StepReport, train_step
@@ -63,11 +64,23 @@ class RunState:
     best_step: int = 0
     stage: int = 0
 
+    def __post_init__(self) -> None:
+        for name in ("step", "trajectories", "validated", "best_step", "stage"):
+            _require_count(name, getattr(self, name), 0)
+        _require_count("validated_step", self.validated_step, -1)
+        for name in ("seconds", "rate"):
+            _require_amount(name, getattr(self, name), is_finite=True)
+        _require_amount("best_length", self.best_length, is_finite=False)
+        for name in ("validated_step", "best_step"):
+            if getattr(self, name) > self.step:
+                raise _wrong_record(name, getattr(self, name), f"after the last update, {self.step}")
+
     @classmethod
     def from_checkpoint(cls, contents: dict[str, Any]) -> RunState:
         """Pick it out of a checkpoint; early ones did not tell rate and best step."""
         known = {field.name: contents[field.name] for field in fields(cls) if field.name in contents}
-        return cls(**{"best_step": contents["validated_step"], **known})
+        validated = contents["validated_step"]
+        return cls(**{"best_step": max(0, validated) if type(validated) is int else 0, **known})
 
 
 @dataclass(frozen=True)
@@ -176,8 +189,12 @@ class Trainer:
             If there is none, or it is damaged, or another plan's.
         """
         contents = load_checkpoint(self.folder / LAST, self.policy.device)
+        if isinstance(begun := contents.get("plan"), str):  # checkpoints of version 0.1 have none
+            with in_file(self.folder / "plan.toml"):
+                refuse_other_plan(self.plan, begun)
         try:
-            self._take_over(contents)
+            with in_file(self.folder / LAST):
+                self._take_over(contents)
         except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise ModelError(
                 "the checkpoint does not fit the plan.",
@@ -187,6 +204,9 @@ class Trainer:
 
     def _take_over(self, contents: dict[str, Any]) -> None:
         state = RunState.from_checkpoint(contents)
+        if state.stage >= len(self.plan.stages):
+            raise _wrong_record("stage", state.stage, f"not one of the {len(self.plan.stages)} of the plan")
+        require_finite(contents)
         self._enter_stage(state.stage)
         self.state = state
         self.rate.fill_(state.rate)
@@ -317,6 +337,7 @@ class Trainer:
             "baseline": self.learner.baseline.state(),
             "generator": self.generator.get_state(),
             "ancestor": asdict(self.ancestor),
+            "plan": format_plan(self.plan),
         }
         save_checkpoint(contents, self.folder / name)
 
@@ -398,3 +419,18 @@ def _make_validation(plan: TrainingPlan, stage: Stage, device: torch.device) -> 
     if stage.distribution is not None:
         return draw_validation(DistributionTask(stage.distribution), plan.validation_count, device)
     return PublishedValidation(stage.size, plan.validation_count, stage.capacities[0])
+
+
+def _require_count(name: str, value: object, least: int) -> None:
+    if type(value) is not int or not least <= value < 2**63:
+        raise _wrong_record(name, value, f"not a whole number from {least}")
+
+
+def _require_amount(name: str, value: object, *, is_finite: bool) -> None:
+    is_sound = type(value) in (int, float) and value >= 0 and (math.isfinite(value) or not is_finite)  # type: ignore[operator, arg-type]
+    if not is_sound:
+        raise _wrong_record(name, value, "not a number from 0")
+
+
+def _wrong_record(name: str, value: object, fault: str) -> ModelError:
+    return ModelError(f"{name} is {value!r}, {fault}.", where=Where(field=name), remedy=WAY_OUT)

@@ -5,21 +5,25 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Header, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from dynaroute.service.answers import JobAnswer
 from dynaroute.service.endpoints.solving import READING_FAILURES, receive_problem
-from dynaroute.service.events import stream_events
+from dynaroute.service.events import count_seen, stream_events
 from dynaroute.service.openapi import EVENTS_ANSWER, JOB_ANSWER, SOLVE_BODY, describe_failures
 from dynaroute.service.questions import QueryOptions
 from dynaroute.service.replies import reply
 from dynaroute.service.service import Service
+from dynaroute.service.streams import name_client
 
 __all__ = ["make_jobs_router"]
 
 JobIdentifier = Annotated[str, Path(alias="id", description="As POST /v1/jobs returned it.", max_length=64)]
+LastEventIdentifier = Annotated[
+    str | None, Header(description="The last event that was heard: those before it are not told again.")
+]
 
 
 def make_jobs_router(service: Service) -> APIRouter:
@@ -31,6 +35,7 @@ def make_jobs_router(service: Service) -> APIRouter:
         What does the work.
     """
     router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+    largest = service.settings.answer_bytes
 
     @router.post(
         "",
@@ -43,31 +48,37 @@ def make_jobs_router(service: Service) -> APIRouter:
         """Begin a search, for 10 s if no time limit is given."""
         service.refuse_unready()
         problem = await receive_problem(service, request, query)
-        job = service.add_job(problem, service.choose_for_job(problem))
-        return reply(job.describe(), HTTPStatus.ACCEPTED, {"Location": f"/v1/jobs/{job.identifier}"})
+        job = await service.add_job(problem, service.choose_for_job(problem))
+        return reply(job.describe(), largest, HTTPStatus.ACCEPTED, {"Location": f"/v1/jobs/{job.identifier}"})
 
     @router.get("/{id}", response_model=JobAnswer, responses=describe_failures(401, 404, 422))
     async def get_job(identifier: JobIdentifier) -> Response:
         """Return the state of a job, with its best routes so far."""
-        return reply(service.jobs.get(identifier).describe())
+        return reply(service.jobs.get(identifier).describe(), largest)
 
     @router.delete("/{id}", response_model=JobAnswer, responses=describe_failures(401, 404, 422))
     async def delete_job(identifier: JobIdentifier) -> Response:
         """Stop a job if it still runs, return its best routes, and forget it."""
         job = await service.jobs.remove(identifier)
-        return reply(job.describe())
+        return reply(job.describe(), largest)
 
     @router.get(
         "/{id}/events",
         response_class=StreamingResponse,
-        responses={**describe_failures(401, 404, 422), **EVENTS_ANSWER},
+        responses={**describe_failures(401, 404, 422, 429), **EVENTS_ANSWER},
     )
-    async def follow_job(identifier: JobIdentifier) -> Response:
+    async def follow_job(
+        request: Request, identifier: JobIdentifier, last_event_id: LastEventIdentifier = None
+    ) -> Response:
         """Follow a job by server-sent events.
 
         Each `improvement` has the best routes so far, the first one at once; `end` has the finished job.
         """
-        events = stream_events(service.jobs.get(identifier), service.settings.heartbeat_seconds)
-        return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        job = service.jobs.get(identifier)
+        told = count_seen(last_event_id)
+        if job.has_ended and told == job.improvements + 1:  # the end; this is how a browser is told not to ask again
+            return Response(status_code=HTTPStatus.NO_CONTENT)
+        events = stream_events(job, service.settings.heartbeat_seconds, told if told <= job.improvements else 0)
+        return service.streams.open(events, identifier, name_client(request.scope))
 
     return router

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dynaroute.decimals import plain_number
-from dynaroute.formats import instance_to_json
-from dynaroute.service.answers import CheckAnswer, SolveAnswer, ViolationAnswer
+from dynaroute.service.answers import CheckAnswer, SolveAnswer
+from dynaroute.service.direct_answers import convert, judge
 from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, SOLVE_BODY, describe_failures
 from dynaroute.service.patience import leave_with_client
 from dynaroute.service.questions import FileOptions, InstanceQuestion, QueryOptions
-from dynaroute.service.reading import Judgement, Problem, read_judgement, read_problem
-from dynaroute.service.replies import reply
+from dynaroute.service.reading import Problem, read_problem
+from dynaroute.service.replies import reply, reply_json
 from dynaroute.service.service import Service
-from dynaroute.solution import check, recompute_cost
 
 __all__ = ["make_solving_router", "receive_problem"]
 
@@ -35,6 +32,7 @@ def make_solving_router(service: Service) -> APIRouter:
         What does the work.
     """
     router = APIRouter(prefix="/v1")
+    limits, largest = service.reading_limits, service.settings.answer_bytes
 
     @router.post(
         "/solve",
@@ -53,7 +51,7 @@ def make_solving_router(service: Service) -> APIRouter:
         options = service.choose(problem)
         work = service.solve(problem, options)
         answer = await (work if service.is_batched(problem, options) else leave_with_client(work, request))
-        return reply(answer)
+        return reply(answer, largest)
 
     @router.post(
         "/check",
@@ -64,8 +62,9 @@ def make_solving_router(service: Service) -> APIRouter:
     )
     async def check_solution(request: Request) -> Response:
         """Judge a solution: each customer once, no overload, the stated cost right."""
-        content_type, most = request.headers.get("content-type", ""), service.settings.customers
-        return reply(await service.intake.take(request, lambda body: _judge(read_judgement(body, content_type, most))))
+        content_type = request.headers.get("content-type", "")
+        work = partial(judge, content_type=content_type, limits=limits)
+        return reply_json(await service.intake.take(request, work), largest)
 
     @router.post(
         "/convert",
@@ -74,10 +73,11 @@ def make_solving_router(service: Service) -> APIRouter:
         openapi_extra=CONVERT_BODY,
         tags=["check"],
     )
-    async def convert(request: Request, query: Annotated[FileOptions, Query()]) -> Response:
+    async def convert_problem(request: Request, query: Annotated[FileOptions, Query()]) -> Response:
         """Read a problem in any format, and return it in JSON."""
-        content_type, most = request.headers.get("content-type", ""), service.settings.customers
-        return await service.intake.take(request, lambda body: _convert(read_problem(body, content_type, query, most)))
+        content_type = request.headers.get("content-type", "")
+        work = partial(convert, content_type=content_type, query=query, limits=limits, largest=largest)
+        return reply_json(await service.intake.take(request, work), largest)
 
     return router
 
@@ -94,20 +94,6 @@ async def receive_problem(service: Service, request: Request, query: FileOptions
     query
         Options from the query.
     """
-    content_type, most = request.headers.get("content-type", ""), service.settings.customers
-    return await service.intake.take(request, lambda body: read_problem(body, content_type, query, most))
-
-
-def _convert(problem: Problem) -> Response:
-    document = json.dumps(instance_to_json(problem.instance), ensure_ascii=False, allow_nan=False)
-    return Response(document, media_type="application/json")
-
-
-def _judge(judgement: Judgement) -> CheckAnswer:
-    violations = check(judgement.instance, judgement.solution)
-    has_unknown = any(violation.kind == "unknown" for violation in violations)
-    return CheckAnswer(
-        ok=not violations,
-        cost=None if has_unknown else plain_number(recompute_cost(judgement.instance, judgement.solution)),
-        violations=[ViolationAnswer(**asdict(violation)) for violation in violations],
-    )
+    content_type = request.headers.get("content-type", "")
+    work = partial(read_problem, content_type=content_type, query=query, limits=service.reading_limits)
+    return await service.intake.take(request, work)

@@ -27,23 +27,24 @@ def make_state_router(service: Service) -> APIRouter:
         What does the work.
     """
     router = APIRouter(tags=["state"])
+    largest = service.settings.answer_bytes
     models = ModelsAnswer(models=[_describe_model(name, find_model(name)) for name in shipped_models()])
 
     @router.get("/healthz", response_model=HealthAnswer)
     async def get_health() -> Response:
         """Tell that the service lives."""
-        return reply(HealthAnswer(status="live"))
+        return reply(HealthAnswer(status="live"), largest)
 
     @router.get("/readyz", response_model=HealthAnswer, responses=describe_failures(503))
     async def get_readiness() -> Response:
         """Tell whether the models are loaded and have solved a tiny instance."""
         service.refuse_unready()
-        return reply(HealthAnswer(status="ready"))
+        return reply(HealthAnswer(status="ready"), largest)
 
     @router.get("/v1/models", response_model=ModelsAnswer, responses=describe_failures(401))
     async def get_models() -> Response:
         """List the models that can be asked for by name."""
-        return reply(models)
+        return reply(models, largest)
 
     @router.get("/metrics", response_class=Response, responses={**METRICS_ANSWER, **describe_failures(401)})
     async def get_metrics() -> Response:

@@ -1,0 +1,56 @@
+"""Text of others, made fit for a terminal or a log: one line, nothing hidden in it, no longer than it deserves."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+__all__ = ["show_list", "show_text"]
+
+LONGEST_TEXT = 2000  # of a whole message
+LONGEST_NAME = 200
+LONGEST_ITEM = 40  # of one of many
+_SLACK = 40  # a text is not cut to say that it was
+
+_UNSHOWN = ("Cc", "Cs", "Zl", "Zp")  # controls, halves of characters, separators of lines and paragraphs
+# They turn what follows around, so that a text reads as another one. Joiners, which names in many scripts need, do not.
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def show_text(text: str, longest: int | None = LONGEST_TEXT) -> str:
+    r"""Write control characters as escapes, such as \x1b, and cut what is too long.
+
+    Parameters
+    ----------
+    text
+        Anything: a name, a column, an excerpt, a message that holds some of them.
+    longest
+        Characters that are kept; None keeps all. What is shown already stays as it is.
+    """
+    kept = text if longest is None else text[: longest + _SLACK]
+    shown = kept if kept.isascii() and kept.isprintable() else "".join(map(_show_character, kept))
+    if longest is None or max(len(text), len(shown)) <= longest + _SLACK:
+        return shown
+    return f"{shown[:longest]}... ({len(text):,} characters)"
+
+
+def show_list(items: Sequence[object], most: int = 10) -> str:
+    """Write the first of many things, and how many more there are.
+
+    Parameters
+    ----------
+    items
+        Names or numbers.
+    most
+        How many are written.
+    """
+    shown: Iterable[str] = (show_text(str(item), LONGEST_ITEM) for item in islice(items, most))
+    rest = f" and {len(items) - most:,} more" if len(items) > most else ""
+    return ", ".join(shown) + rest
+
+
+def _show_character(character: str) -> str:
+    if character in _TURNING or unicodedata.category(character) in _UNSHOWN:
+        return character.encode("unicode_escape", errors="surrogatepass").decode("ascii")
+    return character

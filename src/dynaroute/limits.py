@@ -1,0 +1,120 @@
+"""How large things may become: every limit once, and one option that raises them all.
+
+A small file can describe something enormous. So what is read is judged by what it will become, before that is made.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from dynaroute.errors import FormatError, OptionError, Where
+
+__all__ = [
+    "LARGEST_CONTENT",
+    "LARGEST_FILE",
+    "LARGEST_SETTINGS",
+    "LIMITS_VARIABLE",
+    "MOST_INSTANCES",
+    "REMEDY",
+    "raise_limits",
+    "raised",
+    "refuse_large_content",
+    "refuse_large_set",
+]
+
+LARGEST_FILE = 1_000_000_000  # bytes of a file
+LARGEST_SETTINGS = 1_000_000  # bytes of a file of settings: a plan, a model's config.json
+LARGEST_CONTENT = 2_000_000_000  # bytes of memory that a file takes while it is read
+MOST_INSTANCES = 200_000  # of a file
+
+LIMITS_VARIABLE = "DYNAROUTE_LIMITS"
+REMEDY = (
+    "Split it; or, if this is meant and there is memory for it, raise the limits: dynaroute --limits 10, or "
+    f"{LIMITS_VARIABLE}=10."
+)
+
+_BYTES_OF_INSTANCE, _BYTES_OF_CUSTOMER = 1000, 100  # in memory, with the arrays that they are made from; measured
+
+_factor: ContextVar[float | None] = ContextVar("factor", default=None)
+
+
+@contextmanager
+def raise_limits(factor: float | None) -> Iterator[None]:
+    """Multiply every limit while this lasts.
+
+    Parameters
+    ----------
+    factor
+        From 1; None: what the environment says in DYNAROUTE_LIMITS, or 1.
+    """
+    token = _factor.set(None if factor is None else _read_factor(factor, "limits"))
+    try:
+        yield
+    finally:
+        _factor.reset(token)
+
+
+def raised(limit: int) -> int:
+    """A limit, multiplied as the user asked for."""
+    factor = _factor.get()
+    if factor is None:
+        factor = _read_factor(os.environ.get(LIMITS_VARIABLE) or 1, LIMITS_VARIABLE)
+    return int(limit * factor)
+
+
+def refuse_large_content(memory: int, field: str | None = None) -> None:
+    """Refuse what would take too much memory when read.
+
+    Parameters
+    ----------
+    memory
+        Bytes that it would take.
+    field
+        Part of the file that says so.
+    """
+    if memory > raised(LARGEST_CONTENT):
+        raise FormatError(
+            f"this would take about {_show_bytes(memory)} of memory, more than the limit of "
+            f"{_show_bytes(raised(LARGEST_CONTENT))}.",
+            where=Where(field=field),
+            remedy=REMEDY,
+        )
+
+
+def refuse_large_set(instances: int, customers: int, field: str | None = None) -> None:
+    """Refuse a set with too many instances, or too many customers in all.
+
+    Parameters
+    ----------
+    instances, customers
+        Numbers of them; customers of all instances together.
+    field
+        Part of the file that says so.
+    """
+    if instances > raised(MOST_INSTANCES):
+        raise FormatError(
+            f"there are {instances:,} instances, more than the limit of {raised(MOST_INSTANCES):,}.",
+            where=Where(field=field),
+            remedy=REMEDY,
+        )
+    refuse_large_content(instances * _BYTES_OF_INSTANCE + customers * _BYTES_OF_CUSTOMER, field)
+
+
+def _read_factor(value: float | str, field: str) -> float:
+    try:
+        factor = float(value)
+    except ValueError:
+        factor = math.nan
+    if not 1 <= factor < 1e9:
+        raise OptionError(
+            f"the limits cannot be raised by {value!r}.", where=Where(field=field), remedy="Give a number from 1."
+        )
+    return factor
+
+
+def _show_bytes(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB"

@@ -1,0 +1,107 @@
+"""How much memory there is for this process, and whether it is enough."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from dynaroute.errors import UnsupportedError
+
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["find_free_memory", "memory_for_all_legs", "memory_for_savings", "memory_for_search", "require_memory"]
+
+_ALWAYS_THERE = 500_000_000  # bytes; below, nobody asks how much is free
+_GROUPS = (  # what a container may use, and what it uses: the second and the first version of control groups
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+    ),
+)
+
+
+def require_memory(needed: int, customers: int) -> None:
+    """Refuse a problem for which there is not enough memory, before any of it is taken.
+
+    Parameters
+    ----------
+    needed
+        Bytes, which grow with the square of the customers.
+    customers
+        Of the problem.
+
+    Raises
+    ------
+    UnsupportedError
+        It says what is needed, what is free, and how many customers would be possible.
+    """
+    if needed <= _ALWAYS_THERE:
+        return
+    free = find_free_memory()
+    if free is None or needed <= free:
+        return
+    possible = int(customers * math.sqrt(free / needed))
+    raise UnsupportedError(
+        f"{customers:,} customers need about {needed / 1e9:,.0f} GB of memory for the legs between all of them, and "
+        f"{free / 1e9:,.1f} GB are free.",
+        remedy=f"About {possible:,} customers are possible here: split the problem, or use a machine with more memory.",
+    )
+
+
+def memory_for_all_legs(size: int) -> int:
+    """Bytes that measuring all legs between so many customers at once takes; measured with both metrics."""
+    return 60 * size**2
+
+
+def memory_for_savings(size: int) -> int:
+    """Bytes that the pairs of so many customers take while they are sorted by what they save; measured."""
+    return 20 * size**2
+
+
+def memory_for_search(size: int) -> int:
+    """Bytes that a search of so many customers takes: the matrix of all legs, and a little beside it; measured."""
+    return 9 * size**2
+
+
+def find_free_memory() -> int | None:
+    """Bytes that this process could still take, by the machine, its container and its own limit; None if unknown."""
+    known = [free for free in (_free_of_machine(), _free_of_container(), _free_of_process()) if free is not None]
+    return max(0, min(known)) if known else None
+
+
+def _free_of_machine() -> int | None:
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    with suppress(OSError, ValueError, AttributeError):  # other systems tell at most how much there is in all
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def _free_of_container() -> int | None:
+    for limit, usage, statistics in _GROUPS:
+        with suppress(OSError, ValueError):  # ValueError: the limit is the word max
+            used = int(Path(usage).read_text(encoding="ascii"))
+            cached = (line.split() for line in Path(statistics).read_text(encoding="ascii").splitlines())
+            given_back = sum(int(value) for name, value in cached if name == "inactive_file")
+            return int(Path(limit).read_text(encoding="ascii")) - used + given_back
+    return None
+
+
+def _free_of_process() -> int | None:
+    if resource is None:
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        return limit - pages * os.sysconf("SC_PAGE_SIZE")
+    return limit

@@ -1,0 +1,64 @@
+"""Answers that follow from a body alone: judgements and conversions. They are made wherever the body is understood."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from dynaroute.decimals import plain_number
+from dynaroute.formats import instance_to_json
+from dynaroute.service.answers import CheckAnswer, ViolationAnswer
+from dynaroute.service.questions import FileOptions
+from dynaroute.service.reading import Judgement, read_judgement, read_problem
+from dynaroute.service.replies import refuse_large_answer
+from dynaroute.service.sizes import ReadingLimits
+from dynaroute.solution import check, recompute_cost
+
+__all__ = ["convert", "judge"]
+
+_MOST_VIOLATIONS = 1_000  # that are listed; the others are counted
+
+
+def judge(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
+    """Judge the solution in a body.
+
+    Parameters
+    ----------
+    body, content_type
+        Of the request.
+    limits
+        What is larger is refused.
+    """
+    answer = _judge(read_judgement(body, content_type, limits))
+    return answer.model_dump_json(exclude={"left_out"} if answer.left_out is None else None)
+
+
+def convert(body: bytes, *, content_type: str, query: FileOptions, limits: ReadingLimits, largest: int) -> str:
+    """Write the problem in a body as JSON.
+
+    Parameters
+    ----------
+    body, content_type
+        Of the request.
+    query
+        Options from the query.
+    limits
+        What is larger is refused.
+    largest
+        Bytes that the answer may have.
+    """
+    problem = read_problem(body, content_type, query, limits)
+    document = json.dumps(instance_to_json(problem.instance), ensure_ascii=False, allow_nan=False)
+    refuse_large_answer(document.encode(), largest)  # here, so that it need not travel
+    return document
+
+
+def _judge(judgement: Judgement) -> CheckAnswer:
+    violations = check(judgement.instance, judgement.solution)
+    has_unknown = any(violation.kind == "unknown" for violation in violations)
+    return CheckAnswer(
+        ok=not violations,
+        cost=None if has_unknown else plain_number(recompute_cost(judgement.instance, judgement.solution)),
+        violations=[ViolationAnswer(**asdict(violation)) for violation in violations[:_MOST_VIOLATIONS]],
+        left_out=max(0, len(violations) - _MOST_VIOLATIONS) or None,
+    )

@@ -1,0 +1,207 @@
+"""One job, from its beginning to its end, which may come after a restart of the service."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dynaroute.errors import DynarouteError
+from dynaroute.instance import Instance
+from dynaroute.service.answers import ErrorAnswer, ImprovementAnswer, JobAnswer, JobState, SolveAnswer, TimingAnswer
+from dynaroute.service.engine import describe_improvement, describe_result
+from dynaroute.service.job_file import KeptJob
+from dynaroute.service.refusals import INTERNAL, describe_error
+from dynaroute.solution import Solution
+from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.result import Result
+
+if TYPE_CHECKING:
+    from dynaroute.improve.search import Improvement
+
+__all__ = ["Job"]
+
+_SHORTEST = 0.1  # seconds for the rest of a search that a restart interrupted at its end
+_CONTINUED = "The search was interrupted by a restart of the service, and went on from its best routes."
+
+
+class Job:
+    """One job.
+
+    Parameters
+    ----------
+    instance
+        What to solve; None if that has been done before a restart.
+    options
+        How.
+    notes
+        Remarks about the input.
+    """
+
+    def __init__(self, instance: Instance | None, options: SolveOptions, notes: tuple[str, ...]) -> None:
+        self.identifier = secrets.token_hex(16)
+        self.name = "" if instance is None else instance.name
+        self.options = options
+        self.notes = notes
+        self.state: JobState = "queued"
+        self.improvements = 0
+        self.result: SolveAnswer | None = None
+        self.error: ErrorAnswer | None = None
+        self.ended_at: float | None = None
+        self.is_put_aside = False  # the service stops; the job goes on after its restart
+        self._instance = instance
+        self._latest: Improvement | None = None
+        self._best: ImprovementAnswer | None = None
+        self._best_json: str | None = None
+        self._began_at: float | None = None
+        self._seconds_before = 0.0  # of the search, up to a restart
+        self._changed = asyncio.Event()
+
+    @classmethod
+    def restore(cls, kept: KeptJob) -> Job:
+        """Bring a job back from the disk: as it ended, or to go on from its best routes.
+
+        Parameters
+        ----------
+        kept
+            What is on disk.
+        """
+        answer = kept.answer
+        job = cls(kept.instance, kept.options, kept.notes)
+        job.identifier, job.name = answer.id, answer.instance
+        job.improvements, job._best, job._seconds_before = answer.improvements, answer.best, answer.seconds
+        if kept.ended_at is not None:
+            job.state, job.result, job.error = answer.state, answer.result, answer.error
+            job.ended_at = job._began_at = time.perf_counter() - max(0.0, time.time() - kept.ended_at)
+        return job
+
+    @property
+    def instance(self) -> Instance:
+        """What to solve; there until the job has ended."""
+        assert self._instance is not None
+        return self._instance
+
+    @property
+    def remaining(self) -> SolveOptions:
+        """How to go on: as was asked for, or from the best routes for the rest of the time."""
+        if self._best is None or self.options.time_limit is None:
+            return self.options
+        return SolveOptions(
+            improve=self.options.improve,
+            time_limit=max(_SHORTEST, self.options.time_limit - self._seconds_before),
+            seed=self.options.seed,
+            start=Solution(tuple(map(tuple, self._best.routes))),
+        )
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.ended_at is not None
+
+    @property
+    def best(self) -> ImprovementAnswer | None:
+        """The best so far; worked out when somebody asks, since a search may find hundreds a second."""
+        if self._best is None and self._latest is not None:
+            found = self._latest
+            seconds = self._seconds_before + found.seconds
+            self._best = describe_improvement(self.instance, found.solution, found.cost, seconds)
+        return self._best
+
+    @property
+    def best_json(self) -> str | None:
+        """The best so far as JSON; written once for all who listen."""
+        if self._best_json is None and self.best is not None:
+            self._best_json = self.best.model_dump_json()
+        return self._best_json
+
+    async def wait_for_change(self) -> None:
+        """Wait until the job begins, finds something better, or ends."""
+        await self._changed.wait()
+
+    async def wait_for_end(self) -> None:
+        """Wait until nothing will change any more, or not in this life of the service."""
+        while not (self.has_ended or self.is_put_aside):
+            await self.wait_for_change()
+
+    def begin(self) -> None:
+        """Note that the search runs."""
+        self.state = "running"
+        self._began_at = time.perf_counter()
+        self._announce()
+
+    def record(self, improvement: Improvement) -> None:
+        """Note a better solution; a search that goes on after a restart begins with what is known."""
+        if self.has_ended or (self._seconds_before and self._best is not None and improvement.cost >= self._best.cost):
+            return
+        self.improvements += 1
+        self._latest = improvement
+        self._best = self._best_json = None
+        self._announce()
+
+    def finish(self, result: Result, waited: float) -> None:
+        """Note the result."""
+        timing = TimingAnswer(waited=waited, solved=result.seconds, batch=1)
+        before = self._seconds_before
+        self.result = describe_result(
+            replace(
+                result,
+                seconds=before + result.seconds,
+                trace=tuple((before + seconds, cost) for seconds, cost in result.trace),
+                messages=(*result.messages, _CONTINUED) if before else result.messages,
+            ),
+            timing,
+            self.notes,
+        )
+        # when the routes were found, which may be long before the search ended
+        seconds = before + (result.trace[-1][0] if result.trace else result.seconds)
+        self._best = describe_improvement(self.instance, result.solution, result.cost, seconds)
+        self._best_json = None
+        self._end("stopped" if result.is_interrupted else "finished")
+
+    def fail(self, error: Exception) -> None:
+        """Note why there is no result."""
+        self.error = describe_error(error if isinstance(error, DynarouteError) else INTERNAL)
+        self._end("failed")
+
+    def abandon(self) -> None:
+        """Note that it was stopped before it began."""
+        self._end("stopped")
+
+    def put_aside(self) -> None:
+        """Note that it will not go on before the service is started again."""
+        self.is_put_aside = True
+        self._announce()
+
+    def describe(self) -> JobAnswer:
+        """The job as an answer."""
+        until = time.perf_counter() if self.ended_at is None else self.ended_at
+        return JobAnswer(
+            id=self.identifier,
+            state=self.state,
+            instance=self.name,
+            time_limit=self.options.time_limit,
+            seconds=self._seconds_before + (0.0 if self._began_at is None else until - self._began_at),
+            improvements=self.improvements,
+            best=self.best,
+            result=self.result,
+            error=self.error,
+        )
+
+    def keep(self) -> KeptJob:
+        """The job as it goes to disk."""
+        ended_at = None if self.ended_at is None else time.time() - (time.perf_counter() - self.ended_at)
+        return KeptJob(self.describe(), self.options, self.notes, self._instance, ended_at)
+
+    def _end(self, state: JobState) -> None:
+        _ = self.best  # while its instance is there
+        self._instance = None  # which may be large, and is not needed any more
+        self.state = state
+        self.ended_at = time.perf_counter()
+        self._announce()
+
+    def _announce(self) -> None:
+        """Wake all who wait, and let later ones wait for the next change."""
+        self._changed.set()
+        self._changed = asyncio.Event()

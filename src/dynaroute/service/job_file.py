@@ -1,0 +1,187 @@
+"""Jobs on disk: what is needed to tell of those that have ended, and to go on with the others after a restart.
+
+One SQLite file, which survives the end of the process at any moment. It is written by one thread, and belongs to one
+service at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dynaroute.errors import DynarouteError, OptionError, Where
+from dynaroute.formats import instance_from_json, instance_to_json
+from dynaroute.formats.json_document import load_json
+from dynaroute.instance import Instance
+from dynaroute.service.answers import JobAnswer
+from dynaroute.service.seldom import SeldomLog
+from dynaroute.service.settings import PREFIX
+from dynaroute.solving.options import SolveOptions
+
+__all__ = ["JobFile", "KeptJob"]
+
+_NAME = "jobs.sqlite3"
+_VERSION = 1
+_PATIENCE = 10.0  # seconds for another service to let go of the file: it may be about to stop
+_TABLES = """
+    CREATE TABLE IF NOT EXISTS jobs (
+        id TEXT PRIMARY KEY, number INTEGER, options TEXT, notes TEXT, answer TEXT, ended_at REAL
+    );
+    CREATE TABLE IF NOT EXISTS problems (id TEXT PRIMARY KEY, instance TEXT);
+"""
+# the service's, by their names in requests
+_OPTIONS = ("model", "decode", "samples", "augment", "improve", "time_limit", "seed")
+
+
+@dataclass(frozen=True)
+class KeptJob:
+    """A job as it is on disk.
+
+    Attributes
+    ----------
+    answer
+        What was last told of it.
+    options, notes
+        As it was made with.
+    instance
+        The problem; None once the job has ended.
+    ended_at
+        When, in seconds of `time.time`; None before.
+    """
+
+    answer: JobAnswer
+    options: SolveOptions
+    notes: tuple[str, ...]
+    instance: Instance | None
+    ended_at: float | None = None
+
+
+class JobFile:
+    """The file; all methods but the first are for one thread at a time, and none of them fails.
+
+    Parameters
+    ----------
+    folder
+        Where it lies; made if it is not there, for nobody else to read.
+
+    Raises
+    ------
+    OptionError
+        If it cannot be used, or another service uses it.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._log = SeldomLog()
+        path = Path(folder) / _NAME
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite would let everybody read it
+            self._database = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+            self._prepare()
+        except (OSError, sqlite3.Error) as error:
+            raise OptionError(
+                f"jobs cannot be kept in {folder}: {error}.",
+                where=Where(field=f"{PREFIX}JOBS_FOLDER"),
+                remedy=f"Name a folder that can be written and that no other service uses. A damaged {_NAME} can be "
+                "moved away; its jobs are lost then.",
+            ) from error
+
+    def load(self) -> list[KeptJob]:
+        """All jobs, the oldest first; those that cannot be read are left out."""
+        rows = self._database.execute(
+            "SELECT answer, options, notes, instance, ended_at FROM jobs LEFT JOIN problems USING (id) ORDER BY number"
+        ).fetchall()
+        kept = []
+        for answer, options, notes, instance, ended_at in rows:
+            with suppress(ValueError, TypeError, DynarouteError):
+                kept.append(
+                    KeptJob(
+                        JobAnswer.model_validate_json(answer),
+                        SolveOptions(**json.loads(options)),
+                        tuple(json.loads(notes)),
+                        None if instance is None else instance_from_json(load_json(instance)),
+                        ended_at,
+                    )
+                )
+        if len(kept) < len(rows):
+            self._log.warn("Some jobs on disk cannot be read and are left out.")
+        return kept
+
+    def add(self, job: KeptJob) -> None:
+        """Write down a new job."""
+        assert job.instance is not None
+        given = {name: getattr(job.options, name) for name in _OPTIONS}
+        row = (job.answer.id, json.dumps(given), json.dumps(job.notes), job.answer.model_dump_json())
+        problem = _write_instance(job.instance)
+
+        def write() -> None:
+            number = "(SELECT COALESCE(MAX(number), 0) + 1 FROM jobs)"
+            self._database.execute(
+                f"INSERT INTO jobs (id, number, options, notes, answer) VALUES (?, {number}, ?, ?, ?)", row
+            )
+            self._database.execute("INSERT INTO problems VALUES (?, ?)", (job.answer.id, problem))
+
+        self._change(write)
+
+    def update(self, answer: JobAnswer, ended_at: float | None) -> None:
+        """Write down how a job is doing; one that has ended needs its problem no more."""
+
+        def write() -> None:
+            self._database.execute(
+                "UPDATE jobs SET answer = ?, ended_at = ? WHERE id = ?",
+                (answer.model_dump_json(), ended_at, answer.id),
+            )
+            if ended_at is not None:
+                self._database.execute("DELETE FROM problems WHERE id = ?", (answer.id,))
+
+        self._change(write)
+
+    def remove(self, identifier: str) -> None:
+        """Forget a job."""
+
+        def write() -> None:
+            self._database.execute("DELETE FROM jobs WHERE id = ?", (identifier,))
+            self._database.execute("DELETE FROM problems WHERE id = ?", (identifier,))
+
+        self._change(write)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with suppress(sqlite3.Error):
+            self._database.close()
+
+    def _prepare(self) -> None:
+        self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("BEGIN EXCLUSIVE")  # the lock is kept from here on
+        self._database.execute("COMMIT")
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _VERSION):
+            raise sqlite3.DatabaseError(f"{_NAME} was written by another version of Dynaroute")
+        self._database.executescript(_TABLES)
+        self._database.execute(f"PRAGMA user_version = {_VERSION}")
+        self._database.commit()
+
+    def _change(self, write: Callable[[], None]) -> None:
+        """Write all or nothing; a full disk costs what should have been written, and no request."""
+        try:
+            with self._database:
+                write()
+        except sqlite3.Error as error:
+            self._log.warn(f"Jobs cannot be written to disk: {error}.")
+
+
+def _write_instance(instance: Instance) -> str:
+    """JSON, the matrix row by row: in one go it would hold up every other thread."""
+    document = instance_to_json(instance)
+    matrix = document.pop("distances", None)
+    text = json.dumps(document, allow_nan=False)
+    if not isinstance(matrix, list):
+        return text
+    rows = ",".join(json.dumps(row, allow_nan=False) for row in matrix)
+    return f'{text[:-1]}, "distances": [{rows}]}}'

@@ -1,0 +1,122 @@
+"""Understanding large bodies beside the event loop, in processes that can be ended.
+
+A thread would not do: Python runs one of them at a time, so that a large body held up everybody, and none can be ended
+when it takes too long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import TypeVar
+
+from dynaroute.service.reader_process import Reading, keep_reading
+from dynaroute.service.refusals import refuse_large
+
+__all__ = ["Reader"]
+
+Value = TypeVar("Value")
+
+
+class Reader:
+    """One process that understands bodies, one after the other; started when it is first needed.
+
+    Parameters
+    ----------
+    seconds
+        For one body.
+    memory
+        Bytes for one body.
+    """
+
+    def __init__(self, seconds: float, memory: int) -> None:
+        self._seconds = seconds
+        self._memory = memory
+        self._process: BaseProcess | None = None
+        self._questions: Connection | None = None
+        self._is_stopped = False
+        self._lock = threading.Lock()  # of the process: it may be stopped while it starts
+        self._thread = ThreadPoolExecutor(1, "dynaroute-read")  # which waits for the process
+
+    async def read(self, parse: Callable[[bytes], Value], body: bytes) -> Value:
+        """Understand a body, after those that came before.
+
+        Parameters
+        ----------
+        parse
+            Does it: a function of a module, or a partial one, so that it can be sent.
+        body
+            All of it.
+
+        Raises
+        ------
+        RequestError
+            413 if it takes too long or too much memory.
+        DynarouteError
+            What the function raises.
+        """
+        outcome = await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, parse, body)
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.failure is not None:
+            raise RuntimeError(f"A body could not be read.\n{outcome.failure}")
+        value: Value = outcome.value
+        return value
+
+    def prepare(self) -> None:
+        """Start the process, so that the first body need not wait for it."""
+        self._thread.submit(self._connect)
+
+    def stop(self) -> None:
+        """End the process, whatever it is at."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._is_stopped = True
+        with self._lock:
+            self._end()
+
+    def _ask(self, parse: Callable[[bytes], object], body: bytes) -> Reading:
+        """Wait for the process's answer; in the thread."""
+        try:
+            questions = self._connect()
+            questions.send((parse, body))
+            if questions.poll(self._seconds):
+                outcome: Reading = questions.recv()
+                return outcome
+            message = f"reading this takes more than {self._seconds:g} s."
+        except (EOFError, OSError):  # it died, of the body or with the service
+            message = "this cannot be read in the memory that a request may have."
+        with self._lock:
+            self._end()
+        return Reading(error=refuse_large(message))
+
+    def _connect(self) -> Connection:
+        with self._lock:
+            if self._is_stopped:
+                raise EOFError
+            if self._questions is None or self._process is None or not self._process.is_alive():
+                self._end()
+                self._start()
+            assert self._questions is not None
+            return self._questions
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")  # a fork would inherit the locks of other threads
+        self._questions, theirs = context.Pipe()
+        self._process = context.Process(target=keep_reading, args=(theirs, self._memory), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join(1.0)
+        if self._questions is not None:
+            with suppress(OSError):
+                self._questions.close()
+        self._process = self._questions = None

@@ -1,0 +1,35 @@
+"""Log lines that may be due thousands of times a second, and are written once a minute."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+__all__ = ["SeldomLog"]
+
+_MINUTE = 60.0
+_LOG = logging.getLogger("dynaroute.service")
+
+
+class SeldomLog:
+    """Writes a warning at most once a minute, with how often it was due since."""
+
+    def __init__(self) -> None:
+        self._written_at: dict[str, float] = {}
+        self._withheld: dict[str, int] = {}
+
+    def warn(self, message: str) -> None:
+        """Write a line, or count it.
+
+        Parameters
+        ----------
+        message
+            One of a few: it holds nothing that differs from one time to the next.
+        """
+        now = time.monotonic()
+        if now - self._written_at.get(message, -_MINUTE) < _MINUTE:
+            self._withheld[message] = self._withheld.get(message, 0) + 1
+            return
+        more = self._withheld.pop(message, 0)
+        self._written_at[message] = now
+        _LOG.warning("%s%s", message, f" ({more} times more in the last minutes)" if more else "")

@@ -1,0 +1,152 @@
+"""How much there is in a body, counted before time and memory are spent on understanding it.
+
+A few kilobytes of text can become a thousand times as much work. What is counted are signs and lines, so that it may be
+a little more than what is meant (a colon in a name), but never less.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dynaroute.errors import SolutionError, Where
+from dynaroute.instance import Instance
+from dynaroute.service.refusals import refuse_large
+
+__all__ = ["ReadingLimits"]
+
+_PARTS_A_CUSTOMER = 64  # keys, objects or cells: far more than a customer has
+_FEW_LISTS = 250_000  # are no burden, whatever the size of instances
+_LINES_A_CUSTOMER = 8  # with sections, comments, empty lines and addresses of several lines
+_MOST_DIFFERENT_KEYS = 256
+_LONGEST_LINE = 100_000  # characters of a line of a table
+_LONGEST_TITLE = 1_000  # characters of a line of a .vrp file that does not begin with a number
+_LARGEST_STOP = 2**31
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_LONG_LINE = re.compile(rf"[^\r\n]{{{_LONGEST_LINE}}}")
+_WORD = re.compile(r"\S+")
+_LONG_TITLE = re.compile(rf"^[ \t]*[^\W\d][^\r\n]{{{_LONGEST_TITLE}}}", re.MULTILINE)
+_DIMENSION = re.compile(r"^[ \t]*DIMENSION[ \t]*:[ \t]*(\d{1,18})[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ReadingLimits:
+    """What a body may hold.
+
+    Attributes
+    ----------
+    customers
+        Largest instance.
+    stops
+        Most stops of a solution, and most routes.
+    name_length
+        Longest name, in characters.
+    """
+
+    customers: int
+    stops: int
+    name_length: int
+
+    def refuse_large_json(self, body: bytes) -> None:
+        """Refuse JSON that cannot be an instance or a solution of the size that is read."""
+        parts = _PARTS_A_CUSTOMER * (self.customers + 1)
+        numbers = (self.customers + 1) ** 2 + self.stops + parts
+        for sign, what, most in (
+            (b"{", "objects", parts),
+            (b":", "keys", parts),
+            (b"[", "lists", max(_FEW_LISTS, self.customers + self.stops + parts)),
+            (b",", "values", numbers),
+        ):
+            if body.count(sign) > most:
+                raise refuse_large(f"there are more than {most} {what}.")
+
+    def refuse_large_table(self, text: str) -> None:
+        """Refuse a CSV file with far more lines or cells than the largest instance has."""
+        self._refuse_lines(text, "customers")
+        if _LONG_LINE.search(text):
+            raise refuse_large(f"a line has more than {_LONGEST_LINE} characters.")
+        most = _PARTS_A_CUSTOMER * (self.customers + 2)
+        if sum(map(text.count, ",;\t")) > most:
+            raise refuse_large(f"there are more than {most} cells.")
+
+    def refuse_large_vrp(self, text: str) -> None:
+        """Refuse a .vrp file with far more in it than the largest instance has."""
+        if dimension := _DIMENSION.search(text):
+            self.refuse_customers(int(dimension[1]) - 1, "DIMENSION")
+        if _LONG_TITLE.search(text):
+            raise refuse_large(f"a line has more than {_LONGEST_TITLE} characters.")
+        if "EDGE_WEIGHT_SECTION" not in text.upper():
+            self._refuse_lines(text, "DIMENSION")
+        most = (self.customers + 1) ** 2 + _PARTS_A_CUSTOMER * (self.customers + 2)
+        if _has_more(_WORD, text, most):
+            raise refuse_large(f"there are more than {most} numbers and words.")
+
+    def refuse_customers(self, count: int, field: str = "customers") -> None:
+        """Refuse too many customers."""
+        if count > self.customers:
+            message = f"there are {count} customers; this service takes up to {self.customers}."
+            raise refuse_large(message, field)
+
+    def refuse_large_document(self, document: Mapping[str, object]) -> None:
+        """Look at an instance in JSON, before time is spent on what is in it."""
+        customers = document.get("customers")
+        if not isinstance(customers, list):
+            return
+        self.refuse_customers(len(customers))
+        keys: set[str] = set(document)
+        self._refuse_long_name(document.get("name"), "name")
+        for index, customer in enumerate(customers):
+            if isinstance(customer, dict):
+                keys.update(customer)
+                self._refuse_long_name(customer.get("id"), f"customers[{index}].id")
+        if len(keys) > _MOST_DIFFERENT_KEYS:
+            raise refuse_large(f"there are {len(keys)} different keys, of {_MOST_DIFFERENT_KEYS} at most.")
+
+    def refuse_large_solution(self, solution: Any, customers: int) -> None:
+        """Look at a solution in JSON, before time is spent on what is in it."""
+        routes = solution.get("routes") if isinstance(solution, dict) else None
+        if not isinstance(routes, list):
+            return
+        if len(routes) > self.stops:
+            raise refuse_large(f"there are {len(routes)} routes, of {self.stops} at most.", "routes")
+        lengths = [len(route) if isinstance(route, list) else 0 for route in routes]
+        for index, length in enumerate(lengths):
+            if length > customers:
+                raise SolutionError(
+                    f"route {index + 1} has {length} stops, but there are {customers} customers.",
+                    where=Where(field=f"routes[{index}]"),
+                    remedy="Visit each customer once.",
+                )
+        if sum(lengths) > self.stops:
+            raise refuse_large(f"there are {sum(lengths)} stops, of {self.stops} at most.", "routes")
+        for index, route in enumerate(routes):
+            if isinstance(route, list) and any(type(stop) is int and abs(stop) > _LARGEST_STOP for stop in route):
+                raise SolutionError(
+                    "a stop is far beyond any customer.",
+                    where=Where(field=f"routes[{index}]"),
+                    remedy="Write the numbers of customers, from 1.",
+                )
+
+    def refuse_long_names(self, instance: Instance) -> None:
+        """Refuse names that are there to fill the memory."""
+        self._refuse_long_name(instance.name, "name")
+        for index, name in enumerate(instance.customer_names or ()):
+            self._refuse_long_name(name, f"customers[{index}].id")
+
+    def _refuse_long_name(self, name: object, field: str) -> None:
+        if isinstance(name, str) and len(name) > self.name_length:
+            raise refuse_large(f"the name has {len(name)} characters, of {self.name_length} at most.", field)
+
+    def _refuse_lines(self, text: str, field: str) -> None:
+        most = _LINES_A_CUSTOMER * (self.customers + 16)
+        if _has_more(_LINE_END, text, most):
+            message = f"there are more than {most} lines; this service takes up to {self.customers} customers."
+            raise refuse_large(message, field)
+
+
+def _has_more(pattern: re.Pattern[str], text: str, most: int) -> bool:
+    """Whether something occurs more often than so; the first that is too many ends the count."""
+    return any(count > most for count, _ in enumerate(pattern.finditer(text), start=1))

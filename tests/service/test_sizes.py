@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from policies import draw_instances
+
+from dynaroute.formats import format_csv, format_vrplib
+from dynaroute.service.refusals import RequestError
+from dynaroute.service.sizes import ReadingLimits
+
+LIMITS = ReadingLimits(customers=10, stops=20, name_length=5)
+
+
+@pytest.mark.parametrize("body", [b"{" * 2_000, b'"a":' * 2_000, b"," * 2_000, b"[" * 300_000])
+def test_signs_of_too_much_json_are_413(body: bytes) -> None:
+    with pytest.raises(RequestError) as caught:
+        LIMITS.refuse_large_json(body)
+
+    assert caught.value.status == 413
+
+
+@pytest.mark.parametrize("text", ["1\n" * 1_000, "1\r" * 1_000, "\n" * 1_000, ";" * 1_000, "a" * 200_000])
+def test_signs_of_too_large_a_table_are_413(text: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        LIMITS.refuse_large_table(text)
+
+    assert caught.value.status == 413
+
+
+@pytest.mark.parametrize(
+    "text", ["DIMENSION : 12\n", "1 1 1\n" * 1_000, "EDGE_WEIGHT_SECTION\n" + "1 " * 2_000, "A" + " " * 2_000]
+)
+def test_signs_of_too_large_a_vrp_file_are_413(text: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        LIMITS.refuse_large_vrp(text)
+
+    assert caught.value.status == 413
+
+
+def test_largest_instance_passes() -> None:
+    (instance,) = draw_instances(10)
+
+    LIMITS.refuse_large_table(format_csv(instance))
+    LIMITS.refuse_large_vrp(format_vrplib(instance))
+    LIMITS.refuse_large_json(str([[1.5] * 11] * 11).encode())
+
+
+def test_too_many_different_keys_are_413() -> None:
+    customers = [{f"key{number}": 1} for number in range(10)]
+    LIMITS.refuse_large_document({"customers": customers})
+
+    with pytest.raises(RequestError) as caught:
+        LIMITS.refuse_large_document({"customers": customers, **{f"more{number}": 1 for number in range(300)}})
+
+    assert caught.value.status == 413

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dynaroute import memory
+from dynaroute.errors import UnsupportedError
+from dynaroute.memory import find_free_memory, require_memory
+
+
+def test_free_memory_is_found() -> None:
+    free = find_free_memory()
+    assert free is None or 10_000_000 < free < 10**15
+
+
+def test_a_limit_of_the_process_counts() -> None:
+    code = "import resource; resource.setrlimit(resource.RLIMIT_AS, (10**9, 10**9)); from dynaroute.memory import *; "
+    done = subprocess.run([sys.executable, "-c", f"{code}print(find_free_memory())"], capture_output=True, check=True)
+    assert 0 < int(done.stdout) < 10**9
+
+
+def test_what_is_possible_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "find_free_memory", lambda: 4_000_000_000)
+    require_memory(3_000_000_000, 1000)
+    with pytest.raises(UnsupportedError, match="1,000 customers need about 16 GB") as caught:
+        require_memory(16_000_000_000, 1000)
+    assert "About 500 customers" in caught.value.remedy
+
+
+def test_where_nothing_is_known_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "find_free_memory", lambda: None)
+    require_memory(10**18, 10**6)

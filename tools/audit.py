@@ -1,0 +1,142 @@
+"""What is known against the packages that Dynaroute is tested with, and under which licences they are: make audit.
+
+    python tools/audit.py                    both
+    python tools/audit.py licences           one of them
+
+vulnerabilities: pip-audit looks up every pin of constraints.txt in the advisory database of the package index.
+licences: what the installed packages that Dynaroute asks for, itself or by way of others, say of themselves.
+
+The exit code is 0 if every pin was looked up and nothing is known against any, 1 if something is, and 2 if nothing is
+known but pins, or all of them, could not be looked up: then this says nothing about them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from steps import choose_steps
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTHING_KNOWN, SOMETHING_KNOWN, NOT_CHECKED = 0, 1, 2
+SECONDS = 600
+EXTRAS = ("bench", "release", "serve", "test", "train")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What pip-audit found: packages looked up, those it could not look up, and what is known against some."""
+
+    checked: tuple[str, ...]
+    skipped: tuple[str, ...]
+    known: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """What the program ends with."""
+        if self.known:
+            return SOMETHING_KNOWN
+        return NOTHING_KNOWN if self.checked and not self.skipped else NOT_CHECKED
+
+    def __str__(self) -> str:
+        if not self.checked:
+            reason = f", such as {self.skipped[0]}" if self.skipped else ""
+            return f"Nothing was checked: none of the packages{reason}, could be found in the advisory database."
+        lines = [f"known against {line}" for line in self.known]
+        if self.skipped:
+            lines.append(f"NOT CHECKED, {len(self.skipped)} packages: {', '.join(self.skipped)}")
+        return "\n".join([*lines, f"checked {len(self.checked)} packages: {len(self.known)} known vulnerabilities"])
+
+
+def read_report(report: str) -> Audit:
+    """Read what pip-audit prints as JSON; it calls a package that it could not look up no failure."""
+    checked, skipped, known = [], [], []
+    for package in json.loads(report)["dependencies"]:
+        name = f"{package['name']} {package.get('version', '')}".strip()
+        if "skip_reason" in package:
+            skipped.append(name)
+            continue
+        checked.append(name)
+        for fault in package["vulns"]:
+            remedy = f"mended in {', '.join(fault['fix_versions'])}" if fault["fix_versions"] else "not mended yet"
+            known.append(f"{name}: {fault['id']}, {remedy}")
+    return Audit(tuple(checked), tuple(skipped), tuple(known))
+
+
+def audit_pins() -> int:
+    """Look up every pin."""
+    ask = [sys.executable, "-m", "pip_audit", "--progress-spinner", "off", "--format", "json"]
+    pins = ["--no-deps", "--disable-pip", "--requirement", str(ROOT / "constraints.txt")]
+    try:
+        done = subprocess.run([*ask, *pins], capture_output=True, text=True, timeout=SECONDS, check=False)
+        audit = read_report(done.stdout)
+    except subprocess.TimeoutExpired:
+        print(f"Nothing was checked: the advisory database did not answer within {SECONDS} seconds.")
+        return NOT_CHECKED
+    except ValueError:
+        reason = " ".join(done.stderr.split())[-500:] or "it printed nothing"
+        print(f"Nothing was checked: pip-audit could not reach the advisory database, or failed ({reason}).")
+        return NOT_CHECKED
+    print(audit)
+    return audit.exit_code
+
+
+def list_licences() -> int:
+    """Print name, version and licence of every installed package that Dynaroute asks for."""
+    rows = sorted({(found.name, found.version, find_licence(found)) for found in find_requirements("dynaroute")})
+    for name, version, licence in rows:
+        print(f"{name:32} {version:20} {licence}")
+    return NOTHING_KNOWN
+
+
+def find_requirements(name: str) -> Iterator[metadata.Distribution]:
+    """A package's requirements that are installed, with its extras, and theirs without."""
+    left: list[tuple[str, tuple[str, ...]]] = [(name, EXTRAS)]
+    seen = set()
+    while left:
+        asked, extras = left.pop()
+        if canonicalize_name(asked) in seen:
+            continue
+        seen.add(canonicalize_name(asked))
+        try:
+            found = metadata.distribution(asked)
+        except metadata.PackageNotFoundError:
+            continue  # of another system, or of an extra that is not installed
+        if asked != name:
+            yield found
+        for requirement in map(Requirement, found.requires or []):
+            marker = requirement.marker
+            if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+                left.append((requirement.name, tuple(requirement.extras)))
+
+
+def find_licence(package: metadata.Distribution) -> str:
+    """What a package says of its licence: by an expression, a class, or the first line of a text."""
+    said = package.metadata
+    if "License-Expression" in said:
+        return said["License-Expression"]
+    classes = [line.split(" :: ")[-1] for line in said.get_all("Classifier") or [] if line.startswith("License ::")]
+    text = said["License"].strip() if "License" in said else ""
+    return ", ".join(classes) or text.partition("\n")[0] or "not said"
+
+
+STEPS: dict[str, Callable[[], int]] = {"licences": list_licences, "vulnerabilities": audit_pins}
+
+
+def main() -> int:
+    codes = []
+    for name in choose_steps(__doc__, STEPS):
+        print(f"== {name}", flush=True)
+        codes.append(STEPS[name]())
+    return max(codes, key=[NOTHING_KNOWN, NOT_CHECKED, SOMETHING_KNOWN].index)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

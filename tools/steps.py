@@ -1,0 +1,26 @@
+"""Which steps of a tool are wanted."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+
+__all__ = ["choose_steps"]
+
+
+def choose_steps(description: str | None, steps: Collection[str]) -> list[str]:
+    """Read the steps that the command line names; all of them if it names none.
+
+    Parameters
+    ----------
+    description
+        What the tool is for.
+    steps
+        Their names, in order.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("steps", nargs="*", help=f"which of {', '.join(steps)}; all of them if left out")
+    wanted: list[str] = parser.parse_args().steps or list(steps)
+    if unknown := [step for step in wanted if step not in steps]:
+        parser.error(f"there is no step {unknown[0]!r}")
+    return wanted
