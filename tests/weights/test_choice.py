@@ -126,6 +126,6 @@ def test_a_model_s_purpose_is_told(put: Callable[..., None], shelf: Path) -> Non
     assert describe_purpose("amd-20") == "sizes nearest to 20"
     make_policy(SMALL_AM, card=ModelCard(name="am", size=20)).save_pretrained(shelf / "am")
     put(GENERALIST)
-    assert describe_purpose("amd-20") == "uniform, 15 to 25 customers"
+    assert describe_purpose("amd-20") == "uniform, 15 to 25"
     assert describe_purpose("amd") == "all others"
     assert "by name alone" in describe_purpose("am")

@@ -9,7 +9,6 @@ import typer
 
 from dynaroute.cli.options import DeviceOption, JsonOption
 from dynaroute.cli.output import print_json, print_note
-from dynaroute.cli.places import list_files, refuse_overwriting
 from dynaroute.cli.progress import show_work
 from dynaroute.errors import OptionError, Where
 from dynaroute.reference_lengths import PUBLISHED_COUNT
@@ -124,7 +123,6 @@ def _measure_generalisation(
     from dynaroute.reproduction import insert_tables, split_page
 
     if into is not None:
-        refuse_overwriting([("--into", into)], list_files(x, xml))
         split_page(into, "generalisation")
     if count is not None:
         print_note(f"the first {count} of a set are not the set: figures differ from it by chance.")

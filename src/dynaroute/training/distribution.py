@@ -263,6 +263,8 @@ def _describe_part(part: Part) -> str:
     else:
         held = "X route lengths" if part.route_lengths == "x" else "usual capacities"
     size = f"n={low}" if low == high else f"n={low} to {high}"
+    if all(getattr(part, field) == getattr(_X_PARTS[0], field) for field in _KINDS):
+        return ", ".join([size, "the kinds of the X set", held])
     kinds = (f"{'/'.join(getattr(part, field))} {field}" for field in _KINDS)
     return ", ".join([size, *kinds, held])
 

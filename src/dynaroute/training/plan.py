@@ -87,11 +87,16 @@ class Stage:
         """Whether instances are not all of one size and kind, so that only relative lengths can be compared."""
         return self.distribution is not None or self.data is not None
 
+    @property
+    def title(self) -> str:
+        """What it is trained on, as briefly as can be."""
+        if self.distribution is not None:
+            return f"{self.distribution.name or 'mixed'}, n={self.distribution.smallest} to {self.size}"
+        return f"n={self.size}" if self.data is None else f"own instances, up to n={self.size}"
+
     def describe(self) -> str:
         """What it is trained on, in a few words."""
-        if self.distribution is not None:
-            return self.distribution.describe()
-        return f"n={self.size}" if self.data is None else f"own instances, up to n={self.size}"
+        return self.title if self.distribution is None else self.distribution.describe()
 
     def __post_init__(self) -> None:
         for field in ("size", "instances", "samples"):

@@ -383,7 +383,7 @@ class Trainer:
         before, stage, plan = self.ancestor, self.stage, self.plan
         done = plan.stages[: self.state.stage + 1]
         how = "; then ".join(
-            f"{each.describe()}: {each.instances} x {each.samples}, rate {each.rate:g}, entropy {each.entropy:g}"
+            f"{each.title}: {each.instances} x {each.samples}, rate {each.rate:g}, entropy {each.entropy:g}"
             for each in done
         )
         recipe = f"{plan.recipe} recipe ({plan.baseline} baseline, {plan.optimiser}), {how}"

@@ -82,7 +82,7 @@ def describe_purpose(name: str) -> str:
         return "none: by name alone"
     if GENERALIST not in shipped_models():
         return f"sizes nearest to {size}"
-    return f"uniform, {math.ceil((1 - _NEAR) * size)} to {math.floor((1 + _NEAR) * size)} customers"
+    return f"uniform, {math.ceil((1 - _NEAR) * size)} to {math.floor((1 + _NEAR) * size)}"
 
 
 def _find_difference(instance: Instance, specialist: str) -> str:
