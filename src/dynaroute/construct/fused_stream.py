@@ -23,14 +23,14 @@ from dynaroute.kernels.token_layer import TokenLayer, run_token_layer
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.policy import Policy
 
-__all__ = ["construct_streamed"]
+__all__ = ["Launch", "construct_streamed"]
 
 _LAY_OUT_BLOCK = 32
 
 
 @dataclass(frozen=True)
-class _Launch:
-    """How the driving kernel is laid out on the machine; found by measurement.
+class Launch:
+    """How the driving kernel is laid out on the machine; found by measurement (benchmarks/launches.py).
 
     Attributes
     ----------
@@ -48,8 +48,8 @@ class _Launch:
 
 
 # several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
-_NARROW = _Launch(block=32, stages=1, warps=4)
-_WIDE = _Launch(block=128, stages=1, warps=16)
+_NARROW = Launch(block=32, stages=1, warps=4)
+_WIDE = Launch(block=128, stages=1, warps=16)
 
 
 def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -295,7 +295,7 @@ class _Drive:
             num_warps=launch.warps,
         )
 
-    def _choose_launch(self, programs: int) -> _Launch:
+    def _choose_launch(self, programs: int) -> Launch:
         if self.left.device.type == "cpu":
             return _WIDE
         processors = torch.cuda.get_device_properties(self.left.device).multi_processor_count

@@ -16,7 +16,7 @@ from torch import Tensor
 from dynaroute.kernels import LONGEST_SEGMENT, dot_precision
 from dynaroute.kernels.arithmetic import grow, loop_end
 
-__all__ = ["Attended", "AttentionShape", "SegmentAttention", "attention_backward", "attention_forward"]
+__all__ = ["Attended", "AttentionShape", "SegmentAttention", "Stream", "attention_backward", "attention_forward"]
 
 _WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))  # tiles from 2^first to 2^last, and the warps of a program
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
@@ -292,8 +292,8 @@ class AttentionShape(NamedTuple):
     grows: bool = False
 
 
-class _Stream(NamedTuple):
-    """How kernels for long segments are laid out on the machine; found by measurement.
+class Stream(NamedTuple):
+    """How kernels for long segments are laid out on the machine; found by measurement (benchmarks/launches.py).
 
     Attributes
     ----------
@@ -309,8 +309,8 @@ class _Stream(NamedTuple):
     stages: int
 
 
-_STREAM_FORWARD = _Stream(queries=128, keys=32, warps=4, stages=4)
-_STREAM_BACKWARD = _Stream(queries=128, keys=128, warps=4, stages=3)
+_STREAM_FORWARD = Stream(queries=128, keys=32, warps=4, stages=4)
+_STREAM_BACKWARD = Stream(queries=128, keys=128, warps=4, stages=3)
 
 
 def attention_forward(

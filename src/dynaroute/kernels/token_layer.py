@@ -12,7 +12,7 @@ from torch import Tensor
 from dynaroute.kernels import dot_precision
 from dynaroute.kernels.arithmetic import native_tanh, tanh
 
-__all__ = ["TokenLayer", "run_token_layer"]
+__all__ = ["Launch", "TokenLayer", "run_token_layer"]
 
 
 class TokenLayer(NamedTuple):
@@ -44,16 +44,16 @@ def _tanh(x, NATIVE: tl.constexpr):
 @triton.jit
 def _token_kernel(
     attended, hidden, output, weight_in, bias_in, weight_out, bias_out, following, result, projected, tokens,
-    PARTS: tl.constexpr, NATIVE: tl.constexpr, PRECISION: tl.constexpr, TILE: tl.constexpr,
+    PARTS: tl.constexpr, NATIVE: tl.constexpr, PRECISION: tl.constexpr, TILE: tl.constexpr, INNER: tl.constexpr,
 ):  # fmt: skip
     """One program a tile: ĥ = tanh(h + W^O a), h' = tanh(ĥ + FF(ĥ)), and h' times the matrices that follow.
 
-    The 512 inner columns of FF take their turns, 64 at a time; their sum stays in registers.
+    The 512 inner columns of FF take their turns, INNER at a time; their sum stays in registers.
     Twin: `dynaroute.model.encoder.AttentionLayer.forward` from eq 7 on.
     """
     kind = hidden.dtype.element_ty
     row = tl.program_id(0).to(tl.int64) * TILE + tl.arange(0, TILE)
-    dim, inner = tl.arange(0, 128), tl.arange(0, 64)
+    dim, inner = tl.arange(0, 128), tl.arange(0, INNER)
     is_token = (row < tokens)[:, None]
     cell = row[:, None] * 128 + dim[None, :]
     square = dim[:, None] * 128 + dim[None, :]
@@ -63,12 +63,12 @@ def _token_kernel(
     middle = _tanh(total, NATIVE)  # eq 8
     total = middle + tl.load(bias_out + dim).to(tl.float32)[None, :]
     middle = middle.to(kind)
-    for chunk in range(8):
-        column = chunk * 64 + inner
-        into = tl.load(weight_in + column[:, None] * 128 + dim[None, :])  # (64, 128)
-        between = tl.dot(middle, tl.trans(into), input_precision=PRECISION)  # (TILE, 64)
+    for chunk in range(512 // INNER):
+        column = chunk * INNER + inner
+        into = tl.load(weight_in + column[:, None] * 128 + dim[None, :])  # (INNER, 128)
+        between = tl.dot(middle, tl.trans(into), input_precision=PRECISION)  # (TILE, INNER)
         between = tl.maximum(between + tl.load(bias_in + column).to(tl.float32)[None, :], 0.0)
-        out_of = tl.load(weight_out + dim[:, None] * 512 + column[None, :])  # (128, 64)
+        out_of = tl.load(weight_out + dim[:, None] * 512 + column[None, :])  # (128, INNER)
         total = tl.dot(between.to(kind), tl.trans(out_of), total, input_precision=PRECISION)
     embedded = _tanh(total, NATIVE).to(kind)  # eq 10
     tl.store(result + cell, embedded, mask=is_token)
@@ -76,6 +76,29 @@ def _token_kernel(
         product = tl.dot(embedded, tl.trans(tl.load(following + part * 16384 + square)), input_precision=PRECISION)
         where = row[:, None] * (PARTS * 128) + part * 128 + dim[None, :]
         tl.store(projected + where, product.to(kind), mask=is_token)
+
+
+class Launch(NamedTuple):
+    """How the kernel is laid out on the machine; found by measurement (benchmarks/launches.py).
+
+    Attributes
+    ----------
+    tile
+        Tokens of a program.
+    inner
+        Columns of the feed-forward sub-layer that take their turn together.
+    warps, stages
+        Of a program, and of its pipeline.
+    """
+
+    tile: int
+    inner: int
+    warps: int
+    stages: int
+
+
+_HALF = Launch(tile=128, inner=64, warps=8, stages=2)
+_EXACT = Launch(tile=32, inner=64, warps=4, stages=1)
 
 
 def run_token_layer(attended: Tensor, hidden: Tensor, layer: TokenLayer) -> tuple[Tensor, Tensor]:
@@ -100,8 +123,8 @@ def run_token_layer(attended: Tensor, hidden: Tensor, layer: TokenLayer) -> tupl
     result = torch.empty_like(hidden)
     projected = hidden.new_empty(len(hidden), len(layer.following))
     is_exact = hidden.dtype == torch.float32
-    tile = 32 if is_exact else 128
-    _token_kernel[(triton.cdiv(len(hidden), tile),)](
+    launch = _EXACT if is_exact else _HALF
+    _token_kernel[(triton.cdiv(len(hidden), launch.tile),)](
         attended,
         hidden,
         *layer,
@@ -111,8 +134,9 @@ def run_token_layer(attended: Tensor, hidden: Tensor, layer: TokenLayer) -> tupl
         PARTS=len(layer.following) // 128,
         NATIVE=hidden.is_cuda and not is_exact,
         PRECISION=dot_precision(hidden),
-        TILE=tile,
-        num_warps=4 if is_exact else 8,
-        num_stages=1 if is_exact else 2,
+        TILE=launch.tile,
+        INNER=launch.inner,
+        num_warps=launch.warps,
+        num_stages=launch.stages,
     )
     return result, projected
