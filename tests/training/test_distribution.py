@@ -131,3 +131,10 @@ def test_a_distribution_without_parts_is_refused() -> None:
         Distribution(())
     with pytest.raises((OptionError, FormatError)):
         Distribution((Part((1, 2)),), name=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "docs" / "distributions").glob("*.toml")), ids=str)
+def test_documented_distributions_can_be_read(path: Path) -> None:
+    distribution = find_distribution(str(path))
+    assert distribution.name == path.stem
+    assert distribution.smallest >= 10

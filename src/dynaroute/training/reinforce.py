@@ -113,10 +113,13 @@ class PolicyUpdate:
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step, in as many parts as memory asks for; returns the gradient's norm before clipping."""
         starts = given.find_starts()
-        parts = given.split(self.count_parts(given, ReplaySize.of(starts)))
+        needed = ReplaySize.of(starts)
+        parts = self.count_parts(given, needed)
+        if parts == 1:
+            return self.step(given, starts, needed)
         self.optimiser.zero_grad()
-        for part in parts:
-            self.accumulate(part, starts if len(parts) == 1 else None, None)
+        for part in given.split(parts):
+            self.accumulate(part, None, None)
         return self.finish(len(given.batch))
 
     def count_parts(self, given: UpdateInput, needed: ReplaySize) -> int:
