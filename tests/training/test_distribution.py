@@ -103,7 +103,7 @@ def test_a_part_that_cannot_be_is_refused_by_field(changes: dict[str, Any], fiel
     ("text", "message"),
     [
         ("parts = 3", "no tables"),
-        ("", "no parts"),
+        ('name = "x"', "no parts"),
         ("[[parts]]\nweight = 1", "no sizes"),
         ("[[parts]]\nsizes = [1, 2]\ncolour = 'red'", "no such setting"),
         ("[[parts]]\nsizes = [1, 2]\ndepots = [['centre']]", "unknown"),
