@@ -57,7 +57,7 @@ def measure(run: Callable[[Tensor], Tensor], packed: Tensor) -> tuple[float, flo
 
 
 def main(solutions: int) -> None:
-    from dynaroute.kernels.attention import SegmentAttention  # needs Triton, which is not everywhere
+    from dynaroute.kernels.attention import AttentionShape, SegmentAttention  # needs Triton, which is not everywhere
 
     packing_lengths = draw_lengths(solutions, torch.Generator().manual_seed(1)).cuda()
     packing = Packing(packing_lengths, 101)
@@ -69,7 +69,8 @@ def main(solutions: int) -> None:
     offsets = F.pad(packing_lengths.cumsum(0), (1, 0)).int()
 
     def ours(packed: Tensor) -> Tensor:
-        out: Tensor = SegmentAttention.apply(packed, packing.offsets, packing.lengths, 101, HEADS, 1.0)  # type: ignore[no-untyped-call]
+        shape = AttentionShape(101, HEADS, 1.0)
+        out: Tensor = SegmentAttention.apply(packed, packing.offsets, packing.lengths, shape)  # type: ignore[no-untyped-call]
         return out
 
     def split(packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:

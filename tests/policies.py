@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,6 +32,8 @@ def make_policy(
     with torch.no_grad():
         for parameter in policy.parameters():
             parameter.mul_(gain)
+        if policy.decoder.distance_weight is not None:
+            policy.decoder.distance_weight.normal_(generator=generator)
     for module in policy.modules():
         if isinstance(module, torch.nn.BatchNorm1d):
             assert module.running_mean is not None
@@ -54,26 +57,32 @@ def draw_batch(*sizes: int, seed: int = 0, capacity: int = 20) -> InstanceBatch:
 def list_configurations(dimension: int, heads: int, feed_forward: int) -> list[PolicyConfig]:
     """Every combination of switches that `PolicyConfig` admits, with one layer of this shape."""
     kinds: tuple[tuple[KindName, Normalisation], ...] = (("AM-D", "tanh"), ("AM", "tanh"), ("AM", "batch"))
-    return [
+    shape: dict[str, Any] = {"dimension": dimension, "heads": heads, "layers": 1, "feed_forward": feed_forward}
+    plain = [
         PolicyConfig(
             kind=kind,
             normalisation=normalisation,
-            dimension=dimension,
-            heads=heads,
-            layers=1,
-            feed_forward=feed_forward,
             scaled=scaled,
             depot_features=features,
             shrinking_mean=shrinks,
             logit_query=query,
+            **shape,
         )
         for (kind, normalisation), scaled, features, shrinks, query in product(
             kinds, (False, True), (2, 3), (False, True), (False, True)
         )
     ]
+    further = [
+        PolicyConfig(kind=kind, normalisation=normalisation, growing_attention=grows, distance_bias=is_biased, **shape)
+        for (kind, normalisation), (grows, is_biased) in product(kinds, ((True, False), (False, True), (True, True)))
+    ]
+    return plain + further
+
+
+_SWITCHES = ("scaled", "shrinking_mean", "logit_query", "growing_attention", "distance_bias")
 
 
 def name_configuration(config: PolicyConfig) -> str:
     """Its switches in words, for the names of tests."""
-    switches = [name for name in ("scaled", "shrinking_mean", "logit_query") if getattr(config, name)]
+    switches = [name for name in _SWITCHES if getattr(config, name)]
     return ", ".join([config.kind, config.normalisation, f"{config.depot_features} features", *switches])

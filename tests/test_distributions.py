@@ -16,6 +16,7 @@ from dynaroute.distributions import (
     draw_paper_set,
     draw_published_set,
     draw_x_set,
+    published_set,
     usual_capacity,
 )
 from dynaroute.errors import InstanceError, OptionError
@@ -295,3 +296,27 @@ def test_a_setting_that_makes_no_sense_is_refused(field: str, value: Any) -> Non
 def test_an_empty_x_set_is_refused() -> None:
     with pytest.raises(OptionError, match="count"):
         draw(0)
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "capacity", "total", "first"),
+    [
+        (200, 128, 80, 128084, [4, 5, 5, 4, 3, 1]),
+        (500, 128, 100, 319479, [3, 6, 1, 3, 2, 5]),
+        (1000, 100, 200, 501330, [5, 8, 3, 5, 6, 6]),
+    ],
+)
+def test_the_published_sets_of_larger_sizes_are_the_published_ones(
+    size: int, count: int, capacity: int, total: int, first: list[int]
+) -> None:
+    drawn = draw_published_set(size)
+    assert len(drawn) == count
+    assert set(drawn.capacity.tolist()) == {capacity}
+    assert drawn.demands.sum() == total
+    assert drawn.demands[0, :6].tolist() == first
+
+
+def test_other_sizes_are_drawn_with_usual_counts_and_capacities() -> None:
+    assert published_set(30).count == 10_000
+    assert published_set(30).capacity == usual_capacity(30)
+    assert draw_published_set(200, 5, capacity=70).capacity.tolist() == [70] * 5

@@ -141,3 +141,24 @@ def test_wrong_routes_are_never_summed_up(monkeypatch: pytest.MonkeyPatch) -> No
 
     with pytest.raises(AssertionError, match="the routes cost"):
         evaluate(instances, model=make_policy())
+
+
+def test_gaps_to_best_known_costs_are_summed_up_in_per_cent() -> None:
+    instances = draw_instances(9, 7, 8)
+    costs = [result.cost for result in solve(instances, model="savings")]
+    best = [costs[0], costs[1] / 1.1, costs[2] / 1.5]
+
+    evaluation = evaluate(instances, model="savings", best=best)
+
+    assert evaluation.gaps == pytest.approx((0.0, 10.0, 50.0))
+    document = evaluation.to_json()
+    assert list(document)[4:] == ["mean_gap", "median_gap", "worst_gap"]
+    assert [document[key] for key in list(document)[4:]] == pytest.approx([20.0, 10.0, 50.0])
+
+
+@pytest.mark.parametrize("best", [[1.0], [1.0, 0.0], [1.0, math.nan]])
+def test_best_known_costs_that_do_not_fit_are_refused(best: list[float]) -> None:
+    with pytest.raises(OptionError) as caught:
+        evaluate(draw_instances(9, 7), model="savings", best=best)
+
+    assert caught.value.where.field == "best"

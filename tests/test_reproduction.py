@@ -3,8 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from policies import make_policy
 
 from dynaroute.errors import FileError, FormatError, OptionError
+from dynaroute.model import ModelCard
 from dynaroute.reproduction import Measured, Reproduction, insert_tables, reproduce
 from dynaroute.weights import shipped_models
 
@@ -69,3 +71,19 @@ def test_tables_of_another_set_say_so() -> None:
     entries = {("AM-D (greedy)", 20): Measured(6.25, 1.0)}
     assert "Not the published set" in Reproduction(500, "a GPU", entries).to_markdown()
     assert "Not the published set" not in Reproduction(10_000, "a GPU", entries).to_markdown()
+
+
+def test_one_model_for_all_has_a_row_of_its_own(shelf: Path) -> None:
+    make_policy(card=ModelCard("amd", 100, smallest_size=10)).save_pretrained(shelf / "amd")
+    shipped_models.cache_clear()
+
+    measured = reproduce(count=2, device="cpu")
+
+    assert list(measured.entries) == [("amd, one model for all (greedy)", size) for size in (20, 50, 100)]
+
+
+def test_other_tables_have_other_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- tables: begin -->\n<!-- tables: end -->\n<!-- more: begin -->\n<!-- more: end -->\n")
+    insert_tables(page, "new\n", "more")
+    assert page.read_text().endswith("<!-- tables: end -->\n<!-- more: begin -->\nnew\n<!-- more: end -->\n")

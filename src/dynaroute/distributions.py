@@ -18,14 +18,24 @@ from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition, Rounding
 
 __all__ = [
+    "CLUSTER_DECAY",
+    "CLUSTER_SEEDS",
+    "DEMAND_RANGES",
+    "GRID",
+    "LARGE_DEMANDS",
+    "PUBLISHED_SETS",
+    "RICH_QUADRANTS",
+    "ROUTE_LENGTHS",
     "CustomerPositions",
     "DemandKind",
     "DepotPosition",
     "InstanceArrays",
+    "PublishedSet",
     "XSettings",
     "draw_paper_set",
     "draw_published_set",
     "draw_x_set",
+    "published_set",
     "usual_capacity",
 ]
 
@@ -36,17 +46,25 @@ _LARGEST_PAPER_DEMAND = 9
 _USUAL_SIZES = (10, 20, 50, 100, 200, 500, 1000)
 _USUAL_CAPACITIES = (20, 30, 40, 50, 70, 100, 150)
 
-_GRID = 1000  # the X set's coordinates are whole numbers from 0 to this
-_CLUSTER_DECAY = 40.0
-_DEMAND_RANGES: dict[DemandKind, tuple[int, int]] = {
+GRID = 1000  # the X set's coordinates are whole numbers from 0 to this
+CLUSTER_DECAY = 40.0
+CLUSTER_SEEDS = (3, 8)
+ROUTE_LENGTHS = (3.0, 6.0, 25.0)  # r is triangular: least, most likely, most
+_SMALL_PARTS = (0.70, 0.95)  # of the customers, with many small demands
+LARGE_DEMANDS = (50, 100)  # of the others
+RICH_QUADRANTS = 50  # what demands are larger by in two of the four
+DEMAND_RANGES: dict[DemandKind, tuple[int, int]] = {
     "unitary": (1, 1),
+    "1-9": (1, _LARGEST_PAPER_DEMAND),
     "1-10": (1, 10),
     "5-10": (5, 10),
     "1-100": (1, 100),
     "50-100": (50, 100),
+    "quadrant": (1, 50),  # in the poor ones
+    "many-small": (1, 10),  # the small ones
 }
 
-_Cells = NDArray[np.int64]  # grid points as x * (_GRID + 1) + y, so that sets of them are sets of numbers
+_Cells = NDArray[np.int64]  # grid points as x * (GRID + 1) + y, so that sets of them are sets of numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,24 +172,67 @@ def draw_paper_set(
     )
 
 
-def draw_published_set(size: int, count: int = 10_000, seed: int = 1234, capacity: int | None = None) -> InstanceArrays:
+@dataclass(frozen=True)
+class PublishedSet:
+    """A set that the field reports on.
+
+    Attributes
+    ----------
+    count
+        Instances, drawn at once.
+    capacity
+        What one vehicle holds.
+    """
+
+    count: int
+    capacity: int
+
+
+PUBLISHED_SETS = {
+    20: PublishedSet(10_000, 30),
+    50: PublishedSet(10_000, 40),
+    100: PublishedSet(10_000, 50),
+    200: PublishedSet(128, 80),
+    500: PublishedSet(128, 100),
+    1000: PublishedSet(100, 200),
+}
+
+
+def published_set(size: int) -> PublishedSet:
+    """How many instances the published set of this size has, and their capacity; of other sizes what would be usual.
+
+    Parameters
+    ----------
+    size
+        Number of customers.
+    """
+    return PUBLISHED_SETS.get(size) or PublishedSet(PUBLISHED_SETS[100].count, usual_capacity(size))
+
+
+def draw_published_set(
+    size: int, count: int | None = None, seed: int = 1234, capacity: int | None = None
+) -> InstanceArrays:
     """Repeat the published sets draw for draw, with numpy's legacy generator.
 
-    The defaults give the test sets (n = 20, 50, 100); seed 4321 gives the validation sets. All rows are drawn at
-    once, so a smaller count is another set, not the beginning of the larger one.
+    The defaults give the test sets: 10,000 instances of n = 20, 50, 100; 128 of 200 and of 500, 100 of 1000. Seed 4321
+    gives the validation sets. All rows are drawn at once, so a smaller count is another set, not the beginning of the
+    larger one.
 
     Parameters
     ----------
     size
         Number of customers of each problem.
     count
-        Number of problems.
+        Number of problems; that of the published set if None.
     seed
         Seed of the legacy generator, 0 to 2**32 - 1.
     capacity
-        What one vehicle holds; `usual_capacity` of the size if None.
+        What one vehicle holds; that of the published set if None.
     """
-    held = _checked_set(size, count, capacity)
+    _refuse_below_one(size, "size")
+    usual = published_set(size)
+    count = usual.count if count is None else count
+    held = _checked_set(size, count, usual.capacity if capacity is None else capacity)
     if not 0 <= seed < 2**32:
         raise _fault("seed", f"the seed {seed} is out of range.", "Use 0 to 4294967295 for a published set.")
     random = np.random.RandomState(seed)  # the published draws are this old generator's
@@ -195,7 +256,8 @@ class XSettings:
         In the centre (500, 500), in the corner (0, 0), or at random.
     demands
         A range of whole numbers; "quadrant": 51-100 in the lower left and upper right quadrants, 1-50 in the
-        others; "many-small": 70 % to 95 % of the customers from 1-10, the others from 50-100.
+        others; "many-small": 70 % to 95 % of the customers from 1-10, the others from 50-100. The X set has all of them
+        but 1-9, which is the paper's.
     route_length
         r, the number of customers that a vehicle holds on average: the capacity is ceil(r * total demand / n), or
         the largest demand where that is more. None draws r for each problem, triangular from 3 over 6 to 25.
@@ -260,21 +322,25 @@ def draw_x_set(settings: XSettings, count: int, generator: np.random.Generator) 
 
 def _draw_depot(position: DepotPosition, generator: np.random.Generator) -> NDArray[np.int64]:
     if position == "centre":
-        return np.array([_GRID // 2, _GRID // 2])
+        return np.array([GRID // 2, GRID // 2])
     if position == "corner":
         return np.array([0, 0])
-    return generator.integers(0, _GRID, 2, endpoint=True)
+    return generator.integers(0, GRID, 2, endpoint=True)
 
 
 def _draw_customers(settings: XSettings, depot: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
     def anywhere(wanted: int) -> _Cells:
-        return generator.integers(0, (_GRID + 1) ** 2, wanted)
+        return generator.integers(0, (GRID + 1) ** 2, wanted)
 
     def near_seeds(wanted: int) -> _Cells:
         return _propose_near(seeds, wanted, generator)
 
     scattered = {"uniform": settings.size, "clustered": 0, "mixed": settings.size // 2}[settings.customers]
-    seed_count = settings.cluster_seeds if settings.cluster_seeds is not None else int(generator.integers(3, 9))
+    seed_count = (
+        settings.cluster_seeds
+        if settings.cluster_seeds is not None
+        else int(generator.integers(*CLUSTER_SEEDS, endpoint=True))
+    )
     seed_count = min(seed_count, settings.size - scattered)
 
     cells = _cells_of(depot[None, :])
@@ -301,35 +367,37 @@ def _propose_near(seeds: NDArray[np.int64], wanted: int, generator: np.random.Ge
     reject what falls off the grid: what remains has the wanted density, up to the rounding to whole numbers.
     """
     centres = seeds[generator.integers(0, len(seeds), wanted)]
-    radius = generator.gamma(2.0, _CLUSTER_DECAY, wanted)
+    radius = generator.gamma(2.0, CLUSTER_DECAY, wanted)
     angle = generator.uniform(0.0, 2 * math.pi, wanted)
     steps = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     points = np.rint(centres + steps).astype(np.int64)
-    return _cells_of(points[((points >= 0) & (points <= _GRID)).all(axis=1)])
+    return _cells_of(points[((points >= 0) & (points <= GRID)).all(axis=1)])
 
 
 def _cells_of(points: NDArray[np.int64]) -> _Cells:
-    return points[:, 0] * (_GRID + 1) + points[:, 1]
+    return points[:, 0] * (GRID + 1) + points[:, 1]
 
 
 def _points_of(cells: _Cells) -> NDArray[np.int64]:
-    return np.stack(np.divmod(cells, _GRID + 1), axis=1)
+    return np.stack(np.divmod(cells, GRID + 1), axis=1)
 
 
 def _draw_demands(kind: DemandKind, locations: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
     size = len(locations)
-    if kind == "quadrant":
-        right, upper = (locations >= _GRID / 2).T
-        return generator.integers(1, 50, size, endpoint=True) + np.where(right == upper, 50, 0)
     if kind == "many-small":
-        is_small = generator.random(size) < generator.uniform(0.70, 0.95)
-        small, large = (generator.integers(*limits, size, endpoint=True) for limits in ((1, 10), (50, 100)))
+        is_small = generator.random(size) < generator.uniform(*_SMALL_PARTS)
+        limits = (DEMAND_RANGES[kind], LARGE_DEMANDS)
+        small, large = (generator.integers(*each, size, endpoint=True) for each in limits)
         return np.where(is_small, small, large)
-    return generator.integers(*_DEMAND_RANGES[kind], size, endpoint=True)
+    drawn = generator.integers(*DEMAND_RANGES[kind], size, endpoint=True)
+    if kind != "quadrant":
+        return drawn
+    right, upper = (locations >= GRID / 2).T
+    return drawn + np.where(right == upper, RICH_QUADRANTS, 0)
 
 
 def _fit_capacity(route_length: float | None, demands: NDArray[np.int64], generator: np.random.Generator) -> int:
-    length = generator.triangular(3, 6, 25) if route_length is None else route_length
+    length = generator.triangular(*ROUTE_LENGTHS) if route_length is None else route_length
     fitted = math.ceil(length * int(demands.sum()) / len(demands))
     return max(fitted, int(demands.max()))
 

@@ -22,7 +22,7 @@ from dynaroute.solving.result import Result, Start, describe_method
 if TYPE_CHECKING:
     from dynaroute.batch import RouteBatch
 
-__all__ = ["Evaluation", "evaluate", "evaluate_all"]
+__all__ = ["Evaluation", "evaluate", "evaluate_all", "sum_up_gaps"]
 
 _CHECKED = 16  # solutions judged in an evaluation: enough to show a fault, too few to take time
 
@@ -46,6 +46,10 @@ class Evaluation:
         mean_length / mean reference - 1, a fraction; None without a reference.
     ways
         How many instances each model or method had the best solution for; more than one under "auto".
+    lengths
+        Cost of each instance.
+    gaps
+        How far each is above its best known cost, in per cent; None without such costs.
     """
 
     count: int
@@ -54,22 +58,38 @@ class Evaluation:
     seconds_per_instance: float
     gap: float | None
     ways: Mapping[str, int]
+    lengths: tuple[float, ...] = ()
+    gaps: tuple[float, ...] | None = None
 
     def to_json(self) -> dict[str, int | float | None]:
         """The figures under the keys that ``dynaroute evaluate --json`` promises."""
-        document = {
+        document: dict[str, int | float | None] = {
             "count": self.count,
             "mean_length": self.mean_length,
             "standard_error": self.standard_error,
             "seconds_per_instance": self.seconds_per_instance,
         }
-        return document if self.gap is None else {**document, "gap": self.gap}
+        if self.gap is not None:
+            document["gap"] = self.gap
+        return document if self.gaps is None else {**document, **sum_up_gaps(self.gaps)}
+
+
+def sum_up_gaps(gaps: Sequence[float]) -> dict[str, float]:
+    """Mean, median and largest of some gaps, under the keys that ``dynaroute evaluate --json`` promises.
+
+    Parameters
+    ----------
+    gaps
+        In per cent; at least one.
+    """
+    return {"mean_gap": statistics.fmean(gaps), "median_gap": statistics.median(gaps), "worst_gap": max(gaps)}
 
 
 def evaluate(
     instances: Sequence[Instance],
     *,
     reference: float | Sequence[float] | None = None,
+    best: Sequence[float] | None = None,
     **settings: Unpack[SolveSettings],
 ) -> Evaluation:
     """Find routes for all instances, and sum up their lengths.
@@ -83,6 +103,8 @@ def evaluate(
         At least one, of any sizes.
     reference
         Mean length to compare with, or the cost of each instance.
+    best
+        The best known cost of each instance, for the gap of each.
     **settings
         The keywords of `solve`.
 
@@ -96,7 +118,7 @@ def evaluate(
     >>> evaluate(dynaroute.read_set("test100.npz"), model="amd-100", reference=15.563).gap
     """
     options, observers = read_settings(settings)
-    return evaluate_all(list(instances), options, observers, reference)
+    return evaluate_all(list(instances), options, observers, reference, best)
 
 
 def evaluate_all(
@@ -104,11 +126,14 @@ def evaluate_all(
     options: SolveOptions,
     observers: Observers,
     reference: float | Sequence[float] | None,
+    best: Sequence[float] | None = None,
 ) -> Evaluation:
     """Evaluate with options that are checked already; the rest is as in `evaluate`."""
     if not problems:
         raise InstanceError("there is no instance to evaluate on.", remedy="Give at least one.")
     mean_reference = None if reference is None else _mean_reference(reference, len(problems))
+    if best is not None:
+        _require_costs(best, len(problems))
     improver = IMPROVERS.get(options.way)
     if options.model in ("auto", "savings") or (improver is not None and not improver.takes_tensors):
         measured = _measure_results(solve_all(problems, options, observers))
@@ -122,7 +147,19 @@ def evaluate_all(
         seconds_per_instance=measured.seconds / count,
         gap=None if mean_reference is None else mean / mean_reference - 1,
         ways=measured.ways,
+        lengths=tuple(measured.lengths),
+        gaps=None if best is None else _find_gaps(measured.lengths, best),
     )
+
+
+def _find_gaps(lengths: Sequence[float], best: Sequence[float]) -> tuple[float, ...]:
+    return tuple(100 * (length / cost - 1) for length, cost in zip(lengths, best, strict=True))
+
+
+def _require_costs(best: Sequence[float], count: int) -> None:
+    if len(best) != count or not all(0 < cost < math.inf for cost in best):
+        remedy = "Give a cost above 0 for each instance."
+        raise OptionError("best known costs do not fit.", where=Where(field="best"), remedy=remedy)
 
 
 class _Measured(NamedTuple):

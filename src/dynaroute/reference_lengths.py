@@ -1,8 +1,19 @@
-"""Figures to stand beside: means over the 10,000 published instances of each size, measured by others."""
+"""Figures to stand beside, measured by others: on the published sets, and on instances unlike a model's training."""
 
 from __future__ import annotations
 
-__all__ = ["HGS_LENGTHS", "PAPER_BEST_LENGTHS", "PAPER_ROWS", "PAPER_TIMES", "PUBLISHED_COUNT", "SIZES"]
+__all__ = [
+    "GENERALISATION_ROWS",
+    "GENERALISATION_SECONDS",
+    "HGS_LENGTHS",
+    "LARGE_SIZES",
+    "LARGE_SIZE_LENGTHS",
+    "PAPER_BEST_LENGTHS",
+    "PAPER_ROWS",
+    "PAPER_TIMES",
+    "PUBLISHED_COUNT",
+    "SIZES",
+]
 
 SIZES = (20, 50, 100)
 PUBLISHED_COUNT = 10_000  # instances of each size, drawn at once
@@ -27,3 +38,21 @@ PAPER_TIMES = {
     "AM-D (greedy), an instance": ("0.29 ms", "2.51 ms", "15.92 ms"),
     "AM-D (2OPT), an instance": ("0.05 s", "0.34 s", "2.21 s"),
 }
+
+LARGE_SIZES = (200, 500, 1000)  # published sets that no specialist was trained on
+LARGE_SIZE_LENGTHS = {200: ("LKH3", 20.2648), 500: ("HGS", 36.561), 1000: ("HGS", 41.2)}
+
+# One model trained at n <= 100, greedy; ReLD, ICAM and ELG take the best of up to 100 starts. X: instances below 1,000
+# customers, from 500 on in the column of large ones. By column of the table of generalisation.
+GENERALISATION_ROWS: dict[str, dict[str, str]] = {
+    "LKH3": {"U200": "20.265", "U500": "37.229"},
+    "HGS": {"U500": "36.561", "U1000": "41.2"},
+    "ReLD": {"X": "4.10 %", "X, n > 500": "5.04 %", "U500": "37.65 (x8)"},
+    "ICAM": {"X": "5.00 %", "U500": "37.49", "U1000": "43.07"},
+    "ELG": {"X": "8.03 %"},
+    "BQ": {"X": "8.87 %"},
+    "LEHD": {"X": "11.25 %", "U500": "38.41"},
+    "INViT": {"X": "13.15 %"},
+    "AM, x8": {"XML100": "8.73 %"},
+}
+GENERALISATION_SECONDS = {"ReLD": "0.41 s", "ICAM, ELG, BQ, LEHD, INViT": "0.4 to 4.7 s"}  # of an X instance

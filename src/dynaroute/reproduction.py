@@ -13,18 +13,19 @@ from dynaroute.device import choose_device
 from dynaroute.errors import FileError, FormatError, in_file
 from dynaroute.files import read_bytes, write_bytes
 from dynaroute.reference_lengths import HGS_LENGTHS, PAPER_BEST_LENGTHS, PAPER_ROWS, PAPER_TIMES, PUBLISHED_COUNT, SIZES
+from dynaroute.weights import GENERALIST
 
 if TYPE_CHECKING:
     from dynaroute.batch import InstanceBatch, RouteBatch
     from dynaroute.construct import Strategy
     from dynaroute.model import Policy
 
-__all__ = ["Measured", "Reproduction", "insert_tables", "reproduce", "split_page"]
+__all__ = ["Measured", "Reproduction", "describe_hardware", "insert_tables", "reproduce", "split_page"]
 
 Prepared = TypeVar("Prepared")
 
-_BEGIN, _END = "<!-- tables: begin -->", "<!-- tables: end -->"
 _AUGMENTED = "AM-D (greedy, x8 augmentation)"
+_ONE_MODEL = f"{GENERALIST}, one model for all (greedy)"
 _AT_ONCE_ON_CPU = 500  # instances; progress is told after each so many
 
 
@@ -125,8 +126,8 @@ def reproduce(
     planned = [
         (row, size, measure)
         for size in SIZES
-        for policy in policies.values()
-        for row, measure in _list_entries(policy, size)
+        for name, policy in policies.items()
+        for row, measure in _list_entries(name, policy, size)
     ]
     all_work, done = sum(_estimate_work(row, size) for row, size, _ in planned), 0.0
     for row, size, measure in planned:
@@ -139,7 +140,7 @@ def reproduce(
         )
         done += work
     in_order = {(row, size): entries[row, size] for row in _ROW_ORDER for size in SIZES if (row, size) in entries}
-    return Reproduction(count, _describe_hardware(chosen), in_order, minutes)
+    return Reproduction(count, describe_hardware(chosen), in_order, minutes)
 
 
 def _estimate_work(row: str, size: int) -> float:
@@ -148,12 +149,15 @@ def _estimate_work(row: str, size: int) -> float:
     return of_one * (8 if row == _AUGMENTED else 1)
 
 
-def _list_entries(policy: Policy, size: int) -> Iterator[tuple[str, Callable[..., Measured]]]:
+def _list_entries(name: str, policy: Policy, size: int) -> Iterator[tuple[str, Callable[..., Measured]]]:
     """Which rows a policy has an entry for at this size, and how to measure it."""
     from dynaroute.construct import Augmented, Greedy
 
     trained, is_dynamic = policy.card.size, policy.kind == "AM-D"
     greedy = partial(_measure_construction, policy, strategy=Greedy())
+    if name == GENERALIST:
+        yield _ONE_MODEL, greedy
+        return
     if trained not in SIZES or (trained != size and not is_dynamic):
         return
     if trained != size:
@@ -165,10 +169,19 @@ def _list_entries(policy: Policy, size: int) -> Iterator[tuple[str, Callable[...
         yield _AUGMENTED, partial(_measure_construction, policy, strategy=Augmented(Greedy()))
 
 
-_ROW_ORDER = ("AM (greedy)", "AM-D (greedy)", "AM-D (2OPT)", _AUGMENTED, "AM-D (n=20)", "AM-D (n=50)", "AM-D (n=100)")
+_ROW_ORDER = (
+    "AM (greedy)",
+    "AM-D (greedy)",
+    "AM-D (2OPT)",
+    _AUGMENTED,
+    "AM-D (n=20)",
+    "AM-D (n=50)",
+    "AM-D (n=100)",
+    _ONE_MODEL,
+)
 
 
-def insert_tables(path: Path, tables: str) -> None:
+def insert_tables(path: Path, tables: str, what: str = "tables") -> None:
     """Put tables into a page, between the lines that mark their place.
 
     Parameters
@@ -176,19 +189,24 @@ def insert_tables(path: Path, tables: str) -> None:
     path
         The page.
     tables
-        What `Reproduction.to_markdown` gave.
+        What `to_markdown` gave.
+    what
+        Which tables: the word in the marks.
     """
-    before, after = split_page(path)
-    write_bytes(path, f"{before}{_BEGIN}\n{tables}{_END}{after}".encode())
+    before, after = split_page(path, what)
+    begin, end = _mark(what)
+    write_bytes(path, f"{before}{begin}\n{tables}{end}{after}".encode())
 
 
-def split_page(path: Path) -> tuple[str, str]:
+def split_page(path: Path, what: str = "tables") -> tuple[str, str]:
     """What stands before and after the tables of a page.
 
     Parameters
     ----------
     path
         The page.
+    what
+        Which tables: the word in the marks.
 
     Raises
     ------
@@ -202,11 +220,16 @@ def split_page(path: Path) -> tuple[str, str]:
             page = read_bytes(path).decode()
         except UnicodeDecodeError as error:
             raise FileError("cannot read the page.", remedy="Is it text?") from error
-        before, begin, rest = page.partition(_BEGIN)
-        _, end, after = rest.partition(_END)
+        first, last = _mark(what)
+        before, begin, rest = page.partition(first)
+        _, end, after = rest.partition(last)
         if not begin or not end:
-            raise FormatError("the page does not mark a place.", remedy=f"Write {_BEGIN} and {_END} into it.")
+            raise FormatError("the page does not mark a place.", remedy=f"Write {first} and {last} into it.")
     return before, after
+
+
+def _mark(what: str) -> tuple[str, str]:
+    return f"<!-- {what}: begin -->", f"<!-- {what}: end -->"
 
 
 def _row(label: str, lengths: Mapping[int, float | None]) -> str:
@@ -288,7 +311,14 @@ def _require_right(batch: InstanceBatch, routes: RouteBatch) -> None:
         raise AssertionError("a solution that was built is wrong")
 
 
-def _describe_hardware(device: str) -> str:
+def describe_hardware(device: str) -> str:
+    """What a device is called in tables.
+
+    Parameters
+    ----------
+    device
+        As PyTorch calls it.
+    """
     import torch
 
     if device.startswith("cuda"):

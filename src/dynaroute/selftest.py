@@ -22,7 +22,7 @@ from dynaroute.construct.eager import construct_eagerly, decide, log_probabiliti
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.device import choose_device
-from dynaroute.kernels import LONGEST_SEGMENT, kernels_run_on
+from dynaroute.kernels import kernels_run_on
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.config import KindName, Normalisation
 from dynaroute.model.encoder import AttentionLayer
@@ -160,6 +160,7 @@ def _differ(found: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
 def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> Iterator[Outcome]:
     """Every comparison at every size."""
     for size in sizes:
+        count = min(count, max(_SAMPLES, 100_000 // size))  # the plain twin keeps the scores of every pair of nodes
         generator = torch.Generator(device).manual_seed(size)
         batch = TrainingTask(size, (20 + size // 3,)).draw(count, generator, first_key=0)
         number = torch.arange(count, device=device)
@@ -177,7 +178,7 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
             many = 512 if device == "cuda" and size < 128 else 1  # as training has them
             task = TrainingTask(size, (20 + size // 3,))
             yield compare_half_precision(policy, task.draw(many, generator, count).repeat_each(_SAMPLES), size)
-        if size < LONGEST_SEGMENT and policy.config.normalisation == "tanh":
+        if policy.config.normalisation == "tanh":
             yield from compare_layers(policy, batch, size)
         yield from compare_replay(policy, copies[: 8 * _SAMPLES], _SAMPLES, size)
 
@@ -192,6 +193,10 @@ def list_configurations() -> Iterator[tuple[str, PolicyConfig]]:
             PolicyConfig(kind=kind, normalisation=normalisation, shrinking_mean=shrinks, scaled=True, layers=2),
         )
     yield "AM-D, six layers", PolicyConfig(layers=6)
+    for grows, is_biased in ((True, False), (False, True), (True, True)):
+        beyond = [name for name, is_on in (("growing attention", grows), ("distances", is_biased)) if is_on]
+        config = PolicyConfig(layers=2, growing_attention=grows, distance_bias=is_biased)
+        yield f"AM-D, {' and '.join(beyond)}", config
     yield "AM-D, depot without demand, no query", PolicyConfig(depot_features=2, logit_query=False)
 
 
@@ -199,7 +204,7 @@ def main() -> int:
     """Run the comparisons; 0 if all are right."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="a trained policy; random parameters otherwise")
-    parser.add_argument("--sizes", default="1,2,5,17,20,50,64,100,101,127,150,300")
+    parser.add_argument("--sizes", default="1,2,5,17,20,50,64,100,101,127,150,300,1000")
     parser.add_argument("--count", type=int, default=256, help="instances of each size")
     parser.add_argument("--configurations", action="store_true", help="random policies of every configuration instead")
     arguments = parser.parse_args()

@@ -242,9 +242,9 @@ def _choose_model(instance: Instance, options: SolveOptions) -> str | Path | Pol
         return "savings"
     if options.model != "auto":
         return options.model
-    from dynaroute.weights import nearest_shipped_model
+    from dynaroute.weights.choice import choose_model
 
-    return nearest_shipped_model(instance.size) or "savings"
+    return choose_model(instance).name
 
 
 def _build_group(

@@ -13,7 +13,7 @@ ViolationKind = Literal["unknown", "missing", "repeated", "overload", "cost"]
 
 CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]
-DemandKind = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
+DemandKind = Literal["unitary", "1-9", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
 
 
 def join_with_or(words: Sequence[str]) -> str:

@@ -158,3 +158,81 @@ def test_policy_is_not_evaluated_on_what_it_cannot_read(tmp_path: Path, model: P
 
     assert_refused(invoke("evaluate", "--data", path, "--model", model), "no coordinates")
     assert invoke_json("evaluate", "--data", path, "--model", "savings")["mean_length"] == 14
+
+
+@pytest.fixture
+def benchmark_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "instances"
+    folder.mkdir()
+    for name in ("b", "a"):
+        save(folder, f"{name}.vrp", INSTANCE)
+    save(folder, "best.csv", "name,best_known_cost,routes\na,14,2\nb,10,2\n")
+    return folder
+
+
+def test_best_known_costs_of_a_folder_give_gaps_in_per_cent(tmp_path: Path, benchmark_folder: Path) -> None:
+    document = invoke_json(
+        "evaluate", "--data", benchmark_folder, "--model", "savings", "--gaps", tmp_path / "gaps.csv"
+    )
+
+    assert list(document) == [*KEYS, "mean_gap", "median_gap", "worst_gap"]
+    assert [document[key] for key in ("mean_gap", "median_gap", "worst_gap")] == pytest.approx([20, 20, 40])
+    assert (tmp_path / "gaps.csv").read_text().splitlines() == [
+        "name,customers,cost,best_known_cost,gap",
+        "a,3,14,14,0.000000",
+        "b,3,14,10,40.000000",
+    ]
+
+
+def test_a_table_that_is_named_goes_before_that_of_the_folder(tmp_path: Path, benchmark_folder: Path) -> None:
+    table = save(tmp_path, "optima.csv", "name,optimum\nb,7\na,7\n")
+
+    document = invoke_json("evaluate", "--data", benchmark_folder, "--model", "savings", "--best", table)
+
+    assert document["worst_gap"] == pytest.approx(100)
+
+
+def test_costs_of_a_set_are_taken_in_order_and_cut_with_it(tmp_path: Path, data: Path) -> None:
+    costs = solve_costs(data, "--model", "savings")
+    rows = "".join(f"row{number},{cost / 2}\n" for number, cost in enumerate(costs))
+    table = save(tmp_path, "best.csv", f"name,best_known_cost\n{rows}")
+
+    document = invoke_json("evaluate", "--data", data, "--model", "savings", "--best", table, "--limit", "3")
+
+    assert (document["count"], document["mean_gap"]) == (3, pytest.approx(100))
+
+
+def test_gaps_are_shown_by_size_with_the_worst_named(benchmark_folder: Path) -> None:
+    write(draw_instances(150)[0], benchmark_folder / "large.vrp")
+    save(benchmark_folder, "best.csv", "name,best_known_cost\na,14\nb,10\nlarge,1000\n")
+
+    shown = invoke("evaluate", "--data", benchmark_folder, "--model", "savings").stdout
+
+    assert "40.00 %, b" in shown
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["up", "to", "100", "2", "20.00", "20.00", "40.00"] in rows
+    assert [row[:2] for row in rows[-2:]] == [["101", "to"], ["all", "3"]]
+
+
+def test_gaps_without_best_known_costs_are_refused(tmp_path: Path, data: Path) -> None:
+    result = invoke("evaluate", "--data", data, "--model", "savings", "--gaps", tmp_path / "gaps.csv")
+
+    assert_refused(result, "best known costs")
+
+
+def test_a_table_of_best_known_costs_in_a_folder_is_no_instance(benchmark_folder: Path) -> None:
+    assert len(invoke_json("solve", benchmark_folder, "--model", "savings", "--improve", "none")) == 2
+
+
+def test_15_8_gaps_do_not_replace_what_is_read(tmp_path: Path) -> None:
+    instance = tmp_path / "set" / "a.vrp"
+    instance.parent.mkdir()
+    invoke("generate", "--size", "5", "--count", "1", "--out", str(instance))
+    best = instance.parent / "best.csv"
+    best.write_text("name,best_known_cost\na,3\n")
+    for target in (instance, best):
+        before = target.read_bytes()
+        result = invoke("evaluate", "--data", str(instance.parent), "--gaps", str(target), "--model", "savings")
+        assert result.exit_code == 2
+        assert "is an input" in result.stderr
+        assert target.read_bytes() == before

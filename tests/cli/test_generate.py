@@ -22,6 +22,13 @@ def test_published_set_is_the_published_one_draw_for_draw(tmp_path: Path) -> Non
         assert set(arrays["capacity"].tolist()) == {30}
 
 
+def test_published_set_of_a_larger_size_comes_whole(tmp_path: Path) -> None:
+    document = invoke_json("generate", "--size", "200", "--published", "--out", tmp_path / "u200.npz")
+
+    assert (document["count"], document["capacity"]) == (128, {"smallest": 80, "largest": 80})
+    assert sum(int(instance.demands.sum()) for instance in read_set(tmp_path / "u200.npz")) == 128084
+
+
 def test_part_of_a_published_set_is_another_draw_and_a_note_says_so(tmp_path: Path) -> None:
     result = invoke("generate", "--size", "20", "--count", "100", "--published", "--out", tmp_path / "t.npz")
 

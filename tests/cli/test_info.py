@@ -4,6 +4,13 @@ from pathlib import Path
 
 import pytest
 from command_line import INSTANCE, RIGHT_SOLUTION, assert_refused, invoke, invoke_json, save
+from policies import draw_instances, make_policy
+
+from dynaroute import write
+from dynaroute.model import ModelCard
+from dynaroute.weights import shipped_models
+
+pytestmark = pytest.mark.usefixtures("shelf")
 
 
 def test_instance_is_described(tmp_path: Path) -> None:
@@ -22,7 +29,18 @@ def test_instance_is_described(tmp_path: Path) -> None:
         "distances": "euclidean",
         "rounding": "nearest",
         "bounds": {"x": {"smallest": -1, "largest": 3}, "y": {"smallest": 0, "largest": 4}},
+        "model": {"name": "savings", "reason": "no trained model ships with this version"},
     }
+
+
+def test_the_model_that_would_be_chosen_is_told_with_the_reason(tmp_path: Path, shelf: Path) -> None:
+    make_policy(card=ModelCard("amd-20", 20, 30)).save_pretrained(shelf / "amd-20")
+    make_policy(card=ModelCard("amd", 500)).save_pretrained(shelf / "amd")
+    shipped_models.cache_clear()
+    result = invoke("info", save(tmp_path, "a.vrp", INSTANCE))
+    assert "amd (for all sizes and kinds: 3 customers are not near 20)" in result.stdout
+    write(draw_instances(3, 60), tmp_path / "set.json")
+    assert invoke_json("info", tmp_path / "set.json")["models"] == {"amd": 2}
 
 
 def test_description_in_words_says_that_the_fleet_is_unlimited(tmp_path: Path) -> None:

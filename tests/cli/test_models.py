@@ -37,6 +37,9 @@ def test_json_describes_each_model(shipped: Path) -> None:
     assert dynamic == {
         "name": "amd-20",
         "size": 20,
+        "smallest_size": None,
+        "distribution": "",
+        "chosen_for": "sizes nearest to 20",
         "kind": "AM-D",
         "parameters": count_parameters(make_policy().config),
         "minutes": 12.5,
@@ -45,6 +48,9 @@ def test_json_describes_each_model(shipped: Path) -> None:
     assert static == {
         "name": "am",
         "size": None,
+        "smallest_size": None,
+        "distribution": "",
+        "chosen_for": "none: by name alone",
         "kind": "AM",
         "parameters": count_parameters(SMALL_AM),
         "minutes": None,
@@ -52,13 +58,20 @@ def test_json_describes_each_model(shipped: Path) -> None:
     }
 
 
-def test_models_are_shown_line_by_line(shipped: Path) -> None:
+def test_models_are_shown_line_by_line(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     headings, static, dynamic = invoke("models").stdout.splitlines()
 
     assert headings.split()[:2] == ["Name", "Customers"]
     assert static.split()[:2] == ["am", "AM"]
     assert dynamic.split()[:3] == ["amd-20", "20", "AM-D"]
-    assert dynamic.rstrip().endswith("12.5  6.280 (20), 11.100 (50)")
+    assert dynamic.rstrip().endswith("12.5  sizes nearest to 20  6.280  11.100")
+
+
+def test_a_model_of_many_sizes_is_shown_with_all_of_them(shelf: Path) -> None:
+    make_policy(card=ModelCard("amd", 500, smallest_size=20, distribution="mixed")).save_pretrained(shelf / "amd")
+    assert invoke_json("models")[0]["distribution"] == "mixed"
+    assert "20-500" in invoke("models").stdout
 
 
 def test_damaged_weights_are_named(shipped: Path) -> None:

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import invoke, invoke_json
+from command_line import assert_refused, invoke, invoke_json
 
-from dynaroute import reproduction
+from dynaroute import generalisation, reproduction
 from dynaroute.reproduction import Measured, Reproduction
 
 
@@ -45,3 +45,42 @@ def test_json_holds_the_entries() -> None:
     document = invoke_json("reproduce")
     assert document["entries"] == [{"row": "AM-D (greedy)", "size": 20, "length": 6.25, "seconds": 1.0}]
     assert document["count"] == 10_000
+
+
+def test_options_of_the_other_table_are_refused_without_it(tmp_path: Path) -> None:
+    assert_refused(invoke("reproduce", "--x", tmp_path), "--generalisation")
+
+
+@pytest.fixture
+def generalised(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """A measurement that takes no time; the real one has tests of its own. Holds the counts that were asked for."""
+    counts: list[int | None] = []
+
+    def measure(
+        model: str, x: Path, xml: Path, count: int | None, device: str, progress: object
+    ) -> generalisation.Generalisation:
+        counts.append(count)
+        entry = generalisation.MeasuredSet(2, 30.0, (1.0, 4.0), (4.0,), 0.5)
+        return generalisation.Generalisation("amd", "a GPU", {("amd (greedy)", "X"): entry}, ("XML100",))
+
+    monkeypatch.setattr(generalisation, "measure_generalisation", measure)
+    return counts
+
+
+def test_generalisation_is_printed_and_put_at_its_own_marks(tmp_path: Path, generalised: list[int | None]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- generalisation: begin -->\n<!-- generalisation: end -->\n")
+    result = invoke("reproduce", "--generalisation", "--x", tmp_path, "--into", page)
+    assert result.exit_code == 0
+    assert "| **amd (greedy)** | 2.50 % | 4.0 % | 4.00 % |" in result.stdout
+    assert result.stdout in page.read_text()
+    assert "XML100 was not given (--xml FOLDER)" in result.stderr
+    assert generalised == [None]
+
+
+@pytest.mark.usefixtures("generalised")
+def test_json_holds_the_entries_of_generalisation() -> None:
+    document = invoke_json("reproduce", "--generalisation", "--count", "5")
+    assert document["skipped"] == ["XML100"]
+    entry = document["entries"][0]
+    assert (entry["row"], entry["set"], entry["count"], entry["mean_gap"]) == ("amd (greedy)", "X", 2, 2.5)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_line import invoke
+from command_line import INSTANCE, invoke
 from policies import SMALL_AMD, make_policy
 
 from dynaroute.model import Policy
@@ -160,6 +160,13 @@ def test_the_static_policy_is_trained_with_its_own_recipe(tmp_path: Path) -> Non
         (["--sizes", "twenty", "--out", "x"], "sizes"),
         (["--resume", "x", "--rate", "1"], "--rate"),
         (["--resume", "x", "--capacity", "30"], "--capacity"),
+        (["--resume", "x", "--distribution", "x"], "--distribution"),
+        (["--resume", "x", "--validation", "x"], "--validation"),
+        (["--config", "x", "--data", "x", "--out", "x"], "--data"),
+        (["--distribution", "x", "--capacity", "30", "--out", "x"], "capacities"),
+        (["--distribution", "nowhere.toml", "--out", "x"], "nowhere.toml"),
+        (["--size", "20", "--validation", "nowhere", "--out", "x"], "nowhere"),
+        (["--data", "nowhere", "--out", "x"], "nowhere"),
         (["--resume", "x", "--recipe", "am"], "--recipe"),
         (["--config", "x", "--recipe", "am", "--out", "x"], "--recipe"),
         (["--config", "x", "--size", "20", "--out", "x"], "--size"),
@@ -245,6 +252,34 @@ def test_a_run_stopped_before_it_was_measured_has_no_length(tmp_path: Path, monk
 def test_a_validation_is_one_line_of_a_log(tmp_path: Path) -> None:
     result = invoke("train", *TINY, "--size", "20", "--updates", "1", "--out", tmp_path)
     assert [line for line in result.stderr.splitlines() if "update 0 " in line and line.endswith("% above HGS)")]
+
+
+def test_a_run_on_a_distribution_of_a_file_goes_on_without_the_file(tmp_path: Path) -> None:
+    file, whole, broken = tmp_path / "small.toml", tmp_path / "whole", tmp_path / "broken"
+    file.write_text('[[parts]]\nsizes = [3, 7]\ncustomers = ["clustered", "uniform"]\nroute_lengths = "x"\n')
+    options = [*TINY[2:], "--distribution", str(file), "--updates", "3"]
+    result = invoke("train", *options, "--out", whole)
+    assert result.exit_code == 0, result.stderr
+    assert "above savings" in result.stdout
+    broken.mkdir()
+    shutil.copy(whole / "plan.toml", broken)
+    file.unlink()
+    assert invoke("train", "--resume", broken, "--device", "cpu").exit_code == 0
+    assert torch.equal(weights(whole), weights(broken))
+
+
+def test_own_instances_are_trained_on_and_told_by_their_best_known_costs(tmp_path: Path) -> None:
+    folder, out = tmp_path / "mine", tmp_path / "run"
+    folder.mkdir()
+    (folder / "small.vrp").write_text(INSTANCE)
+    (folder / "best.csv").write_text("name,best_known_cost\nsmall,14\n")
+    result = invoke("train", *TINY[2:], "--data", folder, "--updates", "2", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert "above best known" in result.stdout
+    (folder / "other.vrp").write_text(INSTANCE)
+    again = invoke("train", "--resume", out, "--device", "cpu")
+    assert again.exit_code == 2
+    assert "have changed" in again.stderr
 
 
 def test_torchrun_trains_with_two_processes(tmp_path: Path) -> None:

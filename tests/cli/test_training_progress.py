@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from dynaroute.cli.training_progress import find_references
+from dynaroute.cli.training_progress import describe_length, find_references
 from dynaroute.reference_lengths import HGS_LENGTHS
-from dynaroute.training.recipes import make_plan
+from dynaroute.training.distribution import BUILT_IN
+from dynaroute.training.journal import Reference
+from dynaroute.training.own_instances import InstanceFiles
+from dynaroute.training.recipes import make_distribution_plan, make_plan
 
 
 @pytest.mark.parametrize(
@@ -15,4 +20,17 @@ from dynaroute.training.recipes import make_plan
 def test_lengths_are_compared_with_those_of_the_same_problem_only(
     sizes: tuple[int, ...], capacities: tuple[int, ...], expected: set[int]
 ) -> None:
-    assert find_references(make_plan("fast", sizes, capacities)) == {size: HGS_LENGTHS[size] for size in expected}
+    assert find_references(make_plan("fast", sizes, capacities)) == {
+        size: ("HGS", HGS_LENGTHS[size]) for size in expected
+    }
+
+
+def test_relative_lengths_are_told_as_what_they_are_above_or_below() -> None:
+    mixed = make_distribution_plan("fast", [BUILT_IN["mixed"]])
+    savings = find_references(mixed)[500]
+    assert savings == ("savings", 1.0)
+    assert describe_length(1.05, savings) == "5.00 % above savings"
+    assert describe_length(0.98, savings) == "2.00 % below savings"
+    assert describe_length(6.25, Reference("HGS", 6.13)) == "6.2500 (1.96 % above HGS)"
+    with_best = replace(mixed, validation=InstanceFiles("X", "digest", "best.csv"))
+    assert find_references(with_best)[500].name == "best known"

@@ -38,6 +38,8 @@ def make_policy(config: PolicyConfig) -> Policy:
         for parameter in policy.parameters():
             parameter.mul_(1.5)  # choices further from ties than a fresh policy's
         policy.decoder.context_query.weight[:, : config.dimension].mul_(8)  # have the graph's mean matter
+        if policy.decoder.distance_weight is not None:
+            policy.decoder.distance_weight.uniform_(-1.0, 0.5, generator=generator)
         for module in policy.modules():
             if isinstance(module, nn.BatchNorm1d):
                 assert module.running_mean is not None

@@ -124,8 +124,9 @@ class TestBlocks:
             PolicyConfig.am(),
             PolicyConfig(layers=1, scaled=True, shrinking_mean=False),
             PolicyConfig(layers=1, dynamic=False, logit_query=False),
+            PolicyConfig(layers=1, growing_attention=True, distance_bias=True),
         ],
-        ids=["published AM", "scaled, constant mean", "static"],
+        ids=["published AM", "scaled, constant mean", "static", "general"],
     )
     def test_other_policies_are_built_too(self, config: PolicyConfig) -> None:
         assert_streams_like_the_plain_engine(make_policy(config), (make_instance(17), make_instance(4)))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from dynaroute.kernels.attention import SegmentAttention
+from dynaroute.kernels.attention import AttentionShape, SegmentAttention
 from dynaroute.model.encoder import attend
 from dynaroute.model.packing import Packing
 
@@ -20,7 +20,7 @@ def run_twin(packed: torch.Tensor, packing: Packing, scale: float) -> torch.Tens
 
 def run_kernel(packed: torch.Tensor, packing: Packing, scale: float) -> torch.Tensor:
     out: torch.Tensor = SegmentAttention.apply(  # type: ignore[no-untyped-call]
-        packed, packing.offsets, packing.lengths, packing.longest, 2, scale
+        packed, packing.offsets, packing.lengths, AttentionShape(packing.longest, 2, scale)
     )
     return out
 
@@ -33,7 +33,7 @@ def test_segments_of_every_tile_agree_with_the_twin() -> None:
 def test_longer_segments_are_streamed() -> None:
     packed, packing = make_segments(1, 128, 129, 300, 5)
     packed = 4 * packed.detach()  # sharp weights: the largest score moves from block to block
-    torch.testing.assert_close(run_kernel(packed, packing, 0.7), run_twin(packed, packing, 0.7), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(run_kernel(packed, packing, 0.7), run_twin(packed, packing, 0.7), rtol=1e-4, atol=5e-5)
 
 
 def test_gradients_agree_with_the_twin() -> None:
@@ -51,3 +51,11 @@ def test_rows_in_no_segment_are_zero_and_change_nothing() -> None:
     out = run_kernel(longer, roomy, 1.0)
     assert torch.equal(out[14:], torch.zeros(3, 32))
     torch.testing.assert_close(out[:14], run_kernel(packed, packing, 1.0))
+
+
+def test_gradients_of_longer_segments_agree_with_the_twin() -> None:
+    packed, packing = make_segments(1, 128, 129, 200, 40)
+    weights = torch.randn(len(packed), 32, generator=torch.Generator().manual_seed(1))
+    (expected,) = torch.autograd.grad((run_twin(packed, packing, 0.7) * weights).sum(), packed)
+    (found,) = torch.autograd.grad((run_kernel(packed, packing, 0.7) * weights).sum(), packed)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)

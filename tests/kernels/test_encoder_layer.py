@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import torch
 
+from dynaroute.kernels.attention import AttentionShape
 from dynaroute.kernels.encoder_layer import EncoderLayer
 from dynaroute.model import PolicyConfig
 from dynaroute.model.encoder import AttentionLayer
@@ -17,7 +18,7 @@ def test_layer_and_its_gradients_agree_with_the_twin() -> None:
     parameters = list(layer.parameters())
     expected = layer(hidden, packing)
     found = EncoderLayer.apply(  # type: ignore[no-untyped-call]
-        hidden, *parameters, packing.offsets, packing.lengths, packing.longest, layer.heads, layer.scale
+        hidden, *parameters, packing.offsets, packing.lengths, AttentionShape(packing.longest, layer.heads, layer.scale)
     )
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
     leaves = [hidden, *parameters]

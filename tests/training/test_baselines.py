@@ -12,8 +12,10 @@ from dynaroute.training.baselines import (
     doubt_improvement,
     evaluating,
     make_baseline,
+    subtract_relatively,
 )
 from dynaroute.training.instances import TrainingTask
+from dynaroute.training.names import BaselineName
 from dynaroute.training.ranks import Ranks
 
 TASK = TrainingTask(6, (20,))
@@ -114,3 +116,22 @@ def test_evaluating_leaves_the_mode_as_it_was() -> None:
     with evaluating(policy):
         assert not policy.training
     assert policy.training
+
+
+def test_relative_advantages_do_not_grow_with_the_lengths() -> None:
+    lengths = torch.tensor([1.0, 3.0, 100.0, 300.0])
+    advantages = SharedBaseline(Ranks(), subtract_relatively).advantages(draw_batch(5, 8), lengths)
+    torch.testing.assert_close(advantages[:2], advantages[2:])
+    torch.testing.assert_close(advantages.square().sum() / 3, torch.tensor(1.0))
+    policy, batch = make_policy(SMALL_AMD), draw_batch(6, 6)
+    greedy = construct(policy, batch, Greedy()).lengths(batch)
+    relative = GreedyBaseline(policy, subtract_relatively).advantages(batch, 1.5 * greedy)
+    torch.testing.assert_close(relative, torch.full_like(relative, 0.5))
+
+
+@pytest.mark.parametrize("name", ["shared", "greedy", "rollout"])
+def test_every_baseline_compares_as_it_is_told(name: BaselineName) -> None:
+    baseline = make_baseline(name, make_policy(SMALL_AMD), TASK, 8, 1, Ranks(), subtract_relatively)
+    lengths = torch.tensor([4.0, 6.0, 5.0, 5.0])
+    plain = make_baseline(name, make_policy(SMALL_AMD), TASK, 8, 1, Ranks()).advantages(draw_batch(6, 8), lengths)
+    assert not torch.allclose(baseline.advantages(draw_batch(6, 8), lengths), plain) or name == "shared"

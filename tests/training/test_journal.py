@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dynaroute.errors import FileError
-from dynaroute.training.journal import Journal, draw_learning_curve, read_metrics, save_learning_curve
+from dynaroute.training.journal import Journal, Reference, draw_learning_curve, read_metrics, save_learning_curve
 
 
 def make_line(step: int, validation: float = 6.5, size: int = 20) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def test_a_vanished_folder_is_told(tmp_path: Path) -> None:
 
 def test_the_curve_has_a_line_for_each_size_and_its_reference(tmp_path: Path) -> None:
     metrics = [make_line(0), make_line(5, 6.4), make_line(6, 11.0, 50), make_line(9, 10.9, 50)]
-    legend = draw_learning_curve(metrics, {20: 6.13}).get_legend()
+    legend = draw_learning_curve(metrics, {20: Reference("HGS", 6.13)}).get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [
         "20 customers: 6.400",
@@ -88,7 +88,7 @@ def test_the_curve_has_a_line_for_each_size_and_its_reference(tmp_path: Path) ->
 
 
 def test_a_run_without_lines_has_an_empty_curve() -> None:
-    assert not draw_learning_curve([], {20: 6.13}).lines
+    assert not draw_learning_curve([], {20: Reference("HGS", 6.13)}).lines
 
 
 def test_the_curve_is_saved_with_the_run(tmp_path: Path) -> None:
@@ -96,3 +96,9 @@ def test_the_curve_is_saved_with_the_run(tmp_path: Path) -> None:
     journal.add(make_line(0))
     journal.close()
     assert save_learning_curve(tmp_path, {}).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_relative_curve_says_what_it_is_relative_to() -> None:
+    metrics = [{"step": 0, "minutes": 0.0, "size": 100, "validation": 1.2}]
+    axes = draw_learning_curve(metrics, {100: Reference("savings", 1.0)})
+    assert axes.get_ylabel() == "greedy length over that of savings"

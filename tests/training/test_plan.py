@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from dynaroute.errors import FormatError, OptionError
+from dynaroute.training.distribution import BUILT_IN
+from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.plan import Schedule, Stage, TrainingPlan, read_plan, write_plan
 
 STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
@@ -49,6 +51,8 @@ def test_epochs_are_updates() -> None:
         ({"stages": (replace(STAGE, samples=1),)}, "samples"),
         ({"recipe": 5}, "recipe"),
         ({"init": 5}, "init"),
+        ({"layers": 0}, "layers"),
+        ({"distance_bias": 1}, "distance_bias"),
         ({"baseline": "rollout", "validation_count": 1}, "validation_count"),
     ],
 )
@@ -105,3 +109,46 @@ def test_the_rate_rises_stays_and_falls() -> None:
 def test_a_rise_and_a_fall_that_exceed_the_whole_are_refused() -> None:
     with pytest.raises(OptionError):
         Schedule(1.0, rise=0.6, fall=0.6)
+
+
+def test_a_plan_holds_distributions_and_files_whole(tmp_path: Path) -> None:
+    of_kinds = replace(STAGE, size=500, capacities=(), distribution=BUILT_IN["mixed"])
+    of_files = replace(STAGE, capacities=(), data=InstanceFiles("somewhere", "abc"))
+    plan = replace(
+        PLAN,
+        stages=(STAGE, of_kinds, of_files),
+        layers=6,
+        distance_bias=True,
+        validation=InstanceFiles("elsewhere", "def", "best.csv"),
+    )
+    write_plan(plan, tmp_path / "plan.toml")
+    assert read_plan(tmp_path / "plan.toml") == plan
+
+
+def test_a_stage_may_name_its_distribution(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text('updates = 5\n[[stages]]\ndistribution = "x"\ninstances = 4\nsamples = 2\nrate = 1e-3\n')
+    stage = read_plan(path).stages[0]
+    assert stage.distribution == BUILT_IN["x"]
+    assert stage.size == BUILT_IN["x"].largest
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"distribution": BUILT_IN["x"]}, "capacities"),
+        ({"distribution": BUILT_IN["x"], "capacities": ()}, "size"),
+        ({"distribution": BUILT_IN["x"], "data": InstanceFiles("a", "b"), "size": 500, "capacities": ()}, "data"),
+    ],
+)
+def test_a_stage_with_two_sources_is_refused_by_field(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        replace(STAGE, **changes)
+    assert caught.value.where.field == field
+
+
+def test_files_that_are_no_table_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text('updates = 5\nvalidation = "X"\n')
+    with pytest.raises(OptionError, match="no table"):
+        read_plan(path)

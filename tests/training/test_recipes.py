@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from policies import draw_instances
 
 from dynaroute.errors import OptionError
-from dynaroute.training.recipes import make_plan
+from dynaroute.formats import write
+from dynaroute.training.distribution import BUILT_IN
+from dynaroute.training.own_instances import InstanceFiles
+from dynaroute.training.recipes import make_data_plan, make_distribution_plan, make_plan
 
 
 @pytest.mark.parametrize(("size", "instances", "rate"), [(20, 128, 1e-4), (50, 128, 1e-4), (100, 108, 5e-5)])
@@ -42,7 +48,7 @@ def test_entropy_is_worth_less_where_there_is_more_of_it() -> None:
 
 def test_updates_of_large_instances_fit_in_memory() -> None:
     stages = make_plan("fast", [20, 50, 100, 200, 500, 1000]).stages
-    assert [stage.instances for stage in stages] == [1024, 512, 256, 32, 5, 2]
+    assert [stage.instances for stage in stages] == [1024, 512, 256, 187, 30, 7]
 
 
 def test_capacities_can_be_mixed() -> None:
@@ -52,3 +58,21 @@ def test_capacities_can_be_mixed() -> None:
 def test_an_unknown_recipe_is_refused() -> None:
     with pytest.raises(OptionError, match="recipe"):
         make_plan("pomo", [20])  # type: ignore[arg-type]
+
+
+def test_a_distribution_is_trained_on_whole_and_validated_on_fewer() -> None:
+    small, large = BUILT_IN["x"].resize(20, 120), BUILT_IN["mixed"]
+    plan = make_distribution_plan("fast", [small, large], init="amd-100")
+    assert [stage.distribution for stage in plan.stages] == [small, large]
+    assert [stage.size for stage in plan.stages] == [120, 500]
+    assert plan.stages[0].instances == 256
+    assert plan.stages[0].share == 70
+    assert plan.validation_count == 1000
+    assert all(stage.lengths_differ for stage in plan.stages)
+
+
+def test_files_are_trained_on_up_to_their_largest_instance(tmp_path: Path) -> None:
+    write(draw_instances(4, 7), tmp_path / "set.json")
+    plan = make_data_plan("fast", InstanceFiles.at(tmp_path / "set.json"))
+    assert plan.stages[0].size == 7
+    assert plan.stages[0].data == InstanceFiles.at(tmp_path / "set.json")

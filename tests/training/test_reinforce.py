@@ -110,6 +110,17 @@ def test_entropy_makes_likely_solutions_count_as_longer() -> None:
         torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
 
 
+def test_a_step_in_parts_moves_as_a_whole_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = []
+    for budget in (2.0**40, 1.0):  # bytes; the smallest part is one instance
+        monkeypatch.setattr("dynaroute.training.memory._find_budget", lambda device, budget=budget: budget)
+        policy = make_policy(SMALL_AMD).double()
+        train_step(make_learner(policy, "shared", instances=6, samples=4, entropy=0.1), step=0)
+        moved.append(policy.state_dict())
+    for name, whole in moved[0].items():
+        torch.testing.assert_close(moved[1][name], whole, rtol=1e-10, atol=1e-12)
+
+
 def test_gradients_are_clipped_to_the_largest_norm() -> None:
     policy = make_policy(SMALL_AMD).double()
     before = torch.cat([parameter.detach().flatten() for parameter in policy.parameters()])

@@ -18,6 +18,7 @@ from dynaroute.training.replay_layout import ReplaySize, RouteStarts
 
 # 16 a head, as the kernels' products need, and long enough that every tile of 16, 32 and 64 occurs
 KERNEL_AMD = PolicyConfig(dimension=32, heads=2, layers=2, feed_forward=32)
+GENERAL_AMD = replace(KERNEL_AMD, growing_attention=True, distance_bias=True)
 
 
 def sample(policy: Policy, batch: InstanceBatch, seed: int = 1) -> RouteBatch:
@@ -53,7 +54,12 @@ def with_room(routes: RouteBatch, batch: InstanceBatch, samples: int) -> ReplayS
     )
 
 
-@pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
+GENERAL_AM = replace(SMALL_AM, growing_attention=True, distance_bias=True)
+
+
+@pytest.mark.parametrize(
+    "config", [SMALL_AMD, SMALL_AM, GENERAL_AMD, GENERAL_AM], ids=["AM-D", "AM", "general AM-D", "general AM"]
+)
 @pytest.mark.parametrize("precision", [None, torch.float64])
 def test_replay_equals_the_sequential_log_probabilities_in_float64(
     config: PolicyConfig, precision: torch.dtype | None
@@ -66,7 +72,9 @@ def test_replay_equals_the_sequential_log_probabilities_in_float64(
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
+@pytest.mark.parametrize(
+    "config", [SMALL_AMD, SMALL_AM, GENERAL_AMD, GENERAL_AM], ids=["AM-D", "AM", "general AM-D", "general AM"]
+)
 @pytest.mark.parametrize("precision", [None, torch.float64])
 def test_gradients_equal_those_of_the_sequential_path(config: PolicyConfig, precision: torch.dtype | None) -> None:
     policy = make_policy(config).double()
@@ -89,11 +97,9 @@ def test_gradients_in_float32_do_not_depend_on_how_the_kink_of_relu_is_rounded()
         assert (one - other).norm() <= 2e-5 * other.norm()
 
 
-@pytest.mark.parametrize("precision", [None, torch.float32])
-def test_kernels_equal_the_sequential_path_in_float32(
-    precision: torch.dtype | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    policy = make_policy(KERNEL_AMD)
+@pytest.mark.parametrize("config", [KERNEL_AMD, GENERAL_AMD], ids=["paper", "general"])
+def test_kernels_equal_the_sequential_path_in_float32(config: PolicyConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = make_policy(config)
     batch = draw_batch(1, 2, 17, 50, capacity=40)
     routes = sample(policy, batch)
     expected = log_probabilities(policy, batch, routes)
@@ -107,12 +113,36 @@ def test_kernels_equal_the_sequential_path_in_float32(
         assert (one - other).norm() <= 1e-4 * other.norm()
 
 
-def test_segments_too_long_for_the_kernels_are_replayed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "config",
+    [KERNEL_AMD, GENERAL_AMD, replace(GENERAL_AMD, shrinking_mean=False)],
+    ids=["paper", "general", "constant mean"],
+)
+def test_long_segments_are_replayed_by_kernels_that_stream_them(
+    config: PolicyConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = make_policy(config)
+    batch = draw_batch(150, 20, 1, capacity=120)  # routes of more steps than the smallest tile holds
+    routes = sample(policy, batch)
+    assert int(routes.position.max()) >= 16
+    expected = log_probabilities(policy, batch, routes)
+    expected_gradients = gradients(policy, expected)
+    monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
+    found = replay_log_probabilities(
+        policy, batch, routes, size=with_room(routes, batch, samples=1), precision=torch.float32
+    )
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-3)
+    for one, other in zip(gradients(policy, found), expected_gradients, strict=True):
+        assert (one - other).norm() <= 1e-3 * other.norm()
+
+
+def test_routes_too_long_for_the_kernels_are_replayed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = make_policy(KERNEL_AMD)
     batch = draw_batch(130, capacity=60)
     routes = sample(policy, batch)
     expected = log_probabilities(policy, batch, routes)
     monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
+    monkeypatch.setattr("dynaroute.training.replay.LONGEST_ROUTE", 3)
     found = replay_log_probabilities(policy, batch, routes, precision=torch.float32)
     torch.testing.assert_close(found, expected, rtol=0, atol=2e-4)
 

@@ -6,12 +6,17 @@ from typing import Any
 
 import pytest
 import torch
-from policies import SMALL_AM, SMALL_AMD
+from policies import SMALL_AM, SMALL_AMD, draw_instances
 
+from dynaroute.batch import InstanceBatch
+from dynaroute.construct import Greedy, construct
 from dynaroute.errors import FileError, ModelError, TrainingError
+from dynaroute.formats import write
 from dynaroute.model import ModelCard, Policy, PolicyConfig
+from dynaroute.training.distribution import Distribution, Part
 from dynaroute.training.journal import read_metrics
-from dynaroute.training.plan import BaselineName, Stage, TrainingPlan
+from dynaroute.training.own_instances import InstanceFiles
+from dynaroute.training.plan import BaselineName, Stage, TrainingPlan, read_plan, write_plan
 from dynaroute.training.trainer import Trainer
 from dynaroute.training.validation import VALIDATION_SEED, measure_greedy_length
 
@@ -205,3 +210,69 @@ def test_the_card_adds_up_what_ancestors_took(tmp_path: Path) -> None:
     assert card.minutes >= 2.0
     assert card.recipe.startswith("before; then")
     assert card.name == tmp_path.name
+
+
+MIXED = Distribution(
+    (
+        Part((3, 5)),
+        Part((5, 8), ("clustered", "mixed"), ("corner",), ("quadrant", "many-small"), "x", coordinates="grid"),
+    ),
+    "small ones",
+)
+MIXED_STAGE = replace(STAGE, size=8, capacities=(), distribution=MIXED)
+
+
+def test_a_run_on_mixed_sizes_learns_and_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    plan = replace(PLAN, stages=(MIXED_STAGE,), updates=20, validation_count=40)
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    whole.mkdir()
+    broken.mkdir()
+    uninterrupted = make_policy()
+    outcome = Trainer(uninterrupted, plan, whole).run()
+    lines = read_metrics(whole)
+    assert outcome.best_length == min(line["validation"] for line in lines)
+    assert outcome.best_length < 0.95 * lines[0]["validation"]
+    stopped = Trainer(make_policy(), plan, broken, is_interrupted=lambda: stopped.state.step == 7)
+    stopped.run()
+    write_plan(plan, broken / "plan.toml")
+    resumed_policy = make_policy()
+    resumed = Trainer(resumed_policy, read_plan(broken / "plan.toml"), broken)
+    resumed.restore()
+    resumed.run()
+    assert torch.equal(weights(resumed_policy), weights(uninterrupted))
+    assert _without_time(read_metrics(broken)) == _without_time(lines)
+
+
+def test_the_card_says_sizes_and_distribution(tmp_path: Path) -> None:
+    Trainer(make_policy(), replace(PLAN, stages=(MIXED_STAGE,), updates=1, validation_count=5), tmp_path).run()
+    card = Policy.from_pretrained(tmp_path).card
+    assert (card.smallest_size, card.size, card.capacity) == (3, 8, None)
+    assert card.distribution.startswith("small ones: 50 % n=3 to 5")
+    assert "3 to 8 customers, small ones" in (tmp_path / "README.md").read_text()
+
+
+def test_own_instances_are_trained_and_validated_on(tmp_path: Path) -> None:
+    write(draw_instances(5, 8), tmp_path / "own.json")
+    stage = replace(STAGE, size=8, capacities=(), data=InstanceFiles.at(tmp_path / "own.json"))
+    plan = replace(PLAN, stages=(stage,), updates=30)
+    policy = make_policy()
+    Trainer(policy, plan, tmp_path).run()
+    lines = read_metrics(tmp_path)
+    assert lines[-1]["validation"] < lines[0]["validation"]
+    write(draw_instances(5, 9), tmp_path / "own.json")
+    with pytest.raises(TrainingError, match="have changed"):
+        Trainer(policy, plan, tmp_path)
+
+
+def test_a_run_is_validated_on_files(tmp_path: Path) -> None:
+    instances = draw_instances(5, 8)
+    write(instances, tmp_path / "others.json")
+    table = tmp_path / "best.csv"
+    table.write_text("name,best_known_cost\n,2.5\n,4\n")
+    files = InstanceFiles.at(tmp_path / "others.json", table)
+    policy = make_policy()
+    batch = InstanceBatch.from_instances(instances)
+    lengths = construct(policy.eval(), batch, Greedy()).lengths(batch)
+    Trainer(policy, replace(PLAN, updates=1, validation=files), tmp_path).run()
+    expected = float(lengths[0] / 2.5 + lengths[1] / 4) / 2
+    assert read_metrics(tmp_path)[0]["validation"] == pytest.approx(expected)

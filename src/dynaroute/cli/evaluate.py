@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynaroute.cli.jobs import gather_jobs
+from dynaroute.cli.gaps import print_gaps, write_gaps
+from dynaroute.cli.jobs import Job, gather_jobs
 from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
     AugmentOption,
+    BestOption,
     CapacityOption,
     DecodeOption,
     DeviceOption,
@@ -28,12 +30,17 @@ from dynaroute.cli.options import (
     refuse_unknown_model,
 )
 from dynaroute.cli.output import print_facts, print_json, print_note, show_counts, show_length
+from dynaroute.cli.places import list_files, list_model_files, refuse_missing_folder, refuse_overwriting
 from dynaroute.cli.progress import show_progress
 from dynaroute.cli.reference import read_reference
+from dynaroute.errors import OptionError, Where
 from dynaroute.solving.options import Observers, SolveOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dynaroute.evaluation import Evaluation
+    from dynaroute.formats.collection import BestCosts
 
 
 def evaluate(
@@ -60,6 +67,11 @@ def evaluate(
             help="Mean length to compare with; or a file with a cost a line, a JSON list of them, or a .sol.",
         ),
     ] = None,
+    best: BestOption = None,
+    gaps: Annotated[
+        Path | None,
+        typer.Option("--gaps", metavar="FILE.csv", help="Write the gap of every instance to its best known cost."),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N instances.")
     ] = None,
@@ -71,10 +83,12 @@ def evaluate(
     The gap is mean length / mean reference - 1: a fraction in JSON, per cent
     on the screen. The time is that of building and improving routes, without
     reading files and loading the model. A model that is named gets no help
-    from savings.
+    from savings. With --best it tells how far each instance is above its best
+    known cost: mean, median and worst, in per cent everywhere.
 
     Example:
       dynaroute evaluate --data t100.npz --model amd-100 --reference 15.563
+      dynaroute evaluate --data X --best best.csv --model amd-100 --gaps gaps.csv
       dynaroute evaluate --data t100.npz --model amd-100 --improve 2opt
     """
     options = SolveOptions(
@@ -93,7 +107,14 @@ def evaluate(
     )
     refuse_unknown_model(options)
     print_void_options(options)
-    instances = [job.instance for job in gather_jobs([data], capacity)]
+    if gaps is not None:
+        refuse_missing_folder(gaps)
+        refuse_overwriting([("--gaps", gaps)], [*list_files(data, best, reference), *list_model_files(model)])
+    jobs = gather_jobs([data], capacity)
+    instances = [job.instance for job in jobs]
+    known = _read_best(data, best, jobs, limit)
+    if gaps is not None and known is None:
+        raise OptionError("there are no best known costs.", where=Where(field="gaps"), remedy="Give --best FILE.csv.")
     costs = None if reference is None else read_reference(reference, instances)
     if isinstance(costs, list):
         costs = costs[:limit]
@@ -105,14 +126,31 @@ def evaluate(
     chosen = instances[:limit]
     load_what_is_needed(options, chosen)
     with show_progress(len(chosen), "evaluating") as advance:
-        evaluation = evaluate_all(chosen, options, Observers(advance), costs)
+        evaluation = evaluate_all(chosen, options, Observers(advance), costs, None if known is None else known.costs)
 
+    if gaps is not None and known is not None:
+        write_gaps(gaps, known, chosen, evaluation)
     if not json:
         _print_evaluation(data, evaluation)
+        if known is not None:
+            print_gaps(known, chosen, evaluation)
         return
     if model == "auto":
         print_note(f"the routes are by {show_counts(evaluation.ways)}.")
     print_json(evaluation.to_json())
+
+
+def _read_best(data: Path, best: Path | None, jobs: Sequence[Job], limit: int | None) -> BestCosts | None:
+    """The best known costs that are given, or that lie in the folder; of those that are measured."""
+    from dynaroute.formats.collection import BestCosts, Collection, find_best_costs, read_best_costs
+
+    table = best if best is not None else find_best_costs(data)
+    if table is None:
+        return None
+    is_by_name = all(job.file.suffix.lower() == ".vrp" for job in jobs)
+    names = [job.file.stem if is_by_name else job.instance.name or "" for job in jobs]
+    known = read_best_costs(table, Collection(names, [job.instance for job in jobs], is_by_name))
+    return BestCosts(known.names[:limit], known.costs[:limit])
 
 
 def _print_evaluation(data: Path, evaluation: Evaluation) -> None:

@@ -12,7 +12,6 @@ from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_note
 from dynaroute.errors import OptionError, Where
 from dynaroute.limits import refuse_large_set
-from dynaroute.reference_lengths import PUBLISHED_COUNT
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
 X_PANEL = "In the manner of the X set, once any of these is given"
@@ -28,7 +27,10 @@ def generate(
             help="File to write: .npz for many (X set: .json), any format for one.",
         ),
     ],
-    count: Annotated[int, typer.Option("--count", metavar="C", min=1, help="Number of instances.")] = 1,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", metavar="C", min=1, help="Number of instances; usual: 1, or all of a published set."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Same seed, same instances.")] = 1234,
     capacity: Annotated[
         int | None,
@@ -37,7 +39,12 @@ def generate(
         ),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="The published sets, draw for draw: 10000 at a time, seed 1234.")
+        bool,
+        typer.Option(
+            "--published",
+            help="The published sets, draw for draw, seed 1234: 10000 at once of N = 20, 50, 100; 128 of 200 and 500; "
+            "100 of 1000.",
+        ),
     ] = False,
     customers: Annotated[
         CustomerPositions | None, typer.Option(help="Where customers lie.", rich_help_panel=X_PANEL)
@@ -55,7 +62,7 @@ def generate(
     The paper's customers lie uniformly in the unit square and want 1 to 9 each.
 
     Example:
-      dynaroute generate --size 100 --count 10000 --published --out test.npz
+      dynaroute generate --size 100 --published --out test.npz
       dynaroute generate --size 200 --customers clustered --out clustered.vrp
     """
     is_x = any(option is not None for option in (customers, depot, demand, route_length))
@@ -64,32 +71,31 @@ def generate(
     if is_x and capacity is not None:
         raise _clash("--capacity", "instances of the X set get theirs from --route-length.", "Use that.")
 
-    refuse_large_set(count, count * size, "--size, --count")
-
     import numpy as np
 
-    from dynaroute.distributions import XSettings, draw_paper_set, draw_published_set, draw_x_set
+    from dynaroute.distributions import XSettings, draw_paper_set, draw_published_set, draw_x_set, published_set
     from dynaroute.formats import write
 
+    whole = published_set(size).count
+    wanted = count if count is not None else whole if published else 1
+    refuse_large_set(wanted, wanted * size, "--size, --count")
     if is_x:
         settings = XSettings(size, customers or "uniform", depot or "centre", demand or "unitary", route_length)
-        drawn = draw_x_set(settings, count, np.random.default_rng(seed))
+        drawn = draw_x_set(settings, wanted, np.random.default_rng(seed))
     elif published:
-        drawn = draw_published_set(size, count, seed, capacity)
+        drawn = draw_published_set(size, wanted, seed, capacity)
     else:
-        drawn = draw_paper_set(size, count, np.random.default_rng(seed), capacity)
+        drawn = draw_paper_set(size, wanted, np.random.default_rng(seed), capacity)
     instances = drawn.instances()
-    write(replace(instances[0], name=out.stem) if count == 1 else instances, out)
-    if published and count != PUBLISHED_COUNT:
-        print_note(
-            f"the published sets are {PUBLISHED_COUNT} instances drawn at once; {count} are another draw, not a part."
-        )
+    write(replace(instances[0], name=out.stem) if wanted == 1 else instances, out)
+    if published and wanted != whole:
+        print_note(f"the published set is {whole} instances drawn at once; {wanted} are another draw, not a part.")
 
     if json:
         capacities = {"smallest": int(drawn.capacity.min()), "largest": int(drawn.capacity.max())}
-        print_json({"out": str(out), "count": count, "size": size, "seed": seed, "capacity": capacities})
+        print_json({"out": str(out), "count": wanted, "size": size, "seed": seed, "capacity": capacities})
     else:
-        print_line(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
+        print_line(f"wrote {out}: {count_of(wanted, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
 
 
 def _clash(option: str, message: str, remedy: str) -> OptionError:

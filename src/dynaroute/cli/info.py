@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 
 from dynaroute.cli.contents import holds_solution
 from dynaroute.cli.options import CapacityOption, JsonOption
-from dynaroute.cli.output import print_facts, print_json
+from dynaroute.cli.output import print_facts, print_json, show_counts
 from dynaroute.decimals import plain_number
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def info(
 ) -> None:
     """Say what is in a file: an instance, a set of instances, or a solution.
 
-    Of a set it tells the number of instances, their sizes and capacities.
+    Of a set it tells the number of instances, their sizes and capacities. It
+    says which model --model auto would choose, and why.
 
     Example:
       dynaroute info X-n101-k25.vrp
@@ -53,6 +55,9 @@ def info(
 
 
 def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, str]]]:
+    from dynaroute.weights.choice import choose_model
+
+    choice = choose_model(instance)
     demands = _range(instance.shown_demand(demand) for demand in instance.demands[1:].tolist())
     total = plain_number(instance.shown_demand(int(instance.demands.sum())))
     document: Document = {
@@ -67,6 +72,7 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         "distances": "matrix" if instance.distances is not None else instance.metric,
         "rounding": instance.rounding,
         "bounds": _bounds(instance),
+        "model": {"name": choice.name, "reason": choice.reason},
     }
     facts = [
         ("kind", "instance"),
@@ -78,6 +84,7 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         ("distances", f"{DISTANCES[document['distances']]}, {ROUNDINGS[instance.rounding]}"),
     ]
     facts += [(axis, _in_words(limits)) for axis, limits in (document["bounds"] or {}).items()]
+    facts.append(("model", f"{choice.name} ({choice.reason})"))
     return document, facts
 
 
@@ -90,13 +97,17 @@ def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[s
         ),
         "minimum_routes": _range(instance.minimum_routes for instance in instances),
     }
-    document = {"kind": "set", "count": len(instances), **ranges, "fleet": "unlimited"}
+    from dynaroute.weights.choice import choose_model
+
+    models = dict(Counter(choose_model(instance).name for instance in instances))
+    document = {"kind": "set", "count": len(instances), **ranges, "fleet": "unlimited", "models": models}
     facts = [
         ("kind", f"set of {len(instances)} instances"),
         ("customers", _in_words(ranges["customers"])),
         ("capacity", _in_words(ranges["capacity"])),
         ("demand", _in_words(ranges["demand"])),
         ("routes", f"at least {_in_words(ranges['minimum_routes'])}; the fleet is unlimited"),
+        ("models", show_counts(models)),
     ]
     return document, facts
 

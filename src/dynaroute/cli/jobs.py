@@ -70,8 +70,13 @@ def gather_jobs(paths: Iterable[Path], capacity: float | None) -> list[Job]:
 
 def _list_folder(folder: Path) -> list[Path]:
     from dynaroute.formats import INSTANCE_SUFFIXES
+    from dynaroute.formats.collection import is_cost_table
 
-    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in INSTANCE_SUFFIXES and file.is_file())
+    files = sorted(
+        file
+        for file in folder.iterdir()
+        if file.suffix.lower() in INSTANCE_SUFFIXES and file.is_file() and not is_cost_table(file)
+    )
     if not files:
         raise FileError(
             "the folder holds no instance file.",

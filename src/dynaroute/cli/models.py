@@ -12,6 +12,7 @@ from dynaroute.cli.output import print_json, print_line, print_table
 from dynaroute.errors import ModelError, in_file
 from dynaroute.files import read_bytes
 from dynaroute.limits import LARGEST_SETTINGS
+from dynaroute.reference_lengths import SIZES
 
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalisation: stored, not trained
 
@@ -19,7 +20,10 @@ _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")  # of batch
 def models(json: JsonOption = False) -> None:
     """List the trained models that ship, for the option --model.
 
-    Greedy lengths are means on the 10,000 published instances of each size.
+    The last columns are mean greedy lengths on the 10,000 published instances
+    of each size; --json tells more, such as what a model was trained on.
+    --model auto chooses by size, route length and spread of the customers;
+    dynaroute info FILE says which, and why.
 
     Example:
       dynaroute models --json
@@ -30,7 +34,7 @@ def models(json: JsonOption = False) -> None:
     if json:
         print_json(described)
     elif described:
-        columns = ("Name", "Customers", "Kind", "Parameters", "Minutes", "Greedy length (customers)")
+        columns = ("Name", "Customers", "Kind", "Minutes", "Chosen for", *(f"n={size}" for size in SIZES))
         print_table(columns, [_row(model) for model in described])
     else:
         print_line("No trained model ships with this version. Name a folder instead: --model FOLDER.")
@@ -38,12 +42,17 @@ def models(json: JsonOption = False) -> None:
 
 def _describe(name: str, folder: Path) -> dict[str, Any]:
     """Read the description alone: loading the model would take seconds."""
+    from dynaroute.weights.choice import describe_purpose
+
     with in_file(folder / "config.json"):
         description = json_text.loads(read_bytes(folder / "config.json", LARGEST_SETTINGS))
     card = description["card"]
     return {
         "name": name,
         "size": card["size"],
+        "smallest_size": card.get("smallest_size"),
+        "distribution": card.get("distribution", ""),
+        "chosen_for": describe_purpose(name),
         "kind": description["kind"],
         "parameters": _count_parameters(folder / "model.safetensors"),
         "minutes": card["minutes"],
@@ -66,9 +75,15 @@ def _row(model: dict[str, Any]) -> tuple[str, ...]:
     minutes, lengths = model["minutes"], model["greedy_lengths"]
     return (
         model["name"],
-        str(model["size"] or ""),
+        _show_sizes(model),
         model["kind"],
-        str(model["parameters"]),
         "" if minutes is None else f"{minutes:.1f}",
-        ", ".join(f"{length:.3f} ({size})" for size, length in lengths.items()),
+        model["chosen_for"],
+        *(f"{lengths[str(size)]:.3f}" if str(size) in lengths else "" for size in SIZES),
     )
+
+
+def _show_sizes(model: dict[str, Any]) -> str:
+    if model["smallest_size"] is None:
+        return str(model["size"] or "")
+    return f"{model['smallest_size']}-{model['size']}"

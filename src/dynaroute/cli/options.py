@@ -12,6 +12,7 @@ from dynaroute.solving.options import DECLARATIONS, Decode, Improve, SolveOption
 
 __all__ = [
     "AugmentOption",
+    "BestOption",
     "CapacityOption",
     "DecodeOption",
     "DeviceOption",
@@ -43,6 +44,15 @@ InstanceArgument = Annotated[
 CapacityOption = Annotated[
     float | None,
     typer.Option("--capacity", metavar="Q", help="Vehicle capacity of CSV files; goes before their own."),
+]
+BestOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--best",
+        metavar="FILE.csv",
+        readable=False,
+        help="Best known costs: name, best_known_cost (or optimum); usual: best.csv in the folder.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dynaroute.errors import FileError, OptionError, Where
 
-__all__ = ["list_model_files", "refuse_filled_folder", "refuse_missing_folder", "refuse_overwriting"]
+__all__ = ["list_files", "list_model_files", "refuse_filled_folder", "refuse_missing_folder", "refuse_overwriting"]
 
 MODEL_FILES = ("config.json", "model.safetensors", "README.md")
 
@@ -60,6 +60,18 @@ def _identify(path: Path) -> tuple[object, ...]:
         return folder.st_dev, folder.st_ino, name
     except (OSError, ValueError):
         return str(target.parent), name
+
+
+def list_files(*places: str | Path | None) -> list[Path]:
+    """The files that are read where these are named: themselves, or all that lie in them.
+
+    Parameters
+    ----------
+    places
+        Files and folders; None and what is not there count for nothing.
+    """
+    paths = [Path(place) for place in places if place is not None and "\0" not in str(place)]
+    return [path for place in paths for path in (sorted(place.iterdir()) if place.is_dir() else [place])]
 
 
 def list_model_files(model: str | None) -> list[Path]:

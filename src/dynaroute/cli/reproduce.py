@@ -10,17 +10,57 @@ import typer
 from dynaroute.cli.options import DeviceOption, JsonOption
 from dynaroute.cli.output import print_json, print_note
 from dynaroute.cli.progress import show_work
+from dynaroute.errors import OptionError, Where
 from dynaroute.reference_lengths import PUBLISHED_COUNT
+
+GENERALISATION = "The table of generalisation"
 
 
 def reproduce(
     count: Annotated[
-        int,
-        typer.Option("--count", metavar="N", min=2, help="Instances of each size; other than 10000: another set."),
-    ] = PUBLISHED_COUNT,
+        int | None,
+        typer.Option(
+            "--count",
+            metavar="N",
+            min=2,
+            help="Instances of each size; usual: 10000. With --generalisation the first N of each set; usual: all.",
+        ),
+    ] = None,
     into: Annotated[
         Path | None,
         typer.Option("--into", metavar="PAGE.md", help="Replace the tables in this page, at its marks, as well."),
+    ] = None,
+    generalisation: Annotated[
+        bool,
+        typer.Option(
+            "--generalisation",
+            help="One model on the X set, XML100 and uniform sets of 200, 500 and 1000 customers instead.",
+            rich_help_panel=GENERALISATION,
+        ),
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME|FOLDER", help="Usual: amd, if it ships.", rich_help_panel=GENERALISATION),
+    ] = None,
+    x: Annotated[
+        Path | None,
+        typer.Option(
+            "--x",
+            metavar="FOLDER",
+            readable=False,
+            help="The X set's .vrp files, with best.csv beside them.",
+            rich_help_panel=GENERALISATION,
+        ),
+    ] = None,
+    xml: Annotated[
+        Path | None,
+        typer.Option(
+            "--xml",
+            metavar="FOLDER",
+            readable=False,
+            help="XML100: .vrp files or a set, with optimum.csv beside.",
+            rich_help_panel=GENERALISATION,
+        ),
     ] = None,
     device: DeviceOption = None,
     json: JsonOption = False,
@@ -28,12 +68,25 @@ def reproduce(
     """Print the paper's Tables 1 and 2 with what the shipped weights reach.
 
     Seconds on a GPU; on two cores of a CPU the whole of it takes most of an
-    hour, and --count 500 three minutes.
+    hour, and --count 500 three minutes. --generalisation prints how one model
+    does on instances unlike each other; sets that are not given are left out.
 
     Example:
       dynaroute reproduce --count 500
       dynaroute reproduce --into docs/results.md
+      dynaroute reproduce --generalisation --x X --xml XML100
     """
+    if generalisation:
+        _measure_generalisation(model, x, xml, count, into, device, json)
+        return
+    for option, value in (("model", model), ("x", x), ("xml", xml)):
+        if value is not None:
+            message = "this is for the table of generalisation."
+            raise OptionError(message, where=Where(field=option), remedy="Give --generalisation, too.")
+    _measure_tables(count if count is not None else PUBLISHED_COUNT, into, device, json)
+
+
+def _measure_tables(count: int, into: Path | None, device: str | None, json: bool) -> None:
     from dynaroute.reproduction import insert_tables, split_page
     from dynaroute.reproduction import reproduce as measure
 
@@ -54,3 +107,45 @@ def reproduce(
         for (row, size), entry in measured.entries.items()
     ]
     print_json({"count": count, "hardware": measured.hardware, "entries": entries, "minutes": dict(measured.minutes)})
+
+
+def _measure_generalisation(
+    model: str | None,
+    x: Path | None,
+    xml: Path | None,
+    count: int | None,
+    into: Path | None,
+    device: str | None,
+    json: bool,
+) -> None:
+    from dynaroute.evaluation import sum_up_gaps
+    from dynaroute.generalisation import measure_generalisation
+    from dynaroute.reproduction import insert_tables, split_page
+
+    if into is not None:
+        split_page(into, "generalisation")
+    if count is not None:
+        print_note(f"the first {count} of a set are not the set: figures differ from it by chance.")
+    with show_work("starting") as progress:
+        measured = measure_generalisation(model, x, xml, count, device or "auto", progress)
+    for name in measured.skipped:
+        print_note(f"{name} was not given (--{'x' if name == 'X' else 'xml'} FOLDER), and is left out.")
+    tables = measured.to_markdown()
+    if into is not None:
+        insert_tables(into, tables, "generalisation")
+    if not json:
+        typer.echo(tables, nl=False)
+        return
+    entries = [
+        {
+            "row": row,
+            "set": name,
+            "count": entry.count,
+            "mean_length": entry.mean_length,
+            "seconds_per_instance": entry.seconds,
+            **({} if entry.gaps is None else sum_up_gaps(entry.gaps)),
+        }
+        for (row, name), entry in measured.entries.items()
+    ]
+    document = {"model": measured.model, "hardware": measured.hardware, "skipped": list(measured.skipped)}
+    print_json({**document, "entries": entries})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,29 +12,57 @@ import typer
 
 from dynaroute.cli.exit_codes import INTERRUPTED
 from dynaroute.cli.interrupt import note_interrupt
-from dynaroute.cli.options import DeviceOption, JsonOption
+from dynaroute.cli.options import BestOption, DeviceOption, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_note
-from dynaroute.cli.places import list_model_files, refuse_overwriting
+from dynaroute.cli.places import list_files, list_model_files, refuse_overwriting
+from dynaroute.cli.train_plan import Source, change_plan, find_validation, make_policy, parse_numbers, refuse_options
 from dynaroute.device import choose_device
 from dynaroute.errors import FileError, OptionError, Where
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName, RecipeName
 from dynaroute.training.run_files import RUN_FILES
 
 if TYPE_CHECKING:
-    from dynaroute.model import Policy
+    from dynaroute.training.journal import Reference
     from dynaroute.training.plan import TrainingPlan
     from dynaroute.training.trainer import Outcome
 
 BUDGET, STEP = "Budget (one of them)", "Each update"
+INSTANCES, POLICY, VALIDATION = "Instances", "Policy", "Validation"
 
 
 def train(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="RUN", help="Folder for the run; the best model is in it.")
     ] = None,
-    size: Annotated[int | None, typer.Option("--size", metavar="N", min=1, help="Customers.")] = None,
+    size: Annotated[
+        int | None, typer.Option("--size", metavar="N", min=1, help="Customers.", rich_help_panel=INSTANCES)
+    ] = None,
     sizes: Annotated[
-        str | None, typer.Option("--sizes", metavar="N,N,...", help="A curriculum: one size after the other.")
+        str | None,
+        typer.Option(
+            "--sizes",
+            metavar="N,N-M,...",
+            help="A curriculum: one size, or range of sizes, after the other.",
+            rich_help_panel=INSTANCES,
+        ),
+    ] = None,
+    distribution: Annotated[
+        str | None,
+        typer.Option(
+            "--distribution",
+            metavar="NAME|FILE.toml",
+            help="paper: uniform (the default). x: the X set's kinds. mixed: both, many sizes. Or a file.",
+            rich_help_panel=INSTANCES,
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER|SET",
+            help="Your own instances, turned, mirrored and with demands dealt anew.",
+            rich_help_panel=INSTANCES,
+        ),
     ] = None,
     recipe: Annotated[
         RecipeName | None,
@@ -52,13 +79,37 @@ def train(
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped or killed.")
     ] = None,
-    init: Annotated[str | None, typer.Option("--init", metavar="NAME|FOLDER", help="A model to start from.")] = None,
-    policy: Annotated[
-        PolicyName | None, typer.Option("--policy", help="amd: dynamic; am: static. The recipe's otherwise.")
+    init: Annotated[
+        str | None,
+        typer.Option("--init", metavar="NAME|FOLDER", help="A model to start from.", rich_help_panel=POLICY),
     ] = None,
+    policy: Annotated[
+        PolicyName | None,
+        typer.Option("--policy", help="amd: dynamic; am: static. The recipe's otherwise.", rich_help_panel=POLICY),
+    ] = None,
+    layers: Annotated[
+        int | None,
+        typer.Option("--layers", metavar="N", min=1, help="Of the encoder; usual: 3.", rich_help_panel=POLICY),
+    ] = None,
+    growing_attention: Annotated[
+        bool,
+        typer.Option(
+            "--growing-attention",
+            help="Attention that grows with the logarithm of what is left.",
+            rich_help_panel=POLICY,
+        ),
+    ] = False,
+    distance_bias: Annotated[
+        bool, typer.Option("--distance-bias", help="Distances in the decoder.", rich_help_panel=POLICY)
+    ] = False,
     capacity: Annotated[
         str | None,
-        typer.Option("--capacity", metavar="Q,Q,...", help="Vehicle capacities, mixed at random; usual: the size's."),
+        typer.Option(
+            "--capacity",
+            metavar="Q,Q,...",
+            help="Vehicle capacities, mixed at random; usual: the size's.",
+            rich_help_panel=INSTANCES,
+        ),
     ] = None,
     minutes: Annotated[
         float | None, typer.Option("--minutes", metavar="M", help="All included.", rich_help_panel=BUDGET)
@@ -87,8 +138,23 @@ def train(
     optimiser: Annotated[OptimiserName | None, typer.Option("--optimiser", rich_help_panel=STEP)] = None,
     validation_count: Annotated[
         int | None,
-        typer.Option("--validation-count", metavar="N", help="Instances of a validation; usual: 10000."),
+        typer.Option(
+            "--validation-count",
+            metavar="N",
+            help="Instances of a validation; usual: 10000, of a distribution 1000.",
+            rich_help_panel=VALIDATION,
+        ),
     ] = None,
+    validation: Annotated[
+        Path | None,
+        typer.Option(
+            "--validation",
+            metavar="FOLDER|SET",
+            help="Instances to choose the best model by; usual: drawn as those of training.",
+            rich_help_panel=VALIDATION,
+        ),
+    ] = None,
+    best: BestOption = None,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="S", help="Of parameters and instances; usual: 1.")
     ] = None,
@@ -106,10 +172,16 @@ def train(
       dynaroute train --size 20 --minutes 5 --out my-run
       dynaroute train --resume my-run
       dynaroute train --sizes 20,50,100 --minutes 60 --out curriculum
+      dynaroute train --distribution mixed --init amd-100 --minutes 60 --out general
+      dynaroute train --data my-instances --init amd-100 --minutes 10 --out mine
     """
+    source = Source(size, sizes, recipe, distribution, data)
     overrides: dict[str, Any] = {
         "init": init,
         "policy": policy,
+        "layers": layers,
+        "growing_attention": growing_attention or None,
+        "distance_bias": distance_bias or None,
         "baseline": baseline,
         "optimiser": optimiser,
         "validation_count": validation_count,
@@ -117,77 +189,32 @@ def train(
     }
     budget = {"minutes": minutes, "updates": updates, "epochs": epochs}
     steps: dict[str, Any] = {"instances": instances, "samples": samples, "rate": rate, "entropy": entropy}
-    source = {"size": size, "sizes": sizes, "recipe": recipe}
     if resume is not None:
-        given = {**overrides, **budget, **steps, **source, "capacity": capacity, "out": out, "config": config}
-        _refuse(given, "resume", "A run goes on as it was begun: leave it out.")
+        given = {**overrides, **budget, **steps, **vars(source), "capacity": capacity, "out": out, "config": config}
+        given |= {"validation": validation, "best": best}
+        refuse_options(given, "resume", "A run goes on as it was begun: leave it out.")
         _run(resume, None, device, json)
         return
     if out is None:
         raise OptionError("there is no folder for the run.", where=Where(field="out"), remedy="Give --out RUN.")
     if config is not None:
-        _refuse(source, "config", "The file has sizes and settings of its own: leave it out, or change the file.")
+        remedy = "The file has sizes and settings of its own: leave it out, or change the file."
+        refuse_options(vars(source), "config", remedy)
     if capacity is not None:
-        steps["capacities"] = _parse_numbers("capacity", capacity)
-    plan = _read_plan(config) if config is not None else _make_plan(recipe or "fast", _choose_sizes(size, sizes), init)
-    if config is None and plan.recipe == "fast" and choose_device(device) == "cpu":
-        # ten thousand instances to validate on would take a CPU longer than the updates between
-        stages = tuple(replace(stage, instances=min(64, stage.instances)) for stage in plan.stages)
-        plan = replace(plan, stages=stages, validation_count=500)
-    changed = _change(plan, overrides, budget, steps)
-    refuse_overwriting([("--out", out / name) for name in RUN_FILES], [config, *list_model_files(changed.init)])
+        steps["capacities"] = parse_numbers("capacity", capacity)
+    on_cpu = choose_device(device) == "cpu"
+    plan = _read_plan(config) if config is not None else source.make_plan(init, on_cpu)
+    overrides["validation"] = find_validation(validation, best)
+    changed = change_plan(plan, overrides, budget, steps)
+    read = [config, *list_files(source.data, validation, best), *list_model_files(changed.init)]
+    refuse_overwriting([("--out", out / name) for name in RUN_FILES], read)
     _run(out, changed, device, json)
-
-
-def _choose_sizes(size: int | None, sizes: str | None) -> tuple[int, ...]:
-    if (size is None) == (sizes is None):
-        raise OptionError(
-            "the size is not clear.", where=Where(field="size"), remedy="Give one of --size, --sizes and --config."
-        )
-    return (size,) if size is not None else _parse_numbers("sizes", str(sizes))
-
-
-def _parse_numbers(option: str, text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise OptionError(
-            f"{text!r} are no whole numbers.", where=Where(field=option), remedy="Write them as 20,50,100."
-        ) from None
 
 
 def _read_plan(path: Path) -> TrainingPlan:
     from dynaroute.training.plan import read_plan
 
     return read_plan(path)
-
-
-def _make_plan(recipe: RecipeName, sizes: tuple[int, ...], init: str | None) -> TrainingPlan:
-    from dynaroute.training.recipes import make_plan
-
-    return make_plan(recipe, sizes, init=init)
-
-
-def _change(
-    plan: TrainingPlan, overrides: dict[str, Any], budget: dict[str, Any], steps: dict[str, Any]
-) -> TrainingPlan:
-    """What the command line says goes before what the recipe or the file says."""
-    changes = {name: value for name, value in overrides.items() if value is not None}
-    if any(value is not None for value in budget.values()):
-        changes |= budget
-    in_stages = {name: value for name, value in steps.items() if value is not None}
-    if in_stages.get("samples") == 1:
-        in_stages.setdefault("entropy", 0.0)  # it is measured on several
-    if in_stages:
-        changes["stages"] = tuple(replace(stage, **in_stages) for stage in plan.stages)
-    return replace(plan, **changes)
-
-
-def _refuse(given: dict[str, Any], beside: str, remedy: str) -> None:
-    for name, value in given.items():
-        if value is not None:
-            message = f"--{name.replace('_', '-')} and --{beside} do not go together."
-            raise OptionError(message, where=Where(field=name), remedy=remedy)
 
 
 def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool) -> None:
@@ -216,7 +243,7 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
         model: str | None = str(folder.absolute())  # what it started from may be gone by now
     else:
         model = settled.init
-    policy = load_policy(_make_policy(settled, model), ranks.device)
+    policy = load_policy(make_policy(settled, model), ranks.device)
     if chosen == "cpu" and ranks.writes:
         print_note("there is no GPU in use: training on the CPU is for trying things out.")
     if plan is not None and ranks.writes:
@@ -261,36 +288,21 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _make_policy(plan: TrainingPlan, model: str | None) -> Policy:
-    """The policy to start from; for a run that goes on, one of the same kind, whose parameters are then replaced."""
-    import torch
-
-    from dynaroute.model import Policy, PolicyConfig
-
-    if model is not None:
-        policy = Policy.from_pretrained(model)
-        if policy.kind != plan.kind:
-            raise OptionError(
-                f"{model} is not of the kind {plan.policy}.",
-                where=Where(field="init"),
-                remedy=f"Give --policy {'am' if plan.policy == 'amd' else 'amd'}, or another model.",
-            )
-        return policy
-    config = PolicyConfig() if plan.policy == "amd" else PolicyConfig.am()
-    return Policy(config, generator=torch.Generator().manual_seed(plan.seed))
-
-
 def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, json: bool) -> None:
     from dynaroute.cli.training_progress import find_references
     from dynaroute.training.journal import save_learning_curve
 
-    _tell(folder, outcome, json)  # first: a picture that cannot be drawn must not hide it
-    picture = save_learning_curve(folder, find_references(plan))
+    references = find_references(plan)
+    # first: a picture that cannot be drawn must not hide it
+    _tell(folder, outcome, references.get(plan.stages[-1].size), json)
+    picture = save_learning_curve(folder, references)
     if not json:
         print_line(f"The curve is {picture}; use the model with --model {folder}")
 
 
-def _tell(folder: Path, outcome: Outcome, json: bool) -> None:
+def _tell(folder: Path, outcome: Outcome, reference: Reference | None, json: bool) -> None:
+    from dynaroute.cli.training_progress import describe_length
+
     if json:
         print_json(
             {
@@ -311,5 +323,8 @@ def _tell(folder: Path, outcome: Outcome, json: bool) -> None:
     if outcome.best_length is None:
         print_line(f"{folder}: {count_of(outcome.step, 'update')}, greedy length not measured yet at this size.")
         return
-    words = f"greedy length {outcome.best_length:.4f} on the validation set after update {outcome.best_step:,}"
+    length = f"length {outcome.best_length:.4f}"
+    if reference is not None and reference.is_unit:  # relative lengths mean nothing by themselves
+        length = describe_length(outcome.best_length, reference)
+    words = f"greedy {length} on the validation set after update {outcome.best_step:,}"
     print_line(f"{folder}: {words} of {outcome.step:,}.")

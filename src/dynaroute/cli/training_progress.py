@@ -11,14 +11,17 @@ from dynaroute.cli.output import make_console
 from dynaroute.reference_lengths import HGS_LENGTHS
 
 if TYPE_CHECKING:
-    from dynaroute.training.plan import TrainingPlan
+    from dynaroute.training.journal import Reference
+    from dynaroute.training.plan import Stage, TrainingPlan
     from dynaroute.training.trainer import RunProgress
 
-__all__ = ["find_references", "show_training"]
+__all__ = ["describe_length", "find_references", "show_training"]
 
 
-def find_references(plan: TrainingPlan) -> dict[int, float]:
-    """Lengths to compare validation with, by size: where vehicles have the capacity of the published sets.
+def find_references(plan: TrainingPlan) -> dict[int, Reference]:
+    """What to compare validation with, by size.
+
+    HGS where vehicles have the capacity of the published sets; best known costs or savings where lengths are relative.
 
     Parameters
     ----------
@@ -26,9 +29,17 @@ def find_references(plan: TrainingPlan) -> dict[int, float]:
         Of the run.
     """
     from dynaroute.distributions import usual_capacity
+    from dynaroute.training.journal import Reference
 
-    usual = {stage.size for stage in plan.stages if stage.capacities[0] == usual_capacity(stage.size)}
-    return {size: length for size, length in HGS_LENGTHS.items() if size in usual}
+    references = {}
+    for stage in plan.stages:
+        files = plan.validation or stage.data
+        if files is not None or stage.distribution is not None:
+            has_best = files is not None and files.best is not None
+            references[stage.size] = Reference("best known" if has_best else "savings", 1.0)
+        elif stage.size in HGS_LENGTHS and stage.capacities[0] == usual_capacity(stage.size):
+            references[stage.size] = Reference("HGS", HGS_LENGTHS[stage.size])
+    return references
 
 
 @contextmanager
@@ -56,7 +67,7 @@ def show_training(
 
     console = make_console(stderr=True)
     references = find_references(plan)
-    sizes = ", ".join(str(stage.size) for stage in plan.stages)
+    sizes = ", ".join(_describe_sizes(stage) for stage in plan.stages)
     bar = Progress(
         TextColumn(f"training n={sizes}"),
         BarColumn(),
@@ -72,7 +83,7 @@ def show_training(
         def show_progress(progress: RunProgress) -> None:
             words = (
                 f"samples {progress.length:.3f}, "
-                f"greedy {_describe_length(progress.best_length, references.get(progress.size))}, "
+                f"greedy {describe_length(progress.best_length, references.get(progress.size))}, "
                 f"{progress.trajectories_per_second:,.0f} trajectories/s, {_describe_time(progress.seconds_left)} left"
             )
             bar.update(task, completed=progress.spent, words=words)
@@ -84,19 +95,36 @@ def show_training(
         yield show_progress, show_event
 
 
-def _describe_line(line: dict[str, Any], reference: float | None) -> str:
+def _describe_sizes(stage: Stage) -> str:
+    if stage.distribution is None:
+        return f"{stage.size}"
+    return f"{stage.distribution.smallest} to {stage.size}"
+
+
+def _describe_line(line: dict[str, Any], reference: Reference | None) -> str:
     return (
         f"{line['minutes']:7.2f} min  update {line['step']:,}  {line['trajectories'] / 1e6:.2f} M trajectories  "
-        f"rate {line['rate']:.1e}  greedy {_describe_length(line['validation'], reference)}"
+        f"rate {line['rate']:.1e}  greedy {describe_length(line['validation'], reference)}"
     )
 
 
-def _describe_length(length: float, reference: float | None) -> str:
+def describe_length(length: float, reference: Reference | None) -> str:
+    """A validation length in words, with how far it is from the reference.
+
+    Parameters
+    ----------
+    length
+        Infinite before the first validation.
+    reference
+        What to compare with; one of 1 is what lengths are relative to.
+    """
     if not isfinite(length):
         return "not measured yet"
     if reference is None:
         return f"{length:.4f}"
-    return f"{length:.4f} ({100 * (length / reference - 1):.2f} % above HGS)"
+    excess = 100 * (length / reference.length - 1)
+    words = f"{abs(excess):.2f} % {'above' if excess >= 0 else 'below'} {reference.name}"
+    return words if reference.is_unit else f"{length:.4f} ({words})"
 
 
 def _describe_time(seconds: float) -> str:

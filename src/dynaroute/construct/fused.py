@@ -103,16 +103,19 @@ def construct_fused(
     assert choice is not None
     if precision is None:
         precision = torch.float32 if batch.device.type == "cpu" else torch.float16
-    if _fits_in_tile(batch):
+    if batch.nodes <= _LARGEST_TILE:
         return _construct_whole(policy, batch, choice, precision)
     from dynaroute.construct.fused_stream import construct_streamed
 
-    return construct_streamed(policy, batch, choice, precision)
-
-
-def _fits_in_tile(batch: InstanceBatch) -> bool:
-    # a part of a mixed batch is padded to more nodes than it has
-    return batch.nodes <= _LARGEST_TILE or int(batch.sizes.max()) < _LARGEST_TILE
+    # sizes may be mixed: each instance takes the way that is fastest for it
+    in_order = (batch.sizes >= _LARGEST_TILE).sort(stable=True)  # the small ones first
+    small = len(batch) - int(in_order.values.sum())
+    routes = RouteBatch.unvisited(batch)
+    for rows, way in ((in_order.indices[:small], _construct_whole), (in_order.indices[small:], construct_streamed)):
+        if len(rows):
+            some = way(policy, batch[rows], choice.take(rows), precision)
+            routes.route[rows], routes.position[rows] = some.route, some.position
+    return routes
 
 
 def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -149,6 +152,8 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             layers=config.layers,
             is_dynamic=policy.encodes_anew,
             shrinks=config.shrinking_mean,
+            grows=config.growing_attention,
+            is_biased=config.distance_bias,
             has_batch_norm=config.normalisation == "batch",
             is_sampled=choice.stream_keys is not None,
             is_forced=choice.starts is not None,

@@ -28,6 +28,11 @@ class Choice(NamedTuple):
     stream_keys: Tensor | None
     temperature: float
 
+    def take(self, rows: Tensor) -> Choice:
+        """For some of the trajectories."""
+        starts, keys = (None if part is None else part[rows] for part in (self.starts, self.stream_keys))
+        return Choice(starts, keys, self.temperature)
+
 
 def read_choice(chooser: Chooser) -> Choice | None:
     """The chooser as the kernels know it; None if they do not.

@@ -29,7 +29,7 @@ import triton
 import triton.language as tl
 
 from dynaroute.construct.fused_weights import MatrixOffset, VectorOffset
-from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, scramble
+from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, grow, log_distance, native_tanh, scramble, tanh
 
 __all__ = ["build_solutions"]
 
@@ -40,7 +40,8 @@ _FEED_FORWARD_IN = tl.constexpr(MatrixOffset.FEED_FORWARD_IN)
 _FEED_FORWARD_OUT = tl.constexpr(MatrixOffset.FEED_FORWARD_OUT)
 _LAYER_MATRICES = tl.constexpr(MatrixOffset.LAYER)
 _EMBEDDING_BIAS, _DEPOT = tl.constexpr(VectorOffset.EMBEDDING_BIAS), tl.constexpr(VectorOffset.DEPOT)
-_CAPACITY, _LAYERS = tl.constexpr(VectorOffset.CAPACITY), tl.constexpr(VectorOffset.LAYERS)
+_CAPACITY, _DISTANCE = tl.constexpr(VectorOffset.CAPACITY), tl.constexpr(VectorOffset.DISTANCE)
+_LAYERS = tl.constexpr(VectorOffset.LAYERS)
 _OUT_BIAS = tl.constexpr(VectorOffset.OUT_BIAS)
 _FIRST_NORMALISATION = tl.constexpr(VectorOffset.FIRST_NORMALISATION)
 _SECOND_NORMALISATION = tl.constexpr(VectorOffset.SECOND_NORMALISATION)
@@ -73,6 +74,8 @@ def build_solutions(
     layers: tl.constexpr,
     is_dynamic: tl.constexpr,
     shrinks: tl.constexpr,
+    grows: tl.constexpr,
+    is_biased: tl.constexpr,
     has_batch_norm: tl.constexpr,
     is_sampled: tl.constexpr,
     is_forced: tl.constexpr,
@@ -92,6 +95,9 @@ def build_solutions(
     projections += program.to(tl.int64) * (5 * tile * 128)
     last_cells = projections + 4 * tile * 128 + dims[:, None]  # (128, 1)
     capacity_query = tl.load(vectors + _CAPACITY + dims)  # (128,)
+    if is_biased:
+        column_weight = tl.load(vectors + _DISTANCE + columns // 8)  # (64,)
+        logit_weight = tl.load(vectors + _DISTANCE + 8)
 
     trajectory = tl.full((8,), -1, tl.int32)
     left, step, routes_done = tl.zeros_like(trajectory), tl.zeros_like(trajectory), tl.zeros_like(trajectory)
@@ -132,8 +138,12 @@ def build_solutions(
         row_capacity = tl.load(capacity + row_trajectory, mask=is_row, other=1)
 
         hidden = _embed(x, y, demand.to(tl.float32) / row_capacity.to(tl.float32), is_depot, dims, vectors)
+        row_growth = tl.full((tile,), 1.0, tl.float32)
+        if grows:
+            row_growth = grow(_spread(leader_tokens, leads))
         hidden = _encode(
-            hidden, row_segment, dims, matrices, vectors, attention_scale, layers, has_batch_norm, native, precision,
+            hidden, row_segment, row_growth, dims, matrices, vectors, attention_scale, layers, grows, has_batch_norm,
+            native, precision,
         )  # fmt: skip
         embedding = hidden.to(kind)
         cell = rows[:, None] * 128 + dims[None, :]  # (tile, 128)
@@ -182,6 +192,8 @@ def build_solutions(
             query = graph_sum * _invert(tl.maximum(graph_count, 1).to(tl.float32), native)[None, :] + last
             fraction = _spread(remaining, owner).to(tl.float32) * column_per_capacity  # (64,)
             query = tl.where(is_own_head, query + capacity_query[:, None] * fraction[None, :], 0.0)
+            if grows:
+                query = query * grow(column_tokens)[None, :]
 
             # eqs 14 to 19; columns of slots that wait are never read
             is_open = (open_bits[:, None] & bit[None, :]) != 0  # (tile, 8)
@@ -194,13 +206,23 @@ def build_solutions(
                 value = tl.load(projections + tile * 128 + cell)
                 logit_key = tl.load(projections + 2 * tile * 128 + cell)
             scores = tl.dot(key, query.to(kind), input_precision=precision)  # (tile, 64)
+            if is_biased:
+                here = rows[:, None] == previous[None, :]  # (tile, 8)
+                from_x = x[:, None] - tl.sum(tl.where(here, x[:, None], 0.0), 0)[None, :]
+                from_y = y[:, None] - tl.sum(tl.where(here, y[:, None], 0.0), 0)[None, :]
+                distance = log_distance(from_x, from_y, tokens[None, :])  # (tile, 8)
+                of_columns = tl.reshape(tl.broadcast_to(distance[:, None, :], (tile, 8, 8)), (tile, 64))
+                scores += column_weight[None, :] * of_columns
             is_seen = (feasible_bits[:, None] & column_bit[None, :]) != 0
             scores = tl.where(is_seen, scores * _LOG2_E, -1e30)
             weights = _exp2(scores - tl.max(scores, 0)[None, :], native)
             heads = tl.dot(tl.trans(value), weights.to(kind), input_precision=precision)  # (128, 64)
             heads = tl.where(is_own_head, heads * _invert(tl.sum(weights, 0), native)[None, :], 0.0)
             products = tl.dot(logit_key, heads.to(kind), input_precision=precision)  # (tile, 64)
-            logits = clip * _tanh(tl.sum(tl.reshape(products, (tile, 8, 8)), 1), False)  # (tile, 8)
+            products = tl.sum(tl.reshape(products, (tile, 8, 8)), 1)  # (tile, 8)
+            if is_biased:
+                products += logit_weight * distance
+            logits = clip * _tanh(products, False)  # (tile, 8)
             if is_sampled:
                 noise = draw_gumbel(first_key[None, :], second_key[None, :], (step + clock)[None, :], node[:, None])
                 logits = logits / temperature + noise
@@ -303,8 +325,8 @@ def _linear_3(x, y, fraction, dims, parameters):
 
 @triton.jit
 def _encode(
-    hidden, row_segment, dims, matrices, vectors, attention_scale, layers: tl.constexpr, has_batch_norm: tl.constexpr,
-    native: tl.constexpr, precision: tl.constexpr,
+    hidden, row_segment, row_growth, dims, matrices, vectors, attention_scale, layers: tl.constexpr,
+    grows: tl.constexpr, has_batch_norm: tl.constexpr, native: tl.constexpr, precision: tl.constexpr,
 ):  # fmt: skip
     """Eqs 3 to 11: (tile, 128) embeddings, each row in the context of its own segment.
 
@@ -321,6 +343,8 @@ def _encode(
         for head in range(8):
             in_head = weight + (head * 16 + head_dims)[:, None] * 128 + dims[None, :]  # (16, 128)
             query = tl.dot(tokens, tl.trans(tl.load(in_head)), input_precision=precision)  # (tile, 16)
+            if grows:
+                query = query * row_growth[:, None]
             query = (query * (attention_scale * _LOG2_E)).to(kind)  # for powers of 2
             key = _project(tokens, in_head + _KEY, precision)
             value = _project(tokens, in_head + _VALUE, precision)
@@ -368,14 +392,8 @@ def _normalise(hidden, parameters, dims, has_batch_norm: tl.constexpr, native: t
 
 @triton.jit
 def _tanh(x, native: tl.constexpr):
-    """Tanh, within 1e-7; or by the GPU's own instruction, within 2^-11."""
-    if native:
-        result = tl.inline_asm_elementwise(
-            "tanh.approx.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
-        )
-    else:
-        result = 1.0 - 2.0 / (tl.exp(2.0 * tl.minimum(x, 40.0)) + 1.0)  # beyond 40 exp may overflow, tanh is 1
-    return result
+    """Tanh, by the GPU's own instruction or exactly."""
+    return native_tanh(x) if native else tanh(x)
 
 
 @triton.jit

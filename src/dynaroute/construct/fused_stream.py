@@ -17,20 +17,20 @@ from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.fused_choice import Choice
-from dynaroute.kernels.attention import attention_forward
+from dynaroute.kernels.attention import AttentionShape, attention_forward
 from dynaroute.kernels.drive_route import drive_routes, lay_out_tokens
-from dynaroute.kernels.encoder_layer import EncoderLayer
+from dynaroute.kernels.token_layer import TokenLayer, run_token_layer
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.policy import Policy
 
-__all__ = ["construct_streamed"]
+__all__ = ["Launch", "construct_streamed"]
 
 _LAY_OUT_BLOCK = 32
 
 
 @dataclass(frozen=True)
-class _Launch:
-    """How the driving kernel is laid out on the machine; found by measurement.
+class Launch:
+    """How the driving kernel is laid out on the machine; found by measurement (benchmarks/launches.py).
 
     Attributes
     ----------
@@ -48,8 +48,8 @@ class _Launch:
 
 
 # several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
-_NARROW = _Launch(block=32, stages=1, warps=4)
-_WIDE = _Launch(block=128, stages=1, warps=16)
+_NARROW = Launch(block=32, stages=1, warps=4)
+_WIDE = Launch(block=128, stages=1, warps=16)
 
 
 def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -154,11 +154,16 @@ class _Segments(NamedTuple):
 
 
 class _Tokens(NamedTuple):
-    """All segments' nodes: (T, 128) initial embeddings, (T,) node numbers, (T,) demands, -1 where not open."""
+    """All segments' nodes.
+
+    These are (T, 128) initial embeddings, (T,) node numbers, (T,) demands, -1 where not open, and, with a bias by
+    distances, (T, 2) positions.
+    """
 
     hidden: Tensor
     nodes: Tensor
     open_demands: Tensor
+    positions: Tensor
 
 
 class _Encoder:
@@ -170,38 +175,41 @@ class _Encoder:
         customer = policy.encoder.embed_customer
         depot_weight = F.pad(depot.weight, (0, 3 - depot.weight.shape[1]))  # (d_h, 3)
         self.embedding = (customer.weight, customer.bias, depot_weight, depot.bias)
-        self.layers = [_Layer.of(layer, precision) for layer in policy.encoder.layers]
-        self.folded = policy.fold().to(precision)
+        modules = [layer for layer in policy.encoder.layers if isinstance(layer, AttentionLayer)]
+        weights = [module.weights(precision) for module in modules]
+        self.first = weights[0][0]  # W^Q, W^K, W^V of the first layer
+        following = [*(own[0] for own in weights[1:]), policy.fold().to(precision)]
+        self.layers = [
+            _Layer(module, TokenLayer._make((*own[1:], next_one)))
+            for module, own, next_one in zip(modules, weights, following, strict=True)
+        ]
 
     def project(self, hidden: Tensor, segments: _Segments) -> Tensor:
         """Eqs 3 to 11, 13, 17 and 18: (T, 5 d_h) from (T, d_h) initial embeddings."""
+        packed = F.linear(hidden, self.first)  # (T, 3 d_h)
+        attended = torch.zeros_like(hidden)  # rows in no segment stay finite
         for layer in self.layers:
-            hidden = layer.run(hidden, segments)
-        return F.linear(hidden, self.folded)
+            hidden, packed = layer.run(hidden, packed, attended, segments)
+        return packed
 
 
 class _Layer(NamedTuple):
-    """A layer, and its parameters in the precision of the products, in the order of `EncoderLayer`."""
+    """A layer, and what it does to tokens besides attention."""
 
     module: AttentionLayer
-    parameters: tuple[Tensor, ...]
+    rest: TokenLayer
 
-    @classmethod
-    def of(cls, module: nn.Module, precision: torch.dtype) -> _Layer:
-        assert isinstance(module, AttentionLayer)
-        return cls(module, module.weights(precision))
-
-    def run(self, hidden: Tensor, segments: _Segments) -> Tensor:
-        """Eqs 3 to 10, (T, d_h)."""
-        layout = (segments.offsets, segments.lengths, segments.room.longest, self.module.heads, self.module.scale)
+    def run(self, hidden: Tensor, packed: Tensor, attended: Tensor, segments: _Segments) -> tuple[Tensor, Tensor]:
+        """Eqs 3 to 10: (T, d_h), and its products with what follows, from (T, 3 d_h) queries, keys and values."""
+        shape = AttentionShape(segments.room.longest, self.module.heads, self.module.scale, self.module.grows)
+        attention_forward(packed, segments.offsets, segments.lengths, shape, attended)
         if isinstance(self.module.after_attention, nn.Tanh):
-            result: Tensor = EncoderLayer.apply(hidden, *self.parameters, *layout)  # type: ignore[no-untyped-call]
-            return result
-        query_key_value, output, weight_in, bias_in, weight_out, bias_out = self.parameters
-        attended = attention_forward(F.linear(hidden, query_key_value), *layout)
-        middle = _normalise(self.module.after_attention, hidden + F.linear(attended, output))
-        inner = F.relu(F.linear(middle, weight_in, bias_in))
-        return _normalise(self.module.after_feed_forward, middle + F.linear(inner, weight_out, bias_out))
+            return run_token_layer(attended, hidden, self.rest)
+        rest = self.rest
+        middle = _normalise(self.module.after_attention, hidden + F.linear(attended, rest.output))
+        inner = F.relu(F.linear(middle, rest.weight_in, rest.bias_in))
+        fed = _normalise(self.module.after_feed_forward, middle + F.linear(inner, rest.weight_out, rest.bias_out))
+        return fed, F.linear(fed, rest.following)
 
 
 def _normalise(normalisation: nn.Module, hidden: Tensor) -> Tensor:
@@ -219,6 +227,8 @@ class _Drive:
         self.demands, self.capacity = batch.demands.contiguous(), batch.capacity.contiguous()
         self.sizes = batch.sizes.contiguous()
         self.capacity_query = policy.decoder.capacity_weight.contiguous()  # (d_h,)
+        weight = policy.decoder.distance_weight
+        self.distance_weight = self.capacity_query if weight is None else weight  # not read, if there is none
         self.left = batch.sizes.int()  # (B,)
         self.left_nodes = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device).repeat(len(batch), 1)
         self.routes = RouteBatch.unvisited(batch)
@@ -230,6 +240,7 @@ class _Drive:
             hidden=torch.zeros(room.tokens, self.config.dimension, dtype=encoder.precision, device=device),
             nodes=torch.empty(room.tokens, dtype=torch.int32, device=device),
             open_demands=torch.empty(room.tokens, dtype=torch.int32, device=device),
+            positions=torch.empty(room.tokens if self.config.distance_bias else 0, 2, device=device),
         )
         lay_out_tokens[(room.segments, triton.cdiv(room.longest, _LAY_OUT_BLOCK))](
             self.locations,
@@ -242,6 +253,7 @@ class _Drive:
             *encoder.embedding,
             *tokens,
             self.left_nodes.shape[1],
+            IS_BIASED=self.config.distance_bias,
             BLOCK=_LAY_OUT_BLOCK,
         )
         return tokens
@@ -253,6 +265,7 @@ class _Drive:
             projected,
             tokens.nodes,
             tokens.open_demands,
+            tokens.positions,
             segments.trajectories,
             segments.offsets,
             segments.lengths,
@@ -261,6 +274,7 @@ class _Drive:
             self.sizes if choice.starts is None else choice.starts,
             self.sizes if choice.stream_keys is None else choice.stream_keys,
             self.capacity_query,
+            self.distance_weight,
             self.left,
             self.left_nodes,
             counts,
@@ -272,6 +286,8 @@ class _Drive:
             self.config.clip,
             IS_DYNAMIC=self.encodes_anew,
             SHRINKS=self.config.shrinking_mean,
+            GROWS=self.config.growing_attention,
+            IS_BIASED=self.config.distance_bias,
             IS_SAMPLED=choice.stream_keys is not None,
             IS_FORCED=choice.starts is not None,
             BLOCK=launch.block,
@@ -279,7 +295,7 @@ class _Drive:
             num_warps=launch.warps,
         )
 
-    def _choose_launch(self, programs: int) -> _Launch:
+    def _choose_launch(self, programs: int) -> Launch:
         if self.left.device.type == "cpu":
             return _WIDE
         processors = torch.cuda.get_device_properties(self.left.device).multi_processor_count

@@ -33,7 +33,8 @@ class VectorOffset:
     EMBEDDING_BIAS = 3 * _WIDTH  # behind the weights of an embedding
     DEPOT = EMBEDDING_BIAS + _WIDTH
     CAPACITY = 2 * DEPOT
-    LAYERS = CAPACITY + _WIDTH
+    DISTANCE = CAPACITY + _WIDTH
+    LAYERS = DISTANCE + 16
     OUT_BIAS = _INNER  # behind the bias of the feed-forward sub-layer's first product
     LAYER = OUT_BIAS + _WIDTH
     FIRST_NORMALISATION, SECOND_NORMALISATION = LAYER, LAYER + 2 * _WIDTH
@@ -50,8 +51,9 @@ class PackedWeights(NamedTuple):
         `Decoder.fold` returns.
     vectors
         Float32: weights (128, 3) and bias (128) of the customers' embedding, then of the depot's; what the capacity
-        adds to the query; for each layer the two biases of the feed-forward sub-layer and, with batch
-        normalisation, factor and shift of the first and of the second normalisation.
+        adds to the query; the weights of distances in the heads and in the logits, padded to 16; for each layer the
+        two biases of the feed-forward sub-layer and, with batch normalisation, factor and shift of the first and of
+        the second normalisation.
     """
 
     matrices: Tensor
@@ -78,12 +80,20 @@ class PackedWeights(NamedTuple):
             nn.functional.pad(depot, (0, 3 - depot.shape[1])).reshape(-1),
             encoder.embed_depot.bias,
             decoder.capacity_weight,
+            _pad_distance_weight(policy),
             *(vector for layer in layers for vector in _vectors(layer)),
         ]
         return cls(
             matrices=torch.cat([*matrices, policy.fold().reshape(-1)]).to(dtype),
             vectors=torch.cat(vectors).float(),
         )
+
+
+def _pad_distance_weight(policy: Policy) -> Tensor:
+    """(16,) weights of distances; zeros without a bias."""
+    decoder = policy.decoder
+    weight = decoder.key.weight.new_zeros(0) if decoder.distance_weight is None else decoder.distance_weight
+    return nn.functional.pad(weight, (0, 16 - len(weight)))
 
 
 def _matrices(layer: AttentionLayer) -> tuple[Tensor, ...]:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["LONGEST_SEGMENT", "dot_precision", "kernels_run_on"]
+__all__ = ["LONGEST_ROUTE", "LONGEST_SEGMENT", "dot_precision", "kernels_run_on"]
 
 LONGEST_SEGMENT = 128  # nodes that fit in one tile on chip
+LONGEST_ROUTE = 255  # customers of a route whose steps do
 
 
 def kernels_run_on(device: torch.device) -> bool:

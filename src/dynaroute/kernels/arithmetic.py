@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-__all__ = ["draw_gumbel", "find_feasible", "loop_end", "scramble", "tanh"]
+__all__ = ["draw_gumbel", "find_feasible", "grow", "log_distance", "loop_end", "native_tanh", "scramble", "tanh"]
 
 _IS_INTERPRETED = tl.constexpr(triton.knobs.runtime.interpret)
 
@@ -29,9 +29,28 @@ def find_feasible(is_open, demand, remaining, is_depot, may_return):
 
 
 @triton.jit
+def grow(count):
+    """The factor on the attention scores of so many nodes. Twin: `dynaroute.model.encoder.grow`."""
+    return tl.log(1.0 + count.to(tl.float32)) * 0.21667906533553  # 1 / ln(101)
+
+
+@triton.jit
+def log_distance(x_difference, y_difference, count):
+    """The logarithm of a distance among so many nodes. Twin: `dynaroute.model.decoder.log_distances`."""
+    squared = x_difference * x_difference + y_difference * y_difference
+    return 0.5 * tl.log(squared * count.to(tl.float32) + 1.0e-4)
+
+
+@triton.jit
 def tanh(x):
     """Tanh, within 1e-7. Twin: torch.tanh."""
     return 1.0 - 2.0 / (tl.exp(2.0 * tl.minimum(x, 40.0)) + 1.0)  # beyond 40 exp may overflow, tanh is 1
+
+
+@triton.jit
+def native_tanh(x):
+    """Tanh by the GPU's own instruction, within 2^-11. Twin: torch.tanh."""
+    return tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1)
 
 
 @triton.jit

@@ -1,9 +1,12 @@
-"""Self-attention within the segments of one packed array (eqs 4 to 6)."""
+"""Self-attention within the segments of one packed array (eqs 4 to 6).
+
+Segments of up to LONGEST_SEGMENT tokens are one tile each; through longer ones keys pass by in blocks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
@@ -11,12 +14,13 @@ import triton.language as tl
 from torch import Tensor
 
 from dynaroute.kernels import LONGEST_SEGMENT, dot_precision
-from dynaroute.kernels.arithmetic import loop_end
+from dynaroute.kernels.arithmetic import grow, loop_end
 
-__all__ = ["SegmentAttention", "attention_backward", "attention_forward"]
+__all__ = ["Attended", "AttentionShape", "SegmentAttention", "Stream", "attention_backward", "attention_forward"]
 
 _WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))  # tiles from 2^first to 2^last, and the warps of a program
-_QUERIES, _KEYS, _STREAM_WARPS = 128, 64, 8  # rows of the tiles of streamed segments, and the warps of a program
+_LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
+_HUGE = tl.constexpr(1.0e30)
 
 
 @triton.jit
@@ -32,6 +36,14 @@ def _store_head(packed, tile, start, count, column, STRIDE: tl.constexpr, M: tl.
     row = tl.arange(0, M)
     where = (start + row)[:, None] * STRIDE + column + tl.arange(0, DK)[None, :]
     tl.store(packed + where, tile.to(packed.dtype.element_ty), mask=(row < count)[:, None])
+
+
+@triton.jit
+def _find_factor(count, scale, GROWS: tl.constexpr):
+    """The factor on a segment's scores. Twin: `dynaroute.model.encoder.grow`."""
+    if GROWS:
+        scale = scale * grow(count)
+    return scale
 
 
 @triton.jit
@@ -65,8 +77,8 @@ def _forward_tile(
 
 @triton.jit
 def _forward_kernel(
-    packed, offsets, lengths, out, scale, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
-    FIRST: tl.constexpr, LAST: tl.constexpr,
+    packed, offsets, lengths, out, scale, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr,
 ):  # fmt: skip
     """One program a segment and head: O = softmax(scale Q K^T) V, all of it one tile on chip.
 
@@ -76,46 +88,132 @@ def _forward_kernel(
     head = tl.program_id(1)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
+    scale = _find_factor(count, scale, GROWS)
     for power in tl.static_range(FIRST, LAST + 1):  # the smallest tile of 16, 32, ... that holds the segment
         if (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power)):
             _forward_tile(packed, out, start, count, head, scale, 1 << power, H, DK, PRECISION)
 
 
 @triton.jit
+def _meet_keys(
+    packed, query, highest, weight_sum, total, start, block, count, head, factor, IS_LAST: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, KEYS: tl.constexpr,
+):  # fmt: skip
+    """Let one block of keys and values pass by the queries."""
+    key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, KEYS, DK)
+    value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)
+    scores = tl.dot(query, tl.trans(key), input_precision=PRECISION)  # (QUERIES, KEYS)
+    if IS_LAST:
+        scores = tl.where((block + tl.arange(0, KEYS) < count)[None, :], scores, -_HUGE)
+    higher = tl.maximum(highest, tl.max(scores, 1) * factor)
+    weights = tl.exp2(scores * factor - higher[:, None])
+    fading = tl.exp2(highest - higher)
+    weight_sum = weight_sum * fading + tl.sum(weights, 1)
+    total = tl.dot(weights.to(value.dtype), value, total * fading[:, None], input_precision=PRECISION)
+    return higher, weight_sum, total
+
+
+@triton.jit
 def _streamed_kernel(
-    packed, offsets, lengths, out, scale, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
-    QUERIES: tl.constexpr, KEYS: tl.constexpr,
+    packed, offsets, lengths, out, statistics, scale, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
     """One program a segment, head and block of queries, which keys and values pass by in blocks.
 
-    With m the largest score so far, and z and o the sums of e^(s - m) and e^(s - m) v over the keys seen so far, a
-    block with a larger score m' has z and o multiplied by e^(m - m') first; in the end O = o / z.
+    With s the scores times log2(e), m the largest of them so far, and z and o the sums of 2^(s - m) and 2^(s - m) v
+    over the keys seen so far, a block with a larger score m' has z and o multiplied by 2^(m - m') first; in the end
+    O = o / z, and the way back gets m + log2(z), with which the weights are 2^(s - m - log2(z)).
 
     Twin: `dynaroute.model.encoder.attend`.
     """
     segment = tl.program_id(0)
     head = tl.program_id(1)
     first = tl.program_id(2) * QUERIES
-    start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
-    if first < count:
+    if (count > LONGEST_TILE) & (first < count):
+        start = tl.load(offsets + segment).to(tl.int64)
+        factor = _find_factor(count, scale, GROWS) * _LOG2_E
         query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, QUERIES, DK)
-        highest = tl.full((QUERIES,), -1.0e30, tl.float32)
+        highest = tl.full((QUERIES,), -_HUGE, tl.float32)
         weight_sum = tl.zeros((QUERIES,), tl.float32)
         total = tl.zeros((QUERIES, DK), tl.float32)
-        for block in tl.range(0, loop_end(count), KEYS):
-            key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, KEYS, DK)
-            value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)
-            scores = tl.dot(query, tl.trans(key), input_precision=PRECISION) * scale
-            scores = tl.where((block + tl.arange(0, KEYS) < count)[None, :], scores, -1.0e30)
-            higher = tl.maximum(highest, tl.max(scores, 1))
-            weights = tl.exp(scores - higher[:, None])
-            fading = tl.exp(highest - higher)
-            weight_sum = weight_sum * fading + tl.sum(weights, 1)
-            total = tl.dot(weights.to(value.dtype), value, total * fading[:, None], input_precision=PRECISION)
-            highest = higher
+        whole = (count // KEYS) * KEYS
+        for block in tl.range(0, loop_end(whole), KEYS):
+            highest, weight_sum, total = _meet_keys(
+                packed, query, highest, weight_sum, total, start, block, count, head, factor,
+                False, H, DK, PRECISION, KEYS,
+            )  # fmt: skip
+        if whole < count:
+            highest, weight_sum, total = _meet_keys(
+                packed, query, highest, weight_sum, total, start, whole, count, head, factor,
+                True, H, DK, PRECISION, KEYS,
+            )  # fmt: skip
         total = total / weight_sum[:, None]
         _store_head(out, total, start + first, count - first, head * DK, H * DK, QUERIES, DK)
+        row = first + tl.arange(0, QUERIES)
+        tl.store(statistics + (start + row) * H + head, highest + tl.log2(weight_sum), mask=row < count)
+
+
+@triton.jit
+def _load_statistics(statistics, start, count, head, H: tl.constexpr, ROWS: tl.constexpr):
+    """(ROWS,) of `_streamed_kernel`; past the segment's end such that weights are 0."""
+    row = tl.arange(0, ROWS)
+    return tl.load(statistics + (start + row) * H + head, mask=row < count, other=_HUGE)
+
+
+@triton.jit
+def _streamed_backward_kernel(
+    packed, offsets, lengths, out, out_gradient, statistics, gradient, scale, GROWS: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """One program a segment, head and block of its tokens: dQ of these queries, then dK and dV of these keys.
+
+    The mathematics is that of `_backward_kernel`, with rowsum(dA * A) = rowsum(dO * O). Both times the other side
+    passes by in blocks. Rows past the segment's end are zeros, and weigh nothing.
+    """
+    segment = tl.program_id(0)
+    head = tl.program_id(1)
+    first = tl.program_id(2) * BLOCK
+    count = tl.load(lengths + segment).to(tl.int32)
+    if (count > LONGEST_TILE) & (first < count):
+        start = tl.load(offsets + segment).to(tl.int64)
+        scale = _find_factor(count, scale, GROWS)
+        factor = scale * _LOG2_E
+        query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, BLOCK, DK)
+        key = _load_head(packed, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
+        value = _load_head(packed, start + first, count - first, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
+
+        attended = _load_head(out, start + first, count - first, head * DK, H * DK, BLOCK, DK)
+        d_out = _load_head(out_gradient, start + first, count - first, head * DK, H * DK, BLOCK, DK)
+        level = _load_statistics(statistics, start + first, count - first, head, H, BLOCK)
+        common = tl.sum(d_out.to(tl.float32) * attended.to(tl.float32), 1)  # rowsum(dO * O)
+        d_query = tl.zeros((BLOCK, DK), tl.float32)
+        for block in tl.range(0, loop_end(count), BLOCK):
+            its_key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, BLOCK, DK)
+            its_value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
+            scores = tl.dot(query, tl.trans(its_key), input_precision=PRECISION)
+            weights = tl.exp2(scores * factor - level[:, None])
+            d_weights = tl.dot(d_out, tl.trans(its_value), input_precision=PRECISION)
+            d_scores = (weights * (d_weights - common[:, None])).to(key.dtype)
+            d_query = tl.dot(d_scores, its_key, d_query, input_precision=PRECISION)
+        _store_head(gradient, d_query * scale, start + first, count - first, head * DK, 3 * H * DK, BLOCK, DK)
+
+        d_key = tl.zeros((BLOCK, DK), tl.float32)
+        d_value = tl.zeros((BLOCK, DK), tl.float32)
+        for block in tl.range(0, loop_end(count), BLOCK):
+            its_query = _load_head(packed, start + block, count - block, head * DK, 3 * H * DK, BLOCK, DK)
+            its_out = _load_head(out, start + block, count - block, head * DK, H * DK, BLOCK, DK)
+            its_d_out = _load_head(out_gradient, start + block, count - block, head * DK, H * DK, BLOCK, DK)
+            its_level = _load_statistics(statistics, start + block, count - block, head, H, BLOCK)
+            its_common = tl.sum(its_d_out.to(tl.float32) * its_out.to(tl.float32), 1)
+            scores = tl.dot(key, tl.trans(its_query), input_precision=PRECISION)  # (keys, queries)
+            weights = tl.exp2(scores * factor - its_level[None, :])
+            d_value = tl.dot(weights.to(value.dtype), its_d_out, d_value, input_precision=PRECISION)
+            d_weights = tl.dot(value, tl.trans(its_d_out), input_precision=PRECISION)
+            d_scores = (weights * (d_weights - its_common[None, :])).to(key.dtype)
+            d_key = tl.dot(d_scores, its_query, d_key, input_precision=PRECISION)
+        _store_head(gradient, d_key * scale, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
+        _store_head(gradient, d_value, start + first, count - first, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
 
 
 @triton.jit
@@ -141,7 +239,7 @@ def _backward_tile(
 
 @triton.jit
 def _backward_kernel(
-    packed, offsets, lengths, out_gradient, gradient, scale, H: tl.constexpr, DK: tl.constexpr,
+    packed, offsets, lengths, out_gradient, gradient, scale, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
     PRECISION: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr,
 ):  # fmt: skip
     """One program a segment and head; the weights A are computed anew, being cheaper than their memory.
@@ -152,14 +250,72 @@ def _backward_kernel(
     head = tl.program_id(1)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
+    scale = _find_factor(count, scale, GROWS)
     for power in tl.static_range(FIRST, LAST + 1):  # the smallest tile of 16, 32, ... that holds the segment
         if (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power)):
             _backward_tile(packed, out_gradient, gradient, start, count, head, scale, 1 << power, H, DK, PRECISION)
 
 
+class Attended(NamedTuple):
+    """What attention gives.
+
+    Attributes
+    ----------
+    out
+        (T, d_h); rows in no segment are 0.
+    statistics
+        (T, heads) float32 of tokens in segments longer than a tile, which the way back needs; empty without any.
+    """
+
+    out: Tensor
+    statistics: Tensor
+
+
+class AttentionShape(NamedTuple):
+    """What is the same for all segments.
+
+    Attributes
+    ----------
+    longest
+        No segment is longer.
+    heads
+        Number of heads.
+    scale
+        Factor on the scores.
+    grows
+        Whether a segment's scores grow with the logarithm of its length.
+    """
+
+    longest: int
+    heads: int
+    scale: float
+    grows: bool = False
+
+
+class Stream(NamedTuple):
+    """How kernels for long segments are laid out on the machine; found by measurement (benchmarks/launches.py).
+
+    Attributes
+    ----------
+    queries, keys
+        Rows of the tiles.
+    warps, stages
+        Of a program, and of its pipeline.
+    """
+
+    queries: int
+    keys: int
+    warps: int
+    stages: int
+
+
+_STREAM_FORWARD = Stream(queries=128, keys=32, warps=4, stages=4)
+_STREAM_BACKWARD = Stream(queries=128, keys=128, warps=4, stages=3)
+
+
 def attention_forward(
-    packed: Tensor, offsets: Tensor, lengths: Tensor, longest: int, heads: int, scale: float
-) -> Tensor:
+    packed: Tensor, offsets: Tensor, lengths: Tensor, shape: AttentionShape, out: Tensor | None = None
+) -> Attended:
     """Attend within segments.
 
     Parameters
@@ -168,42 +324,45 @@ def attention_forward(
         (T, 3 d_h) queries, keys and values, each head after head; contiguous.
     offsets, lengths
         (P,) first token and number of tokens of each segment.
-    longest
-        No segment is longer.
-    heads
-        Number of heads.
-    scale
-        Factor on the scores.
-
-    Returns
-    -------
-    Tensor
-        (T, d_h); rows in no segment are 0.
+    shape
+        The rest.
+    out
+        (T, d_h) where to write, if rows in no segment may stay as they are.
     """
-    out = packed.new_zeros(len(packed), packed.shape[1] // 3)
-    if longest > LONGEST_SEGMENT:
-        grid = (len(lengths), heads, triton.cdiv(longest, _QUERIES))
-        shape = {"H": heads, "DK": packed.shape[1] // (3 * heads), "QUERIES": _QUERIES, "KEYS": _KEYS}
-        precision = dot_precision(packed)
-        _streamed_kernel[grid](
-            packed, offsets, lengths, out, scale, **shape, PRECISION=precision, num_warps=_STREAM_WARPS
-        )
-        return out
-    for settings in _launches(packed, longest, heads):
-        _forward_kernel[(len(lengths), heads)](packed, offsets, lengths, out, scale, **settings)
-    return out
+    if out is None:
+        out = packed.new_zeros(len(packed), packed.shape[1] // 3)
+    longest_tile = _find_longest_tile(packed, lengths, shape)
+    for settings in _launches(packed, shape, longest_tile):
+        _forward_kernel[(len(lengths), shape.heads)](packed, offsets, lengths, out, shape.scale, **settings)
+    if shape.longest <= LONGEST_SEGMENT:
+        return Attended(out, out.new_empty(0, dtype=torch.float32))
+    statistics = out.new_empty(len(packed), shape.heads, dtype=torch.float32)
+    grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_FORWARD.queries))
+    _streamed_kernel[grid](
+        packed, offsets, lengths, out, statistics, shape.scale, **_settings(packed, shape),
+        LONGEST_TILE=longest_tile, QUERIES=_STREAM_FORWARD.queries, KEYS=_STREAM_FORWARD.keys,
+        num_warps=_STREAM_FORWARD.warps, num_stages=_STREAM_FORWARD.stages,
+    )  # fmt: skip
+    return Attended(out, statistics)
 
 
 def attention_backward(
-    packed: Tensor, out_gradient: Tensor, offsets: Tensor, lengths: Tensor, longest: int, heads: int, scale: float
+    packed: Tensor, attended: Attended, out_gradient: Tensor, offsets: Tensor, lengths: Tensor, shape: AttentionShape
 ) -> Tensor:
-    """Gradient of `packed`, given that of `attention_forward`'s result; parameters as there.
-
-    No segment may be longer than LONGEST_SEGMENT.
-    """
+    """Gradient of `packed`, given that of `attention_forward`'s result; parameters as there."""
     gradient = torch.zeros_like(packed)
-    for settings in _launches(packed, longest, heads):
-        _backward_kernel[(len(lengths), heads)](packed, offsets, lengths, out_gradient, gradient, scale, **settings)
+    longest_tile = _find_longest_tile(packed, lengths, shape)
+    for settings in _launches(packed, shape, longest_tile):
+        _backward_kernel[(len(lengths), shape.heads)](
+            packed, offsets, lengths, out_gradient, gradient, shape.scale, **settings
+        )
+    if shape.longest > LONGEST_SEGMENT:
+        grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_BACKWARD.queries))
+        _streamed_backward_kernel[grid](
+            packed, offsets, lengths, attended.out, out_gradient, attended.statistics, gradient, shape.scale,
+            **_settings(packed, shape), LONGEST_TILE=longest_tile, BLOCK=_STREAM_BACKWARD.queries,
+            num_warps=_STREAM_BACKWARD.warps, num_stages=_STREAM_BACKWARD.stages,
+        )  # fmt: skip
     return gradient
 
 
@@ -211,32 +370,43 @@ class SegmentAttention(torch.autograd.Function):
     """`attention_forward`, differentiable."""
 
     @staticmethod
-    def forward(
-        ctx: Any, packed: Tensor, offsets: Tensor, lengths: Tensor, longest: int, heads: int, scale: float
-    ) -> Tensor:
+    def forward(ctx: Any, packed: Tensor, offsets: Tensor, lengths: Tensor, shape: AttentionShape) -> Tensor:
         """Eqs 4 to 6."""
-        ctx.save_for_backward(packed, offsets, lengths)
-        ctx.settings = (longest, heads, scale)
-        return attention_forward(packed, offsets, lengths, longest, heads, scale)
+        attended = attention_forward(packed, offsets, lengths, shape)
+        ctx.save_for_backward(packed, *attended, offsets, lengths)
+        ctx.shape = shape
+        return attended.out
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """Gradient of the packed queries, keys and values."""
-        packed, offsets, lengths = ctx.saved_tensors
-        gradient = attention_backward(packed, gradients[0].contiguous(), offsets, lengths, *ctx.settings)
-        return gradient, None, None, None, None, None
+        packed, out, statistics, offsets, lengths = ctx.saved_tensors
+        attended = Attended(out, statistics)
+        gradient = attention_backward(packed, attended, gradients[0].contiguous(), offsets, lengths, ctx.shape)
+        return gradient, None, None, None
 
 
-def _launches(packed: Tensor, longest: int, heads: int) -> Iterator[dict[str, Any]]:
+def _settings(packed: Tensor, shape: AttentionShape) -> dict[str, Any]:
+    """What all kernels are compiled for."""
+    return {
+        "GROWS": shape.grows,
+        "H": shape.heads,
+        "DK": packed.shape[1] // (3 * shape.heads),
+        "PRECISION": dot_precision(packed),
+    }
+
+
+def _find_longest_tile(packed: Tensor, lengths: Tensor, shape: AttentionShape) -> int:
+    """Segments up to this length are one tile each; 0 where hardly any is so short, and no launch worth it."""
+    are_long = shape.longest > LONGEST_SEGMENT and len(packed) > 2 * LONGEST_SEGMENT * len(lengths)
+    return 0 if are_long else LONGEST_SEGMENT
+
+
+def _launches(packed: Tensor, shape: AttentionShape, longest_tile: int) -> Iterator[dict[str, Any]]:
     """A launch for each range of tiles, 16 to 2^LAST, with as many warps as its scores need registers of."""
-    largest = max(16, triton.next_power_of_2(longest)).bit_length() - 1
+    longest = min(shape.longest, longest_tile)
+    largest = max(16, triton.next_power_of_2(longest)).bit_length() - 1 if longest else 0
     for first, last, warps in _WARPS:
         if first <= largest:
-            yield {
-                "H": heads,
-                "DK": packed.shape[1] // (3 * heads),
-                "PRECISION": dot_precision(packed),
-                "FIRST": first,
-                "LAST": min(last, largest),
-                "num_warps": warps,
-            }
+            tiles = {"FIRST": first, "LAST": min(last, largest), "num_warps": warps}
+            yield _settings(packed, shape) | tiles

@@ -8,7 +8,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, loop_end, tanh
+from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, grow, log_distance, loop_end, tanh
 
 __all__ = ["drive_routes", "lay_out_tokens"]
 
@@ -32,7 +32,9 @@ def lay_out_tokens(
     hidden,  # (T, 128) result
     token_nodes,  # (T,) int32 result
     open_demands,  # (T,) int32 result; -1 for the depot
+    positions,  # (T, 2) float32 result, if IS_BIASED
     nodes,
+    IS_BIASED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """One program a segment and block of its tokens: eq 2, and what the drivers need to know of a node.
@@ -54,6 +56,9 @@ def lay_out_tokens(
         tl.store(open_demands + token, tl.where(is_customer, demand, -1), mask=is_row)
         x = tl.load(locations + (table + node) * 2, mask=is_row, other=0.0)
         y = tl.load(locations + (table + node) * 2 + 1, mask=is_row, other=0.0)
+        if IS_BIASED:
+            tl.store(positions + token * 2, x, mask=is_row)
+            tl.store(positions + token * 2 + 1, y, mask=is_row)
         fraction = demand.to(tl.float32) / tl.load(capacity + trajectory).to(tl.float32)
         customer = _embed(x, y, fraction, customer_weight, customer_bias)
         depot = _embed(x, y, fraction, depot_weight, depot_bias)
@@ -76,6 +81,7 @@ def drive_routes(
     projected,  # (T, 640): key, value, logit key, graph and last of every token
     token_nodes,  # (T,) int32
     open_demands,  # (T,) int32, -1 for the depot; becomes -1 where visited
+    positions,  # (T, 2) float32, if IS_BIASED
     trajectories,  # (P,) int64
     offsets,  # (P,) int64
     lengths,  # (P,) tokens of each segment, 0 if the trajectory is finished
@@ -84,6 +90,7 @@ def drive_routes(
     starts,  # (B,) int64 first customers, if IS_FORCED
     stream_keys,  # (B, 2) int64, if IS_SAMPLED
     capacity_query,  # (128,) float32
+    distance_weight,  # (9,) float32, if IS_BIASED
     left,  # (B,) int32 result: how many customers are left
     left_nodes,  # (B, N) int32 result: which, from column 1
     counts,  # (3,) int32 result: unfinished trajectories, their tokens, tokens of the longest
@@ -95,6 +102,8 @@ def drive_routes(
     clip,
     IS_DYNAMIC: tl.constexpr,
     SHRINKS: tl.constexpr,
+    GROWS: tl.constexpr,
+    IS_BIASED: tl.constexpr,
     IS_SAMPLED: tl.constexpr,
     IS_FORCED: tl.constexpr,
     BLOCK: tl.constexpr,
@@ -113,6 +122,7 @@ def drive_routes(
         projected += start * _COLUMNS
         token_nodes += start
         open_demands += start
+        positions += start * 2
         trajectory = tl.load(trajectories + segment)
         full = tl.load(capacity + trajectory)
         column = tl.arange(0, 8)[:, None] * 16 + tl.arange(0, 16)[None, :]  # (8, 16): head, dimension
@@ -138,13 +148,21 @@ def drive_routes(
             fraction = remaining.to(tl.float32) / full.to(tl.float32)
             query = graph_sum / graph_count.to(tl.float32) + last + fraction * from_capacity  # (8, 16)
 
-            glimpse = _attend(projected, open_demands, query, count, remaining, previous, BLOCK, STAGES)  # (8, 16)
+            if GROWS:
+                query = query * grow(count)
+
+            glimpse = _attend(
+                projected, open_demands, positions, distance_weight, query, count, remaining, previous, IS_BIASED,
+                BLOCK, STAGES,
+            )  # (8, 16)  # fmt: skip
             best_score = tl.full((BLOCK,), float("-inf"), tl.float32)
             best_row = tl.zeros((BLOCK,), tl.int32)
             for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
                 row = first + lane
                 logit_key = _load_block(projected + _LOGIT_KEY, first, count, BLOCK)
                 product = tl.sum(tl.sum(logit_key * glimpse[None, :, :], 2), 1)  # (BLOCK,)
+                if IS_BIASED:
+                    product += tl.load(distance_weight + 8) * _measure(positions, row, previous, count)
                 score = clip * tanh(product)  # eq 19
                 if IS_SAMPLED:
                     node = tl.load(token_nodes + row, mask=row < count, other=0)
@@ -214,7 +232,19 @@ def _is_feasible(open_demands, row, count, remaining, previous):
 
 
 @triton.jit
-def _attend(projected, open_demands, query, count, remaining, previous, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+def _measure(positions, row, previous, count):
+    """(BLOCK,) log-distances of a block of rows from the node visited last."""
+    is_row = row < count
+    x = tl.load(positions + row * 2, mask=is_row, other=0.0) - tl.load(positions + previous * 2)
+    y = tl.load(positions + row * 2 + 1, mask=is_row, other=0.0) - tl.load(positions + previous * 2 + 1)
+    return log_distance(x, y, count)
+
+
+@triton.jit
+def _attend(
+    projected, open_demands, positions, distance_weight, query, count, remaining, previous, IS_BIASED: tl.constexpr,
+    BLOCK: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
     """Eqs 14 to 16: (8, 16) outputs of the heads.
 
     A lane keeps the largest score m of its rows, and the sums z and o of e^(s - m) and e^(s - m) v: see
@@ -226,8 +256,13 @@ def _attend(projected, open_demands, query, count, remaining, previous, BLOCK: t
     for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
         key = _load_block(projected, first, count, BLOCK)
         value = _load_block(projected + _VALUE, first, count, BLOCK)
-        is_feasible = _is_feasible(open_demands, first + tl.arange(0, BLOCK), count, remaining, previous)[:, None]
-        score = tl.where(is_feasible, tl.sum(key * query[None, :, :], 2), -1.0e30)  # (BLOCK, 8)
+        row = first + tl.arange(0, BLOCK)
+        is_feasible = _is_feasible(open_demands, row, count, remaining, previous)[:, None]
+        score = tl.sum(key * query[None, :, :], 2)  # (BLOCK, 8)
+        if IS_BIASED:
+            weights = tl.load(distance_weight + tl.arange(0, 8))
+            score += _measure(positions, row, previous, count)[:, None] * weights[None, :]
+        score = tl.where(is_feasible, score, -1.0e30)
         higher = tl.maximum(highest, score)
         fading = tl.exp(highest - higher)
         weight = tl.where(is_feasible, tl.exp(score - higher), 0.0)

@@ -10,7 +10,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.nn import functional as F
 
-from dynaroute.kernels.attention import attention_backward, attention_forward
+from dynaroute.kernels.attention import Attended, AttentionShape, attention_backward, attention_forward
 
 __all__ = ["EncoderLayer"]
 
@@ -53,25 +53,23 @@ class EncoderLayer(torch.autograd.Function):
         bias_out: Tensor,
         offsets: Tensor,
         lengths: Tensor,
-        longest: int,
-        heads: int,
-        scale: float,
+        shape: AttentionShape,
     ) -> Tensor:
         """Eqs 3 to 10; the matrices are those of `AttentionLayer`, in the dtype of `hidden`."""
         packed = F.linear(hidden, query_key_value)  # (T, 3 d_h)
-        attended = attention_forward(packed, offsets, lengths, longest, heads, scale)  # (T, d_h)
-        middle = _add_tanh(hidden, F.linear(attended, output))  # (T, d_h), eq 8
+        attended = attention_forward(packed, offsets, lengths, shape)  # (T, d_h)
+        middle = _add_tanh(hidden, F.linear(attended.out, output))  # (T, d_h), eq 8
         inner = torch._addmm_activation(bias_in, middle, weight_in.t())  # (T, d_F), relu in the product's epilogue
         result = _add_tanh(middle, F.linear(inner, weight_out, bias_out))  # (T, d_h), eq 10
-        activations = (hidden, packed, attended, middle, inner, result)
+        activations = (hidden, packed, *attended, middle, inner, result)
         ctx.save_for_backward(*activations, query_key_value, output, weight_in, weight_out, offsets, lengths)
-        ctx.settings = (longest, heads, scale)
+        ctx.shape = shape
         return result
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """The chain rule, sub-layer by sub-layer."""
-        hidden, packed, attended, middle, inner, result, *others = ctx.saved_tensors
+        hidden, packed, out, statistics, middle, inner, result, *others = ctx.saved_tensors
         query_key_value, output, weight_in, weight_out, offsets, lengths = others
         d_total = torch.ops.aten.tanh_backward(gradients[0], result)  # eq 10
         d_weight_out, d_bias_out = d_total.t() @ inner, d_total.sum(0)
@@ -79,9 +77,10 @@ class EncoderLayer(torch.autograd.Function):
         d_weight_in, d_bias_in = d_inner.t() @ middle, d_inner.sum(0)
         d_middle = torch.addmm(d_total, d_inner, weight_in)  # (T, d_h)
         d_sum = torch.ops.aten.tanh_backward(d_middle, middle)  # eq 8
-        d_output = d_sum.t() @ attended
-        d_packed = attention_backward(packed, d_sum @ output, offsets, lengths, *ctx.settings)  # (T, 3 d_h)
+        d_output = d_sum.t() @ out
+        attended = Attended(out, statistics)
+        d_packed = attention_backward(packed, attended, d_sum @ output, offsets, lengths, ctx.shape)  # (T, 3 d_h)
         d_query_key_value = d_packed.t() @ hidden
         d_hidden = torch.addmm(d_sum, d_packed, query_key_value)  # (T, d_h)
         weights = (d_query_key_value, d_output, d_weight_in, d_bias_in, d_weight_out, d_bias_out)
-        return d_hidden, *weights, None, None, None, None, None
+        return d_hidden, *weights, None, None, None

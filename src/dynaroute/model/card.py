@@ -22,7 +22,11 @@ class ModelCard:
     name
         What users call it.
     size
-        Customers of the instances it was trained on; `solve` chooses the nearest.
+        Customers of the instances it was trained on, the largest where sizes differ.
+    smallest_size
+        Customers of the smallest, where sizes differ.
+    distribution
+        What the instances looked like; empty: the paper's.
     capacity
         Capacity it was trained with.
     recipe
@@ -41,12 +45,14 @@ class ModelCard:
     minutes: float | None = None
     hardware: str = ""
     greedy_lengths: dict[str, float] = field(default_factory=dict)
+    smallest_size: int | None = None
+    distribution: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("name", "recipe", "hardware"):
+        for name in ("name", "recipe", "hardware", "distribution"):
             if not isinstance(getattr(self, name), str):
                 raise self._fault(name, "Give a text.")
-        for name in ("size", "capacity", "trajectories"):
+        for name in ("size", "smallest_size", "capacity", "trajectories"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise self._fault(name, "Give a whole number above 0, or leave it out.")
@@ -58,6 +64,13 @@ class ModelCard:
     def _fault(self, field: str, remedy: str) -> ModelError:
         message = f"{field} is {getattr(self, field)!r}."
         return ModelError(message, where=Where(field=f"card.{field}"), remedy=remedy)
+
+    def _describe_instances(self) -> str | None:
+        if self.size is None:
+            return None
+        sizes = f"{self.smallest_size} to {self.size}" if self.smallest_size else f"{self.size}"
+        what = self.distribution or f"capacity {self.capacity or 'various'}"
+        return f"{sizes} customers, {what}"
 
     def to_markdown(self, config: PolicyConfig, weights_sha256: str | None = None) -> str:
         """The card as a page.
@@ -71,9 +84,7 @@ class ModelCard:
         """
         facts = {
             "policy": f"{config.title}, {config.layers} layers, dimension {config.dimension}, {config.heads} heads",
-            "trained on": None
-            if self.size is None
-            else f"{self.size} customers, capacity {self.capacity or 'various'}",
+            "trained on": self._describe_instances(),
             "recipe": self.recipe or None,
             "trajectories": None if self.trajectories is None else f"{self.trajectories:,}",
             "minutes": None if self.minutes is None else f"{self.minutes:g} ({self.hardware})",

@@ -8,12 +8,14 @@ refused where it is met (`Decoder.fold`).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, TypeAlias
 
 from torch import nn
 
 from dynaroute.errors import InputWarning
+from dynaroute.model import decoder as decoder_module
 from dynaroute.model import encoder as encoder_module
 from dynaroute.model import state as state_module
 from dynaroute.model.config import PolicyConfig
@@ -56,6 +58,9 @@ _AS_MADE: dict[type[nn.Module], dict[str, Any]] = {
 _VALUES_AS_MADE: dict[type, dict[str, Any]] = {made: _list_code(made) for made in (Packing, Memory, RouteState)}
 _FUNCTIONS_AS_MADE = (
     (encoder_module, "attend", encoder_module.attend),
+    (encoder_module, "grow", encoder_module.grow),
+    (decoder_module, "grow", encoder_module.grow),
+    (decoder_module, "log_distances", decoder_module.log_distances),
     (state_module, "find_feasible", state_module.find_feasible),
 )
 
@@ -89,7 +94,8 @@ def find_decoder_change(policy: Policy) -> str:
     """The same of its decoder, and of how the policy uses it."""
     if fault := _find_other_code(policy, Policy, {}, {"encoder", "decoder"}):
         return f"the policy {fault}"
-    if fault := _find_other_code(policy.decoder, Decoder, _expect(policy.config)[2], set()):
+    learned = {"distance_weight"} if policy.config.distance_bias else set()
+    if fault := _find_other_code(policy.decoder, Decoder, _expect(policy.config)[2], set(), learned):
         return f"the decoder {fault}"
     if policy.decoder.config != policy.config:
         return "the decoder is not that of the configuration"
@@ -131,7 +137,8 @@ def _find_layer_change(layer: nn.Module, config: PolicyConfig, shapes: _Shapes) 
     if fault := _find_other_code(layer, AttentionLayer, shapes, {"after_attention", "after_feed_forward"}):
         return fault
     assert isinstance(layer, AttentionLayer)
-    if layer.heads != config.heads or type(layer.scale) is not float or layer.scale != config.attention_scale:
+    settings = (config.heads, config.attention_scale, config.growing_attention)
+    if type(layer.scale) is not float or (layer.heads, layer.scale, layer.grows) != settings:
         return "is not that of the configuration"
     is_batch = config.normalisation == "batch"
     for part in (layer.after_attention, layer.after_feed_forward):
@@ -143,15 +150,21 @@ def _find_layer_change(layer: nn.Module, config: PolicyConfig, shapes: _Shapes) 
     return ""
 
 
-def _find_other_code(module: nn.Module, made: type[nn.Module], shapes: _Shapes, others: set[str]) -> str:
-    """Whether a module's class, methods, linear parts or number of parts are others."""
+def _find_other_code(
+    module: nn.Module,
+    made: type[nn.Module],
+    shapes: _Shapes,
+    others: set[str],
+    learned: AbstractSet[str] = frozenset(),
+) -> str:
+    """Whether a module's class, methods, linear parts, number of parts or own parameters are others."""
     if type(module) is not made:
         return f"is a {type(module).__name__}, not a {made.__name__}"
     own, as_made = vars(module), _AS_MADE[made]
     if _is_hooked(module):
         return "has hooks, or a forward of its own"
-    if own["_parameters"] or own["_buffers"]:
-        return f"has further parameters ({', '.join([*own['_parameters'], *own['_buffers']])})"
+    if own["_buffers"] or own["_parameters"].keys() != learned:
+        return f"has other parameters ({', '.join([*own['_parameters'], *own['_buffers']])})"
     if name := _find_other_method(vars(made), as_made) or next((name for name in as_made if name in own), ""):
         return f"has a method {name} that is another one"
     parts = {name: part for name, part in own["_modules"].items() if part is not None}

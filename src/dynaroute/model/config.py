@@ -49,6 +49,12 @@ class PolicyConfig:
         Whether the graph embedding is the mean over unvisited nodes (eq 12), or over all (AM).
     logit_query
         Whether the final query has a matrix W^Q of its own (eq 18), or h_c is the query (AM).
+    growing_attention
+        Whether attention scores grow with the logarithm of the nodes that are left (`encoder.grow`), so that they stay
+        sharp in instances larger than those trained on. Not in the paper.
+    distance_bias
+        Whether the decoder is told how far each node is (`decoder.log_distances`), with learned weights. Not in the
+        paper.
     """
 
     dimension: int = 128
@@ -62,6 +68,8 @@ class PolicyConfig:
     depot_features: int = 3
     shrinking_mean: bool = True
     logit_query: bool = True
+    growing_attention: bool = False
+    distance_bias: bool = False
     kind: KindName = None  # type: ignore[assignment]  # what `dynamic` says, where only that is given
 
     def __post_init__(self) -> None:
@@ -76,7 +84,7 @@ class PolicyConfig:
             value = getattr(self, field)
             if type(value) is not int or not 1 <= value <= largest:
                 raise _fault(field, f"{field} is {value!r}.", f"Give a whole number from 1 to {largest}.")
-        for field in ("dynamic", "scaled", "shrinking_mean", "logit_query"):
+        for field in ("dynamic", "scaled", "shrinking_mean", "logit_query", "growing_attention", "distance_bias"):
             value = getattr(self, field)
             if type(value) is not bool:
                 raise _fault(field, f"{field} is {value!r}.", "Use true or false.")

@@ -9,9 +9,13 @@ from torch import Tensor, nn
 
 from dynaroute.errors import ModelError, Where
 from dynaroute.model.config import PolicyConfig
+from dynaroute.model.encoder import grow
 from dynaroute.model.packing import Packing
 
-__all__ = ["Context", "Decoder", "Projections"]
+__all__ = ["Context", "Decoder", "Projections", "log_distances"]
+
+_AT_THE_SAME_PLACE = 1e-4  # added to squared distances: their logarithm stays finite
+_FIRST_WEIGHT = -0.3  # of distances in the logits, before training: near nodes are likelier
 
 
 class Projections(NamedTuple):
@@ -29,6 +33,8 @@ class Projections(NamedTuple):
         (P, M, d_h): what a node adds to the query as a part of the graph's mean, and as the last one visited.
     capacity
         (d_h,): what the remaining capacity, as a fraction, adds to the query.
+    places
+        (P, M, 2): positions, the mean distance between neighbours being about 1; None without a distance bias.
     """
 
     key: Tensor
@@ -37,6 +43,12 @@ class Projections(NamedTuple):
     graph: Tensor
     last: Tensor
     capacity: Tensor
+    places: Tensor | None = None
+
+    def at(self, positions: Tensor, packing: Packing) -> Projections:
+        """The same with the places of (T, 2) packed positions."""
+        places = packing.pad(positions) * packing.lengths.to(positions.dtype).sqrt()[:, None, None]  # (P, M, 2)
+        return self._replace(places=places)
 
     def take(self, rows: Tensor) -> Projections:
         """Those of the (Q,) segments in `rows`; a segment may be asked for several times."""
@@ -44,11 +56,12 @@ class Projections(NamedTuple):
         key, value = (
             part.reshape(segments, -1, *part.shape[1:])[rows].flatten(0, 1) for part in (self.key, self.value)
         )  # (Q heads, ...)
-        return Projections(key, value, self.logit_key[rows], self.graph[rows], self.last[rows], self.capacity)
+        places = None if self.places is None else self.places[rows]
+        return Projections(key, value, self.logit_key[rows], self.graph[rows], self.last[rows], self.capacity, places)
 
     def to(self, dtype: torch.dtype) -> Projections:
         """The same in another precision."""
-        return Projections(*(part.to(dtype) for part in self))
+        return Projections(*(None if part is None else part.to(dtype) for part in self))  # type: ignore[arg-type]
 
 
 class Context(NamedTuple):
@@ -88,6 +101,9 @@ class Decoder(nn.Module):
         self.output = nn.Linear(dimension, dimension, bias=False)  # W^O of eq 17
         self.logit_query = nn.Linear(dimension, dimension, bias=False) if config.logit_query else None  # W^Q of eq 18
         self.logit_key = nn.Linear(dimension, dimension, bias=False)  # W^K of eq 18
+        self.distance_weight: nn.Parameter | None = None  # of log-distances, in each head's scores and in the logits
+        if config.distance_bias:
+            self.distance_weight = nn.Parameter(torch.cat([torch.zeros(config.heads), torch.tensor([_FIRST_WEIGHT])]))
 
     def fold(self) -> Tensor:
         """Stack all matrices that multiply node embeddings: (5 d_h, d_h).
@@ -128,6 +144,8 @@ class Decoder(nn.Module):
         """
         padded = packing.pad(hidden @ folded.T)  # (P, M, 5 d_h)
         key, value, logit_key, graph, last = padded.chunk(5, dim=-1)  # each (P, M, d_h)
+        if self.config.growing_attention:
+            key = key * grow(packing.lengths, key.dtype)[:, None, None]
         return Projections(  # laid out once as every step reads them
             key=self._split_heads(key).transpose(-1, -2).flatten(0, 1).contiguous(),
             value=self._split_heads(value).flatten(0, 1).contiguous(),
@@ -147,11 +165,17 @@ class Decoder(nn.Module):
         is_masked = ~feasible
         query = self._query(projections, context)  # (P, S, d_h), eqs 12 and 13
         scores = torch.bmm(self._split_heads(query).flatten(0, 1), projections.key)  # (P heads, S, M), eq 14
-        scores = scores.view(segments, -1, steps, nodes).masked_fill(is_masked[:, None], -torch.inf)
+        scores = scores.view(segments, -1, steps, nodes)  # (P, heads, S, M)
+        if projections.places is not None and self.distance_weight is not None:
+            distances = log_distances(projections.places, context.previous)  # (P, S, M)
+            scores = scores + self.distance_weight[:-1, None, None] * distances[:, None]
+        scores = scores.masked_fill(is_masked[:, None], -torch.inf)
         weights = scores.softmax(-1).view(-1, steps, nodes)  # eq 15
         heads = torch.bmm(weights, projections.value)  # (P heads, S, d_k), eq 16
         glimpse = heads.view(segments, -1, steps, heads.shape[-1]).transpose(1, 2).reshape(segments, steps, -1)
         logits = torch.bmm(glimpse, projections.logit_key.transpose(1, 2))  # (P, S, M), eqs 17 and 18
+        if projections.places is not None and self.distance_weight is not None:
+            logits = logits + self.distance_weight[-1] * distances
         return (self.config.clip * logits.tanh()).masked_fill(is_masked, -torch.inf)  # eq 19
 
     def _refuse_what_is_not_a_matrix(self) -> None:
@@ -184,3 +208,21 @@ class Decoder(nn.Module):
     def _split_heads(self, vectors: Tensor) -> Tensor:
         """(P, heads, S, d_k) from (P, S, d_h)."""
         return vectors.reshape(*vectors.shape[:2], self.config.heads, -1).transpose(1, 2)
+
+
+def log_distances(places: Tensor, previous: Tensor) -> Tensor:
+    """(P, S, M) logarithms of the distances from the node visited last to every other.
+
+    Distances are in units of the spacing of what is left, the side of the square over the root of the number of its
+    nodes, so that they mean the same in instances of all sizes.
+
+    Parameters
+    ----------
+    places
+        (P, M, 2) from `Projections`.
+    previous
+        (P, S) slots of the nodes visited last.
+    """
+    here = places.gather(1, previous[..., None].expand(-1, -1, 2))  # (P, S, 2)
+    squared = (places[:, None] - here[:, :, None]).square().sum(-1)  # (P, S, M)
+    return 0.5 * (squared + _AT_THE_SAME_PLACE).log()

@@ -151,6 +151,8 @@ class Policy(nn.Module):
 
     def _remember(self, hidden: Tensor, left: Left, folded: Tensor) -> Memory:
         projections = self.decoder.project(hidden, left.packing, folded)
+        if self.config.distance_bias:
+            projections = projections.at(left.features[:, :2], left.packing)
         graph = projections.graph  # (P, M, d_h)
         return Memory(projections, graph.sum(1), left.packing.lengths.to(graph.dtype))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
@@ -16,19 +16,24 @@ from dynaroute.batch import InstanceBatch
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.model.policy import Policy
-from dynaroute.training.instances import TrainingTask
+from dynaroute.training.instances import InstanceSource
 from dynaroute.training.plan import BaselineName
 from dynaroute.training.ranks import Ranks
 
 __all__ = [
     "Baseline",
+    "Comparison",
     "GreedyBaseline",
     "RolloutBaseline",
     "SharedBaseline",
     "evaluating",
     "greedy_lengths",
     "make_baseline",
+    "subtract",
+    "subtract_relatively",
 ]
+
+Comparison: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 _SIGNIFICANCE = 0.05
 _WARM_UP_DECAY = 0.8
@@ -58,6 +63,16 @@ class Baseline(Protocol):
         """Be as when `state` was taken."""
 
 
+def subtract(length: Tensor, expected: Tensor) -> Tensor:
+    """How much longer than expected a solution is."""
+    return length - expected
+
+
+def subtract_relatively(length: Tensor, expected: Tensor) -> Tensor:
+    """The same as a part of what was expected: for instances whose lengths differ, or the longest would teach all."""
+    return (length - expected) / expected.clamp(min=1e-9)
+
+
 class SharedBaseline:
     """The mean length of an instance's samples; differences are divided by their deviation over all processes.
 
@@ -65,15 +80,17 @@ class SharedBaseline:
     ----------
     ranks
         The processes.
+    compare
+        What a difference is.
     """
 
-    def __init__(self, ranks: Ranks) -> None:
-        self.ranks = ranks
+    def __init__(self, ranks: Ranks, compare: Comparison = subtract) -> None:
+        self.ranks, self.compare = ranks, compare
 
     def advantages(self, batch: InstanceBatch, lengths: Tensor) -> Tensor:
         """(B,) length minus the mean of the siblings, over the deviation."""
         grouped = lengths.view(len(batch), -1)  # (instances, samples)
-        difference = grouped - grouped.mean(1, keepdim=True)
+        difference = self.compare(grouped, grouped.mean(1, keepdim=True))
         count = difference.numel() * self.ranks.count
         deviation = (self.ranks.sum(difference.square().sum()) / max(1, count - 1)).sqrt()
         return (difference / deviation.clamp(min=1e-9)).flatten()
@@ -97,15 +114,17 @@ class GreedyBaseline:
     ----------
     policy
         What learns.
+    compare
+        What a difference is.
     """
 
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
+    def __init__(self, policy: Policy, compare: Comparison = subtract) -> None:
+        self.policy, self.compare = policy, compare
 
     def advantages(self, batch: InstanceBatch, lengths: Tensor) -> Tensor:
         """(B,) length minus that of the greedy solution."""
         grouped = lengths.view(len(batch), -1)  # (instances, samples)
-        return (grouped - greedy_lengths(self.policy, batch)[:, None]).flatten()
+        return self.compare(grouped, greedy_lengths(self.policy, batch)[:, None]).flatten()
 
     def end_epoch(self, policy: Policy) -> str:
         """Nothing to do."""
@@ -136,10 +155,20 @@ class RolloutBaseline:
         Of these instances; a new set is drawn after each replacement, so that none is learned by heart.
     ranks
         The processes.
+    compare
+        What a difference is.
     """
 
-    def __init__(self, policy: Policy, task: TrainingTask, count: int, seed: int, ranks: Ranks) -> None:
-        self.task, self.count, self.seed, self.ranks = task, count, seed, ranks
+    def __init__(
+        self,
+        policy: Policy,
+        task: InstanceSource,
+        count: int,
+        seed: int,
+        ranks: Ranks,
+        compare: Comparison = subtract,
+    ) -> None:
+        self.task, self.count, self.seed, self.ranks, self.compare = task, count, seed, ranks, compare
         self.frozen = copy.deepcopy(policy)
         self.replacements = 0
         self.is_warm = False
@@ -149,17 +178,19 @@ class RolloutBaseline:
         """(B,) length minus that of the frozen policy's greedy solution; in the first epoch, minus the average."""
         grouped = lengths.view(len(batch), -1)  # (instances, samples)
         if self.is_warm:
-            return (grouped - greedy_lengths(self.frozen, batch)[:, None]).flatten()
+            return self.compare(grouped, greedy_lengths(self.frozen, batch)[:, None]).flatten()
         mean = self.ranks.sum(lengths.mean()) / self.ranks.count
         self.average = mean if self.average is None else _WARM_UP_DECAY * self.average + (1 - _WARM_UP_DECAY) * mean
-        return lengths - self.average
+        return self.compare(lengths, self.average)
 
     def end_epoch(self, policy: Policy) -> str:
         """Compare the policy with the frozen one, paired on the same instances."""
         self.is_warm = True
         generator = torch.Generator(policy.device).manual_seed(self.seed + self.replacements)
         batch = self.task.draw(self.count, generator, first_key=0)
-        difference = (greedy_lengths(policy, batch) - greedy_lengths(self.frozen, batch)).double()  # (count,)
+        difference = self.compare(
+            greedy_lengths(policy, batch), greedy_lengths(self.frozen, batch)
+        ).double()  # (count,)
         doubt = doubt_improvement(difference)
         if doubt >= _SIGNIFICANCE:
             return f"baseline kept (difference {float(difference.mean()):+.4f}, p = {doubt:.3g})"
@@ -186,7 +217,13 @@ class RolloutBaseline:
 
 
 def make_baseline(
-    name: BaselineName, policy: Policy, task: TrainingTask, count: int, seed: int, ranks: Ranks
+    name: BaselineName,
+    policy: Policy,
+    task: InstanceSource,
+    count: int,
+    seed: int,
+    ranks: Ranks,
+    compare: Comparison = subtract,
 ) -> Baseline:
     """The baseline of that name.
 
@@ -200,12 +237,14 @@ def make_baseline(
         Instances that a rollout baseline is compared on.
     ranks
         The processes.
+    compare
+        What a difference is: `subtract`, or `subtract_relatively` where lengths differ.
     """
     if name == "shared":
-        return SharedBaseline(ranks)
+        return SharedBaseline(ranks, compare)
     if name == "greedy":
-        return GreedyBaseline(policy)
-    return RolloutBaseline(policy, task, count, seed, ranks)
+        return GreedyBaseline(policy, compare)
+    return RolloutBaseline(policy, task, count, seed, ranks, compare)
 
 
 def doubt_improvement(difference: Tensor) -> float:

@@ -3,14 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch
 from dynaroute.errors import OptionError, Where
+from dynaroute.training.distribution import Distribution
+from dynaroute.training.drawing import draw_instances
 
-__all__ = ["TrainingTask"]
+__all__ = ["DistributionTask", "InstanceSource", "TrainingTask"]
+
+
+class InstanceSource(Protocol):
+    """Where the instances of a training step come from."""
+
+    def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
+        """Draw instances on the generator's device, without a word to the host.
+
+        Parameters
+        ----------
+        count
+            How many.
+        generator
+            Source of the instances.
+        first_key
+            Name of the first one's random stream; the others follow.
+        """
+
+
+@dataclass(frozen=True)
+class DistributionTask:
+    """Instances of several kinds and sizes, mixed.
+
+    Attributes
+    ----------
+    distribution
+        What they look like.
+    """
+
+    distribution: Distribution
+
+    def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
+        """Draw instances, padded to the distribution's largest size: see `InstanceSource`."""
+        return draw_instances(self.distribution, count, generator, first_key)
 
 
 @dataclass(frozen=True)
@@ -36,17 +73,7 @@ class TrainingTask:
             raise OptionError(message, where=Where(field="capacities"), remedy="Demands go up to 9: give 9 or more.")
 
     def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
-        """Draw instances on the generator's device, without a word to the host.
-
-        Parameters
-        ----------
-        count
-            How many.
-        generator
-            Source of the instances.
-        first_key
-            Name of the first one's random stream; the others follow.
-        """
+        """Draw instances of one size: see `InstanceSource`."""
         device = generator.device
         locations = torch.rand(count, self.size + 1, 2, generator=generator, device=device)  # (B, M, 2)
         demands = torch.randint(1, 10, (count, self.size + 1), generator=generator, device=device, dtype=torch.int32)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynaroute.errors import FileError, FormatError, InputWarning, Where, in_file
 from dynaroute.files import read_bytes
@@ -18,9 +18,29 @@ from dynaroute.training.run_files import HOW_TO_GO_ON, replace_file
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Journal", "draw_learning_curve", "read_metrics", "save_learning_curve"]
+__all__ = ["Journal", "Reference", "draw_learning_curve", "read_metrics", "save_learning_curve"]
 
 _DRAWN = ("step", "minutes", "size", "validation")
+
+
+class Reference(NamedTuple):
+    """A length to compare validation with.
+
+    Attributes
+    ----------
+    name
+        Whose it is.
+    length
+        Its value: 1 where validation is relative to it.
+    """
+
+    name: str
+    length: float
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether validation is relative to it."""
+        return self.length == 1.0
 
 
 class Journal:
@@ -83,7 +103,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     return [line for line in lines if _is_line(line)]
 
 
-def save_learning_curve(folder: Path, references: dict[int, float]) -> Path:
+def save_learning_curve(folder: Path, references: dict[int, Reference]) -> Path:
     """Draw a run's curve into its folder; returns the picture's path.
 
     Parameters
@@ -91,7 +111,7 @@ def save_learning_curve(folder: Path, references: dict[int, float]) -> Path:
     folder
         Of the run.
     references
-        Length to compare with, by size.
+        What to compare with, by size.
     """
     from matplotlib.figure import Figure
 
@@ -104,7 +124,9 @@ def save_learning_curve(folder: Path, references: dict[int, float]) -> Path:
     return picture
 
 
-def draw_learning_curve(metrics: list[dict[str, Any]], references: dict[int, float], ax: Axes | None = None) -> Axes:
+def draw_learning_curve(
+    metrics: list[dict[str, Any]], references: dict[int, Reference], ax: Axes | None = None
+) -> Axes:
     """Greedy validation length over minutes, a line for each size.
 
     Parameters
@@ -112,7 +134,7 @@ def draw_learning_curve(metrics: list[dict[str, Any]], references: dict[int, flo
     metrics
         Lines of a journal.
     references
-        Length to compare with, by size; sizes that were not trained on are not drawn.
+        What to compare with, by size; sizes that were not trained on are not drawn.
     ax
         Where to draw; a new figure if None.
     """
@@ -125,9 +147,11 @@ def draw_learning_curve(metrics: list[dict[str, Any]], references: dict[int, flo
         colour = f"C{number}"
         axes.plot(minutes, lengths, "o-", color=colour, markersize=3, label=f"{size} customers: {min(lengths):.3f}")
         if size in references:
-            axes.axhline(references[size], color=colour, linestyle=":", label=f"HGS {references[size]:.3f}")
+            name, length = references[size]
+            axes.axhline(length, color=colour, linestyle=":", label=f"{name} {length:.3f}")
     axes.set_xlabel("minutes")
-    axes.set_ylabel("greedy length, validation")
+    relative = " or ".join({reference.name: None for reference in references.values() if reference.is_unit})
+    axes.set_ylabel(f"greedy length over that of {relative}" if relative else "greedy length, validation")
     axes.grid(alpha=0.3)
     if not metrics:
         return axes

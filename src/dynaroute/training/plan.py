@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import math
-import tomllib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from dynaroute.errors import FileError, FormatError, ModelError, OptionError, Where, in_file
-from dynaroute.files import read_bytes
-from dynaroute.limits import LARGEST_SETTINGS
+from dynaroute.errors import FormatError, ModelError, Where, in_file
 from dynaroute.model.config import KindName
+from dynaroute.training.distribution import Distribution, find_distribution, parse_distribution, show_distribution
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName
+from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.run_files import replace_file
+from dynaroute.training.toml_tables import (
+    load_toml,
+    parse_toml,
+    refuse_setting,
+    require_amount,
+    require_count,
+    require_known,
+    show_table,
+    tupled,
+)
 
 __all__ = [
     "BaselineName",
@@ -29,6 +37,7 @@ __all__ = [
     "write_plan",
 ]
 
+_EXAMPLE = "a run's plan.toml"
 _KINDS: dict[PolicyName, KindName] = {"amd": "AM-D", "am": "AM"}
 _CHOICES = {
     "policy": get_args(PolicyName),
@@ -39,14 +48,15 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a run: instances of one size.
+    """A part of a run: instances of one size, of a distribution, or of somebody's own.
 
     Attributes
     ----------
     size
-        Customers.
+        Customers; those of the largest instances, where sizes differ.
     capacities
-        Of vehicles; each instance gets one of them at random. Validation uses the first.
+        Of vehicles; each instance gets one of them at random. Validation uses the first. None where instances come
+        from a distribution or from files, which say themselves what a vehicle holds.
     instances, samples
         Instances of an update (of each process), and solutions sampled of each.
     rate
@@ -56,6 +66,10 @@ class Stage:
     entropy
         What a unit of entropy is worth, in the units of the advantages (deviations of the samples' lengths with a
         shared baseline). Above 0 it keeps a policy from being too sure of itself to try anything new.
+    distribution
+        What instances look like; None: the paper's, of this size.
+    data
+        Files with instances to train on, instead of random ones.
     """
 
     size: int
@@ -65,21 +79,56 @@ class Stage:
     rate: float
     share: float = 1.0
     entropy: float = 0.0
+    distribution: Distribution | None = None
+    data: InstanceFiles | None = None
+
+    @property
+    def lengths_differ(self) -> bool:
+        """Whether instances are not all of one size and kind, so that only relative lengths can be compared."""
+        return self.distribution is not None or self.data is not None
+
+    @property
+    def title(self) -> str:
+        """What it is trained on, as briefly as can be."""
+        if self.distribution is not None:
+            return f"{self.distribution.name or 'mixed'}, n={self.distribution.smallest} to {self.size}"
+        return f"n={self.size}" if self.data is None else f"own instances, up to n={self.size}"
+
+    def describe(self) -> str:
+        """What it is trained on, in a few words."""
+        return self.title if self.distribution is None else self.distribution.describe()
 
     def __post_init__(self) -> None:
         for field in ("size", "instances", "samples"):
-            _require_count(field, getattr(self, field))
+            require_count(field, getattr(self, field))
         for field in ("rate", "share"):
-            _require_amount(field, getattr(self, field))
+            require_amount(field, getattr(self, field))
         if type(self.entropy) not in (int, float) or not 0 <= self.entropy < math.inf:
-            raise _fault("entropy", f"entropy is {self.entropy!r}.", "Give a number from 0.")
+            raise refuse_setting("entropy", f"entropy is {self.entropy!r}.", "Give a number from 0.")
         if self.entropy > 0 and self.samples < 2:
-            raise _fault("samples", "entropy is measured on samples of an instance.", "Give 2 or more, or entropy 0.")
+            raise refuse_setting(
+                "samples", "entropy is measured on samples of an instance.", "Give 2 or more, or entropy 0."
+            )
+        if self.lengths_differ:
+            self._require_one_source()
+            return
         if not self.capacities:
-            raise _fault("capacities", "there is no capacity.", "Give at least one.")
+            raise refuse_setting("capacities", "there is no capacity.", "Give at least one.")
         for capacity in self.capacities:
             if type(capacity) is not int or capacity < 9:
-                raise _fault("capacities", f"a capacity is {capacity!r}.", "Demands go up to 9: give 9 or more.")
+                raise refuse_setting(
+                    "capacities", f"a capacity is {capacity!r}.", "Demands go up to 9: give 9 or more."
+                )
+
+    def _require_one_source(self) -> None:
+        if self.distribution is not None and self.data is not None:
+            raise refuse_setting("data", "a stage has a distribution and data.", "Leave one of them out.")
+        if self.capacities:
+            message = "the capacities are those of the distribution, or of the instances."
+            raise refuse_setting("capacities", message, "Leave them out here.")
+        if self.distribution is not None and self.size != self.distribution.largest:
+            message = f"the size is {self.size}, and the largest of the distribution {self.distribution.largest}."
+            raise refuse_setting("size", message, "Leave it out.")
 
 
 @dataclass(frozen=True)
@@ -100,9 +149,9 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if not self.peak > 0:
-            raise OptionError(f"the rate is {self.peak}.", where=Where(field="rate"), remedy="Give a number above 0.")
+            raise refuse_setting("rate", f"the rate is {self.peak}.", "Give a number above 0.")
         if not (0 <= self.rise <= 1 and 0 <= self.fall <= 1 and self.rise + self.fall <= 1):
-            raise OptionError("rise and fall are not parts of 1.", where=Where(field="rise"), remedy="Give fractions.")
+            raise refuse_setting("rise", "rise and fall are not parts of 1.", "Give fractions.")
 
     def rate(self, spent: float) -> float:
         """The learning rate when this fraction of the budget is spent.
@@ -154,6 +203,12 @@ class TrainingPlan:
         Of parameters and instances; samples have random streams named by update and instance.
     init
         Model to start from; random parameters if None.
+    validation
+        Files with instances to validate on; None: on instances like those of the stage.
+    layers
+        Of the encoder; the paper's 3, or as many as the model to start from has, if None.
+    growing_attention, distance_bias
+        Settings of the policy: see `dynaroute.model.PolicyConfig`.
     """
 
     stages: tuple[Stage, ...]
@@ -173,6 +228,10 @@ class TrainingPlan:
     checkpoint_seconds: float = 60.0
     seed: int = 1
     init: str | None = None
+    validation: InstanceFiles | None = None
+    layers: int | None = None
+    growing_attention: bool = False
+    distance_bias: bool = False
 
     @property
     def kind(self) -> KindName:
@@ -181,33 +240,40 @@ class TrainingPlan:
 
     def __post_init__(self) -> None:
         if not self.stages:
-            raise _fault("stages", "there is nothing to train on.", "Give at least one size.")
+            raise refuse_setting("stages", "there is nothing to train on.", "Give at least one size.")
         for field, choices in _CHOICES.items():
             if getattr(self, field) not in choices:
-                raise _fault(field, f"{field} is {getattr(self, field)!r}.", f"Use {', '.join(choices)}.")
+                raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", f"Use {', '.join(choices)}.")
         if sum(value is not None for value in (self.minutes, self.updates, self.epochs)) != 1:
-            raise _fault("minutes", "the budget is not clear.", "Give one of minutes, updates and epochs.")
-        for field in ("updates", "epochs"):
+            raise refuse_setting("minutes", "the budget is not clear.", "Give one of minutes, updates and epochs.")
+        for field in ("updates", "epochs", "layers"):
             if getattr(self, field) is not None:
-                _require_count(field, getattr(self, field))
+                require_count(field, getattr(self, field))
         if self.minutes is not None:
-            _require_amount("minutes", self.minutes)
+            require_amount("minutes", self.minutes)
         for field in ("updates_per_epoch", "validations", "validation_count"):
-            _require_count(field, getattr(self, field))
+            require_count(field, getattr(self, field))
         for field in ("largest_norm", "checkpoint_seconds"):
-            _require_amount(field, getattr(self, field))
+            require_amount(field, getattr(self, field))
         if not (0 <= self.rise <= 1 and 0 <= self.fall <= 1 and self.rise + self.fall <= 1):
-            raise _fault("rise", f"rise {self.rise} and fall {self.fall} are no parts of 1.", "Give fractions.")
+            raise refuse_setting("rise", f"rise {self.rise} and fall {self.fall} are no parts of 1.", "Give fractions.")
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:
-            raise _fault("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
+            raise refuse_setting("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
+        for field in ("growing_attention", "distance_bias"):
+            if type(getattr(self, field)) is not bool:
+                raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", "Use true or false.")
         if not isinstance(self.recipe, str):
-            raise _fault("recipe", f"the recipe is {self.recipe!r}.", "Give a name.")
+            raise refuse_setting("recipe", f"the recipe is {self.recipe!r}.", "Give a name.")
         if not isinstance(self.init, str | None):
-            raise _fault("init", f"the model to start from is {self.init!r}.", "Give a name or a folder.")
+            raise refuse_setting("init", f"the model to start from is {self.init!r}.", "Give a name or a folder.")
         if self.baseline == "shared" and any(stage.samples < 2 for stage in self.stages):
-            raise _fault("samples", "a shared baseline compares samples of an instance.", "Give 2 samples or more.")
+            raise refuse_setting(
+                "samples", "a shared baseline compares samples of an instance.", "Give 2 samples or more."
+            )
         if self.baseline == "rollout" and self.validation_count < 2:
-            raise _fault("validation_count", "a rollout baseline is tested on these instances.", "Give 2 or more.")
+            raise refuse_setting(
+                "validation_count", "a rollout baseline is tested on these instances.", "Give 2 or more."
+            )
 
     @property
     def all_updates(self) -> int | None:
@@ -247,10 +313,15 @@ def write_plan(plan: TrainingPlan, path: Path) -> None:
 
 def format_plan(plan: TrainingPlan) -> str:
     """A plan as TOML."""
-    values = {name: value for name, value in asdict(plan).items() if value is not None and name != "stages"}
-    lines = [f"{name} = {_show(value)}" for name, value in values.items()]
+    lines = show_table(_list_values(plan, "stages", "validation"))
+    if plan.validation is not None:
+        lines += ["", "[validation]", *show_table(asdict(plan.validation))]
     for stage in plan.stages:
-        lines += ["", "[[stages]]", *(f"{name} = {_show(value)}" for name, value in asdict(stage).items())]
+        lines += ["", "[[stages]]", *show_table(_list_values(stage, "distribution", "data"))]
+        if stage.distribution is not None:
+            lines += show_distribution(stage.distribution, "stages.distribution")
+        if stage.data is not None:
+            lines += ["", "[stages.data]", *show_table(asdict(stage.data))]
     return "\n".join(lines) + "\n"
 
 
@@ -260,33 +331,30 @@ def read_plan(path: Path) -> TrainingPlan:
     Parameters
     ----------
     path
-        A file as `write_plan` writes it; what has a default may be left out.
+        A file as `write_plan` writes it; what has a default may be left out. A stage's distribution may be a name, or
+        the path of a file.
     """
     with in_file(path):
-        try:
-            text = read_bytes(path, LARGEST_SETTINGS).decode()
-        except UnicodeDecodeError as error:
-            raise FileError("cannot read the plan.", remedy="Is it text?") from error
-        return parse_plan(text)
+        return _build_plan(load_toml(path, "plan", _EXAMPLE))
 
 
 def parse_plan(text: str) -> TrainingPlan:
     """Read a plan from TOML text."""
-    try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FormatError(f"this is not TOML: {error}.", remedy="Mend it, or start from a run's plan.toml.") from error
+    return _build_plan(parse_toml(text, _EXAMPLE))
+
+
+def _build_plan(document: dict[str, Any]) -> TrainingPlan:
     stages = document.pop("stages", [])
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
-        raise _fault("stages", "stages are no tables.", "Write [[stages]] before each.")
-    _require_known(document, TrainingPlan, "stages")
-    for stage in stages:
-        _require_known(stage, Stage)
+        raise refuse_setting("stages", "stages are no tables.", "Write [[stages]] before each.")
+    require_known(document, TrainingPlan, ("stages",))
     try:
-        parsed = tuple(Stage(**{**stage, "capacities": tuple(stage.get("capacities", ()))}) for stage in stages)
+        parsed = tuple(_parse_stage(stage) for stage in stages)
+        if "validation" in document:
+            document["validation"] = _parse_files(document["validation"], "validation")
         return TrainingPlan(stages=parsed, **document)
     except TypeError as error:  # a field that has no default is missing, or a text stands for a number
-        raise FormatError(f"the plan cannot be: {error}.", remedy="Start from a run's plan.toml.") from error
+        raise FormatError(f"the plan cannot be: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
 
 
 def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
@@ -323,27 +391,24 @@ def _list_settings(plan: TrainingPlan) -> dict[str, Any]:
     }
 
 
-def _require_known(table: dict[str, Any], kind: type[Stage] | type[TrainingPlan], besides: str = "") -> None:
-    known = {field.name for field in fields(kind)} - {besides}
-    for name in table:
-        if name not in known:
-            raise _fault(name, "there is no such setting.", f"Known are {', '.join(sorted(known))}.")
+def _parse_stage(table: dict[str, Any]) -> Stage:
+    require_known(table, Stage)
+    values = {name: tupled(value) for name, value in table.items()}
+    if "distribution" in table:
+        given = table["distribution"]
+        distribution = find_distribution(given) if isinstance(given, str) else parse_distribution(given)
+        values = {"size": distribution.largest, **values, "distribution": distribution}
+    if "data" in table:
+        values["data"] = _parse_files(table["data"], "data")
+    return Stage(**{"capacities": (), **values})
 
 
-def _show(value: object) -> str:
-    # TOML writes these as JSON does, but for its pairs of surrogates
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+def _parse_files(table: object, field: str) -> InstanceFiles:
+    if not isinstance(table, dict):
+        raise refuse_setting(field, f"{field} is no table.", "Write path and digest, as in a run's plan.toml.")
+    require_known(table, InstanceFiles)
+    return InstanceFiles(**table)
 
 
-def _require_count(field: str, value: object) -> None:
-    if type(value) is not int or value < 1:
-        raise _fault(field, f"{field} is {value!r}.", "Give a whole number from 1.")
-
-
-def _require_amount(field: str, value: object) -> None:
-    if type(value) not in (int, float) or not 0 < value < float("inf"):  # type: ignore[operator]
-        raise _fault(field, f"{field} is {value!r}.", "Give a number above 0.")
-
-
-def _fault(field: str, message: str, remedy: str) -> OptionError:
-    return OptionError(message, where=Where(field=field), remedy=remedy)
+def _list_values(settings: Stage | TrainingPlan, *besides: str) -> dict[str, Any]:
+    return {name: value for name, value in asdict(settings).items() if name not in besides}

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import get_args
+from dataclasses import replace
+from typing import NamedTuple, get_args
 
 from dynaroute.distributions import usual_capacity
 from dynaroute.errors import OptionError, Where
+from dynaroute.training.distribution import Distribution
 from dynaroute.training.names import RecipeName
+from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.plan import Stage, TrainingPlan
 
-__all__ = ["RecipeName", "make_plan"]
+__all__ = ["RecipeName", "make_data_plan", "make_distribution_plan", "make_plan"]
+
+_RELATIVE_VALIDATION_COUNT = 1000  # savings, which they are compared with, has to solve them first
 
 
 def make_plan(
@@ -30,22 +36,78 @@ def make_plan(
     init
         Model to start from; random parameters if None.
     """
+    settled = [_Instances(size, tuple(capacities) or (usual_capacity(size),), size, size**2) for size in sizes]
+    return _make_plan_of(recipe, settled, init)
+
+
+def make_distribution_plan(
+    recipe: RecipeName, distributions: Sequence[Distribution], init: str | None = None
+) -> TrainingPlan:
+    """The plan of a recipe for instances of several kinds and sizes.
+
+    Parameters
+    ----------
+    recipe
+        As for `make_plan`.
+    distributions
+        Trained on one after the other.
+    init
+        Model to start from; random parameters if None.
+    """
+    settled = [
+        _Instances(each.largest, (), each.mean_size, each.mean_square_size, distribution=each) for each in distributions
+    ]
+    return replace(_make_plan_of(recipe, settled, init), validation_count=_RELATIVE_VALIDATION_COUNT)
+
+
+def make_data_plan(recipe: RecipeName, data: InstanceFiles, init: str | None = None) -> TrainingPlan:
+    """The plan of a recipe for somebody's own instances.
+
+    Parameters
+    ----------
+    recipe
+        As for `make_plan`.
+    data
+        Where they are.
+    init
+        Model to start from; random parameters if None.
+    """
+    sizes = [instance.size for instance in data.read().instances]
+    mean, square = sum(sizes) / len(sizes), sum(size**2 for size in sizes) / len(sizes)
+    return _make_plan_of(recipe, [_Instances(max(sizes), (), mean, square, data=data)], init)
+
+
+class _Instances(NamedTuple):
+    """What a stage is trained on: the arguments of `Stage`, and what its settings go by."""
+
+    size: int
+    capacities: tuple[int, ...]
+    mean_size: float
+    mean_square_size: float
+    distribution: Distribution | None = None
+    data: InstanceFiles | None = None
+
+    def make_stage(self, instances: int, samples: int, rate: float, share: float = 1.0, entropy: float = 0.0) -> Stage:
+        """A stage with these instances."""
+        return Stage(self.size, self.capacities, instances, samples, rate, share, entropy, self.distribution, self.data)
+
+
+def _make_plan_of(recipe: RecipeName, settled: Sequence[_Instances], init: str | None) -> TrainingPlan:
     if recipe not in get_args(RecipeName):
         raise OptionError(
             f"there is no recipe {recipe!r}.",
             where=Where(field="recipe"),
             remedy=f"Use {', '.join(get_args(RecipeName))}.",
         )
-    chosen = [tuple(capacities) or (usual_capacity(size),) for size in sizes]
-    pairs = list(zip(sizes, chosen, strict=True))
     if recipe == "fast":
         # what is random needs long steps, what is trained would forget by them
-        is_random = [init is None and index == 0 for index in range(len(pairs))]
-        stages = [_make_fast_stage(*pair, 1e-3 if new else 7e-4) for pair, new in zip(pairs, is_random, strict=True)]
-        return TrainingPlan(tuple(stages), recipe, optimiser="muon", minutes=0.4 * sum(sizes), fall=0.9, init=init)
+        is_random = [init is None and index == 0 for index in range(len(settled))]
+        stages = [_make_fast_stage(each, 1e-3 if new else 7e-4) for each, new in zip(settled, is_random, strict=True)]
+        minutes = 0.4 * sum(each.size for each in settled)
+        return TrainingPlan(tuple(stages), recipe, optimiser="muon", minutes=minutes, fall=0.9, init=init)
     if recipe == "am":
         return TrainingPlan(
-            tuple(Stage(*pair, instances=512, samples=1, rate=1e-4) for pair in pairs),
+            tuple(each.make_stage(instances=512, samples=1, rate=1e-4) for each in settled),
             recipe,
             policy="am",
             baseline="rollout",
@@ -57,7 +119,7 @@ def make_plan(
             init=init,
         )
     return TrainingPlan(
-        tuple(_make_paper_stage(*pair) for pair in pairs),
+        tuple(_make_paper_stage(each) for each in settled),
         recipe,
         baseline="greedy",
         epochs=30,
@@ -69,17 +131,19 @@ def make_plan(
     )
 
 
-def _make_fast_stage(size: int, capacities: tuple[int, ...], rate: float) -> Stage:
+def _make_fast_stage(settled: _Instances, rate: float) -> Stage:
     """Instances enough for a low-noise gradient, few enough for many updates a minute and for 20 GB.
 
     A unit of entropy is worth less where a policy has more of it: docs/training-log.md, "What entropy is worth".
     """
-    # beyond 127 customers replay is not by kernels, and attention's scores are kept
-    instances = 1024 if size <= 30 else 512 if size <= 70 else 256 if size <= 127 else max(2, 1_280_000 // size**2)
-    return Stage(size, capacities, instances, samples=8, rate=rate, share=size, entropy=min(0.1, 3 / size))
+    size, typical = settled.mean_size, math.sqrt(settled.mean_square_size)
+    instances = 1024 if typical <= 30 else 512 if typical <= 70 else 256
+    if settled.size > 127:  # some three million tokens a step
+        instances = min(256, max(2, int(7_500_000 / typical**2)))
+    return settled.make_stage(instances, samples=8, rate=rate, share=size, entropy=min(0.1, 3 / size))
 
 
-def _make_paper_stage(size: int, capacities: tuple[int, ...]) -> Stage:
-    if size < 100:
-        return Stage(size, capacities, instances=128, samples=1, rate=1e-4)
-    return Stage(size, capacities, instances=108, samples=1, rate=5e-5)
+def _make_paper_stage(settled: _Instances) -> Stage:
+    if settled.size < 100:
+        return settled.make_stage(instances=128, samples=1, rate=1e-4)
+    return settled.make_stage(instances=108, samples=1, rate=5e-5)

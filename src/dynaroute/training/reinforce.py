@@ -17,7 +17,8 @@ from dynaroute.construct.choose import Sample
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
-from dynaroute.training.instances import TrainingTask
+from dynaroute.training.instances import InstanceSource
+from dynaroute.training.memory import count_parts
 from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay import replay_log_probabilities
@@ -110,17 +111,37 @@ class PolicyUpdate:
         return self.replay if self.ranks.count == 1 else DistributedDataParallel(self.replay)
 
     def __call__(self, given: UpdateInput) -> Tensor:
-        """Take one step; returns the gradient's norm before clipping."""
-        return self.step(given, None, None)
-
-    def step(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> Tensor:
-        """The step itself, as it is recorded: with known starts, in arrays of a given size; None: as they come."""
-        log_probability = self.shared_replay(given, starts, room)  # (B,)
-        loss = reinforce_loss(log_probability, given.advantages, given.samples, self.entropy) / _WEIGHED_TOGETHER
+        """Take one step, in as many parts as memory asks for; returns the gradient's norm before clipping."""
+        starts = given.find_starts()
+        needed = ReplaySize.of(starts)
+        parts = self.count_parts(given, needed)
+        if parts == 1:
+            return self.step(given, starts, needed)
         self.optimiser.zero_grad()
+        for part in given.split(parts):
+            self.accumulate(part, None, None)
+        return self.finish(len(given.batch))
+
+    def count_parts(self, given: UpdateInput, needed: ReplaySize) -> int:
+        """Into how many parts a step is cut."""
+        return count_parts(self.replay.policy, needed, given.batch.nodes, given.instances)
+
+    def step(self, given: UpdateInput, starts: RouteStarts, room: ReplaySize) -> Tensor:
+        """A whole step, as it is recorded: with known starts, in arrays of a given size."""
+        self.optimiser.zero_grad()
+        self.accumulate(given, starts, room)
+        return self.finish(len(given.batch))
+
+    def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> None:
+        """Add the gradients of a part; None: starts and sizes as they come."""
+        log_probability = self.shared_replay(part, starts, room)  # (B,)
+        loss = reinforce_loss(log_probability, part.advantages, part.samples, self.entropy) / _WEIGHED_TOGETHER
         loss.backward()  # type: ignore[no-untyped-call]
+
+    def finish(self, solutions: int) -> Tensor:
+        """Move the parameters by the gradients of so many solutions; returns their norm before clipping."""
         gradients = [parameter.grad for parameter in self.replay.parameters() if parameter.grad is not None]
-        torch._foreach_mul_(gradients, _WEIGHED_TOGETHER / len(given.batch))  # the mean over solutions
+        torch._foreach_mul_(gradients, _WEIGHED_TOGETHER / solutions)  # the mean over solutions
         norm = torch.nn.utils.clip_grad_norm_(self.replay.parameters(), self.largest_norm, foreach=True)
         self.optimiser.step()
         return norm
@@ -202,6 +223,11 @@ class UpdateInput:
     advantages: Tensor
     samples: int
 
+    @property
+    def instances(self) -> int:
+        """How many instances there are."""
+        return len(self.batch) // self.samples
+
     def tensors(self) -> list[Tensor]:
         """All tensors, in a fixed order."""
         values = [getattr(self.batch, field.name) for field in fields(self.batch)]
@@ -212,6 +238,14 @@ class UpdateInput:
     def find_starts(self) -> RouteStarts:
         """Where the routes begin, and which of them are alike."""
         return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
+
+    def split(self, parts: int) -> list[UpdateInput]:
+        """Parts of equally many instances, each with all its solutions."""
+        if parts == 1:
+            return [self]
+        together = len(self.batch) // parts
+        cuts = [slice(first, first + together) for first in range(0, len(self.batch), together)]
+        return [UpdateInput(self.batch[cut], self.routes[cut], self.advantages[cut], self.samples) for cut in cuts]
 
     def clone(self) -> UpdateInput:
         """A copy in memory of its own."""
@@ -244,7 +278,7 @@ class Learner:
     policy: Policy
     update: Callable[[UpdateInput], Tensor]
     baseline: Baseline
-    task: TrainingTask
+    task: InstanceSource
     instances: int
     samples: int
     generator: torch.Generator

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.eager import sum_log_probabilities
 from dynaroute.errors import ModelError, Where
-from dynaroute.kernels import LONGEST_SEGMENT, kernels_run_on
+from dynaroute.kernels import LONGEST_ROUTE, LONGEST_SEGMENT, kernels_run_on
 from dynaroute.model.changes import find_change, find_decoder_change, find_encoder_change, tell_once
 from dynaroute.model.decoder import Context, Projections
 from dynaroute.model.encoder import AttentionLayer, Encoder, encode_exactly
@@ -127,9 +127,10 @@ def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype 
     batch, starts, room = solutions.batch, solutions.starts, solutions.room
     if starts is None:
         starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples)
-    by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes)
-    # plain operations take arrays that fit exactly
-    room = ReplaySize.of(starts) if room is None or not by_kernels else room
+    room = ReplaySize.of(starts) if room is None else room
+    by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes) and room.longest_route <= LONGEST_ROUTE
+    if not by_kernels:
+        room = ReplaySize.of(starts)  # plain operations take arrays that fit exactly
     layout = ReplayLayout.of_starts(starts, room)
     encoded = _encode_states(policy, batch, layout.states, precision)  # (T of states, d_h)
     hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
@@ -146,7 +147,7 @@ def _encode_states(policy: Policy, batch: InstanceBatch, states: Segments, preci
     if precision is None or find_encoder_change(policy):
         return _encode_tokens(partial(encode_exactly, encoder), policy, batch, states)
     by_kernels = _use_kernels(policy, precision, batch.nodes)
-    if not by_kernels and (precision == policy.dtype or not _fits_kernels(policy)):
+    if not by_kernels and (precision == policy.dtype or not _fits_kernels(policy, batch.nodes)):
         return _encode_tokens(encoder, policy, batch, states)
     features = batch.features(states.token_solution, states.token_node.clamp(min=0), policy.dtype)  # (T, 3)
     # positions need all their digits
@@ -226,44 +227,60 @@ def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing, by_kernel
         with torch.autocast(hidden.device.type, hidden.dtype if is_half else None, enabled=is_half):
             plain: Tensor = layer(hidden, packing)
         return plain
+    from dynaroute.kernels.attention import AttentionShape
     from dynaroute.kernels.encoder_layer import EncoderLayer
 
-    segments = (packing.offsets, packing.lengths, packing.longest, layer.heads, layer.scale)
+    shape = AttentionShape(packing.longest, layer.heads, layer.scale, layer.grows)
+    segments = (packing.offsets, packing.lengths, shape)
     fused: Tensor = EncoderLayer.apply(hidden, *layer.weights(hidden.dtype), *segments)  # type: ignore[no-untyped-call]
     return fused
 
 
 def _use_kernels(policy: Policy, dtype: torch.dtype, nodes: int) -> bool:
-    """Whether kernels replay this: they hold a whole segment in one tile."""
-    is_possible = kernels_run_on(policy.device) and dtype != torch.float64
-    return is_possible and nodes <= LONGEST_SEGMENT and _fits_kernels(policy)
+    """Whether kernels replay solutions of so many nodes."""
+    return kernels_run_on(policy.device) and dtype != torch.float64 and _fits_kernels(policy, nodes)
 
 
-def _fits_kernels(policy: Policy) -> bool:
-    """Whether kernels hold a head of this policy: it has 16, 32, 64, ... columns."""
+def _fits_kernels(policy: Policy, nodes: int) -> bool:
+    """Whether kernels hold a head of this policy: it has 16, 32, 64, ... columns; in long segments all heads have."""
     columns = policy.config.head_dimension
-    return columns >= 16 and columns & (columns - 1) == 0
+    together = columns if nodes <= LONGEST_SEGMENT else policy.config.dimension
+    return columns >= 16 and columns & (columns - 1) == 0 and together & (together - 1) == 0
 
 
 def _decode_by_kernels(
     policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
 ) -> Tensor:
     """Eqs 12 to 20: (R,) log-probabilities of routes. Twin: `_decode_plainly`."""
+    from dynaroute.kernels.route_parts import Routes, RouteShape
     from dynaroute.kernels.route_probability import RouteLogProbability
 
+    config, weight = policy.config, policy.decoder.distance_weight
+    nowhere = hidden.new_empty(0, dtype=torch.float32)
+    routes = Routes(
+        offsets=layout.routes.offsets,
+        lengths=layout.routes.lengths,
+        route_lengths=layout.route_lengths,
+        capacities=batch.capacity[layout.routes.solution],
+        demands=_list_demands(batch, layout.routes),
+        positions=nowhere if weight is None else _list_positions(batch, layout.routes, torch.float32),
+    )
+    shape = RouteShape(
+        longest=batch.nodes,
+        longest_route=longest_route,
+        heads=config.heads,
+        clip=config.clip,
+        shrinks=config.shrinking_mean,
+        grows=config.growing_attention,
+        is_biased=weight is not None,
+    )
     per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
         hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h)
         policy.decoder.capacity_weight.contiguous(),
-        layout.routes.offsets,
-        layout.routes.lengths,
-        layout.route_lengths,
-        batch.capacity[layout.routes.solution],
-        _list_demands(batch, layout.routes),
-        batch.nodes,
-        longest_route,
-        policy.config.heads,
-        policy.config.clip,
-        policy.config.shrinking_mean,
+        nowhere if weight is None else weight,
+        routes,
+        shape,
+        len(batch) * batch.nodes + len(routes.lengths),  # customers of all solutions, and returns
     )
     return per_route
 
@@ -276,6 +293,8 @@ def _decode_plainly(
     projections = policy.decoder.project(hidden, packing, policy.fold().to(hidden.dtype))
     # softmax and logits want all digits
     projections = projections.to(policy.dtype)
+    if policy.config.distance_bias:
+        projections = projections.at(_list_positions(batch, layout.routes, policy.dtype), packing)
     capacities, demands = batch.capacity[layout.routes.solution], packing.pad(_list_demands(batch, layout.routes))
     return route_log_probabilities(policy, projections, packing, layout.route_lengths, capacities, demands)
 
@@ -337,6 +356,8 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
     encode = policy.encoder if precision is not None else partial(encode_exactly, policy.encoder)
     hidden = encode(features, node == 0, packing)  # (T, d_h)
     projections = policy.decoder.project(hidden, packing, policy.fold())
+    if policy.config.distance_bias:
+        projections = projections.at(features[:, :2], packing)
     if samples > 1:
         projections = projections.take(torch.arange(len(batch), device=batch.device) // samples)
     steps = _list_steps(batch, solutions.routes, is_node)
@@ -417,6 +438,12 @@ def _sum_steps(
     target = torch.where(steps.is_step, steps.target, 0)
     chosen = logits.log_softmax(-1).gather(2, target[..., None]).squeeze(-1)  # (P, S), eq 20
     return torch.where(steps.is_step, chosen, 0.0).sum(1, dtype=torch.float64).to(graph.dtype)
+
+
+def _list_positions(batch: InstanceBatch, segments: Segments, dtype: torch.dtype) -> Tensor:
+    """(T, 2) of every token, in the unit square."""
+    flat = segments.token_solution * batch.nodes + segments.token_node.clamp(min=0)  # (T,)
+    return batch.locations.flatten(0, 1)[flat].to(dtype)
 
 
 def _list_demands(batch: InstanceBatch, segments: Segments) -> Tensor:

@@ -13,18 +13,19 @@ import torch
 
 from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
-from dynaroute.training.baselines import make_baseline
+from dynaroute.training.baselines import make_baseline, subtract, subtract_relatively
 from dynaroute.training.checkpoint import WAY_OUT, load_checkpoint, require_finite, save_checkpoint
-from dynaroute.training.instances import TrainingTask
+from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
 from dynaroute.training.journal import Journal
 from dynaroute.training.optimiser import make_optimiser
-from dynaroute.training.plan import Schedule, TrainingPlan, format_plan, refuse_other_plan
+from dynaroute.training.own_instances import OwnInstancesTask
+from dynaroute.training.plan import Schedule, Stage, TrainingPlan, format_plan, refuse_other_plan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.recording import GraphedUpdate
 from dynaroute.training.reinforce import Learner, PolicyUpdate, Replay, StepReport, train_step
 from dynaroute.training.replay import can_record
 from dynaroute.training.run_files import HOW_TO_GO_ON
-from dynaroute.training.validation import VALIDATION_SEED, measure_greedy_length
+from dynaroute.training.validation import PublishedValidation, Validation, draw_validation, read_validation
 
 __all__ = ["BEST", "LAST", "Outcome", "RunProgress", "RunState", "Trainer"]
 
@@ -47,7 +48,8 @@ class RunState:
     rate
         The last learning rate.
     best_length, best_step
-        Best greedy validation length at this size, and after which update that was.
+        Best greedy validation length in this stage, and after which update that was. Where instances' lengths differ it
+        is a mean of relative lengths, here and everywhere.
     stage
         Number of the plan's stage, from 0.
     """
@@ -274,11 +276,13 @@ class Trainer:
         # float16 keeps three bits more than bfloat16, and tanh keeps everything within its range
         replay = Replay(policy, torch.float16 if on_gpu else torch.float32)
         plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
-        task = TrainingTask(stage.size, stage.capacities)
+        task = _make_task(stage, policy.device)
+        compare = subtract_relatively if stage.lengths_differ else subtract
+        self.validation: Validation | None = None  # made when it is needed, in the process that needs it
         self.learner = Learner(
             policy=policy,
             update=GraphedUpdate(plain) if self.ranks.count == 1 and can_record(policy, stage.size + 1) else plain,
-            baseline=make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks),
+            baseline=make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks, compare),
             task=task,
             instances=stage.instances,
             samples=stage.samples,
@@ -294,13 +298,14 @@ class Trainer:
             return
         self._note(validated_step=state.step)
         self._require_finite()
-        size, count = self.stage.size, self.plan.validation_count
-        length = measure_greedy_length(self.policy, size, VALIDATION_SEED, count, self.stage.capacities[0])
+        if self.validation is None:
+            self.validation = _make_validation(self.plan, self.stage, self.policy.device)
+        length = self.validation.measure(self.policy)
         line = {
             "step": state.step,
             "trajectories": state.trajectories,
             "minutes": round(self._seconds() / 60, 3),
-            "size": size,
+            "size": self.stage.size,
             "rate": float(self.rate),
             "validation": length,
         }
@@ -378,7 +383,7 @@ class Trainer:
         before, stage, plan = self.ancestor, self.stage, self.plan
         done = plan.stages[: self.state.stage + 1]
         how = "; then ".join(
-            f"n={each.size}: {each.instances} x {each.samples}, rate {each.rate:g}, entropy {each.entropy:g}"
+            f"{each.title}: {each.instances} x {each.samples}, rate {each.rate:g}, entropy {each.entropy:g}"
             for each in done
         )
         recipe = f"{plan.recipe} recipe ({plan.baseline} baseline, {plan.optimiser}), {how}"
@@ -387,6 +392,8 @@ class Trainer:
             before,
             name=self.folder.absolute().name,
             size=stage.size,
+            smallest_size=None if stage.distribution is None else stage.distribution.smallest,
+            distribution=stage.describe() if stage.lengths_differ else "",
             capacity=stage.capacities[0] if len(stage.capacities) == 1 else None,
             recipe=f"{before.recipe}; then {recipe}" if before.recipe else recipe,
             trajectories=(before.trajectories or 0) + self.state.trajectories or None,
@@ -394,6 +401,24 @@ class Trainer:
             hardware=hardware,
             greedy_lengths={},
         )
+
+
+def _make_task(stage: Stage, device: torch.device) -> InstanceSource:
+    if stage.distribution is not None:
+        return DistributionTask(stage.distribution)
+    if stage.data is not None:
+        return OwnInstancesTask.of(stage.data.read(), device)
+    return TrainingTask(stage.size, stage.capacities)
+
+
+def _make_validation(plan: TrainingPlan, stage: Stage, device: torch.device) -> Validation:
+    """Files if there are any; else instances like those that are trained on."""
+    files = plan.validation or stage.data
+    if files is not None:
+        return read_validation(files, device)
+    if stage.distribution is not None:
+        return draw_validation(DistributionTask(stage.distribution), plan.validation_count, device)
+    return PublishedValidation(stage.size, plan.validation_count, stage.capacities[0])
 
 
 def _require_count(name: str, value: object, least: int) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from dynaroute.errors import ModelError, Where
 
-__all__ = ["find_model", "nearest_shipped_model", "shipped_models"]
+__all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "shipped_models"]
 
+GENERALIST = "amd"  # the model for all sizes and kinds; the others are specialists of one size
 _SHELF = Path(__file__).parent
 
 
@@ -26,14 +27,15 @@ def shipped_models() -> dict[str, int | None]:
 
 
 def nearest_shipped_model(size: int) -> str | None:
-    """The shipped model trained on the size nearest to this one; None if none ships.
+    """The shipped specialist trained on the size nearest to this one; None if none ships.
 
     Parameters
     ----------
     size
         Number of customers.
     """
-    sizes = {name: trained for name, trained in shipped_models().items() if trained is not None}
+    models = shipped_models().items()
+    sizes = {name: trained for name, trained in models if trained is not None and name != GENERALIST}
     return min(sizes, key=lambda name: (abs(sizes[name] - size), -sizes[name]), default=None)
 
 

@@ -1,0 +1,234 @@
+"""From the options of ``dynaroute train`` to a plan, and from a plan to the policy that it starts with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dynaroute.errors import OptionError, Where
+from dynaroute.training.names import RecipeName
+
+if TYPE_CHECKING:
+    import torch
+
+    from dynaroute.model import Policy
+    from dynaroute.training.own_instances import InstanceFiles
+    from dynaroute.training.plan import TrainingPlan
+
+__all__ = ["Source", "change_plan", "find_validation", "make_policy", "parse_numbers", "refuse_options"]
+
+_SHARED_VALIDATION, _RELATIVE_VALIDATION = 500, 50  # instances that a CPU validates on in bearable time
+_CPU_INSTANCES = 64
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a run is made from, as the options say it; None: not given.
+
+    Attributes
+    ----------
+    size, sizes
+        Customers, or ranges of them, one stage each.
+    recipe
+        The other settings.
+    distribution
+        A name, or the path of a file.
+    data
+        A folder or a set's file.
+    """
+
+    size: int | None
+    sizes: str | None
+    recipe: RecipeName | None
+    distribution: str | None
+    data: Path | None
+
+    def make_plan(self, init: str | None, on_cpu: bool) -> TrainingPlan:
+        """The recipe's plan.
+
+        Parameters
+        ----------
+        init
+            A model to start from.
+        on_cpu
+            Whether it has to be small.
+        """
+        plan = self._make_plan(self.recipe or "fast", init)
+        if plan.recipe != "fast" or not on_cpu:
+            return plan
+        # ten thousand instances to validate on would take a CPU longer than the updates between
+        count = _RELATIVE_VALIDATION if any(stage.lengths_differ for stage in plan.stages) else _SHARED_VALIDATION
+        stages = tuple(replace(stage, instances=min(_CPU_INSTANCES, stage.instances)) for stage in plan.stages)
+        return replace(plan, stages=stages, validation_count=count)
+
+    def _make_plan(self, recipe: RecipeName, init: str | None) -> TrainingPlan:
+        from dynaroute.training.recipes import make_data_plan, make_distribution_plan, make_plan
+
+        if self.data is not None:
+            given = {"size": self.size, "sizes": self.sizes, "distribution": self.distribution}
+            refuse_options(given, "data", "The instances are those of the files: leave it out.")
+            return make_data_plan(recipe, _find_files(self.data, None), init)
+        ranges = self._find_ranges()
+        if self.distribution in (None, "paper") and ranges and all(low == high for low, high in ranges):
+            return make_plan(recipe, [low for low, _ in ranges], init=init)
+        from dynaroute.training.distribution import find_distribution
+
+        distribution = find_distribution(self.distribution or "paper")
+        resized = [distribution.resize(low, high) for low, high in ranges]
+        return make_distribution_plan(recipe, resized or [distribution], init)
+
+    def _find_ranges(self) -> list[tuple[int, int]]:
+        both, neither = None not in (self.size, self.sizes), (self.size, self.sizes) == (None, None)
+        if both or (neither and self.distribution is None):
+            remedy = "Give one of --size, --sizes, --distribution, --data and --config."
+            raise OptionError("the size is not clear.", where=Where(field="size"), remedy=remedy)
+        if self.size is not None:
+            return [(self.size, self.size)]
+        return [] if self.sizes is None else [_parse_range(part) for part in self.sizes.split(",")]
+
+
+def _parse_range(text: str) -> tuple[int, int]:
+    low, dash, high = text.partition("-")
+    limits = parse_numbers("sizes", f"{low},{high}" if dash else f"{low},{low}", "20,50,100, or ranges: 20-100,100-300")
+    return limits[0], limits[1]
+
+
+def parse_numbers(option: str, text: str, example: str = "20,50,100") -> tuple[int, ...]:
+    """Whole numbers from a list with commas.
+
+    Parameters
+    ----------
+    option
+        Whose value it is.
+    text
+        The value.
+    example
+        How to write it.
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise OptionError(
+            f"{text!r} are no whole numbers.", where=Where(field=option), remedy=f"Write them as {example}."
+        ) from None
+
+
+def find_validation(validation: Path | None, best: Path | None) -> InstanceFiles | None:
+    """The files that a run is validated on, if any are given.
+
+    Parameters
+    ----------
+    validation
+        A folder or a set's file.
+    best
+        A table of best known costs; the one in the folder if None.
+    """
+    if validation is None:
+        if best is not None:
+            raise OptionError(
+                "best known costs are for the instances of --validation.",
+                where=Where(field="best"),
+                remedy="Give that, too.",
+            )
+        return None
+    return _find_files(validation, best)
+
+
+def _find_files(path: Path, best: Path | None) -> InstanceFiles:
+    """Files as they are now, looked at before anything is begun with them."""
+    from dynaroute.formats.collection import find_best_costs
+    from dynaroute.training.own_instances import InstanceFiles
+
+    files = InstanceFiles.at(path, best if best is not None else find_best_costs(path))
+    files.read_best(files.read())
+    return files
+
+
+def change_plan(
+    plan: TrainingPlan, overrides: dict[str, Any], budget: dict[str, Any], steps: dict[str, Any]
+) -> TrainingPlan:
+    """What the command line says goes before what the recipe or the file says.
+
+    Parameters
+    ----------
+    plan
+        Of the recipe or the file.
+    overrides, budget, steps
+        Settings of the plan, of its budget and of every stage; None: not given.
+    """
+    changes = {name: value for name, value in overrides.items() if value is not None}
+    if any(value is not None for value in budget.values()):
+        changes |= budget
+    in_stages = {name: value for name, value in steps.items() if value is not None}
+    if in_stages.get("samples") == 1:
+        in_stages.setdefault("entropy", 0.0)  # it is measured on several
+    if in_stages:
+        changes["stages"] = tuple(replace(stage, **in_stages) for stage in plan.stages)
+    return replace(plan, **changes)
+
+
+def refuse_options(given: dict[str, Any], beside: str, remedy: str) -> None:
+    """Refuse options that make no sense beside another one.
+
+    Parameters
+    ----------
+    given
+        Values by name; None: not given.
+    beside
+        The other one.
+    remedy
+        What to do.
+    """
+    for name, value in given.items():
+        if value is not None:
+            message = f"--{name.replace('_', '-')} and --{beside} do not go together."
+            raise OptionError(message, where=Where(field=name), remedy=remedy)
+
+
+def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
+    """The policy to start from; for a run that goes on, one of the same kind, whose parameters are then replaced.
+
+    Parameters
+    ----------
+    plan
+        Of the run.
+    model
+        A shipped model or a folder; None: random parameters.
+    """
+    import torch
+
+    from dynaroute.model import Policy, PolicyConfig
+
+    # only what differs from the usual, so that what a kind of policy does not have is not asked of it
+    switches = {name: True for name in ("growing_attention", "distance_bias") if getattr(plan, name)}
+    settings: dict[str, Any] = switches if plan.layers is None else {**switches, "layers": plan.layers}
+    generator = torch.Generator().manual_seed(plan.seed)
+    if model is None:
+        config = PolicyConfig() if plan.policy == "amd" else PolicyConfig.am()
+        return Policy(replace(config, **settings), generator=generator)
+    policy = Policy.from_pretrained(model)
+    if policy.kind != plan.kind:
+        raise OptionError(
+            f"{model} is not of the kind {plan.policy}.",
+            where=Where(field="init"),
+            remedy=f"Give --policy {'am' if plan.policy == 'amd' else 'amd'}, or another model.",
+        )
+    if plan.layers not in (None, policy.config.layers):
+        from dynaroute.training.deepen import deepen
+
+        assert plan.layers is not None
+        policy = deepen(policy, plan.layers, generator)
+    return _change_settings(policy, settings, generator)
+
+
+def _change_settings(policy: Policy, settings: dict[str, Any], generator: torch.Generator) -> Policy:
+    """The policy with other settings; parameters that it did not have change nothing at first."""
+    wanted = replace(policy.config, **settings)
+    if wanted == policy.config:
+        return policy
+    changed = type(policy)(wanted, generator=generator, card=policy.card)
+    changed.load_state_dict({**changed.state_dict(), **policy.state_dict()})
+    if changed.decoder.distance_weight is not None and policy.decoder.distance_weight is None:
+        changed.decoder.distance_weight.data.zero_()
+    return changed.eval()

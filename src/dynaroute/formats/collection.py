@@ -1,0 +1,198 @@
+"""A folder of .vrp files, or a file with a set of instances; and the best known costs of them."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dynaroute.errors import FileError, FormatError, Where, in_file
+from dynaroute.files import read_bytes
+from dynaroute.formats.numbers import parse_float
+from dynaroute.formats.read import read, read_set
+from dynaroute.formats.text import decode_text
+from dynaroute.instance import Instance
+
+__all__ = [
+    "BestCosts",
+    "Collection",
+    "find_best_costs",
+    "hash_collection",
+    "is_cost_table",
+    "read_best_costs",
+    "read_collection",
+]
+
+_COST_COLUMNS = ("best_known_cost", "optimum")
+_SET_SUFFIXES = (".npz", ".pkl", ".json")
+_TABLES = ("best.csv", "best_known.csv", "optimum.csv")  # what a table of best known costs is usually called
+
+
+class Collection(NamedTuple):
+    """Instances that belong together.
+
+    Attributes
+    ----------
+    names
+        Of the files in a folder; those of a set are its instances' own, which may be empty.
+    instances
+        At least one.
+    is_by_name
+        Whether each has a file of its own, by whose name its cost is found.
+    """
+
+    names: list[str]
+    instances: list[Instance]
+    is_by_name: bool
+
+
+class BestCosts(NamedTuple):
+    """Best known costs.
+
+    Attributes
+    ----------
+    names
+        Of the instances, as the table calls them.
+    costs
+        One for each.
+    """
+
+    names: list[str]
+    costs: list[float]
+
+
+def read_collection(path: str | os.PathLike[str]) -> Collection:
+    """Read every instance of a folder or of a file.
+
+    Parameters
+    ----------
+    path
+        A folder, whose .vrp files are read in the order of their names, or its only set if it has none of them; or a
+        file as `read_set` reads it.
+    """
+    files = _list_files(Path(path))
+    if files[0].suffix.lower() == ".vrp":
+        return Collection([file.stem for file in files], [read(file) for file in files], is_by_name=True)
+    instances = read_set(files[0])
+    return Collection([instance.name or "" for instance in instances], instances, is_by_name=False)
+
+
+def hash_collection(path: str | os.PathLike[str]) -> str:
+    """A digest of the files' names and contents: what changes with any of them.
+
+    Parameters
+    ----------
+    path
+        As for `read_collection`.
+    """
+    digest = hashlib.sha256()
+    for file in _list_files(Path(path)):
+        with in_file(file):
+            contents = read_bytes(file)
+        name = file.name.encode() if file.suffix.lower() == ".vrp" else b""  # a set may be called otherwise
+        digest.update(b"%d %d " % (len(name), len(contents)) + name + contents)
+    return digest.hexdigest()
+
+
+def find_best_costs(path: str | os.PathLike[str]) -> Path | None:
+    """The table of best known costs that lies in a folder of instances, if there is one.
+
+    Parameters
+    ----------
+    path
+        As for `read_collection`; beside a set's file none is looked for, which could be about another.
+    """
+    usual = (Path(path) / name for name in _TABLES)
+    return next((table for table in usual if table.is_file()), None)
+
+
+def is_cost_table(file: Path) -> bool:
+    """Whether a file of a folder is called as a table of best known costs is, and so is no instance."""
+    return file.name in _TABLES
+
+
+def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> BestCosts:
+    """The best known cost of each instance.
+
+    Parameters
+    ----------
+    table
+        A CSV file with the columns name and best_known_cost (or optimum). The instances of a folder are looked up by
+        their names; those of a set are as many, in the same order.
+    collection
+        The instances.
+    """
+    file = Path(table)
+    with in_file(file):
+        rows = list(_read_rows(file))
+        if not collection.is_by_name:
+            return _take_in_order(rows, collection.instances)
+        costs = dict(rows)
+        if missing := [name for name in collection.names if name not in costs]:
+            more = f" and of {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise FormatError(
+                f"there is no cost of {missing[0]}{more}.",
+                where=Where(field="name"),
+                remedy="Add it, or move the file.",
+            )
+        return BestCosts(collection.names, [costs[name] for name in collection.names])
+
+
+def _take_in_order(rows: Sequence[tuple[str, float]], instances: Sequence[Instance]) -> BestCosts:
+    if len(rows) != len(instances):
+        raise FormatError(
+            f"there are {len(rows)} costs for {len(instances)} instances.", remedy="Give one for each, in their order."
+        )
+    called = {name for name, _ in rows}
+    for (name, _), instance in zip(rows, instances, strict=True):
+        # a set without names calls its instances by their numbers, which the table does not
+        if instance.name in called and instance.name != name:
+            raise FormatError(
+                f"the cost of {name} stands where {instance.name} is.",
+                where=Where(field="name"),
+                remedy="Sort the table as the instances are.",
+            )
+    return BestCosts([name for name, _ in rows], [cost for _, cost in rows])
+
+
+def _read_rows(table: Path) -> Iterator[tuple[str, float]]:
+    reader = csv.DictReader(io.StringIO(decode_text(read_bytes(table))))
+    columns = reader.fieldnames or ()
+    column = next((name for name in _COST_COLUMNS if name in columns), None)
+    if column is None or "name" not in columns:
+        raise FormatError(
+            "there are no columns name and best_known_cost (or optimum).", remedy="Name them so in the first line."
+        )
+    try:
+        for row in reader:
+            where = Where(line=reader.line_num, field=column)
+            cost = parse_float(row[column] or "", where)
+            if cost <= 0:
+                raise FormatError(f"the cost is {cost:g}.", where=where, remedy="Give one above 0.")
+            yield row["name"] or "", cost
+    except csv.Error as error:
+        raise FormatError(f"the table cannot be read: {error}.", remedy="Save it as CSV anew.") from error
+
+
+def _list_files(path: Path) -> list[Path]:
+    """The .vrp files of a folder in the order of their names, or its only set; a file by itself."""
+    if not path.is_dir():
+        return [path]
+    try:
+        files = sorted(file for file in path.iterdir() if file.is_file())
+    except OSError as error:
+        message = f"the folder cannot be read ({error.strerror})."
+        raise FileError(message, where=Where(file=str(path)), remedy="Check the path.") from error
+    alone = [file for file in files if file.suffix.lower() == ".vrp"]
+    sets = [file for file in files if file.suffix.lower() in _SET_SUFFIXES]
+    if alone or len(sets) == 1:
+        return alone or sets
+    raise FileError(
+        "there is no .vrp file in this folder, nor a single set.",
+        where=Where(file=str(path)),
+        remedy="Name a folder that has some, or the file of a set.",
+    )

@@ -1,0 +1,243 @@
+"""How one model does on instances unlike each other: the X set, XML100, and uniform sets of larger sizes."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from dynaroute.device import choose_device
+from dynaroute.distributions import PUBLISHED_SETS, draw_published_set
+from dynaroute.errors import FormatError, ModelError, Where
+from dynaroute.evaluation import evaluate_all
+from dynaroute.formats.collection import find_best_costs, read_best_costs, read_collection
+from dynaroute.instance import Instance
+from dynaroute.reference_lengths import GENERALISATION_ROWS, GENERALISATION_SECONDS, LARGE_SIZE_LENGTHS, LARGE_SIZES
+from dynaroute.reproduction import describe_hardware
+from dynaroute.solving.options import Observers, SolveOptions
+from dynaroute.weights import GENERALIST, nearest_shipped_model, shipped_models
+
+__all__ = ["Generalisation", "MeasuredSet", "measure_generalisation"]
+
+_SAVINGS = "savings"
+_LARGE = 500  # customers, above which X instances have a column of their own
+_COLUMNS = ("X", "X, worst", f"X, n > {_LARGE}", "XML100", *(f"U{size}" for size in LARGE_SIZES))
+
+
+@dataclass(frozen=True)
+class MeasuredSet:
+    """What a row reaches on a set.
+
+    Attributes
+    ----------
+    count
+        Instances.
+    mean_length
+        Mean cost.
+    gaps
+        To the best known cost of each, in per cent; None where there are none.
+    large_gaps
+        Those of instances above 500 customers.
+    seconds
+        Time an instance, the policy being loaded and its kernels warm.
+    """
+
+    count: int
+    mean_length: float
+    gaps: tuple[float, ...] | None
+    large_gaps: tuple[float, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Generalisation:
+    """All that was measured.
+
+    Attributes
+    ----------
+    model
+        Name of the policy.
+    hardware
+        Where it was measured.
+    entries
+        By row and set.
+    skipped
+        Sets that were not given.
+    is_whole
+        Whether all instances of each set were measured.
+    """
+
+    model: str
+    hardware: str
+    entries: Mapping[tuple[str, str], MeasuredSet]
+    skipped: tuple[str, ...] = ()
+    is_whole: bool = True
+
+    def to_markdown(self) -> str:
+        """Lengths and times; what others measured is marked as theirs."""
+        caveat = "" if self.is_whole else " **Not the whole sets: figures are by chance.**"
+        left_out = f" Not measured, since not given: {', '.join(self.skipped)}." if self.skipped else ""
+        known = ", ".join(f"U{size} {name} {length:g}" for size, (name, length) in LARGE_SIZE_LENGTHS.items())
+        lines = [
+            f"One model, {self.model}. X and XML100: mean gap to best known and to proven optimal costs; U: mean "
+            f"length, and gap to the best that is published ({known}). Rows marked *quoted* are others' figures, "
+            f"measured by them.{left_out}{caveat}",
+            "",
+            f"| method | {' | '.join(_COLUMNS)} |",
+            "|---" * (1 + len(_COLUMNS)) + "|",
+        ]
+        lines += [_show_row(f"{name} (*quoted*)", cells) for name, cells in GENERALISATION_ROWS.items()]
+        rows = list(dict.fromkeys(row for row, _ in self.entries))
+        lines += [_show_row(f"**{row}**", self._show_entries(row)) for row in rows]
+        sets = list(dict.fromkeys(name for _, name in self.entries))
+        lines += ["", f"| time of an instance | {' | '.join(sets)} |", "|---" * (1 + len(sets)) + "|"]
+        for name, seconds in GENERALISATION_SECONDS.items():
+            lines.append(f"| {name} (*quoted*) | {' | '.join(seconds if each == 'X' else '' for each in sets)} |")
+        for row in rows:
+            times = (self.entries.get((row, name)) for name in sets)
+            shown = " | ".join("" if entry is None else _show_seconds(entry.seconds) for entry in times)
+            lines.append(f"| **{row}**, {'one core' if row == _SAVINGS else self.hardware} | {shown} |")
+        return "\n".join(lines) + "\n"
+
+    def _show_entries(self, row: str) -> dict[str, str]:
+        cells = {}
+        for (name, column), entry in self.entries.items():
+            if name != row:
+                continue
+            size = int(column[1:]) if column[1:].isdigit() else None
+            if size is not None:
+                best = LARGE_SIZE_LENGTHS[size][1]
+                cells[column] = f"{entry.mean_length:.3f}, {100 * (entry.mean_length / best - 1):.2f} %"
+            elif entry.gaps is not None:
+                cells[column] = f"{statistics.fmean(entry.gaps):.2f} %"
+                if column == "X":
+                    cells["X, worst"] = f"{max(entry.gaps):.1f} %"
+                if column == "X" and entry.large_gaps:
+                    cells[f"X, n > {_LARGE}"] = f"{statistics.fmean(entry.large_gaps):.2f} %"
+        return cells
+
+
+def measure_generalisation(
+    model: str | None = None,
+    x: Path | None = None,
+    xml: Path | None = None,
+    count: int | None = None,
+    device: str = "auto",
+    progress: Callable[[str, float], None] = lambda words, done: None,
+) -> Generalisation:
+    """Measure savings, and one model greedy and in eight orientations, on every set that is given.
+
+    Parameters
+    ----------
+    model
+        A shipped model or a folder; the generalist if None, or the specialist of 100 customers where none ships.
+    x, xml
+        Folders or sets of the X set and of XML100, with a table of best known costs.
+    count
+        Instances of each set at most; all if None. The uniform sets are then others.
+    device
+        "auto" (a GPU if there is one), or what PyTorch calls it.
+    progress
+        Called now and then with words about what is measured and the share of all work that is done.
+    """
+    from dynaroute.solving.building import load_policy
+
+    chosen = choose_device(device)
+    name = model if model is not None else _usual_model()
+    policy = load_policy(name, chosen)
+    called = policy.card.name or Path(name).name
+    given = {"X": x, "XML100": xml}
+    sets = [_read(label, path, count) for label, path in given.items() if path is not None]
+    sets += [_draw(size, count) for size in LARGE_SIZES]
+    rows = {
+        _SAVINGS: SolveOptions(model=_SAVINGS),
+        f"{called} (greedy)": SolveOptions(model=policy, device=chosen),
+        f"{called} (greedy, x8)": SolveOptions(model=policy, device=chosen, augment=True),
+    }
+    planned = [(row, options, each) for each in sets for row, options in rows.items()]
+    all_work, done = sum(_estimate_work(options, each) for _, options, each in planned), 0.0
+    entries: dict[tuple[str, str], MeasuredSet] = {}
+    for row, options, each in planned:
+        words, work = f"{row}, {each.name}", _estimate_work(options, each) / all_work
+        progress(words, done)
+        share = work / len(each.instances)
+        told = _Told(words, done, share, progress)
+        entries[row, each.name] = _measure(each, options, told, is_warm=chosen == "cpu" or row == _SAVINGS)
+        done += work
+    progress("done", 1.0)
+    in_order = {(row, each.name): entries[row, each.name] for row in rows for each in sets}
+    skipped = tuple(label for label, path in given.items() if path is None)
+    return Generalisation(called, describe_hardware(chosen), in_order, skipped, is_whole=count is None)
+
+
+class _Set(NamedTuple):
+    name: str
+    instances: Sequence[Instance]
+    best: Sequence[float] | None
+
+
+class _Told:
+    """Counts instances, and tells the share of all work."""
+
+    def __init__(self, words: str, done: float, share: float, progress: Callable[[str, float], None]) -> None:
+        self.words, self.done, self.share, self.progress = words, done, share, progress
+
+    def __call__(self, finished: int) -> None:
+        self.done += finished * self.share
+        self.progress(self.words, min(1.0, self.done))
+
+
+def _usual_model() -> str:
+    name = GENERALIST if GENERALIST in shipped_models() else nearest_shipped_model(100)
+    if name is None:
+        raise ModelError(
+            "no trained model ships with this version.",
+            where=Where(field="model"),
+            remedy="Name a folder with the option model.",
+        )
+    return name
+
+
+def _read(name: str, path: Path, count: int | None) -> _Set:
+    collection, table = read_collection(path), find_best_costs(path if path.is_dir() else path.parent)
+    if table is None:
+        raise FormatError(
+            "there is no table of best known costs.",
+            where=Where(file=str(path)),
+            remedy="Put best.csv beside the instances, with the columns name and best_known_cost.",
+        )
+    best = read_best_costs(table, collection).costs
+    return _Set(name, collection.instances[:count], best[:count])
+
+
+def _draw(size: int, count: int | None) -> _Set:
+    whole = PUBLISHED_SETS[size].count
+    drawn = draw_published_set(size, None if count is None else min(count, whole))
+    return _Set(f"U{size}", drawn.instances(), None)
+
+
+def _estimate_work(options: SolveOptions, each: _Set) -> float:
+    """In no unit: what is left is encoded for each route, and there are more routes the more customers there are."""
+    of_one = sum(float(instance.size**2.5) for instance in each.instances)
+    if options.model == _SAVINGS:
+        return 0.01 * of_one
+    return of_one * (8 if options.augment else 1)
+
+
+def _measure(each: _Set, options: SolveOptions, told: Callable[[int], None], is_warm: bool) -> MeasuredSet:
+    if not is_warm:  # kernels are compiled for the sizes that they meet
+        evaluate_all(each.instances, options, Observers(), None)
+    found = evaluate_all(each.instances, options, Observers(told), None, each.best)
+    pairs = zip(each.instances, found.gaps or (), strict=False)
+    large = tuple(gap for instance, gap in pairs if instance.size > _LARGE)
+    return MeasuredSet(found.count, found.mean_length, found.gaps, large, found.seconds_per_instance)
+
+
+def _show_row(label: str, cells: Mapping[str, str]) -> str:
+    return f"| {label} | {' | '.join(cells.get(column, '') for column in _COLUMNS)} |"
+
+
+def _show_seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"

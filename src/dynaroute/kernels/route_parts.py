@@ -1,0 +1,141 @@
+"""What the kernels for the probability of routes share: how routes lie in memory, and what all routes have in common.
+
+A segment holds what is left before a route: slot 0 the depot, slots 1 to L the route's customers in the order of
+their visits, then everything later routes visit. So at step p = 0..L the vehicle is at slot p, slots 1..p are
+visited, and the choice is slot p + 1, or the depot when p = L. The steps of a route are the rows of a tile.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from dynaroute.kernels import LONGEST_ROUTE, dot_precision
+from dynaroute.kernels.arithmetic import log_distance
+
+__all__ = ["RouteGradients", "RouteShape", "Routes", "is_of_tile", "load_rows", "measure", "store_rows"]
+
+_TILES = [1 << power for power in range(4, (LONGEST_ROUTE + 1).bit_length())]  # 16, 32, ..., 256 steps
+
+
+@triton.jit
+def is_of_tile(length, L: tl.constexpr):
+    """Whether a launch with tiles of L steps is for a route of so many customers: it is the smallest that holds it."""
+    return (length < L) & ((length >= L // 2) | (L == 16))
+
+
+@triton.jit
+def load_rows(packed, start, limit, column, STRIDE: tl.constexpr, ROWS: tl.constexpr, DK: tl.constexpr):
+    """(ROWS, DK) columns of a segment's rows; zeros from `limit` on."""
+    row = tl.arange(0, ROWS)
+    where = (start + row)[:, None] * STRIDE + column + tl.arange(0, DK)[None, :]
+    return tl.load(packed + where, mask=(row < limit)[:, None], other=0.0)
+
+
+@triton.jit
+def store_rows(packed, tile, start, first, limit, column, STRIDE: tl.constexpr, ROWS: tl.constexpr, DK: tl.constexpr):
+    """The other way round, from row `first` on."""
+    row = tl.arange(0, ROWS)
+    where = (start + row)[:, None] * STRIDE + column + tl.arange(0, DK)[None, :]
+    tl.store(packed + where, tile.to(packed.dtype.element_ty), mask=((row >= first) & (row < limit))[:, None])
+
+
+@triton.jit
+def measure(positions, start, first, count, length, BLOCK: tl.constexpr, L: tl.constexpr):
+    """(L, BLOCK) log-distances from the steps of a route to the nodes of a block."""
+    here = positions + (start + tl.arange(0, L)) * 2
+    on_route = tl.arange(0, L) <= length
+    slot = first + tl.arange(0, BLOCK)
+    there = positions + (start + slot) * 2
+    x = tl.load(here, mask=on_route, other=0.0)[:, None] - tl.load(there, mask=slot < count, other=0.0)[None, :]
+    y = tl.load(here + 1, mask=on_route, other=0.0)[:, None] - tl.load(there + 1, mask=slot < count, other=0.0)[None, :]
+    return log_distance(x, y, count)
+
+
+class Routes(NamedTuple):
+    """P routes and the segments that they leave.
+
+    Attributes
+    ----------
+    offsets, lengths
+        (P,) segments; a length of 0 is no route.
+    route_lengths
+        (P,) customers of each route.
+    capacities
+        (P,) int32.
+    demands
+        (T,) int32.
+    positions
+        (T, 2) float32 in the unit square, of use with a bias by distances alone; empty without.
+    """
+
+    offsets: Tensor
+    lengths: Tensor
+    route_lengths: Tensor
+    capacities: Tensor
+    demands: Tensor
+    positions: Tensor
+
+
+class RouteShape(NamedTuple):
+    """What is the same for all routes.
+
+    Attributes
+    ----------
+    longest, longest_route
+        No segment, no route is longer; a route has at most LONGEST_ROUTE customers.
+    heads
+        Number of heads.
+    clip
+        C.
+    shrinks
+        Whether visited nodes leave the graph's mean.
+    grows
+        Whether a segment's scores grow with the logarithm of its length.
+    is_biased
+        Whether distances are weighed.
+    """
+
+    longest: int
+    longest_route: int
+    heads: int
+    clip: float
+    shrinks: bool
+    grows: bool
+    is_biased: bool
+
+    def settings(self, packed: Tensor) -> dict[str, Any]:
+        """What kernels are compiled for."""
+        return {
+            "SHRINKS": self.shrinks,
+            "GROWS": self.grows,
+            "IS_BIASED": self.is_biased,
+            "H": self.heads,
+            "DK": packed.shape[1] // (5 * self.heads),
+            "PRECISION": dot_precision(packed),
+        }
+
+    def list_tiles(self) -> list[int]:
+        """How many steps tiles of routes hold: a launch each, the smallest first."""
+        return [tile for tile in _TILES if tile == _TILES[0] or tile // 2 <= self.longest_route]
+
+
+class RouteGradients(NamedTuple):
+    """Where the way back writes.
+
+    Attributes
+    ----------
+    packed
+        (T, 5 d_h), zeros at first.
+    capacity
+        (P, d_h) float32: what each route adds to the gradient of the capacity's weight; zeros at first.
+    distance
+        (P, heads + 1) float32: likewise of the weights of distances; (P, 0) without a bias.
+    """
+
+    packed: Tensor
+    capacity: Tensor
+    distance: Tensor

@@ -1,0 +1,142 @@
+"""All of an encoder layer but its attention, for tiles of tokens that stay on chip (eqs 7 to 10); inference alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from dynaroute.kernels import dot_precision
+from dynaroute.kernels.arithmetic import native_tanh, tanh
+
+__all__ = ["Launch", "TokenLayer", "run_token_layer"]
+
+
+class TokenLayer(NamedTuple):
+    """What a layer does to tokens, the matrices in the precision of the products.
+
+    Attributes
+    ----------
+    output
+        (128, 128) W^O of eq 7.
+    weight_in, bias_in, weight_out, bias_out
+        (512, 128), (512,), (128, 512), (128,) of eq 9.
+    following
+        (128 k, 128) what the layer's result meets next: W^Q, W^K, W^V of the next layer, or `Decoder.fold`.
+    """
+
+    output: Tensor
+    weight_in: Tensor
+    bias_in: Tensor
+    weight_out: Tensor
+    bias_out: Tensor
+    following: Tensor
+
+
+@triton.jit
+def _tanh(x, NATIVE: tl.constexpr):
+    return native_tanh(x) if NATIVE else tanh(x)
+
+
+@triton.jit
+def _token_kernel(
+    attended, hidden, output, weight_in, bias_in, weight_out, bias_out, following, result, projected, tokens,
+    PARTS: tl.constexpr, NATIVE: tl.constexpr, PRECISION: tl.constexpr, TILE: tl.constexpr, INNER: tl.constexpr,
+):  # fmt: skip
+    """One program a tile: ĥ = tanh(h + W^O a), h' = tanh(ĥ + FF(ĥ)), and h' times the matrices that follow.
+
+    The 512 inner columns of FF take their turns, INNER at a time; their sum stays in registers.
+    Twin: `dynaroute.model.encoder.AttentionLayer.forward` from eq 7 on.
+    """
+    kind = hidden.dtype.element_ty
+    row = tl.program_id(0).to(tl.int64) * TILE + tl.arange(0, TILE)
+    dim, inner = tl.arange(0, 128), tl.arange(0, INNER)
+    is_token = (row < tokens)[:, None]
+    cell = row[:, None] * 128 + dim[None, :]
+    square = dim[:, None] * 128 + dim[None, :]
+    total = tl.load(hidden + cell, mask=is_token, other=0.0).to(tl.float32)
+    heads = tl.load(attended + cell, mask=is_token, other=0.0)
+    total = tl.dot(heads, tl.trans(tl.load(output + square)), total, input_precision=PRECISION)
+    middle = _tanh(total, NATIVE)  # eq 8
+    total = middle + tl.load(bias_out + dim).to(tl.float32)[None, :]
+    middle = middle.to(kind)
+    for chunk in range(512 // INNER):
+        column = chunk * INNER + inner
+        into = tl.load(weight_in + column[:, None] * 128 + dim[None, :])  # (INNER, 128)
+        between = tl.dot(middle, tl.trans(into), input_precision=PRECISION)  # (TILE, INNER)
+        between = tl.maximum(between + tl.load(bias_in + column).to(tl.float32)[None, :], 0.0)
+        out_of = tl.load(weight_out + dim[:, None] * 512 + column[None, :])  # (128, INNER)
+        total = tl.dot(between.to(kind), tl.trans(out_of), total, input_precision=PRECISION)
+    embedded = _tanh(total, NATIVE).to(kind)  # eq 10
+    tl.store(result + cell, embedded, mask=is_token)
+    for part in range(PARTS):
+        product = tl.dot(embedded, tl.trans(tl.load(following + part * 16384 + square)), input_precision=PRECISION)
+        where = row[:, None] * (PARTS * 128) + part * 128 + dim[None, :]
+        tl.store(projected + where, product.to(kind), mask=is_token)
+
+
+class Launch(NamedTuple):
+    """How the kernel is laid out on the machine; found by measurement (benchmarks/launches.py).
+
+    Attributes
+    ----------
+    tile
+        Tokens of a program.
+    inner
+        Columns of the feed-forward sub-layer that take their turn together.
+    warps, stages
+        Of a program, and of its pipeline.
+    """
+
+    tile: int
+    inner: int
+    warps: int
+    stages: int
+
+
+_HALF = Launch(tile=128, inner=64, warps=8, stages=2)
+_EXACT = Launch(tile=32, inner=64, warps=4, stages=1)
+
+
+def run_token_layer(attended: Tensor, hidden: Tensor, layer: TokenLayer) -> tuple[Tensor, Tensor]:
+    """The layer's result, and its products with what follows.
+
+    Parameters
+    ----------
+    attended
+        (T, 128) outputs of the heads.
+    hidden
+        (T, 128) input of the layer.
+    layer
+        The rest of it.
+
+    Returns
+    -------
+    Tensor
+        (T, 128) h^(l).
+    Tensor
+        (T, 128 k).
+    """
+    result = torch.empty_like(hidden)
+    projected = hidden.new_empty(len(hidden), len(layer.following))
+    is_exact = hidden.dtype == torch.float32
+    launch = _EXACT if is_exact else _HALF
+    _token_kernel[(triton.cdiv(len(hidden), launch.tile),)](
+        attended,
+        hidden,
+        *layer,
+        result,
+        projected,
+        len(hidden),
+        PARTS=len(layer.following) // 128,
+        NATIVE=hidden.is_cuda and not is_exact,
+        PRECISION=dot_precision(hidden),
+        TILE=launch.tile,
+        INNER=launch.inner,
+        num_warps=launch.warps,
+        num_stages=launch.stages,
+    )
+    return result, projected

@@ -1,0 +1,99 @@
+"""A deeper policy that begins by doing what a shallower one does: no training is lost by adding layers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from dynaroute.errors import OptionError, Where
+from dynaroute.model.encoder import AttentionLayer
+from dynaroute.model.packing import Packing
+from dynaroute.model.policy import Policy
+from dynaroute.training.distribution import find_distribution
+from dynaroute.training.drawing import draw_instances
+
+__all__ = ["deepen"]
+
+_SIZES = (10, 120)
+_INSTANCES = 512  # whose nodes' embeddings a layer learns to leave alone
+_STEPS, _ROWS, _RATE = 1200, 1024, 2e-3
+
+
+def deepen(policy: Policy, layers: int, generator: torch.Generator) -> Policy:
+    """A policy with more layers that builds nearly the same routes.
+
+    A new layer comes after the last one. Its attention adds nothing at first (W^O = 0), and its feed-forward sub-layer
+    is fitted so that tanh(ĥ + FF(ĥ)) with ĥ = tanh(h) gives h back, on embeddings of random instances. All new layers
+    are alike in that; their attention is random.
+
+    Parameters
+    ----------
+    policy
+        With tanh after each sub-layer; it stays as it is.
+    layers
+        How many the result has.
+    generator
+        Source of instances and new parameters, on the CPU.
+
+    Raises
+    ------
+    OptionError
+        If the policy has as many layers or more, or another normalisation than tanh.
+    """
+    own = policy.config.layers
+    if layers <= own or policy.config.normalisation != "tanh":
+        raise OptionError(
+            f"a policy of {own} layers with {policy.config.normalisation} cannot be given {layers}.",
+            where=Where(field="layers"),
+            remedy="Give more layers to a policy with tanh, or start from another model.",
+        )
+    deeper = type(policy)(replace(policy.config, layers=layers), generator=generator, card=policy.card)
+    deeper.load_state_dict({**deeper.state_dict(), **policy.state_dict()})
+    added = [layer for layer in deeper.encoder.layers if isinstance(layer, AttentionLayer)][own:]
+    _leave_alone(added[0], _embed_instances(policy, generator), generator)
+    with torch.no_grad():
+        for layer in added:
+            layer.output.weight.zero_()
+            layer.feed_forward_in.load_state_dict(added[0].feed_forward_in.state_dict())
+            layer.feed_forward_out.load_state_dict(added[0].feed_forward_out.state_dict())
+    return deeper.eval()
+
+
+def _embed_instances(policy: Policy, generator: torch.Generator) -> Tensor:
+    """(T, d_h) embeddings of what is left of random instances at random moments."""
+    batch = draw_instances(find_distribution("mixed").resize(*_SIZES), _INSTANCES, generator, 0)
+    part = torch.rand(len(batch), 1, generator=generator)
+    is_left = batch.is_customer & (torch.rand(batch.demands.shape, generator=generator) < part)  # (B, M)
+    is_left[:, 0] = True
+    instance, node = is_left.nonzero().unbind(1)  # (T,) each
+    lengths = is_left.sum(1)
+    with torch.no_grad():
+        embedded: Tensor = policy.encoder(
+            batch.features(instance, node, policy.dtype), node == 0, Packing(lengths, int(lengths.max()))
+        )
+    return embedded
+
+
+def _leave_alone(layer: AttentionLayer, embedded: Tensor, generator: torch.Generator) -> None:
+    """Fit a layer's feed-forward sub-layer so that, without attention, it returns what it is given."""
+    inner, outer = layer.feed_forward_in, layer.feed_forward_out
+    width = embedded.shape[1]
+    with torch.no_grad():
+        outer.weight.zero_()
+        outer.bias.zero_()
+        if len(inner.weight) >= 2 * width:  # begin with ĥ + ĥ: relu(ĥ) - relu(-ĥ) is ĥ
+            identity = torch.eye(width)
+            inner.weight[: 2 * width] = torch.cat([identity, -identity])
+            inner.bias[: 2 * width] = 0.0
+            outer.weight[:, : 2 * width] = torch.cat([identity, -identity], 1)
+    optimiser = torch.optim.Adam([*inner.parameters(), *outer.parameters()], lr=_RATE)
+    for step in range(_STEPS):
+        optimiser.param_groups[0]["lr"] = _RATE * (1 - step / _STEPS)
+        given = embedded[torch.randint(len(embedded), (_ROWS,), generator=generator)]  # (R, d_h)
+        middle = given.tanh()
+        loss = ((middle + layer.feed_forward(middle)).tanh() - given).square().mean()
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()

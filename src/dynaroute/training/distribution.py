@@ -1,0 +1,318 @@
+"""What instances to train on: a mixture of kinds, as data that is saved with a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from dynaroute.distributions import CLUSTER_SEEDS, DEMAND_RANGES, LARGE_DEMANDS, RICH_QUADRANTS, usual_capacity
+from dynaroute.errors import FormatError, in_file
+from dynaroute.training.toml_tables import (
+    load_toml,
+    refuse_setting,
+    require_amount,
+    require_count,
+    require_known,
+    show_table,
+    tupled,
+)
+from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
+
+__all__ = [
+    "BUILT_IN",
+    "MOST_SEEDS",
+    "Coordinates",
+    "Distribution",
+    "Part",
+    "RouteLengths",
+    "find_distribution",
+    "largest_demand",
+    "parse_distribution",
+    "read_distribution",
+    "show_distribution",
+]
+
+Coordinates = Literal["unit", "grid"]
+RouteLengths = Literal["x", "usual"] | tuple[float, float]
+
+_KINDS: dict[str, tuple[str, ...]] = {
+    "customers": get_args(CustomerPositions),
+    "depots": get_args(DepotPosition),
+    "demands": get_args(DemandKind),
+}
+_LARGEST_SIZE = 100_000  # a batch of them fills any memory
+MOST_SEEDS = 32  # of clusters; all are drawn for every instance
+_EXAMPLE = "the example in docs/training.md"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kind of instances. Of what is listed, each instance gets one at random, all equally likely.
+
+    Attributes
+    ----------
+    sizes
+        Fewest and most customers; every number between is as likely.
+    customers, depots, demands
+        As in `dynaroute.distributions.XSettings`.
+    route_lengths
+        How many customers a vehicle holds on average, which gives the capacity: "x", triangular from 3 over 6 to 25
+        as in the X set; two numbers, between which all are as likely; or "usual", the field's capacity for the size.
+    capacities
+        Of vehicles, instead of route lengths.
+    coordinates
+        "unit": anywhere in the unit square, which the policy sees as it is. "grid": whole numbers up to 1000, which it
+        sees moved and scaled to fill the unit square, as it does those of a file.
+    cluster_seeds
+        Fewest and most seeds of clusters.
+    weight
+        How often this part is drawn, relative to the others.
+    """
+
+    sizes: tuple[int, int]
+    customers: tuple[CustomerPositions, ...] = ("uniform",)
+    depots: tuple[DepotPosition, ...] = ("random",)
+    demands: tuple[DemandKind, ...] = ("1-9",)
+    route_lengths: RouteLengths = "usual"
+    capacities: tuple[int, ...] = ()
+    coordinates: Coordinates = "unit"
+    cluster_seeds: tuple[int, int] = CLUSTER_SEEDS
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_range("sizes", self.sizes, _LARGEST_SIZE)
+        _require_range("cluster_seeds", self.cluster_seeds, MOST_SEEDS)
+        for field, known in _KINDS.items():
+            _require_some_of(field, getattr(self, field), known)
+        if self.coordinates not in get_args(Coordinates):
+            raise refuse_setting("coordinates", f"coordinates are {self.coordinates!r}.", "Use unit or grid.")
+        require_amount("weight", self.weight)
+        self._require_route_lengths()
+        self._require_room_for_demands()
+
+    def _require_route_lengths(self) -> None:
+        limits = self.route_lengths
+        if isinstance(limits, tuple):
+            is_range = len(limits) == 2 and all(type(limit) in (int, float) for limit in limits)
+            if not is_range or not 1 <= limits[0] <= limits[1] <= _LARGEST_SIZE:
+                message = f"route lengths are {list(limits)!r}."
+                raise refuse_setting("route_lengths", message, "Give two numbers from 1, the smaller one first.")
+        elif limits not in ("x", "usual"):
+            message = f"route lengths are {limits!r}."
+            raise refuse_setting("route_lengths", message, "Use x, usual, or two numbers: [3, 25].")
+        if self.capacities and limits != "usual":
+            message = "route lengths and capacities are both given."
+            raise refuse_setting("capacities", message, "Leave one of them out: each says how much a vehicle holds.")
+
+    def _require_room_for_demands(self) -> None:
+        for capacity in self.capacities:
+            require_count("capacities", capacity)
+        if self.route_lengths != "usual":
+            return  # a vehicle holds the largest demand, whatever the route length
+        largest = max(map(largest_demand, self.demands))
+        least = min(self.capacities or (usual_capacity(self.sizes[0]),))
+        if largest > least:
+            message = f"demands go up to {largest}, and a vehicle may hold {least}."
+            raise refuse_setting("capacities", message, "Give larger capacities, or route_lengths instead.")
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Kinds of instances, each with its weight.
+
+    Attributes
+    ----------
+    parts
+        At least one.
+    name
+        What it is called, for cards.
+    """
+
+    parts: tuple[Part, ...]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise refuse_setting("parts", "a distribution has no parts.", "Write [[parts]] before each.")
+        if not isinstance(self.name, str):
+            raise refuse_setting("name", f"the name is {self.name!r}.", "Give a text.")
+
+    @property
+    def smallest(self) -> int:
+        """Fewest customers."""
+        return min(part.sizes[0] for part in self.parts)
+
+    @property
+    def largest(self) -> int:
+        """Most customers."""
+        return max(part.sizes[1] for part in self.parts)
+
+    @property
+    def mean_size(self) -> float:
+        """Customers on average."""
+        return sum(part.weight * sum(part.sizes) / 2 for part in self.parts) / sum(part.weight for part in self.parts)
+
+    @property
+    def mean_square_size(self) -> float:
+        """The square of the customers, on average: what attention costs."""
+        squares = [
+            (part.weight, sum(size * size for size in part.sizes) + part.sizes[0] * part.sizes[1])
+            for part in self.parts
+        ]
+        return sum(weight * square / 3 for weight, square in squares) / sum(weight for weight, _ in squares)
+
+    def resize(self, smallest: int, largest: int) -> Distribution:
+        """The same kinds with other sizes, in every part.
+
+        Parameters
+        ----------
+        smallest, largest
+            Fewest and most customers.
+        """
+        return replace(self, parts=tuple(replace(part, sizes=(smallest, largest)) for part in self.parts))
+
+    def describe(self) -> str:
+        """What it is, in a few words for a card."""
+        whole = sum(part.weight for part in self.parts)
+        words = [f"{100 * part.weight / whole:.0f} % {_describe_part(part)}" for part in self.parts]
+        return f"{self.name}: {'; '.join(words)}" if self.name else "; ".join(words)
+
+
+def largest_demand(kind: DemandKind) -> int:
+    """The most that a customer of this kind wants."""
+    more = {"quadrant": DEMAND_RANGES[kind][1] + RICH_QUADRANTS, "many-small": LARGE_DEMANDS[1]}
+    return more.get(kind, DEMAND_RANGES[kind][1])
+
+
+def find_distribution(name: str) -> Distribution:
+    """The built-in distribution of that name, or that of a file.
+
+    Parameters
+    ----------
+    name
+        paper, x, mixed, or the path of a TOML file.
+    """
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if not name.lower().endswith(".toml"):
+        remedy = f"Use {', '.join(BUILT_IN)} or a file: FILE.toml."
+        raise refuse_setting("distribution", f"there is no distribution {name!r}.", remedy)
+    return read_distribution(Path(name))
+
+
+def read_distribution(path: Path) -> Distribution:
+    """Read a distribution from TOML.
+
+    Parameters
+    ----------
+    path
+        A file with a table ``[[parts]]`` for each part; it is called as the file is, unless it has a name.
+    """
+    with in_file(path):
+        table = load_toml(path, "distribution", _EXAMPLE)
+        return parse_distribution({"name": path.stem, **table})
+
+
+def parse_distribution(table: dict[str, Any]) -> Distribution:
+    """A distribution from the table of a file.
+
+    Parameters
+    ----------
+    table
+        With a list of tables, `parts`.
+    """
+    require_known(table, Distribution)
+    parts = table.get("parts", [])
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise refuse_setting("parts", "parts are no tables.", "Write [[parts]] before each.")
+    for part in parts:
+        require_known(part, Part)
+        if "sizes" not in part:
+            raise refuse_setting("sizes", "a part has no sizes.", "Give the smallest and the largest: [20, 100].")
+    try:
+        read = tuple(Part(**{name: tupled(value) for name, value in part.items()}) for part in parts)
+        return Distribution(read, **{name: value for name, value in table.items() if name != "parts"})
+    except TypeError as error:  # a list within a list, or a text for a number
+        raise FormatError(f"the distribution cannot be: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
+
+
+def show_distribution(distribution: Distribution, heading: str) -> list[str]:
+    """Lines of TOML that `parse_distribution` reads back.
+
+    Parameters
+    ----------
+    distribution
+        What to write.
+    heading
+        Of the table that it is in.
+    """
+    lines = ["", f"[{heading}]", *show_table({"name": distribution.name})]
+    for part in distribution.parts:
+        lines += ["", f"[[{heading}.parts]]", *show_table(asdict(part))]
+    return lines
+
+
+def _describe_part(part: Part) -> str:
+    low, high = part.sizes
+    if part.capacities:
+        held = f"capacity {', '.join(map(str, part.capacities))}"
+    elif isinstance(part.route_lengths, tuple):
+        held = f"{part.route_lengths[0]:g} to {part.route_lengths[1]:g} customers a route"
+    else:
+        held = "X route lengths" if part.route_lengths == "x" else "usual capacities"
+    size = f"n={low}" if low == high else f"n={low} to {high}"
+    if all(getattr(part, field) == getattr(_X_PARTS[0], field) for field in _KINDS):
+        return ", ".join([size, "the kinds of the X set", held])
+    kinds = (f"{'/'.join(getattr(part, field))} {field}" for field in _KINDS)
+    return ", ".join([size, *kinds, held])
+
+
+def _require_range(field: str, limits: object, most: int) -> None:
+    if not isinstance(limits, tuple) or len(limits) != 2:
+        raise refuse_setting(field, f"{field} is {limits!r}.", "Give the smallest and the largest, such as [3, 8].")
+    for limit in limits:
+        require_count(field, limit)
+    if not limits[0] <= limits[1] <= most:
+        message = f"{field} goes from {limits[0]} to {limits[1]}."
+        raise refuse_setting(field, message, f"Give the smaller one first, and no more than {most}.")
+
+
+def _require_some_of(field: str, values: Sequence[object], known: Sequence[str]) -> None:
+    if not isinstance(values, tuple) or not values:
+        raise refuse_setting(field, f"{field} is {values!r}.", f"Give a list of some of {', '.join(known)}.")
+    for value in values:
+        if value not in known:
+            raise refuse_setting(field, f"{value!r} is unknown.", f"Use some of {', '.join(known)}.")
+
+
+def _x_part(smallest: int, largest: int, weight: float) -> Part:
+    x_demands = tuple(kind for kind in get_args(DemandKind) if kind != "1-9")
+    return Part(
+        sizes=(smallest, largest),
+        customers=get_args(CustomerPositions),
+        depots=get_args(DepotPosition),
+        demands=x_demands,
+        route_lengths="x",
+        coordinates="grid",
+        weight=weight,
+    )
+
+
+# Small instances teach the most a minute; the large ones have to be seen, too.
+_X_PARTS = (_x_part(20, 100, 4.0), _x_part(100, 250, 2.0), _x_part(250, 500, 1.0))
+BUILT_IN = {
+    "paper": Distribution((Part(sizes=(20, 100)),), "paper"),
+    "x": Distribution(_X_PARTS, "x"),
+    "mixed": Distribution(
+        (
+            *_X_PARTS,
+            # as a third of XML100 has them
+            replace(_x_part(60, 150, 1.0), route_lengths=(16.0, 50.0), cluster_seeds=(2, 6)),
+            Part(sizes=(10, 100), weight=2.0),
+            Part(sizes=(100, 500), route_lengths=(6.0, 45.0), weight=1.0),
+        ),
+        "mixed",
+    ),
+}

@@ -1,0 +1,158 @@
+"""Training on instances of somebody's own: turned, mirrored, and with their demands dealt anew."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from dynaroute.batch import InstanceBatch
+from dynaroute.errors import InstanceError, TrainingError, Where
+from dynaroute.formats.collection import Collection, hash_collection, read_best_costs, read_collection
+from dynaroute.training.drawing import fill_unit_square, make_training_batch
+from dynaroute.training.toml_tables import refuse_setting
+
+__all__ = ["InstanceFiles", "OwnInstancesTask"]
+
+_AS_THEY_ARE, _PERMUTED = 0, 1  # what becomes of demands; 2: drawn from the instance's own, some several times
+
+
+@dataclass(frozen=True)
+class InstanceFiles:
+    """Instances that a run needs: where they are, and how to know that they are the same.
+
+    Attributes
+    ----------
+    path
+        A folder of .vrp files, or a set's file.
+    digest
+        Of the contents, when the run was begun.
+    best
+        A table of best known costs; None: there is none.
+    """
+
+    path: str
+    digest: str
+    best: str | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("path", "digest"):
+            if not isinstance(getattr(self, field), str):
+                raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", "Give a text.")
+        if not isinstance(self.best, str | None):
+            raise refuse_setting("best", f"best is {self.best!r}.", "Give the path of a table.")
+
+    @classmethod
+    def at(cls, path: Path, best: Path | None = None) -> InstanceFiles:
+        """The files as they are now.
+
+        Parameters
+        ----------
+        path
+            A folder of .vrp files, or a set's file.
+        best
+            A table of best known costs.
+        """
+        return cls(str(path.absolute()), hash_collection(path), None if best is None else str(best.absolute()))
+
+    def read(self) -> Collection:
+        """All instances.
+
+        Raises
+        ------
+        TrainingError
+            If they are not what they were when the run was begun.
+        """
+        if hash_collection(self.path) != self.digest:
+            raise TrainingError(
+                "the instances have changed since the run was begun.",
+                where=Where(file=self.path),
+                remedy="Bring them back as they were, or begin another run from this one's model (the option init).",
+            )
+        collection = read_collection(self.path)
+        for name, instance in zip(collection.names, collection.instances, strict=True):
+            if instance.coordinates is None:
+                message = f"{name or 'an instance'} has no coordinates, which the policy reads."
+                raise InstanceError(message, where=Where(file=self.path), remedy="Leave it out.")
+        return collection
+
+    def read_best(self, collection: Collection) -> list[float] | None:
+        """The best known cost of each instance, if there is a table.
+
+        Parameters
+        ----------
+        collection
+            What `read` returned.
+        """
+        return None if self.best is None else read_best_costs(self.best, collection).costs
+
+
+@dataclass(frozen=True, eq=False)
+class OwnInstancesTask:
+    """Each instance is one of these, turned by any angle, mirrored or not; demands as they are, or dealt anew.
+
+    Its demands stay (a third of the draws), are permuted among the customers (a third), or are drawn anew from the
+    instance's own (a third). Lengths are straight lines between the positions that the policy sees.
+
+    Attributes
+    ----------
+    instances
+        On the device where they are drawn.
+    """
+
+    instances: InstanceBatch
+
+    @classmethod
+    def of(cls, collection: Collection, device: torch.device) -> OwnInstancesTask:
+        """The task of some instances.
+
+        Parameters
+        ----------
+        collection
+            Of any sizes.
+        device
+            Where to draw.
+        """
+        for name, instance in zip(collection.names, collection.instances, strict=True):
+            if instance.distances is not None:
+                message = f"{name or 'an instance'} has distances of its own, which do not turn with it."
+                raise InstanceError(message, where=Where(field="distances"), remedy="Leave it out.")
+        batch = replace(InstanceBatch.from_instances(collection.instances), distances=None)
+        return cls(batch.to(device))
+
+    def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
+        """Draw instances, padded to the largest: see `dynaroute.training.instances.InstanceSource`."""
+        device = generator.device
+        index = torch.randint(len(self.instances), (count,), generator=generator, device=device)
+        chosen = self.instances[index]
+        is_node = torch.arange(chosen.nodes, device=device) <= chosen.sizes[:, None]  # (B, M)
+        turned = _turn(chosen.locations.float(), generator)
+        locations = fill_unit_square(turned, is_node) * is_node[..., None]
+        demands = _deal_demands(chosen, generator)
+        return make_training_batch(locations, demands, chosen.capacity, chosen.sizes, first_key)
+
+
+def _turn(places: Tensor, generator: torch.Generator) -> Tensor:
+    """(B, M, 2) each instance turned by an angle of its own, and half of them mirrored."""
+    count, device = len(places), generator.device
+    angle = torch.rand(count, generator=generator, device=device) * (2 * math.pi)
+    mirror = torch.where(torch.rand(count, generator=generator, device=device) < 0.5, -1.0, 1.0)
+    cosine, sine = angle.cos(), angle.sin()
+    turn = torch.stack([torch.stack([cosine, -sine * mirror], 1), torch.stack([sine, cosine * mirror], 1)], 1)
+    return places @ turn.transpose(1, 2)
+
+
+def _deal_demands(batch: InstanceBatch, generator: torch.Generator) -> Tensor:
+    """(B, M) as they are, permuted, or drawn from the instance's own."""
+    shape, device, is_customer = batch.demands.shape, generator.device, batch.is_customer
+    way = torch.randint(3, (shape[0], 1), generator=generator, device=device)
+    unit = torch.rand(shape, generator=generator, device=device)
+    slot = torch.arange(shape[1], device=device).expand(shape)
+    # the depot first, then the customers in a random order, then what is empty
+    order = torch.where(slot == 0, -1.0, torch.where(is_customer, unit, 2.0)).argsort(1)
+    any_customer = 1 + torch.minimum((unit * batch.sizes[:, None]).long(), batch.sizes[:, None] - 1)
+    source = torch.where(way == _AS_THEY_ARE, slot, torch.where(way == _PERMUTED, order, any_customer))
+    return batch.demands.gather(1, source) * is_customer

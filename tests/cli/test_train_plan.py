@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from policies import SMALL_AMD, make_policy
+
+from dynaroute.cli.train_plan import Source, find_validation
+from dynaroute.cli.train_plan import make_policy as make_first_policy
+from dynaroute.errors import OptionError
+from dynaroute.model import PolicyConfig
+from dynaroute.training.distribution import BUILT_IN
+from dynaroute.training.plan import Stage, TrainingPlan
+from dynaroute.training.recipes import make_plan
+
+PLAN = TrainingPlan((Stage(4, (20,), 4, 2, 1e-3),), updates=1)
+
+
+def source(
+    size: int | None = None, sizes: str | None = None, distribution: str | None = None, data: Path | None = None
+) -> Source:
+    return Source(size, sizes, None, distribution, data)
+
+
+def test_a_size_alone_is_the_paper_s_distribution_as_ever() -> None:
+    assert source(20).make_plan(None, on_cpu=False) == make_plan("fast", [20])
+    assert source(sizes="20,50", distribution="paper").make_plan(None, on_cpu=False) == make_plan("fast", [20, 50])
+
+
+def test_a_distribution_has_sizes_of_its_own() -> None:
+    plan = source(distribution="mixed").make_plan(None, on_cpu=False)
+    assert [stage.distribution for stage in plan.stages] == [BUILT_IN["mixed"]]
+
+
+def test_ranges_of_sizes_are_a_curriculum_of_a_distribution() -> None:
+    plan = source(sizes="20-60,80", distribution="x").make_plan(None, on_cpu=False)
+    assert [stage.distribution for stage in plan.stages] == [BUILT_IN["x"].resize(20, 60), BUILT_IN["x"].resize(80, 80)]
+    paper = source(sizes="20-60").make_plan(None, on_cpu=False).stages[0].distribution
+    assert paper == BUILT_IN["paper"].resize(20, 60)
+
+
+def test_a_cpu_has_less_to_validate_on() -> None:
+    plan = source(distribution="mixed").make_plan(None, on_cpu=True)
+    assert plan.validation_count == 50
+    assert plan.stages[0].instances <= 64
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (source(), "size"),
+        (source(20, "20,50"), "size"),
+        (source(sizes="20-"), "sizes"),
+        (source(sizes="60-20", distribution="x"), "sizes"),
+        (source(20, data=Path("x")), "size"),
+        (source(distribution="unknown"), "distribution"),
+    ],
+)
+def test_what_is_not_clear_is_refused_by_field(given: Source, field: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        given.make_plan(None, on_cpu=True)
+    assert caught.value.where.field == field
+
+
+def test_best_known_costs_without_instances_are_refused() -> None:
+    with pytest.raises(OptionError, match="--validation"):
+        find_validation(None, Path("best.csv"))
+
+
+def test_layers_are_those_of_the_plan() -> None:
+    assert make_first_policy(PLAN, None).config == PolicyConfig()
+    deeper = TrainingPlan(PLAN.stages, updates=1, layers=6)
+    assert make_first_policy(deeper, None).config == PolicyConfig(layers=6)
+
+
+def test_a_model_to_start_from_keeps_its_settings_and_parameters(tmp_path: Path) -> None:
+    policy = make_policy(SMALL_AMD)
+    policy.save_pretrained(tmp_path)
+    first = make_first_policy(PLAN, str(tmp_path))
+    assert first.config == SMALL_AMD
+    assert all(torch.equal(value, policy.state_dict()[name]) for name, value in first.state_dict().items())
+
+
+def test_a_model_to_start_from_is_given_more_layers_but_not_fewer(tmp_path: Path) -> None:
+    make_policy(replace(SMALL_AMD, layers=2)).save_pretrained(tmp_path)
+    assert make_first_policy(TrainingPlan(PLAN.stages, updates=1, layers=3), str(tmp_path)).config.layers == 3
+    with pytest.raises(OptionError, match="2 layers"):
+        make_first_policy(TrainingPlan(PLAN.stages, updates=1, layers=1), str(tmp_path))
+
+
+def test_distances_change_nothing_in_a_trained_model_at_first(tmp_path: Path) -> None:
+    make_policy(SMALL_AMD).save_pretrained(tmp_path)
+    plan = TrainingPlan(PLAN.stages, updates=1, distance_bias=True)
+    weight = make_first_policy(plan, str(tmp_path)).decoder.distance_weight
+    assert weight is not None
+    assert not weight.any()
