@@ -77,7 +77,7 @@ def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, pre
                 break
             segments = _Segments.of(drive.left, room)
             tokens = drive.lay_out(encoder, segments)
-            drive.drive(tokens, encoder.project(tokens.hidden, segments), segments, counts.of_turn(turn), turn)
+            drive.drive(tokens, encoder.project(tokens, segments), segments, counts.of_turn(turn), turn)
             counts.fetch(turn)
     return drive.routes
 
@@ -156,11 +156,18 @@ class _Segments(NamedTuple):
 class _Tokens(NamedTuple):
     """All segments' nodes.
 
-    These are (T, 128) initial embeddings, (T,) node numbers, (T,) demands, -1 where not open, and, with a bias by
-    distances, (T, 2) positions.
+    Attributes
+    ----------
+    hidden, packed
+        (T, 128) initial embeddings, and (T, 384) queries, keys and values of the first layer.
+    nodes, open_demands
+        (T,) node numbers, and demands: -1 where not open.
+    positions
+        (T, 2); empty without a bias by distances.
     """
 
     hidden: Tensor
+    packed: Tensor
     nodes: Tensor
     open_demands: Tensor
     positions: Tensor
@@ -171,26 +178,32 @@ class _Encoder:
 
     def __init__(self, policy: Policy, precision: torch.dtype) -> None:
         self.precision = precision
-        depot = policy.encoder.embed_depot
-        customer = policy.encoder.embed_customer
-        depot_weight = F.pad(depot.weight, (0, 3 - depot.weight.shape[1]))  # (d_h, 3)
-        self.embedding = (customer.weight, customer.bias, depot_weight, depot.bias)
         modules = [layer for layer in policy.encoder.layers if isinstance(layer, AttentionLayer)]
         weights = [module.weights(precision) for module in modules]
-        self.first = weights[0][0]  # W^Q, W^K, W^V of the first layer
+        first = modules[0].query_key_value.weight  # (3 d_h, d_h)
+        depot = policy.encoder.embed_depot
+        depot_weight = F.pad(depot.weight, (0, 3 - depot.weight.shape[1]))  # (d_h, 3)
+        customer = policy.encoder.embed_customer
+        self.tables = (_tabulate(customer.weight, customer.bias, first), _tabulate(depot_weight, depot.bias, first))
         following = [*(own[0] for own in weights[1:]), policy.fold().to(precision)]
         self.layers = [
             _Layer(module, TokenLayer._make((*own[1:], next_one)))
             for module, own, next_one in zip(modules, weights, following, strict=True)
         ]
 
-    def project(self, hidden: Tensor, segments: _Segments) -> Tensor:
-        """Eqs 3 to 11, 13, 17 and 18: (T, 5 d_h) from (T, d_h) initial embeddings."""
-        packed = F.linear(hidden, self.first)  # (T, 3 d_h)
+    def project(self, tokens: _Tokens, segments: _Segments) -> Tensor:
+        """Eqs 4 to 11, 13, 17 and 18: (T, 5 d_h) from initial embeddings."""
+        hidden, packed = tokens.hidden, tokens.packed
         attended = torch.zeros_like(hidden)  # rows in no segment stay finite
         for layer in self.layers:
             hidden, packed = layer.run(hidden, packed, attended, segments)
         return packed
+
+
+def _tabulate(weight: Tensor, bias: Tensor, first: Tensor) -> Tensor:
+    """(4 d_h, 4): what (x, y, demand / capacity, 1) are multiplied by for eq 2, and for eq 3 after it."""
+    embedding = torch.cat([weight, bias[:, None]], 1)  # (d_h, 4)
+    return torch.cat([embedding, first @ embedding]).contiguous()
 
 
 class _Layer(NamedTuple):
@@ -232,16 +245,21 @@ class _Drive:
         self.left = batch.sizes.int()  # (B,)
         self.left_nodes = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device).repeat(len(batch), 1)
         self.routes = RouteBatch.unvisited(batch)
+        self._tokens: _Tokens | None = None
 
     def lay_out(self, encoder: _Encoder, segments: _Segments) -> _Tokens:
         """Pack and embed what is left."""
         room, device = segments.room, self.left.device
-        tokens = _Tokens(
-            hidden=torch.zeros(room.tokens, self.config.dimension, dtype=encoder.precision, device=device),
-            nodes=torch.empty(room.tokens, dtype=torch.int32, device=device),
-            open_demands=torch.empty(room.tokens, dtype=torch.int32, device=device),
-            positions=torch.empty(room.tokens if self.config.distance_bias else 0, 2, device=device),
-        )
+        if self._tokens is None:
+            self._tokens = _Tokens(
+                # rows in no segment must stay finite
+                hidden=torch.zeros(room.tokens, 128, dtype=encoder.precision, device=device),
+                packed=torch.zeros(room.tokens, 384, dtype=encoder.precision, device=device),
+                nodes=torch.empty(room.tokens, dtype=torch.int32, device=device),
+                open_demands=torch.empty(room.tokens, dtype=torch.int32, device=device),
+                positions=torch.empty(room.tokens if self.config.distance_bias else 0, 2, device=device),
+            )
+        tokens = _Tokens(*(part[: room.tokens] for part in self._tokens))  # what is left only shrinks
         lay_out_tokens[(room.segments, triton.cdiv(room.longest, _LAY_OUT_BLOCK))](
             self.locations,
             self.demands,
@@ -250,7 +268,7 @@ class _Drive:
             segments.trajectories,
             segments.offsets,
             segments.lengths,
-            *encoder.embedding,
+            *encoder.tables,
             *tokens,
             self.left_nodes.shape[1],
             IS_BIASED=self.config.distance_bias,

@@ -25,11 +25,10 @@ def lay_out_tokens(
     trajectories,  # (P,) int64
     offsets,  # (P,) int64
     lengths,  # (P,) tokens of each segment, 0 if the trajectory is finished
-    customer_weight,  # (128, 3) float32
-    customer_bias,  # (128,)
-    depot_weight,  # (128, 3)
-    depot_bias,  # (128,)
+    customer_table,  # (512, 4) float32: 128 columns of h^0, 384 of its products with W^Q, W^K, W^V of the first layer
+    depot_table,  # (512, 4) likewise
     hidden,  # (T, 128) result
+    packed,  # (T, 384) result
     token_nodes,  # (T,) int32 result
     open_demands,  # (T,) int32 result; -1 for the depot
     positions,  # (T, 2) float32 result, if IS_BIASED
@@ -37,9 +36,10 @@ def lay_out_tokens(
     IS_BIASED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """One program a segment and block of its tokens: eq 2, and what the drivers need to know of a node.
+    """One program a segment and block of its tokens: eqs 2 and 3, and what the drivers need to know of a node.
 
-    Twin: `dynaroute.model.encoder.Encoder.embed`.
+    Both equations are linear, so that both results are products of (x, y, demand / capacity, 1) with a table.
+    Twins: `dynaroute.model.encoder.Encoder.embed`, and `AttentionLayer.attention` up to eq 3.
     """
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
@@ -60,20 +60,25 @@ def lay_out_tokens(
             tl.store(positions + token * 2, x, mask=is_row)
             tl.store(positions + token * 2 + 1, y, mask=is_row)
         fraction = demand.to(tl.float32) / tl.load(capacity + trajectory).to(tl.float32)
-        customer = _embed(x, y, fraction, customer_weight, customer_bias)
-        depot = _embed(x, y, fraction, depot_weight, depot_bias)
-        embedded = tl.where(is_customer[:, None], customer, depot)  # (BLOCK, 128)
-        cell = token[:, None] * 128 + tl.arange(0, 128)[None, :]
-        tl.store(hidden + cell, embedded.to(hidden.dtype.element_ty), mask=is_row[:, None])
+        dim = tl.arange(0, 128)
+        for part in tl.static_range(4):
+            customer = _multiply(x, y, fraction, customer_table + part * 512)
+            depot = _multiply(x, y, fraction, depot_table + part * 512)
+            columns = tl.where(is_customer[:, None], customer, depot).to(hidden.dtype.element_ty)  # (BLOCK, 128)
+            if part == 0:
+                tl.store(hidden + token[:, None] * 128 + dim[None, :], columns, mask=is_row[:, None])
+            else:
+                cell = token[:, None] * 384 + (part - 1) * 128 + dim[None, :]
+                tl.store(packed + cell, columns, mask=is_row[:, None])
 
 
 @triton.jit
-def _embed(x, y, fraction, weight, bias):
-    dim = tl.arange(0, 128)
-    from_x = x[:, None] * tl.load(weight + dim * 3)[None, :]
-    from_y = y[:, None] * tl.load(weight + dim * 3 + 1)[None, :]
-    from_demand = fraction[:, None] * tl.load(weight + dim * 3 + 2)[None, :]
-    return from_x + from_y + from_demand + tl.load(bias + dim)[None, :]
+def _multiply(x, y, fraction, table):
+    """(BLOCK, 128): 128 rows of a table times what is known of nodes."""
+    row = table + tl.arange(0, 128) * 4
+    from_x = x[:, None] * tl.load(row)[None, :]
+    from_y = y[:, None] * tl.load(row + 1)[None, :]
+    return from_x + from_y + fraction[:, None] * tl.load(row + 2)[None, :] + tl.load(row + 3)[None, :]
 
 
 @triton.jit(do_not_specialize=["nodes", "routes_done"])  # one compilation for all batches and routes
