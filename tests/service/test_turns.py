@@ -31,16 +31,16 @@ def test_few_requests_begin_at_once() -> None:
 def test_15_4_many_requests_leave_the_loop_time_for_others() -> None:
     rounds = asyncio.run(count_rounds(Turns(), 200))
 
-    assert max(rounds.count(number) for number in rounds) < 20
+    assert max(rounds.count(number) for number in rounds) < 50
     assert rounds == sorted(rounds)
 
 
 def test_request_that_is_given_up_holds_up_nobody() -> None:
     async def run() -> int:
         turns = Turns()
-        tasks = [asyncio.create_task(turns.take()) for _ in range(100)]
+        tasks = [asyncio.create_task(turns.take()) for _ in range(200)]
         await asyncio.sleep(0)
-        for task in tasks[20:50]:
+        for task in tasks[50:150]:
             task.cancel()
         await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 30)
         return len(turns)

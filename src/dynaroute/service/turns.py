@@ -7,7 +7,7 @@ from collections import deque
 
 __all__ = ["Turns"]
 
-_MOST = 8  # requests that begin before the loop looks at other things
+_MOST = 32  # requests that begin before the loop looks at other things; fewer would make smaller batches
 
 
 class Turns:
