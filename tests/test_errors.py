@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from dynaroute.errors import (
@@ -13,7 +15,9 @@ from dynaroute.errors import (
     SolutionError,
     UnsupportedError,
     Where,
+    gather_notes,
     in_file,
+    warn_of_input,
 )
 
 KINDS = [FileError, FormatError, InstanceError, ModelError, OptionError, SolutionError, UnsupportedError]
@@ -63,3 +67,10 @@ def test_in_file_lets_foreign_errors_pass() -> None:
 
 def test_a_warning_of_ours_is_a_user_warning() -> None:
     assert issubclass(InputWarning, UserWarning)
+
+
+def test_warnings_are_gathered_though_a_library_silences_them() -> None:
+    with warnings.catch_warnings(), gather_notes() as notes:
+        warnings.simplefilter("ignore")  # as other threads of the process may do at any moment
+        warn_of_input("town.csv", "ignored the column colour.")
+    assert notes == ["town.csv: ignored the column colour."]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, TextIO
@@ -23,6 +24,7 @@ __all__ = [
     "TrainingError",
     "UnsupportedError",
     "Where",
+    "gather_notes",
     "hand_over_notes",
     "in_file",
     "placed",
@@ -31,6 +33,8 @@ __all__ = [
 ]
 
 _MOST_WARNINGS = 5
+
+_notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 
 
 class InputWarning(UserWarning):
@@ -161,7 +165,12 @@ def in_file(path: str | Path) -> AbstractContextManager[None]:
 
 def warn_of_input(source: str, message: str) -> None:
     """Warn that something in the input, of a file where there is one, was ignored or put right."""
-    warnings.warn(show_text(f"{source}: {message}" if source else message), InputWarning, stacklevel=3)
+    note = show_text(f"{source}: {message}" if source else message)
+    notes = _notes.get()
+    if notes is not None:
+        notes.append(note)
+        return
+    warnings.warn(note, InputWarning, stacklevel=3)
 
 
 def warn_of_each(source: str, things: Sequence[str], tell: Callable[[str], str]) -> None:
@@ -180,6 +189,20 @@ def warn_of_each(source: str, things: Sequence[str], tell: Callable[[str], str])
         warn_of_input(source, tell(thing))
     if len(things) > _MOST_WARNINGS:
         warn_of_input(source, f"and so on, {len(things) - _MOST_WARNINGS:,} more.")
+
+
+@contextmanager
+def gather_notes() -> Iterator[list[str]]:
+    """Gather the warnings about input that are given in this block, by this thread or task alone.
+
+    They do not go through Python's warnings, which libraries in other threads may have turned off for a moment.
+    """
+    notes: list[str] = []
+    token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(token)
 
 
 @contextmanager

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import tracemalloc
 import zipfile
 from typing import Any
 
@@ -156,15 +157,28 @@ def test_what_is_no_archive_is_refused(content: bytes) -> None:
         parse_npz(content)
 
 
-def packed(demand: bytes) -> bytes:
+def packed(demand: bytes, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     """An archive whose demands are the given bytes."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+    with zipfile.ZipFile(buffer, "w", compression) as file:
         for key, array in arrays().items():
             member = io.BytesIO()
             np.save(member, array)
             file.writestr(f"{key}.npy", demand if key == "demand" else member.getvalue())
     return buffer.getvalue()
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_15_9_compression_that_is_unpacked_in_one_go_is_refused(compression: int) -> None:
+    bomb = packed(bytes(30_000_000), compression)  # of which Python would unpack everything to see its header
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match="compressed in another way"):
+            parse_npz(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_an_array_that_announces_more_than_it_has_is_refused_before_room_is_made() -> None:

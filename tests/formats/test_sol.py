@@ -54,3 +54,8 @@ def test_a_cost_that_is_no_number_is_refused(text: str) -> None:
         parse_sol(text)
 
     assert (caught.value.where.line, caught.value.where.field) == (2, "Cost")
+
+
+def test_15_9_a_line_of_blanks_is_refused_at_once() -> None:
+    with pytest.raises(FormatError):  # the time grew with the cube of the blanks: a day for these
+        parse_sol(f"Route{' ' * 50_000}x\n")

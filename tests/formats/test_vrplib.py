@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from problems import make_instance
 
-from dynaroute.errors import InputWarning, UnsupportedError
+from dynaroute.errors import FormatError, InputWarning, UnsupportedError
 from dynaroute.formats import format_vrplib, parse_vrplib
 from dynaroute.formats.read import read
 from dynaroute.solution import Solution, check
@@ -104,3 +104,16 @@ def test_unknown_fields_are_each_warned_of() -> None:
         parse_vrplib(text)
 
     assert {str(warning.message).split()[2] for warning in warned} == {"AUTHOR", "YEAR"}
+
+
+def test_15_9_a_line_of_blanks_is_refused_at_once() -> None:
+    with pytest.raises(FormatError):  # the time grew with the square of the blanks: an hour for these
+        parse_vrplib(f"NAME{' ' * 2_000_000}x\n")
+
+
+@pytest.mark.parametrize("colon", [":", "  :", "\t:", " \t : "])
+def test_blanks_before_a_colon_do_not_matter(colon: str) -> None:
+    instance = make_instance([[0, 0], [3, 4]], [0, 2], 5)
+    text = format_vrplib(instance)
+
+    assert parse_vrplib(text.replace(" :", colon)) == instance

@@ -181,3 +181,27 @@ def test_job_that_cannot_be_read_is_left_out(tmp_path: Path, caplog: pytest.LogC
 @given(instances())
 def test_instance_comes_back_as_it_was(instance: Instance) -> None:
     assert instance_from_json(load_json(_write_instance(instance))) == instance
+
+
+def test_15_6_job_whose_problem_is_gone_is_left_out(tmp_path: Path) -> None:
+    file = JobFile(str(tmp_path))
+    file.add(Job(INSTANCE, SEARCH, ()).keep())
+    file.close()
+    with sqlite3.connect(tmp_path / "jobs.sqlite3") as database:
+        database.execute("DELETE FROM problems")
+    database.close()
+
+    assert JobFile(str(tmp_path)).load() == []  # it was begun, and failed with a traceback
+
+
+def test_15_6_damaged_pages_of_the_file_do_not_keep_the_service_from_starting(tmp_path: Path) -> None:
+    file = JobFile(str(tmp_path))
+    for _ in range(20):
+        file.add(Job(INSTANCE, SEARCH, ("a note " * 100,)).keep())
+    file.close()
+    path = tmp_path / "jobs.sqlite3"
+    content = bytearray(path.read_bytes())
+    content[4096 * 4 :] = b"\xff" * (len(content) - 4096 * 4)
+    path.write_bytes(content)
+
+    assert JobFile(str(tmp_path)).load() == []

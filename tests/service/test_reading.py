@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,10 +8,9 @@ from hypothesis import given
 from running_service import INSTANCE
 from strategies import instances
 
-from dynaroute.errors import DynarouteError, hand_over_notes
+from dynaroute.errors import DynarouteError
 from dynaroute.formats import format_csv, format_vrplib, instance_from_json, instance_to_json
 from dynaroute.instance import Instance
-from dynaroute.service.notes import keep_note
 from dynaroute.service.questions import QueryOptions
 from dynaroute.service.reading import Problem, read_judgement, read_problem
 from dynaroute.service.refusals import RequestError
@@ -23,12 +20,6 @@ JSON, CSV, VRP = "application/json", "text/csv; charset=utf-8", "text/plain"
 NO_OPTIONS = QueryOptions()
 SMALL = instance_from_json(INSTANCE)
 LIMITS = ReadingLimits(customers=100, stops=1_000, name_length=50)
-
-
-@pytest.fixture(autouse=True)
-def notes() -> Iterator[None]:
-    with hand_over_notes(keep_note):
-        yield
 
 
 def read(body: bytes | dict[str, Any], content_type: str = JSON, **options: Any) -> Problem:
@@ -86,11 +77,6 @@ def test_options_of_a_body_are_read() -> None:
 def test_unknown_key_is_noted_for_this_request_alone() -> None:
     assert read({**INSTANCE, "colour": "red"}).notes == ("the key 'colour' is unknown and was ignored.",)
     assert read(INSTANCE).notes == ()
-
-
-def test_other_warnings_are_left_alone() -> None:
-    with pytest.warns(UserWarning, match="other"):
-        warnings.warn("other", UserWarning, stacklevel=1)
 
 
 @pytest.mark.parametrize(

@@ -52,3 +52,7 @@ def test_too_many_different_keys_are_413() -> None:
         LIMITS.refuse_large_document({"customers": customers, **{f"more{number}": 1 for number in range(300)}})
 
     assert caught.value.status == 413
+
+
+def test_15_3_lines_that_are_just_not_too_long_are_counted_quickly() -> None:
+    LIMITS.refuse_large_table(f"{' ' * 99_000}\n" * 80)  # minutes, when each letter began a new search for the end

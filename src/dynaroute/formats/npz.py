@@ -149,6 +149,13 @@ class _Header:
 
 def _read_header(archive: zipfile.ZipFile, key: str) -> _Header:
     member = archive.getinfo(f"{key}.npy")
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # numpy writes none of the others, and Python unpacks those by blocks of any size
+        raise FormatError(
+            f"the array {key} is compressed in another way than numpy's.",
+            where=Where(field=key),
+            remedy="Write it with numpy.savez or numpy.savez_compressed.",
+        )
     with archive.open(member) as file:
         start = io.BytesIO(file.read(_LARGEST_HEADER))
     version = np.lib.format.read_magic(start)

@@ -11,7 +11,8 @@ from dynaroute.solution import Solution
 
 __all__ = ["format_sol", "parse_sol"]
 
-_ROUTE = re.compile(r"route\s*#?\s*[0-9]*\s*:(.*)", re.IGNORECASE)
+# "+" after a quantifier: nothing is tried a second time, or many blanks would take for ever
+_ROUTE = re.compile(r"route\s*+#?\s*+[0-9]*+\s*+:(.*)", re.IGNORECASE)
 _ROUTE_START = re.compile(r"route\b|route\s*#?\s*[0-9]", re.IGNORECASE)
 _COST = re.compile(r"cost\b\s*[:=]?\s*(.*)", re.IGNORECASE)
 _CUSTOMER = re.compile(r"[+-]?[0-9]{1,1000}")

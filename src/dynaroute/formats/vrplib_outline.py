@@ -11,7 +11,7 @@ from dynaroute.formats.text import shorten, split_lines
 __all__ = ["Field", "Outline", "Row", "Section", "outline_vrplib"]
 
 _SECTION = re.compile(r"([A-Za-z]\w*_SECTION)\s*(?:[:\s]\s*(.*))?", re.IGNORECASE | re.ASCII)
-_FIELD = re.compile(r"([A-Za-z][\w\- ]*?)\s*:\s*(.*)", re.ASCII)
+_FIELD = re.compile(r"([A-Za-z][\w\- ]*+)\s*+:\s*(.*)", re.ASCII)  # "*+": blanks are not tried a second time
 _END = re.compile(r"EOF\s*:?", re.IGNORECASE)
 _COMMENT = re.compile(r"#|COMMENTS?\b", re.IGNORECASE)
 
@@ -65,7 +65,7 @@ def outline_vrplib(text: str) -> Outline:
                 section.rows.append(Row(title[2].split(), number))
         elif field := _FIELD.fullmatch(line):
             section = None
-            _add_field(fields, _field_name(field[1]), Field(field[2], number))
+            _add_field(fields, _field_name(field[1].rstrip()), Field(field[2], number))
         elif section is not None:
             section.rows.append(Row(line.split(), number))
         else:

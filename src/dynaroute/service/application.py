@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -17,12 +18,11 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp
 
 from dynaroute import __version__
-from dynaroute.errors import DynarouteError, hand_over_notes
+from dynaroute.errors import DynarouteError
 from dynaroute.service.endpoints.jobs import make_jobs_router
 from dynaroute.service.endpoints.solving import make_solving_router
 from dynaroute.service.endpoints.state import make_state_router
 from dynaroute.service.gate import Gate
-from dynaroute.service.notes import keep_note
 from dynaroute.service.openapi import describe_api
 from dynaroute.service.page_files import make_page_router
 from dynaroute.service.refusals import INTERNAL, RequestError, refuse_invalid, to_response
@@ -44,16 +44,16 @@ def make_application(service: Service) -> ASGIApp:
 
     @asynccontextmanager
     async def run_service(_: FastAPI) -> AsyncIterator[None]:
-        with hand_over_notes(keep_note):
-            service.start()
-            yield
-            await service.stop()
+        service.start()
+        yield
+        await service.stop()
 
     application = FastAPI(
         title="Dynaroute",
         version=__version__,
         description="Plans routes for vehicles of limited capacity with a policy that learned to build them.",
         lifespan=run_service,
+        openapi_url=None,  # it would write the description anew for everybody who asks
         docs_url=None,  # it would load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
@@ -64,12 +64,19 @@ def make_application(service: Service) -> ASGIApp:
     application.include_router(make_page_router())
     description = describe_api(application, service.settings)
     application.openapi = lambda: description  # type: ignore[method-assign]
+    _serve_description(application, json.dumps(description).encode())
     _answer_failures(application)
     gate = Gate(application, service)
     origins = service.settings.cors_origins
     if not origins:
         return gate
     return CORSMiddleware(gate, allow_origins=origins, allow_methods=_METHODS, allow_headers=["*"])
+
+
+def _serve_description(application: FastAPI, document: bytes) -> None:
+    @application.get("/openapi.json", include_in_schema=False)
+    async def get_description() -> Response:
+        return Response(document, media_type="application/json")
 
 
 def _answer_failures(application: FastAPI) -> None:

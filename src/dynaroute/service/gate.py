@@ -62,6 +62,8 @@ class Gate:
             elif not is_head:
                 await send(message)
 
+        if scope["path"] not in _PROBES:
+            await self._service.turns.take()
         self._service.active += 1
         try:
             refusal = self._refuse(scope)

@@ -93,21 +93,15 @@ class JobFile:
 
     def load(self) -> list[KeptJob]:
         """All jobs, the oldest first; those that cannot be read are left out."""
-        rows = self._database.execute(
-            "SELECT answer, options, notes, instance, ended_at FROM jobs LEFT JOIN problems USING (id) ORDER BY number"
-        ).fetchall()
-        kept = []
-        for answer, options, notes, instance, ended_at in rows:
-            with suppress(ValueError, TypeError, DynarouteError):
-                kept.append(
-                    KeptJob(
-                        JobAnswer.model_validate_json(answer),
-                        SolveOptions(**json.loads(options)),
-                        tuple(json.loads(notes)),
-                        None if instance is None else instance_from_json(load_json(instance)),
-                        ended_at,
-                    )
-                )
+        try:
+            rows = self._database.execute(
+                "SELECT answer, options, notes, instance, ended_at "
+                "FROM jobs LEFT JOIN problems USING (id) ORDER BY number"
+            ).fetchall()
+        except sqlite3.Error as error:  # parts of the file are damaged
+            self._log.warn(f"Jobs on disk cannot be read and are left out: {error}.")
+            return []
+        kept = [job for row in rows if (job := _restore(*row)) is not None]
         if len(kept) < len(rows):
             self._log.warn("Some jobs on disk cannot be read and are left out.")
         return kept
@@ -174,6 +168,21 @@ class JobFile:
                 write()
         except sqlite3.Error as error:
             self._log.warn(f"Jobs cannot be written to disk: {error}.")
+
+
+def _restore(answer: str, options: str, notes: str, instance: str | None, ended_at: float | None) -> KeptJob | None:
+    """The job of a row; None if it makes no sense, or if its problem is gone though it has not ended."""
+    if instance is None and ended_at is None:
+        return None
+    with suppress(ValueError, TypeError, DynarouteError):
+        return KeptJob(
+            JobAnswer.model_validate_json(answer),
+            SolveOptions(**json.loads(options)),
+            tuple(json.loads(notes)),
+            None if instance is None else instance_from_json(load_json(instance)),
+            ended_at,
+        )
+    return None
 
 
 def _write_instance(instance: Instance) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from dynaroute.service.settings import PREFIX
 __all__ = ["Origins"]
 
 _ANY = "*"
+_REMEMBERED = 64  # names and addresses: nearly all requests have the same
 _ALIEN_SITES = ("cross-site", "same-site")  # of Sec-Fetch-Site
 
 
@@ -86,6 +88,7 @@ class Origins:
         return bool(authority) and (authority == (host or "").lower() or self._is_named(_name_in(authority)))
 
 
+@lru_cache(_REMEMBERED)
 def _name_in(authority: str) -> str | None:
     """The name or the address in what stands before a path, without the port; None if there is none."""
     if set(authority) & set("/?#@\\ "):
@@ -98,6 +101,7 @@ def _name_in(authority: str) -> str | None:
     return (parts.hostname or "").rstrip(".") or None
 
 
+@lru_cache(_REMEMBERED)
 def _is_address(name: str) -> bool:
     try:
         ip_address(name)

@@ -11,8 +11,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from dynaroute.errors import DynarouteError, hand_over_notes
-from dynaroute.service.notes import keep_note
+from dynaroute.errors import DynarouteError
 from dynaroute.service.refusals import refuse_large
 
 __all__ = ["Reading", "keep_reading"]
@@ -43,7 +42,7 @@ def keep_reading(questions: Connection, memory: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _bound_memory(memory)
-    with hand_over_notes(keep_note), suppress(EOFError, OSError):
+    with suppress(EOFError, OSError):
         while True:
             parse, body = questions.recv()
             outcome = _read(parse, body)

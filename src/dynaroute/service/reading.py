@@ -15,13 +15,12 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from dynaroute.decimals import plain_number
-from dynaroute.errors import FormatError, OptionError, Where, in_file, placed
+from dynaroute.errors import FormatError, OptionError, Where, gather_notes, in_file, placed
 from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
 from dynaroute.formats.json_document import load_json, require, require_object
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 from dynaroute.service.multipart import read_form
-from dynaroute.service.notes import gather_notes
 from dynaroute.service.questions import FileOptions, OptionsQuestion, QueryOptions
 from dynaroute.service.refusals import RequestError, refuse_invalid
 from dynaroute.service.sizes import ReadingLimits

@@ -26,6 +26,7 @@ from dynaroute.service.seldom import SeldomLog
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.service.streams import Streams
+from dynaroute.service.turns import Turns
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 from dynaroute.weights import shipped_models
@@ -58,7 +59,8 @@ class Service:
         self.settings = settings
         self.metrics = Metrics()
         self.log = SeldomLog()
-        self.active = 0  # requests that are not answered yet, streams of events included
+        self.turns = Turns()
+        self.active = 0  # requests that have begun and are not answered yet, streams of events included
         self.is_stopping = False
         self.connections = Connections(afford_connections(settings.connections), settings.unread_bytes, self.log)
         self._most_requests = min(settings.requests, int(_REQUESTS_SHARE * self.connections.most))
@@ -133,7 +135,7 @@ class Service:
     @property
     def is_quiet(self) -> bool:
         """Whether everybody has an answer."""
-        return self.active == 0 and self.connections.stalled == 0
+        return self.active == 0 and not self.turns and self.connections.stalled == 0
 
     def has_room(self) -> bool:
         """Whether one more request may come in; a request whose body comes in drops may have to go for it.
