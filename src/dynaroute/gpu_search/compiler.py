@@ -83,7 +83,7 @@ def load_library(name: str) -> Any:
     except ImportError as error:
         raise UnsupportedError(
             "the search on a GPU needs the package cuda-bindings, which is not installed.",
-            remedy="pip install 'cuda-bindings', of the version of CUDA that PyTorch was built for; or use --device cpu.",
+            remedy="pip install cuda-bindings, of the version of CUDA that PyTorch was built for; or use --device cpu.",
         ) from error
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import torch
 
+from dynaroute.errors import UnsupportedError
 from dynaroute.gpu_search.compiler import compile_kernels, load_library
 from dynaroute.gpu_search.launches import Launch, Layout
 
@@ -129,8 +130,6 @@ def find_device(name: str) -> CudaDevice:
     UnsupportedError
         If it is too old, or a library is missing.
     """
-    from dynaroute.errors import UnsupportedError
-
     place = torch.device(name)
     if place.index is None:
         place = torch.device("cuda", torch.cuda.current_device())
@@ -138,7 +137,8 @@ def find_device(name: str) -> CudaDevice:
     capability = (properties.major, properties.minor)
     if capability < _LEAST_CAPABILITY:
         raise UnsupportedError(
-            f"{properties.name} has compute capability {capability[0]}.{capability[1]}, and the search on a GPU needs 8.0.",
+            f"the search on a GPU needs compute capability 8.0, and {properties.name} has "
+            f"{properties.major}.{properties.minor}.",
             remedy="Use --device cpu, which shares the time out among the cores.",
         )
     driver = load_library("driver")
@@ -146,7 +146,7 @@ def find_device(name: str) -> CudaDevice:
     torch.zeros(1, device=place)  # makes PyTorch's context, which the driver shares
     with torch.cuda.device(place):
         module = _require(driver.cuModuleLoadData(image))
-        shared = int(properties.shared_memory_per_block_optin)
+        shared = _find_shared_bytes(driver, place)
         kernels = {}
         for kernel in _list_kernels():
             function = kernels[kernel] = _require(driver.cuModuleGetFunction(module, kernel.encode()))
@@ -154,6 +154,11 @@ def find_device(name: str) -> CudaDevice:
             if kernel.startswith(("search", "recombine")):
                 _require(driver.cuFuncSetAttribute(function, attribute, shared))
     return CudaDevice(place, shared, properties.multi_processor_count, kernels)
+
+
+def _find_shared_bytes(driver: Any, place: torch.device) -> int:
+    attribute = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    return int(_require(driver.cuDeviceGetAttribute(attribute, _require(driver.cuDeviceGet(place.index)))))
 
 
 def _list_kernels() -> list[str]:

@@ -70,9 +70,9 @@ class Group:
         self._start("recombine", self._size, self._jobs)
 
     def best_costs(self) -> Tensor:
-        """(I,) int64 cost of the best routes so far, in units of the problem's lengths."""
+        """(I,) cost of the best routes so far, in the instances' own units, but for the last digits."""
         best = torch.minimum(self._tensors["found_costs"], self._tensors["population_costs"])
-        return best.view(-1, self.chains).amin(1)
+        return best.view(-1, self.chains).amin(1) / self.problem.scale
 
     def best_routes(self) -> RouteBatch:
         """The best routes so far."""

@@ -38,6 +38,8 @@ class KernelProblem:
         (I, M, NEAR) int16 as unsigned: customers, nearest first; empty for small instances.
     keys
         (I,) int64.
+    scale
+        (I,) float64, by which lengths were multiplied.
     visits
         (I * S, M - 1) int32 customers, route after route.
     routes
@@ -52,6 +54,7 @@ class KernelProblem:
     slots: Tensor
     near: Tensor
     keys: Tensor
+    scale: Tensor
     visits: Tensor
     routes: Tensor
 
@@ -71,7 +74,7 @@ class KernelProblem:
         most_routes = (starts.route.amax(1) + 1).view(count, copies).amax(1)  # (I,)
         slots = torch.minimum(sizes, most_routes + most_routes // 4 + _SPARE_ROUTES).int()
         layout = Layout(batch.nodes, int(slots.max()))
-        lengths = _measure(batch)
+        lengths, scale = _measure(batch)
         no_near = torch.zeros(0, dtype=torch.int16, device=batch.device)
         return cls(
             layout=layout,
@@ -82,6 +85,7 @@ class KernelProblem:
             slots=slots.contiguous(),
             near=no_near if layout.is_small else _list_near(lengths, sizes),
             keys=batch.keys.contiguous(),
+            scale=scale,
             visits=starts.visits().int().contiguous(),
             routes=starts.route.int().contiguous(),
         )
@@ -126,10 +130,11 @@ def find_group(size: int) -> int:
     return edge
 
 
-def _measure(batch: InstanceBatch) -> Tensor:
-    """(I, M, M) int32 lengths of all legs; 0 to and from padding."""
+def _measure(batch: InstanceBatch) -> tuple[Tensor, Tensor]:
+    """(I, M, M) int32 lengths of all legs, 0 to and from padding; and (I,) by what they were multiplied."""
     nodes = torch.arange(batch.nodes, device=batch.device)
     lengths = torch.empty((len(batch), batch.nodes, batch.nodes), dtype=torch.int32, device=batch.device)
+    scale = torch.empty(len(batch), dtype=torch.float64, device=batch.device)
     step = max(1, _ENTRIES_AT_ONCE // batch.nodes**2)
     for first in range(0, len(batch), step):
         part = batch[first : first + step]
@@ -137,8 +142,10 @@ def _measure(batch: InstanceBatch) -> Tensor:
         is_node = nodes <= part.sizes[:, None]  # (I, M)
         exact = exact * (is_node[:, :, None] & is_node[:, None, :])
         _, exponent = torch.frexp(exact.amax((1, 2)))  # the longest is below 2^exponent
-        lengths[first : first + step] = torch.ldexp(exact, (_LENGTH_BITS - exponent)[:, None, None]).round().int()
-    return lengths
+        factor = torch.ldexp(torch.ones_like(exact[:, 0, 0]), _LENGTH_BITS - exponent)  # (I,)
+        lengths[first : first + step] = (exact * factor[:, None, None]).round().int()
+        scale[first : first + step] = factor
+    return lengths, scale
 
 
 def _list_near(lengths: Tensor, sizes: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,10 +120,7 @@ def plan_search(
         return Plan(chains, (Generation(0.0, 1.0, hottest, coolest),))
     first = Generation(0.0, rules.first_share, hottest, coolest)
     edges = np.linspace(rules.first_share, 1.0, children + 1).tolist()
-    later = (
-        Generation(begins, ends, rules.child_hottest, rules.child_coolest)
-        for begins, ends in zip(edges[:-1], edges[1:], strict=True)
-    )
+    later = (Generation(begins, ends, rules.child_hottest, rules.child_coolest) for begins, ends in pairwise(edges))
     return Plan(chains, (first, *later))
 
 

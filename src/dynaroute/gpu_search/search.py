@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -80,8 +80,8 @@ def search_batch(
 ) -> SearchedBatch:
     """Improve routes until told to stop.
 
-    With a number of iterations and without a deadline, the seed determines the routes: neither the other instances of
-    the batch, nor the device, nor its speed matter.
+    With a number of iterations, and time enough for them, the seed determines the routes: neither the other instances
+    of the batch, nor the device, nor its speed matter.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def search_batch(
     starts
         Feasible routes of each, or several of each, those of one instance in a row.
     stopping
-        When to stop; a target is not looked at.
+        When to stop; a target has to be reached by all instances.
     seed
         Of the random numbers.
     settings
@@ -129,7 +129,7 @@ def _share_out(stopping: Stopping, share: float, work: float) -> Stopping:
         return stopping
     closing = _CLOSING_SECONDS + _CLOSING_SECONDS_A_CUSTOMER * work
     deadline = time.perf_counter() + stopping.seconds_left * min(share, 1.0) - closing
-    return Stopping(deadline, stopping.iterations, None, stopping.is_cancelled, stopping.began)
+    return replace(stopping, deadline=deadline)
 
 
 def _keep_better(batch: InstanceBatch, best: RouteBatch, rows: Tensor, found: RouteBatch) -> None:
@@ -164,7 +164,8 @@ def _cut_into_rounds(
         each = estimate_bytes(layout, chains)
         if each > room:
             raise UnsupportedError(
-                f"{nodes - 1:,} customers need {each / 1e9:,.1f} GB of the GPU's memory, and {room / 1e9:,.1f} GB are free.",
+                f"{nodes - 1:,} customers need {each / 1e9:,.1f} GB of the GPU's memory, and {room / 1e9:,.1f} GB are "
+                "free.",
                 remedy="Use --device cpu, or end other programs on the GPU.",
             )
         while len(rows):
@@ -194,12 +195,14 @@ class _Search:
     ) -> list[tuple[Tensor, RouteBatch, int]]:
         """Search some instances at the same time; their rows, routes and iterations."""
         began = time.perf_counter()
-        running = [self._begin(batch, starts, rows, stopping, began) for rows in parts]
-        work = sum(part.work for part in running)
+        running: list[_RunningGroup] = []
         try:
+            running.extend(self._begin(batch, starts, rows, stopping, began) for rows in parts)
+            work = sum(part.work for part in running)
             while not self._has_to_stop(stopping) and not all(part.is_finished for part in running):
                 for part in running:
                     part.step(_LAUNCH_SECONDS * part.work / work)
+                    part.is_finished |= part.has_reached_target()
                     if self.on_launch is not None:
                         self.on_launch(part.tell())
         except KeyboardInterrupt:
@@ -273,10 +276,7 @@ class _RunningGroup:
         for _ in range(3):  # the first pays for what is loaded late
             self.step(_LAUNCH_SECONDS / 8)
         seconds = min(self.stopping.seconds_left, _USUAL_SECONDS if self.stopping.deadline is None else float("inf"))
-        possible = self._speed * least * seconds
-        if self.stopping.iterations is not None:
-            possible = min(possible, self.stopping.iterations)
-        plan = plan_search(possible, self._size, self.settings, least)
+        plan = plan_search(self._speed * least * seconds, self._size, self.settings, least)
         if plan.chains == self.plan.chains:
             self.plan = plan
             self.group.set_temperatures(plan.generations[0])
@@ -292,13 +292,18 @@ class _RunningGroup:
         else:
             self._step_by_clock(seconds)
 
+    def has_reached_target(self) -> bool:
+        """Whether all instances are good enough."""
+        target = self.stopping.target
+        return target is not None and bool((self.group.best_costs() <= target).all())
+
     def tell(self) -> BatchProgress:
         """How far it is."""
         return BatchProgress(self.rows, self.group.best_costs, self.group.best_routes)
 
     @property
     def _is_counted(self) -> bool:
-        return self.stopping.deadline is None and self.stopping.iterations is not None
+        return self.stopping.iterations is not None
 
     @property
     def _size(self) -> int:
@@ -335,12 +340,6 @@ class _RunningGroup:
             self._next_generation()
         seconds = min(seconds, self.stopping.seconds_left)
         count = self._choose_count(seconds)
-        if self.stopping.iterations is not None:
-            left = self.stopping.iterations // self.plan.chains - self.group.done
-            self.is_finished = count >= left
-            count = min(count, left)
-        if count <= 0:
-            return
         ahead = self._progress(time.perf_counter() + (count / self._speed if self._speed else 0.0))
         shares = self._now.share_of(progress), self._now.share_of(ahead)
         self._timed(count, lambda: self.group.run(count, self._now, *shares))
