@@ -747,6 +747,12 @@ static void for_each(int count, Work work) {
 
 extern "C" {
 int count_faults() { return faults; }
+int launch_bytes() { return (int)sizeof(Launch); }
+int scratch_bytes(const Launch* launch, int is_small) {
+  char* none = nullptr;
+  u8* last = is_small ? workplace_at<u8>(none, *launch).ruined : workplace_at<u16>(none, *launch).ruined;
+  return (int)((char*)(last + launch->slots + 1) - none);
+}
 void set_lane_order(int order) { lane_order = order; }
 void search_small(const Launch* launch) { search_one_after_another<u8, false>(*launch); }
 void search_large(const Launch* launch) { search_one_after_another<u16, true>(*launch); }

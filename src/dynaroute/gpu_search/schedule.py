@@ -13,6 +13,8 @@ __all__ = ["LEVELS", "Generation", "Plan", "PopulationSettings", "plan_search"]
 
 LEVELS = 1024  # of temperature, within a generation
 
+_MOST_GENERATIONS = 1000
+
 
 @dataclass(frozen=True)
 class PopulationSettings:
@@ -116,6 +118,7 @@ def plan_search(
     hottest = _blend(rules.hottest, rules.long_hottest, slow)
     coolest = _blend(rules.coolest, rules.long_coolest, slow)
     children = 0 if chains == 1 else int(of_chain * (1 - rules.first_share) / rules.child_iterations)
+    children = min(children, _MOST_GENERATIONS)
     if children == 0:
         return Plan(chains, (Generation(0.0, 1.0, hottest, coolest),))
     first = Generation(0.0, rules.first_share, hottest, coolest)
