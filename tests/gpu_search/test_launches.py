@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from gpu_search.devices_for_tests import device_of, needs_compiler
+from kernel_devices import device_of, needs_compiler
 
 from dynaroute.gpu_search.compiler import SOURCE
 from dynaroute.gpu_search.launches import Launch, Layout

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from gpu_search.devices_for_tests import draw_instance, gather
 from hypothesis import given
 from hypothesis import strategies as st
+from kernel_devices import draw_instance, gather
 from strategies import instances
 
 from dynaroute.gpu_search.problem import NEAR, KernelProblem, list_groups

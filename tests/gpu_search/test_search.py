@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from gpu_search.devices_for_tests import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_devices import (
     CrampedDevice,
     are_equal,
     assert_right,
@@ -15,8 +17,6 @@ from gpu_search.devices_for_tests import (
     gather,
     needs_compiler,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from strategies import instances, solutions_of
 
 from dynaroute.batch import RouteBatch

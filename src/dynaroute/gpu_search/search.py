@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.errors import UnsupportedError
@@ -18,7 +19,7 @@ from dynaroute.gpu_search.problem import KernelProblem, find_group, list_groups
 from dynaroute.gpu_search.schedule import Generation, Plan, PopulationSettings, plan_search
 from dynaroute.improve.stopping import Stopping
 
-__all__ = ["LARGEST", "BatchProgress", "SearchedBatch", "search_batch"]
+__all__ = ["LARGEST", "BatchProgress", "SearchedBatch", "pad_routes", "search_batch"]
 
 LARGEST = 20_000  # customers, whose nodes have numbers of 16 bits and whose legs fit in a GPU's memory
 
@@ -132,15 +133,24 @@ def _share_out(stopping: Stopping, share: float, work: float) -> Stopping:
     return replace(stopping, deadline=deadline)
 
 
+def pad_routes(routes: RouteBatch, nodes: int) -> RouteBatch:
+    """The same routes in a batch whose largest instance has more nodes.
+
+    Parameters
+    ----------
+    routes
+        Of smaller instances.
+    nodes
+        Of the largest one, the depot included.
+    """
+    more = (0, nodes - routes.route.shape[1])
+    return RouteBatch(pad(routes.route, more, value=-1), pad(routes.position, more, value=-1))
+
+
 def _keep_better(batch: InstanceBatch, best: RouteBatch, rows: Tensor, found: RouteBatch) -> None:
     """Take what is better by the instances' own lengths, which the kernels know but for the last digits."""
-    part = batch[rows]
-    nodes = found.route.shape[1]
-    before = best[rows]
-    padding = torch.full((len(rows), batch.nodes - nodes), -1, dtype=torch.int32, device=batch.device)
-    after = RouteBatch(
-        torch.cat([found.route.to(batch.device), padding], 1), torch.cat([found.position.to(batch.device), padding], 1)
-    )
+    part, before = batch[rows], best[rows]
+    after = pad_routes(RouteBatch(found.route.to(batch.device), found.position.to(batch.device)), batch.nodes)
     is_better = (after.lengths(part) < before.lengths(part))[:, None]
     best.route[rows] = torch.where(is_better, after.route, before.route)
     best.position[rows] = torch.where(is_better, after.position, before.position)

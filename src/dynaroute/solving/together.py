@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,7 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Augmented, Greedy, Strategy, construct
 from dynaroute.device import choose_device
 from dynaroute.gpu_search.devices import KernelDevice, find_device
-from dynaroute.gpu_search.search import BatchProgress, SearchedBatch, search_batch
+from dynaroute.gpu_search.search import BatchProgress, SearchedBatch, pad_routes, search_batch
 from dynaroute.improve.search import Improvement
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
@@ -114,7 +114,7 @@ def search_together(
         work = sum(instance.size for instance in group)
         stopping = _share_out(options, observers, entered, work / customers)
         customers -= work
-        watch = _Watch(stopping.began, batch, rows, observers)
+        watch = _Watch(stopping.began, rows, observers)
         found = _search_routes(batch, first, model, stopping, options, watch, kernels)
         start = found.start if first is None else (GIVEN if starts is not None else SAVINGS)
         found = found._replace(start=start)
@@ -149,7 +149,7 @@ def search_routes(
     watchers = observers or Observers()
     model = options.model if options.model != "auto" else nearest_shipped_model(int(batch.sizes.max()))
     stopping = _share_out(options, watchers, began, 1.0)
-    watch = _Watch(began, batch, list(range(len(batch))), watchers)
+    watch = _Watch(began, list(range(len(batch))), watchers)
     return _search_routes(batch, None, model, stopping, options, watch, kernels)
 
 
@@ -171,8 +171,9 @@ def _search_routes(
         first, decoding = _build(policy, here, options, stopping)
         start = Start.by_policy(name_policy(policy, model), decoding)
     first = RouteBatch(first.route.to(device.place), first.position.to(device.place))
-    watch.begin(first.lengths(here))
+    watch.begin(here, first)
     found: SearchedBatch = search_batch(device, here, first, stopping, seed=options.usual_seed, on_launch=watch.look)
+    watch.conclude(found.routes)
     routes = RouteBatch(found.routes.route.to(batch.device), found.routes.position.to(batch.device))
     return SearchedTogether(routes, start, found.iterations, watch.looks, found.is_interrupted)
 
@@ -244,27 +245,29 @@ class _Watch:
     ----------
     began
         The value of `time.perf_counter` from which seconds are counted.
-    batch
-        The instances.
     rows
-        Their numbers, as whoever is told knows them.
+        Numbers of the instances, as whoever is told knows them.
     observers
         Who is told.
     """
 
     began: float
-    batch: InstanceBatch
     rows: list[int]
     observers: Observers
+    looks: list[tuple[float, NDArray[np.float64]]] = field(default_factory=list)
+    _batch: InstanceBatch = field(init=False)
+    _told: NDArray[np.float64] = field(init=False)  # costs of which somebody was told
+    _next_look: float = 0.0
+    _next_telling: float = 0.0
 
-    def __post_init__(self) -> None:
-        self.looks: list[tuple[float, NDArray[np.float64]]] = []
-        self._next_look = 0.0
-        self._next_telling = 0.0
-
-    def begin(self, costs: Tensor) -> None:
+    def begin(self, batch: InstanceBatch, routes: RouteBatch) -> None:
         """Take note of the first routes."""
-        self._note(costs.cpu().numpy().astype(np.float64))
+        costs = routes.lengths(batch).cpu().numpy()
+        self._batch = batch
+        self._told = np.full(len(batch), np.inf)
+        self._note(costs)
+        if self.observers.on_improvement is not None:
+            self._tell(np.arange(len(batch)), routes)
 
     def look(self, progress: BatchProgress) -> None:
         """Read the costs, if it is time to."""
@@ -274,32 +277,35 @@ class _Watch:
             return
         rows, costs = progress.rows.numpy(), self.looks[-1][1].copy()
         now = progress.read_costs().cpu().numpy()
-        is_better = now < costs[rows] * (1 - _EXACTNESS)
-        costs[rows[is_better]] = now[is_better]
+        costs[rows] = np.minimum(costs[rows], now)
+        self._note(costs)
+        is_better = now < self._told[rows] * (1 - _EXACTNESS)
         if tells and is_better.any():
-            self._tell(progress, is_better)
+            places = torch.from_numpy(np.flatnonzero(is_better))
+            routes = progress.read_routes()
+            self._tell(rows[is_better], routes[places.to(routes.route.device)])
             spent = time.perf_counter() - self.began - seconds
             self._next_telling = seconds + (_TELLING_SHARE + 1) * spent
-        self._note(costs)
+
+    def conclude(self, routes: RouteBatch) -> None:
+        """Tell of what was not told before."""
+        if self.observers.on_improvement is None:
+            return
+        rows = np.flatnonzero(routes.lengths(self._batch).cpu().numpy() < self._told * (1 - _EXACTNESS))
+        self._tell(rows, routes[torch.from_numpy(rows).to(self._batch.device)])
 
     def _note(self, costs: NDArray[np.float64]) -> None:
         seconds = time.perf_counter() - self.began
         self.looks.append((seconds, costs))
         self._next_look = seconds * 2 ** (1 / _LOOKS_A_DOUBLING)
 
-    def _tell(self, progress: BatchProgress, is_better: NDArray[np.bool_]) -> None:
+    def _tell(self, rows: NDArray[np.int64], routes: RouteBatch) -> None:
         assert self.observers.on_improvement is not None
-        chosen = np.flatnonzero(is_better)
-        places = torch.from_numpy(chosen)
-        routes, rows = progress.read_routes(), progress.rows[places]
-        here = places.to(routes.route.device)
-        some = RouteBatch(routes.route[here].cpu(), routes.position[here].cpu())
-        padding = torch.full((len(chosen), self.batch.nodes - some.route.shape[1]), -1, dtype=torch.int32)
-        padded = RouteBatch(torch.cat([some.route, padding], 1), torch.cat([some.position, padding], 1))
-        part = self.batch[rows.to(self.batch.device)].to("cpu")
+        part = self._batch[torch.from_numpy(rows).to(self._batch.device)]
         seconds = time.perf_counter() - self.began
-        for row, solution in zip(rows.tolist(), padded.to_solutions(part), strict=True):
+        for row, solution in zip(rows.tolist(), pad_routes(routes, self._batch.nodes).to_solutions(part), strict=True):
             assert solution.stated_cost is not None
+            self._told[row] = solution.stated_cost
             self.observers.on_improvement(self.rows[row], Improvement(seconds, solution.stated_cost, solution))
 
 

@@ -1,4 +1,4 @@
-"""What the tests of this folder search on, and search."""
+"""Emulated GPUs, for tests of the batched search, and what they search."""
 
 from __future__ import annotations
 
