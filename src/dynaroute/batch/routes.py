@@ -39,6 +39,13 @@ class RouteBatch:
         return cls(route, route.clone())
 
     @classmethod
+    def alone(cls, batch: InstanceBatch) -> RouteBatch:
+        """Every customer on a route of its own."""
+        number = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device) - 1  # (M,)
+        route = torch.where(batch.is_customer, number, -1)  # (B, M)
+        return cls(route, torch.where(batch.is_customer, 0, -1).int())
+
+    @classmethod
     def from_solutions(cls, solutions: Sequence[Solution], batch: InstanceBatch) -> RouteBatch:
         """Turn solutions into tensors.
 

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from dynaroute.batch import RouteBatch
 from dynaroute.gpu_search.devices import KernelDevice
+from dynaroute.gpu_search.kernel_problem import NEAR, KernelProblem
 from dynaroute.gpu_search.launches import Launch, Layout
-from dynaroute.gpu_search.problem import NEAR, KernelProblem
 from dynaroute.gpu_search.schedule import LEVELS, Generation
 
 __all__ = ["Group", "estimate_bytes"]

@@ -17,8 +17,9 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Augmented, Greedy, Strategy, construct
 from dynaroute.device import choose_device
+from dynaroute.gpu_search.batched_search import BatchProgress, SearchedBatch, pad_routes, search_batch
 from dynaroute.gpu_search.devices import KernelDevice, find_device
-from dynaroute.gpu_search.search import BatchProgress, SearchedBatch, pad_routes, search_batch
+from dynaroute.gpu_search.schedule import PopulationSettings
 from dynaroute.improve.search import Improvement
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
@@ -129,6 +130,7 @@ def search_routes(
     observers: Observers | None = None,
     entered: float | None = None,
     kernels: KernelDevice | None = None,
+    settings: PopulationSettings | None = None,
 ) -> SearchedTogether:
     """Search a batch at once, from a policy's routes; nothing but tensors is touched.
 
@@ -144,13 +146,15 @@ def search_routes(
         The value of `time.perf_counter` from which the time counts; None: now.
     kernels
         What searches; None: the GPU of the options.
+    settings
+        Temperatures and extent; None: the usual ones.
     """
     began = time.perf_counter() if entered is None else entered
     watchers = observers or Observers()
     model = options.model if options.model != "auto" else nearest_shipped_model(int(batch.sizes.max()))
     stopping = _share_out(options, watchers, began, 1.0)
     watch = _Watch(began, list(range(len(batch))), watchers)
-    return _search_routes(batch, None, model, stopping, options, watch, kernels)
+    return _search_routes(batch, None, model, stopping, options, watch, kernels, settings)
 
 
 def _search_routes(
@@ -161,6 +165,7 @@ def _search_routes(
     options: SolveOptions,
     watch: _Watch,
     kernels: KernelDevice | None,
+    settings: PopulationSettings | None = None,
 ) -> SearchedTogether:
     device = kernels or find_device(choose_device(options.device))
     here = batch.to(device.place)
@@ -172,7 +177,9 @@ def _search_routes(
         start = Start.by_policy(name_policy(policy, model), decoding)
     first = RouteBatch(first.route.to(device.place), first.position.to(device.place))
     watch.begin(here, first)
-    found: SearchedBatch = search_batch(device, here, first, stopping, seed=options.usual_seed, on_launch=watch.look)
+    found: SearchedBatch = search_batch(
+        device, here, first, stopping, seed=options.usual_seed, settings=settings, on_launch=watch.look
+    )
     watch.conclude(found.routes)
     routes = RouteBatch(found.routes.route.to(batch.device), found.routes.position.to(batch.device))
     return SearchedTogether(routes, start, found.iterations, watch.looks, found.is_interrupted)

@@ -21,10 +21,10 @@ from strategies import instances, solutions_of
 
 from dynaroute.batch import RouteBatch
 from dynaroute.errors import UnsupportedError
-from dynaroute.gpu_search import search as searching
+from dynaroute.gpu_search import batched_search as searching
+from dynaroute.gpu_search.batched_search import BatchProgress, search_batch
 from dynaroute.gpu_search.emulation import EmulatedDevice, emulate
 from dynaroute.gpu_search.schedule import PopulationSettings
-from dynaroute.gpu_search.search import BatchProgress, search_batch
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kernel_devices import draw_instance, gather
 from strategies import instances
 
-from dynaroute.gpu_search.problem import NEAR, KernelProblem, list_groups
+from dynaroute.gpu_search.kernel_problem import NEAR, KernelProblem, list_groups
 from dynaroute.instance import Instance
 
 

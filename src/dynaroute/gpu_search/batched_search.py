@@ -14,8 +14,8 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.errors import UnsupportedError
 from dynaroute.gpu_search.devices import KernelDevice
 from dynaroute.gpu_search.group import Group, estimate_bytes
+from dynaroute.gpu_search.kernel_problem import KernelProblem, find_group, list_groups
 from dynaroute.gpu_search.launches import Layout
-from dynaroute.gpu_search.problem import KernelProblem, find_group, list_groups
 from dynaroute.gpu_search.schedule import Generation, Plan, PopulationSettings, plan_search
 from dynaroute.improve.stopping import Stopping
 
