@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -88,8 +88,8 @@ def main() -> int:
         arguments.rows, arguments.count = "20:1,50:1", 8 if kernels.place.type == "cpu" else 1000
     settings = _read_settings(arguments.set)
     print(
-        f"{settings}\n{'what':>16} {'by':>12} {'count':>6} {'s':>6} {'taken':>7} {'start':>9} {'cost':>10} {'gap %':>7} "
-        "M it/s"
+        f"{settings}\n{'what':>16} {'by':>12} {'count':>6} {'s':>6} {'taken':>7} {'start':>9} {'cost':>10} {'gap %':>7}"
+        " M it/s"
     )
     rows: list[Row] = []
     for what, instances, seconds in _list_tasks(arguments):
@@ -110,9 +110,8 @@ def _find_kernels(may_emulate: bool) -> KernelDevice | None:
 
 
 def _read_settings(text: str) -> PopulationSettings:
-    types = {entry.name: type(entry.default) for entry in fields(PopulationSettings)}
-    pairs = (pair.split("=") for pair in text.split(",") if pair)
-    return PopulationSettings(**{name: types[name](float(value)) for name, value in pairs})
+    usual, pairs = asdict(PopulationSettings()), (pair.split("=") for pair in text.split(",") if pair)
+    return PopulationSettings(**{name: type(usual[name])(float(value)) for name, value in pairs})
 
 
 def _list_tasks(arguments: argparse.Namespace) -> list[tuple[str, list[Instance], float]]:
