@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from kernel_devices import (
 )
 from strategies import instances, solutions_of
 
-from dynaroute.batch import RouteBatch
+from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.errors import UnsupportedError
 from dynaroute.gpu_search import batched_search as searching
 from dynaroute.gpu_search.batched_search import BatchProgress, search_batch
 from dynaroute.gpu_search.emulation import EmulatedDevice, emulate
+from dynaroute.gpu_search.kernel_problem import KernelProblem
 from dynaroute.gpu_search.schedule import PopulationSettings
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
@@ -152,6 +154,32 @@ def test_little_memory_means_smaller_chunks_and_the_same_routes() -> None:
     cramped = CrampedDevice(device_of().library, free=50_000)
 
     assert are_equal(search(problems, 50, device=cramped), search(problems, 50))
+
+
+def test_memory_that_runs_out_means_smaller_chunks_and_the_same_routes(monkeypatch: pytest.MonkeyPatch) -> None:
+    problems = [draw_instance(size, seed) for seed in range(3) for size in (20, 70)]
+    usual, searched = search(problems, 50), []
+
+    def prepare(batch: InstanceBatch, starts: RouteBatch) -> KernelProblem:
+        if len(batch) > 1:
+            raise torch.OutOfMemoryError
+        searched.append(batch)
+        return KernelProblem.prepare(batch, starts)
+
+    monkeypatch.setattr(searching, "KernelProblem", SimpleNamespace(prepare=prepare))
+
+    assert are_equal(search(problems, 50), usual)
+    assert len(searched) >= len(problems)
+
+
+def test_memory_for_not_even_one_instance_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_out(batch: InstanceBatch, starts: RouteBatch) -> KernelProblem:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(searching, "KernelProblem", SimpleNamespace(prepare=run_out))
+
+    with pytest.raises(UnsupportedError, match="memory"):
+        search([draw_instance(20), draw_instance(30)])
 
 
 def test_too_little_memory_is_refused_by_name() -> None:

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
+from enum import IntEnum
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 
-from dynaroute.errors import UnsupportedError
-from dynaroute.gpu_search import compiler, devices
+from dynaroute.errors import InputWarning, UnsupportedError
+from dynaroute.gpu_search import compiler
 
 
 @pytest.fixture
@@ -54,9 +53,59 @@ def test_missing_library_is_named_with_what_to_install(monkeypatch: pytest.Monke
     assert "pip install" in caught.value.remedy
 
 
-def test_gpu_that_is_too_old_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = SimpleNamespace(name="Tesla T4", major=7, minor=5)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda place: old)
+class Nvrtc:
+    """Plays the library that compiles."""
 
-    with pytest.raises(UnsupportedError, match=r"Tesla T4 has 7\.5"):
-        devices.find_device("cuda:0")
+    def __init__(self, code: int = 0) -> None:
+        self.code = Answer(code)
+        self.options: list[bytes] = []
+
+    def nvrtcVersion(self) -> tuple[Answer, int, int]:  # noqa: N802
+        return Answer(0), 13, 0
+
+    def nvrtcCreateProgram(self, source: bytes, *_: Any) -> tuple[Answer, str]:  # noqa: N802
+        assert b"search_small" in source
+        return Answer(0), "program"
+
+    def nvrtcCompileProgram(self, program: str, count: int, options: list[bytes]) -> tuple[Answer]:  # noqa: N802
+        assert len(options) == count
+        self.options = options
+        return (self.code,)
+
+    def nvrtcGetCUBINSize(self, program: str) -> tuple[Answer, int]:  # noqa: N802
+        return Answer(0), 4
+
+    def nvrtcGetCUBIN(self, program: str, image: bytes) -> tuple[Answer]:  # noqa: N802
+        assert len(image) == 4
+        return (Answer(0),)
+
+    def nvrtcGetProgramLogSize(self, program: str) -> tuple[Answer, int]:  # noqa: N802
+        return Answer(0), 3
+
+    def nvrtcGetProgramLog(self, program: str, log: bytes) -> tuple[Answer]:  # noqa: N802
+        return (Answer(0),)
+
+
+class Answer(IntEnum):
+    SUCCESS = 0
+    ERROR_COMPILATION = 6
+
+
+def test_first_use_says_that_it_compiles_and_the_second_does_not(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nvrtc = Nvrtc()
+    monkeypatch.setattr(compiler, "load_library", lambda name: nvrtc)
+
+    with pytest.warns(InputWarning, match="compiled for this GPU, once"):
+        first = compiler.compile_kernels((9, 0))
+
+    assert b"--gpu-architecture=sm_90" in nvrtc.options
+    assert compiler.compile_kernels((9, 0)) == first
+    with pytest.warns(InputWarning):
+        compiler.compile_kernels((8, 0))
+
+
+def test_source_that_does_not_compile_is_a_fault_of_ours(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "load_library", lambda name: Nvrtc(6))
+
+    with pytest.warns(InputWarning), pytest.raises(RuntimeError, match="do not compile"):
+        compiler.compile_kernels((9, 0))

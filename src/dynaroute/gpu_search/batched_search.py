@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -112,14 +113,19 @@ def search_batch(
     best = starts[torch.arange(0, len(starts), copies, device=batch.device)]
     iterations = torch.zeros(len(batch), dtype=torch.int64)
     groups = [torch.tensor(rows) for rows in list_groups(batch.sizes.tolist())]
-    rounds = _cut_into_rounds(device, batch, starts, groups)
+    rounds = deque(_cut_into_rounds(device, batch, starts, groups))
     work_left = float(batch.sizes.sum())
-    for parts in rounds:
+    while rounds:
+        parts = rounds.popleft()
         work = sum(float(batch.sizes[rows.to(batch.device)].sum()) for rows in parts)
-        limit = _share_out(stopping, work / work_left, work)
+        try:
+            found = search.run(batch, starts, parts, _share_out(stopping, work / work_left, work))
+        except torch.OutOfMemoryError:
+            rounds.extendleft(_halve(parts))
+            continue
         work_left -= work
-        for rows, found, count in search.run(batch, starts, parts, limit):
-            _keep_better(batch, best, rows.to(batch.device), found)
+        for rows, routes, count in found:
+            _keep_better(batch, best, rows.to(batch.device), routes)
             iterations[rows] = count
     return SearchedBatch(best, iterations, search.is_interrupted)
 
@@ -188,6 +194,25 @@ def _cut_into_rounds(
             rows = rows[count:]
             left -= count * each
     return rounds
+
+
+def _halve(parts: Sequence[Tensor]) -> list[list[Tensor]]:
+    """Two rounds instead of one that did not fit in memory: others may be using it, too."""
+    every = sum(len(rows) for rows in parts)
+    if every == 1:
+        raise UnsupportedError(
+            "the GPU has not enough memory left to search one instance.",
+            remedy="Use --device cpu, or end other programs on the GPU.",
+        )
+    first: list[Tensor] = []
+    second: list[Tensor] = []
+    room = every // 2
+    for rows in parts:
+        count = min(room, len(rows))
+        room -= count
+        first.extend([rows[:count]] if count else [])
+        second.extend([rows[count:]] if count < len(rows) else [])
+    return [first, second]
 
 
 @dataclass

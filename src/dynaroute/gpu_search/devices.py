@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 
 from dynaroute.errors import UnsupportedError
@@ -145,7 +146,7 @@ def find_device(name: str) -> CudaDevice:
     image = compile_kernels(capability)
     torch.zeros(1, device=place)  # makes PyTorch's context, which the driver shares
     with torch.cuda.device(place):
-        module = _require(driver.cuModuleLoadData(image))
+        module = _require(driver.cuModuleLoadData(np.frombuffer(image, dtype=np.uint8).ctypes.data))
         shared = _find_shared_bytes(driver, place)
         kernels = {}
         for kernel in _list_kernels():
