@@ -10,6 +10,7 @@ import pytest
 from kernel_devices import device_of, draw_instance, needs_compiler
 
 from dynaroute.batch import InstanceBatch
+from dynaroute.gpu_search.parts import search_in_parts
 from dynaroute.improve.search import Improvement
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
@@ -57,6 +58,24 @@ def test_shipped_model_of_the_nearest_size_begins_in_all_orientations() -> None:
 
     assert small.how == "amd-20 (greedy x8 + search 3 s in all)"
     assert medium.model == "amd-50"
+
+
+def test_large_instances_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch, model: Path) -> None:
+    asked: list[int] = []
+    usual = search_in_parts
+
+    def note(device: Any, batch: InstanceBatch, *given: Any, **more: Any) -> Any:
+        asked.append(len(batch))
+        return usual(device, batch, *given, **more)
+
+    monkeypatch.setattr(together, "search_in_parts", note)
+    large, small = draw_instance(260), draw_instance(30)
+
+    search([large], [build_by_savings(large)], total_time=0.8)
+    search([small], [build_by_savings(small)], total_time=0.1)
+    search([large], [build_by_savings(large)], iterations=50)
+
+    assert asked == [1]
 
 
 def test_known_routes_are_improved() -> None:

@@ -19,6 +19,7 @@ from dynaroute.construct import Augmented, Greedy, Strategy, construct
 from dynaroute.device import choose_device
 from dynaroute.gpu_search.batched_search import BatchProgress, SearchedBatch, pad_routes, search_batch
 from dynaroute.gpu_search.devices import KernelDevice, find_device
+from dynaroute.gpu_search.parts import PartSettings, search_in_parts
 from dynaroute.gpu_search.schedule import PopulationSettings
 from dynaroute.improve.search import Improvement
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
@@ -177,12 +178,26 @@ def _search_routes(
         start = Start.by_policy(name_policy(policy, model), decoding)
     first = RouteBatch(first.route.to(device.place), first.position.to(device.place))
     watch.begin(here, first)
-    found: SearchedBatch = search_batch(
-        device, here, first, stopping, seed=options.usual_seed, settings=settings, on_launch=watch.look
-    )
+    found = _search(device, here, first, stopping, options.usual_seed, settings, watch)
     watch.conclude(found.routes)
     routes = RouteBatch(found.routes.route.to(batch.device), found.routes.position.to(batch.device))
     return SearchedTogether(routes, start, found.iterations, watch.looks, found.is_interrupted)
+
+
+def _search(
+    device: KernelDevice,
+    batch: InstanceBatch,
+    first: RouteBatch,
+    stopping: Stopping,
+    seed: int,
+    settings: PopulationSettings | None,
+    watch: _Watch,
+) -> SearchedBatch:
+    """Search large instances in parts, where the clock ends it; else all as they are."""
+    is_large = int(batch.sizes.min()) >= PartSettings().least_size
+    if is_large and stopping.deadline is not None and stopping.iterations is None:
+        return search_in_parts(device, batch, first, stopping, seed=seed, on_launch=watch.look)
+    return search_batch(device, batch, first, stopping, seed=seed, settings=settings, on_launch=watch.look)
 
 
 def _build(
