@@ -151,13 +151,13 @@ def _measure(batch: InstanceBatch) -> tuple[Tensor, Tensor]:
 def _list_near(lengths: Tensor, sizes: Tensor) -> Tensor:
     """(I, M, NEAR) customers nearest to each, itself and the depot left out; of equally near ones the lower number."""
     count, nodes, _ = lengths.shape
-    near = torch.zeros((count, nodes, NEAR), dtype=torch.int16, device=lengths.device)
+    near = torch.empty((count, nodes, NEAR), dtype=torch.int16, device=lengths.device)
     number = torch.arange(nodes, device=lengths.device)
-    for index in range(count):
-        size = int(sizes[index])
-        away = lengths[index, : size + 1, : size + 1].long()
-        away = torch.where(number[: size + 1, None] == number[: size + 1], 2**40, away)
-        away[:, 0] = 2**40
-        order = away.argsort(dim=1, stable=True)[:, :NEAR]
-        near[index, : size + 1] = order.to(torch.int16)  # as 16 bits without a sign
+    step = max(1, _ENTRIES_AT_ONCE // nodes**2)
+    for first in range(0, count, step):
+        part = slice(first, first + step)
+        is_other = (number > 0) & (number <= sizes[part, None]) & (number != number[:, None, None])  # (M, I, M)
+        away = torch.where(is_other.transpose(0, 1), lengths[part], 2**30)  # (I, M, M)
+        order = away.argsort(dim=2, stable=True)[:, :, :NEAR]
+        near[part] = order.to(torch.int16)  # as 16 bits without a sign
     return near
