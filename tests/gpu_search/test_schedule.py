@@ -20,7 +20,7 @@ def test_generations_follow_each_other_from_beginning_to_end(iterations: float, 
 
 def test_short_searches_have_one_chain_and_long_ones_a_population() -> None:
     assert plan_search(10_000, 100).chains == 1
-    assert plan_search(2_000_000, 100).chains == PopulationSettings().most_chains
+    assert plan_search(4_000_000, 100).chains == PopulationSettings().most_chains
     assert len(plan_search(2_000_000, 100).generations) > 1
 
 

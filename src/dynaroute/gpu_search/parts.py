@@ -26,7 +26,7 @@ __all__ = ["PartSettings", "cut_into_parts", "search_in_parts"]
 
 
 # cooler than a search of the whole: what is good in the routes so far should not melt away
-_OF_PARTS = PopulationSettings(hottest=0.1, coolest=0.02, long_hottest=0.2, long_coolest=0.05)
+_OF_PARTS = PopulationSettings(hottest=0.15, coolest=0.03, long_hottest=0.25, long_coolest=0.07)
 
 
 @dataclass(frozen=True)

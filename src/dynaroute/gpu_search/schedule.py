@@ -42,19 +42,19 @@ class PopulationSettings:
         Temperatures of later generations.
     """
 
-    hottest: float = 0.15
-    coolest: float = 0.01
+    hottest: float = 0.2
+    coolest: float = 0.03
     long_hottest: float = 0.35
-    long_coolest: float = 0.03
+    long_coolest: float = 0.1
     short: float = 10_000
-    long: float = 500_000
-    population_from: float = 250_000
-    chain_iterations: float = 60_000
+    long: float = 100_000
+    population_from: float = 1_000_000
+    chain_iterations: float = 250_000
     most_chains: int = 8
     first_share: float = 0.4
-    child_iterations: float = 8_000
-    child_hottest: float = 0.1
-    child_coolest: float = 0.02
+    child_iterations: float = 3_000
+    child_hottest: float = 0.15
+    child_coolest: float = 0.08
 
 
 @dataclass(frozen=True)
