@@ -92,6 +92,15 @@ def test_search_that_was_cancelled_gives_no_figures() -> None:
         evaluate(draw_instances(9, 7), model="savings", iterations=10**12, is_cancelled=lambda: True)
 
 
+def test_a_total_time_is_for_the_whole_set() -> None:
+    instances = draw_instances(*[9] * 20)
+
+    evaluation = evaluate(instances, model="savings", total_time=0.2, device="cpu", threads=1)
+
+    assert evaluation.seconds_per_instance * 20 < 2  # not 4
+    assert evaluation.ways == {"savings + search 0.2 s in all": 20}
+
+
 def test_savings_is_evaluated_without_a_policy() -> None:
     instances = draw_instances(9, 7)
 

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import pytest
 import torch
+from kernel_devices import device_of, needs_compiler
 from policies import SMALL_AM, make_policy
 
 from dynaroute import selftest
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser
 from dynaroute.construct.fused import construct_fused
+from dynaroute.gpu_search.batched_search import search_batch
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.packing import Packing
@@ -60,3 +62,25 @@ def test_a_static_policy_is_compared_in_what_it_has(monkeypatch: pytest.MonkeyPa
 
 def test_nan_is_never_right() -> None:
     assert not selftest.Outcome("any", 1, float("nan"), 1.0).is_right
+
+
+@needs_compiler
+def test_search_of_32_lanes_is_compared_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selftest, "_ITERATIONS", 200)
+
+    outcomes = list(selftest.compare_search(device_of(32), 9, 2))
+
+    assert {outcome.what for outcome in outcomes} >= {"search, share of wrong routes", "search, share that differs"}
+    assert [outcome for outcome in outcomes if not outcome.is_right] == []
+
+
+@needs_compiler
+def test_a_search_that_goes_another_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selftest, "_ITERATIONS", 200)
+    usual = search_batch
+    seeds = iter((1, 2))
+    monkeypatch.setattr(selftest, "search_batch", lambda *given, **more: usual(*given, seed=next(seeds), **more))
+
+    wrong = [outcome.what for outcome in selftest.compare_search(device_of(1), 20, 4) if not outcome.is_right]
+
+    assert wrong == ["search, share that differs"]

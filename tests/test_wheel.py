@@ -60,3 +60,8 @@ def test_version_of_the_wheel_is_the_one_that_the_package_states(python: Path, t
     )
     declared, stated = run(tmp_path, python, "-c", asking).split()
     assert declared == stated
+
+
+def test_kernels_of_the_search_are_in_the_wheel(python: Path, tmp_path: Path) -> None:
+    asking = "from dynaroute.gpu_search.compiler import SOURCE; print(*(path.name for path in SOURCE.parent.iterdir()))"
+    assert {"kernel.cu", "emulated_warp.h"} <= set(run(tmp_path, python, "-c", asking).split())

@@ -1,7 +1,8 @@
 """Compare every kernel with its plain twin on this machine's GPU: ``python -m dynaroute.selftest``.
 
 Prints a table and ends with a non-zero code on a mismatch. Without a GPU, TRITON_INTERPRET=1 runs it on the CPU
-at small sizes (--sizes 5,17), slowly.
+at small sizes (--sizes 5,17), slowly. The twin of the search is its emulation, which wants a C++ compiler; with
+--only search the policies are left out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ from dynaroute.construct.eager import construct_eagerly, decide, log_probabiliti
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.device import choose_device
+from dynaroute.gpu_search.batched_search import search_batch
+from dynaroute.gpu_search.devices import KernelDevice, find_device
+from dynaroute.gpu_search.emulation import emulate, find_compiler
+from dynaroute.gpu_search.schedule import PopulationSettings
+from dynaroute.improve.stopping import Stopping
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.config import KindName, Normalisation
@@ -33,6 +39,9 @@ from dynaroute.training.replay import replay_log_probabilities, run_layer
 __all__ = ["main"]
 
 _TIE = 1e-5  # logits this near to each other, and units to the kink of ReLU, may go either way
+_SEARCHED = 64  # instances, of each size
+_ITERATIONS = 2000  # of each
+_EAGER = PopulationSettings(population_from=1, chain_iterations=1, most_chains=4, child_iterations=20)
 _SAMPLES = 8  # of an instance, where what they have in common is computed once
 
 
@@ -183,6 +192,25 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
         yield from compare_replay(policy, copies[: 8 * _SAMPLES], _SAMPLES, size)
 
 
+def compare_search(kernels: KernelDevice, size: int, count: int = _SEARCHED) -> Iterator[Outcome]:
+    """The batched search, with a population: right routes, shorter ones, and exactly those of its emulation."""
+    batch = TrainingTask(size, (20 + size // 3,)).draw(count, torch.Generator().manual_seed(size), first_key=0)
+    here = batch.to(kernels.place)
+    starts = RouteBatch.alone(here)
+    stopping = Stopping(iterations=_ITERATIONS)
+    found = search_batch(kernels, here, starts, stopping, settings=_EAGER).routes
+    loads = torch.zeros_like(found.route).scatter_add(1, found.route.clamp(min=0).long(), here.demands)  # (B, M)
+    is_wrong = ((found.route < 0) & here.is_customer).any(1) | (loads > here.capacity[:, None]).any(1)  # (B,)
+    yield Outcome("search, share of wrong routes", size, float(is_wrong.float().mean()), 0.0)
+    ratio = found.lengths(here) / starts.lengths(here)
+    yield Outcome("search, length beside the start", size, float(ratio.mean()), 1.0 if size < 5 else 0.8)
+    if find_compiler() is None:
+        return
+    expected = search_batch(emulate(1), batch, RouteBatch.alone(batch), stopping, settings=_EAGER).routes
+    differs = (found.route.cpu() != expected.route).any(1) | (found.position.cpu() != expected.position).any(1)
+    yield Outcome("search, share that differs", size, float(differs.float().mean()), 0.0)
+
+
 def list_configurations() -> Iterator[tuple[str, PolicyConfig]]:
     """Every combination of switches that kernels are compiled for anew, and six layers, each with its name."""
     kinds: tuple[tuple[KindName, Normalisation], ...] = (("AM-D", "tanh"), ("AM", "tanh"), ("AM", "batch"))
@@ -206,6 +234,7 @@ def main() -> int:
     parser.add_argument("--model", help="a trained policy; random parameters otherwise")
     parser.add_argument("--sizes", default="1,2,5,17,20,50,64,100,101,127,150,300,1000")
     parser.add_argument("--count", type=int, default=256, help="instances of each size")
+    parser.add_argument("--only", choices=("policies", "search"), help="one kind of kernels")
     parser.add_argument("--configurations", action="store_true", help="random policies of every configuration instead")
     arguments = parser.parse_args()
     device = choose_device("auto")
@@ -218,16 +247,27 @@ def main() -> int:
     sizes = [int(size) for size in arguments.sizes.split(",")]
     print(f"{'kernel':32} {'n':>5} {'difference':>12} {'limit':>8}")
     is_right = True
-    for title, policy in _make_policies(arguments.model, arguments.configurations):
-        print(title)
-        for outcome in compare_all(policy.to(device).eval(), sizes, arguments.count, device):
-            mark = "" if outcome.is_right else "  MISMATCH"
-            print(
-                f"{outcome.what:32} {outcome.size:5} {outcome.difference:12.2e} {outcome.limit:8.1e}{mark}", flush=True
-            )
-            is_right &= outcome.is_right
+    if arguments.only != "search":
+        for title, policy in _make_policies(arguments.model, arguments.configurations):
+            print(title)
+            is_right &= _print_outcomes(compare_all(policy.to(device).eval(), sizes, arguments.count, device))
+    if arguments.only != "policies":
+        print("batched search")
+        kernels = find_device(device) if device.startswith("cuda") else emulate(32)
+        for size in sizes:
+            is_right &= _print_outcomes(compare_search(kernels, size, min(arguments.count, _SEARCHED)))
     print("all kernels agree with their twins" if is_right else "MISMATCH: see above")
     return 0 if is_right else 1
+
+
+def _print_outcomes(outcomes: Iterator[Outcome]) -> bool:
+    """A line for each; whether all are right."""
+    is_right = True
+    for outcome in outcomes:
+        mark = "" if outcome.is_right else "  MISMATCH"
+        print(f"{outcome.what:32} {outcome.size:5} {outcome.difference:12.2e} {outcome.limit:8.1e}{mark}", flush=True)
+        is_right &= outcome.is_right
+    return is_right
 
 
 def _make_policies(model: str | None, of_all_configurations: bool) -> Iterator[tuple[str, Policy]]:

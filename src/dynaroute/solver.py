@@ -61,6 +61,7 @@ class SolveSettings(TypedDict, total=False):
     device: str | None
     improve: Improve | None
     time_limit: float | None
+    total_time: float | None
     iterations: int | None
     target: float | None
     start: Solution | Sequence[Solution] | None
@@ -90,7 +91,7 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
         One problem, or many, of any sizes.
     **settings
         The fields of `SolveOptions`: model, decode, samples, temperature, augment, seed, device, improve, time_limit,
-        iterations, target, start, threads; and of `Observers`: progress, on_improvement, is_cancelled.
+        total_time, iterations, target, start, threads; and of `Observers`: progress, on_improvement, is_cancelled.
 
     Returns
     -------

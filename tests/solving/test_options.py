@@ -30,6 +30,9 @@ ROUTES = Solution(((1, 2), (3,)))
         ("time_limit", {"time_limit": math.inf}),
         ("time_limit", {"time_limit": "2"}),
         ("time_limit", {"time_limit": True}),
+        ("total_time", {"total_time": 0}),
+        ("total_time", {"total_time": math.nan}),
+        ("total_time", {"total_time": "2"}),
         ("iterations", {"iterations": 0}),
         ("iterations", {"iterations": 2.5}),
         ("target", {"target": math.nan}),
@@ -57,7 +60,9 @@ def test_value_that_makes_no_sense_is_refused_by_name(field: str, settings: Any)
 
 
 @pytest.mark.parametrize("improve", ["none", "2opt", "local"])
-@pytest.mark.parametrize(("field", "value"), [("time_limit", 2.0), ("iterations", 5), ("target", 10.0)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("time_limit", 2.0), ("total_time", 2.0), ("iterations", 5), ("target", 10.0)]
+)
 def test_what_only_a_search_obeys_is_refused_without_one(improve: Any, field: str, value: Any) -> None:
     with pytest.raises(OptionError, match="only a search") as caught:
         SolveOptions(improve=improve, **{field: value})
@@ -193,3 +198,18 @@ def test_import_loads_no_heavy_library() -> None:
     result = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
 
     assert result.stdout == "[]\n"
+
+
+def test_a_time_for_each_and_a_time_for_all_are_refused_together() -> None:
+    with pytest.raises(OptionError, match="for each instance") as caught:
+        SolveOptions(time_limit=1, total_time=1)
+
+    assert caught.value.where.field == "total_time"
+
+
+def test_a_total_time_is_the_limit_of_a_search() -> None:
+    options = SolveOptions(total_time=2.5)
+
+    assert options.searches
+    assert options.search_seconds == 2.5
+    assert str(options.limit) == "2.5 s in all"

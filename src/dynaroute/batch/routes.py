@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from dynaroute.batch.instances import InstanceBatch
+from dynaroute.batch.legs import leg_lengths
 from dynaroute.errors import SolutionError, Where
-from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.solution import Solution
 
 __all__ = ["RouteBatch"]
@@ -37,6 +37,13 @@ class RouteBatch:
         """Tables to be filled in: no customer of the batch is on a route yet."""
         route = torch.full((len(batch), batch.nodes), -1, dtype=torch.int32, device=batch.device)
         return cls(route, route.clone())
+
+    @classmethod
+    def alone(cls, batch: InstanceBatch) -> RouteBatch:
+        """Every customer on a route of its own."""
+        number = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device) - 1  # (M,)
+        route = torch.where(batch.is_customer, number, -1)  # (B, M)
+        return cls(route, torch.where(batch.is_customer, 0, -1).int())
 
     @classmethod
     def from_solutions(cls, solutions: Sequence[Solution], batch: InstanceBatch) -> RouteBatch:
@@ -93,8 +100,8 @@ class RouteBatch:
         route = self.route.gather(1, visits)  # (B, M - 1); -1 where padding points at the depot
         same_route = (route[:, 1:] == route[:, :-1]) & (route[:, 1:] >= 0)
         depot = torch.zeros_like(visits)
-        onward = _leg_lengths(batch, visits[:, :-1], visits[:, 1:])  # (B, M - 2)
-        homeward = _leg_lengths(batch, visits, depot)  # (B, M - 1); 0 for padding
+        onward = leg_lengths(batch, visits[:, :-1], visits[:, 1:])  # (B, M - 2)
+        homeward = leg_lengths(batch, visits, depot)  # (B, M - 1); 0 for padding
         # a change of route goes home and out again
         between = torch.where(same_route, onward, homeward[:, :-1] + homeward[:, 1:])
         return between.sum(1) + homeward[:, 0] + homeward[:, -1]
@@ -110,15 +117,3 @@ class RouteBatch:
             breaks = np.flatnonzero(np.diff(routes[index, order])) + 1
             solutions.append(Solution(tuple(map(tuple, (part.tolist() for part in np.split(order, breaks)))), cost))
         return solutions
-
-
-def _leg_lengths(batch: InstanceBatch, start: Tensor, end: Tensor) -> Tensor:
-    """(B, L) lengths of the legs between (B, L) nodes."""
-    rows = torch.arange(len(batch), device=batch.device)[:, None]
-    if batch.distances is not None:
-        return batch.distances[rows, start, end]
-    difference = batch.coordinates[rows, start] - batch.coordinates[rows, end]  # (B, L, 2)
-    length = difference.square().sum(-1).sqrt()  # (B, L)
-    rounding = batch.rounding[:, None]
-    length = torch.where(rounding == ROUNDING_CODES["nearest"], (length + 0.5).floor(), length)
-    return torch.where(rounding == ROUNDING_CODES["up"], length.ceil(), length)

@@ -26,6 +26,7 @@ from dynaroute.cli.options import (
     TemperatureOption,
     ThreadsOption,
     TimeLimitOption,
+    TotalTimeOption,
     print_void_options,
     refuse_unknown_model,
 )
@@ -56,6 +57,7 @@ def evaluate(
     device: DeviceOption = None,
     improve: ImproveOption = None,
     time_limit: TimeLimitOption = None,
+    total_time: TotalTimeOption = None,
     iterations: IterationsOption = None,
     target: TargetOption = None,
     threads: ThreadsOption = None,
@@ -101,6 +103,7 @@ def evaluate(
         device=device,
         improve=improve,
         time_limit=time_limit,
+        total_time=total_time,
         iterations=iterations,
         target=target,
         threads=threads,

@@ -40,6 +40,10 @@ def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) ->
         improver.prepare()
         import dynaroute.solving.searching
 
+        if options.total_time is not None:
+            from dynaroute.solving.together import prepare_device
+
+            prepare_device(options.device)
         if options.uses_policy:
             import dynaroute.solving.in_time  # noqa: F401
     finally:

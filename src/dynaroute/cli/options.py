@@ -28,6 +28,7 @@ __all__ = [
     "TemperatureOption",
     "ThreadsOption",
     "TimeLimitOption",
+    "TotalTimeOption",
     "print_void_options",
     "refuse_unknown_model",
 ]
@@ -73,6 +74,7 @@ SeedOption = Annotated[int | None, _option("seed", "S", min=DECLARATIONS["seed"]
 DeviceOption = Annotated[str | None, _option("device", "D")]
 ImproveOption = Annotated[Improve | None, _option("improve", "HOW")]
 TimeLimitOption = Annotated[float | None, _option("time_limit", "S")]
+TotalTimeOption = Annotated[float | None, _option("total_time", "S")]
 IterationsOption = Annotated[int | None, _option("iterations", "N")]
 TargetOption = Annotated[float | None, _option("target", "COST")]
 ThreadsOption = Annotated[int | None, _option("threads", "T")]
@@ -108,7 +110,7 @@ def print_void_options(options: SolveOptions, *, has_start: bool = False) -> Non
     uses_policy = options.uses_policy and not (has_start and options.model == "auto")
     if options.seed is not None and options.decode != "sample" and not options.searches:
         print_note("--seed changes nothing: only --decode sample and a search draw at random.")
-    if options.device is not None and not uses_policy:
+    if options.device is not None and not uses_policy and options.total_time is None:
         print_note("--device changes nothing: without a policy, all work is the CPU's.")
     if options.threads is not None and options.way == "none":
         print_note("--threads changes nothing: they are for improving.")

@@ -31,6 +31,7 @@ from dynaroute.cli.options import (
     TemperatureOption,
     ThreadsOption,
     TimeLimitOption,
+    TotalTimeOption,
     print_void_options,
     refuse_unknown_model,
 )
@@ -66,6 +67,7 @@ def solve(
     device: DeviceOption = None,
     improve: ImproveOption = None,
     time_limit: TimeLimitOption = None,
+    total_time: TotalTimeOption = None,
     iterations: IterationsOption = None,
     target: TargetOption = None,
     start: StartOption = None,
@@ -113,6 +115,7 @@ def solve(
       dynaroute solve X-n101-k25.vrp --out X-n101-k25.sol --plot routes.png
       dynaroute solve X-n101-k25.vrp --time-limit 10 --trace cost.csv
       dynaroute solve folder/ test100.npz --improve local --out solutions/
+      dynaroute solve folder/ --total-time 60 --out solutions/
       dynaroute solve a.vrp --model my-model/ --decode sample --samples 64
     """
     options = SolveOptions(
@@ -125,6 +128,7 @@ def solve(
         device=device,
         improve=improve,
         time_limit=time_limit,
+        total_time=total_time,
         iterations=iterations,
         target=target,
         threads=threads,

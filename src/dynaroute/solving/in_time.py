@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dynaroute.construct.choose import Chooser, StepInfo
     from dynaroute.model import Policy
 
-__all__ = ["HurriedRoutes", "build_in_time", "make_interruptible"]
+__all__ = ["HurriedRoutes", "build_in_time", "choose_attempts", "make_interruptible"]
 
 _ATTEMPTS_AT_ONCE = 8
 
@@ -90,7 +90,22 @@ def make_interruptible(strategy: Strategy, stopping: Stopping) -> Strategy:
     stopping
         Its deadline and its cancelling count.
     """
-    return _Part(strategy, 0, strategy.attempts, stopping)
+    return choose_attempts(strategy, 0, strategy.attempts, stopping)
+
+
+def choose_attempts(strategy: Strategy, first: int, count: int, stopping: Stopping | None = None) -> Strategy:
+    """Some of a strategy's attempts, the same as among all; given up by an OutOfTimeError when they shall stop.
+
+    Parameters
+    ----------
+    strategy
+        Which attempts there are.
+    first, count
+        Which of them to make.
+    stopping
+        Its deadline and its cancelling count; None: they are not given up.
+    """
+    return _Part(strategy, first, count, stopping or Stopping())
 
 
 def _keep_building(

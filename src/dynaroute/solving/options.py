@@ -37,7 +37,7 @@ Improve = Literal["none", "2opt", "local", "search"]
 USUAL_TIME_LIMIT = 10.0  # seconds of a search that was given no end
 
 _ORIENTATIONS = 8  # of the square
-_LIMITS = ("time_limit", "iterations", "target")  # of a search alone
+_LIMITS = ("time_limit", "total_time", "iterations", "target")  # of a search alone
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,26 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Limit:
-    """How long a search may take; whichever comes first."""
+    """How long a search may take; whichever comes first.
+
+    Attributes
+    ----------
+    seconds
+        Of each instance, or of all.
+    iterations
+        Of each instance.
+    is_total
+        Whether the seconds are for all instances together.
+    """
 
     seconds: float | None = None
     iterations: int | None = None
+    is_total: bool = False
 
     def __str__(self) -> str:
-        return f"{self.iterations} iterations" if self.seconds is None else f"{self.seconds:g} s"
+        if self.seconds is None:
+            return f"{self.iterations} iterations"
+        return f"{self.seconds:g} s in all" if self.is_total else f"{self.seconds:g} s"
 
 
 @dataclass(frozen=True)
@@ -147,10 +160,13 @@ class SolveOptions:
         "auto" (a GPU if there is one), "cpu", "cuda", ...; None: "auto".
     improve
         "none"; "2opt": each route to a local optimum; "local": local search within and between routes; "search": goes
-        on until its end. None: "search" where time_limit, iterations or target is given, else "none".
+        on until its end. None: "search" where time_limit, total_time, iterations or target is given, else "none".
     time_limit
         Seconds of a search for each instance, counted from entering `solve`, or from when an instance of many is
-        taken up. A search with neither this nor iterations gets 10 s.
+        taken up. A search with neither this nor total_time nor iterations gets 10 s.
+    total_time
+        Seconds of a search for all instances together, counted from entering `solve`. On a GPU all of them are
+        searched at once, from a policy's routes; without one, the time of the cores is shared out.
     iterations
         Of a search. A seed and a number of iterations determine the routes, for a given number of threads, if there is
         neither a time limit nor a target.
@@ -207,6 +223,12 @@ class SolveOptions:
         above=0,
         expected="a number of seconds above 0",
     )
+    total_time: float | None = _on_improving(
+        "Seconds of the search for all instances together, instead of a time for each: at once on a GPU, else shared "
+        "out among the cores.",
+        above=0,
+        expected="a number of seconds above 0",
+    )
     iterations: int | None = _on_improving(
         "Iterations of the search for each instance. Without a time limit, the same seed gives the same routes.",
         least=1,
@@ -243,6 +265,9 @@ class SolveOptions:
             raise _fault("temperature", "only samples have a temperature.", "Use decode sample.")
 
     def _refuse_void_limits(self) -> None:
+        if self.time_limit is not None and self.total_time is not None:
+            message = "there is a time limit, which is for each instance, and a total time, which is for all of them."
+            raise _fault("total_time", message, "Give one of the two.")
         for name in _LIMITS:
             if getattr(self, name) is not None and not self.searches:
                 message = f"improve is {self.improve!r}, and only a search has a {name.replace('_', ' ')}."
@@ -278,7 +303,9 @@ class SolveOptions:
 
     @property
     def search_seconds(self) -> float | None:
-        """The time of a search; None where the iterations alone end it."""
+        """The time of a search, of each instance or of all; None where the iterations alone end it."""
+        if self.total_time is not None:
+            return self.total_time
         if self.time_limit is None and self.iterations is None:
             return USUAL_TIME_LIMIT
         return self.time_limit
@@ -289,7 +316,7 @@ class SolveOptions:
         if not self.searches:
             return None
         iterations = None if self.iterations is None else int(self.iterations)  # NumPy's integers too
-        return Limit(self.search_seconds, iterations)
+        return Limit(self.search_seconds, iterations, self.total_time is not None)
 
     @property
     def uses_policy(self) -> bool:

@@ -1,12 +1,15 @@
-"""Searching instances, each for its time: first routes, the search, and what to tell of both."""
+"""Searching instances, each for its time or all for a time: first routes, the search, and what to tell of both."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
+from dynaroute.cores import count_cores
+from dynaroute.device import choose_device
 from dynaroute.improve.batch_search import BatchRequest
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.search import SearchOutcome
@@ -43,13 +46,17 @@ def search_all(
     options, observers
         How to search, and who is told.
     entered
-        The value of `time.perf_counter` from which the time of a single instance counts; each of many has its time
-        from when it is taken up.
+        The value of `time.perf_counter` from which the time of a single instance, and the total time, count; each of
+        many has its time from when it is taken up.
     """
+    if options.total_time is not None and choose_device(options.device).startswith("cuda"):
+        from dynaroute.solving.together import search_together
+
+        return search_together(instances, starts, options, observers, entered)
     first = _FirstRoutesOfAll.prepare(instances, starts, options)
     request = BatchRequest(
         instances,
-        begin=lambda: _begin(options, observers, entered if len(instances) == 1 else time.perf_counter()),
+        begin=_choose_beginning(len(instances), options, observers, entered),
         find_start=first.find,
         seed=options.usual_seed,
         on_improvement=observers.on_improvement,
@@ -62,8 +69,45 @@ def search_all(
     ]
 
 
-def _begin(options: SolveOptions, observers: Observers, began: float) -> Stopping:
+def _choose_beginning(
+    count: int, options: SolveOptions, observers: Observers, entered: float
+) -> Callable[[], Stopping]:
+    """What tells each instance, when it is taken up, when it has to stop."""
+    if options.total_time is not None:
+        shared = _SharedTime(entered + options.total_time, options.threads or count_cores(), count)
+        return lambda: _begin(options, observers, time.perf_counter(), shared.take())
     limit = options.search_seconds
+    return lambda: _begin(options, observers, entered if count == 1 else time.perf_counter(), limit)
+
+
+@dataclass
+class _SharedTime:
+    """Shares the time of cores out among instances: each takes its part of what is left.
+
+    Attributes
+    ----------
+    end
+        The value of `time.perf_counter` at which all have to be over.
+    cores
+        How many work side by side.
+    waiting
+        Instances that have not been taken up.
+    """
+
+    end: float
+    cores: int
+    waiting: int
+    _lock: Lock = field(default_factory=Lock)
+
+    def take(self) -> float:
+        """Seconds for the next instance."""
+        with self._lock:
+            share = min(1.0, self.cores / self.waiting)
+            self.waiting -= 1
+        return max(0.0, self.end - time.perf_counter()) * share
+
+
+def _begin(options: SolveOptions, observers: Observers, began: float, limit: float | None) -> Stopping:
     return Stopping(
         deadline=None if limit is None else began + limit,
         iterations=None if options.iterations is None else int(options.iterations),  # NumPy's integers too
@@ -133,8 +177,8 @@ class _FirstRoutesOfAll:
     def _build_by_policy(self, policy: Policy, instance: Instance, stopping: Stopping) -> _FirstRoutes:
         from dynaroute.solving.in_time import build_in_time
 
-        limit, strategy = self.options.search_seconds, make_strategy(self.options)
-        deadline = None if limit is None else stopping.began + _POLICY_SHARE * limit
+        strategy, began = make_strategy(self.options), stopping.began
+        deadline = None if stopping.deadline is None else began + _POLICY_SHARE * (stopping.deadline - began)
         built = build_in_time(policy, instance, strategy, self.options.usual_seed, replace(stopping, deadline=deadline))
         start = Start.by_policy(name_policy(policy, self.options.model), self.options.decoding)
         how = f"{start.model} ({start})"

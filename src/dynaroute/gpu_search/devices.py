@@ -1,0 +1,180 @@
+"""What kernels run on."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from dynaroute.errors import UnsupportedError
+from dynaroute.gpu_search.compiler import compile_kernels, load_library
+from dynaroute.gpu_search.launches import Launch, Layout
+
+__all__ = ["CudaDevice", "KernelDevice", "find_device"]
+
+_LEAST_CAPABILITY = (8, 0)  # the first with reductions within a warp
+_WARPS_OF_BLOCK = 4
+_LANES = 32
+_USUAL_BLOCKS = 10  # of a multiprocessor, where registers are the limit
+
+
+class KernelDevice(Protocol):
+    """What runs the kernels: a GPU, or its emulation."""
+
+    @property
+    def place(self) -> torch.device:
+        """Where tensors have to be."""
+        ...
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of a block."""
+        ...
+
+    def count_warps(self, layout: Layout) -> int:
+        """How many chains are searched at the same time."""
+        ...
+
+    def launch(self, kernel: str, size: str, launch: Launch, work: int) -> None:
+        """Run a kernel for so many chains or instances, after those that were launched before."""
+        ...
+
+    def wait(self) -> None:
+        """Wait until all has been done."""
+        ...
+
+    def find_free_memory(self) -> int | None:
+        """Bytes that could be taken; None if that does not matter."""
+        ...
+
+
+@dataclass(frozen=True)
+class CudaDevice:
+    """A GPU, driven through the CUDA driver on PyTorch's current stream.
+
+    Attributes
+    ----------
+    place
+        The GPU.
+    shared_bytes, multiprocessors
+        What it has.
+    kernels
+        By name: what the driver calls each function.
+    """
+
+    place: torch.device
+    shared_bytes: int
+    multiprocessors: int
+    kernels: dict[str, Any]
+
+    def count_warps(self, layout: Layout) -> int:
+        """How many warps are resident: shared memory, or registers, are the limit."""
+        if layout.choose_size(self.shared_bytes) == "huge":
+            return self.multiprocessors * _WARPS_OF_BLOCK
+        by_memory = self.shared_bytes // layout.scratch_bytes
+        return self.multiprocessors * max(1, min(by_memory, _USUAL_BLOCKS * _WARPS_OF_BLOCK))
+
+    def launch(self, kernel: str, size: str, launch: Launch, work: int) -> None:
+        """Run a kernel for so many chains or instances, after those that were launched before."""
+        driver = load_library("driver")
+        function = self.kernels[kernel]
+        warps = max(1, min(_WARPS_OF_BLOCK, -(-work // self.multiprocessors)))
+        uses_scratch = kernel.startswith(("search", "recombine"))
+        if uses_scratch and size != "huge":
+            warps = max(1, min(warps, self.shared_bytes // launch.scratch_bytes))
+        shared = warps * launch.scratch_bytes if uses_scratch and size != "huge" else 0
+        blocks = -(-work // warps)
+        if uses_scratch:
+            blocks = min(blocks, self._count_blocks(kernel, warps, shared))
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(launch))
+        stream = torch.cuda.current_stream(self.place).cuda_stream
+        with torch.cuda.device(self.place):
+            _require(
+                driver.cuLaunchKernel(
+                    function, blocks, 1, 1, warps * _LANES, 1, 1, shared, stream, ctypes.addressof(arguments), 0
+                )
+            )
+
+    def _count_blocks(self, kernel: str, warps: int, shared: int) -> int:
+        """How many blocks are resident at once; search_huge has scratch memory for one of each multiprocessor."""
+        if kernel.endswith("huge"):
+            return self.multiprocessors * _WARPS_OF_BLOCK // warps
+        driver = load_library("driver")
+        counted = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(self.kernels[kernel], warps * _LANES, shared)
+        return self.multiprocessors * max(1, int(_require(counted)))
+
+    def wait(self) -> None:
+        """Wait until all has been done."""
+        torch.cuda.current_stream(self.place).synchronize()
+
+    def find_free_memory(self) -> int | None:
+        """Bytes of the GPU's memory that PyTorch could still take, or holds and does not use."""
+        free, _ = torch.cuda.mem_get_info(self.place)
+        return free + torch.cuda.memory_reserved(self.place) - torch.cuda.memory_allocated(self.place)
+
+
+@lru_cache(maxsize=8)
+def find_device(name: str) -> CudaDevice:
+    """A GPU with the kernels loaded; compiled, if that was never done on this machine.
+
+    Parameters
+    ----------
+    name
+        What PyTorch calls it.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is too old, or a library is missing.
+    """
+    place = torch.device(name)
+    if place.index is None:
+        place = torch.device("cuda", torch.cuda.current_device())
+    properties = torch.cuda.get_device_properties(place)
+    capability = (properties.major, properties.minor)
+    if capability < _LEAST_CAPABILITY:
+        raise UnsupportedError(
+            f"the search on a GPU needs compute capability 8.0, and {properties.name} has "
+            f"{properties.major}.{properties.minor}.",
+            remedy="Use --device cpu, which shares the time out among the cores.",
+        )
+    driver = load_library("driver")
+    image = compile_kernels(capability)
+    torch.zeros(1, device=place)  # makes PyTorch's context, which the driver shares
+    with torch.cuda.device(place):
+        module = _require(driver.cuModuleLoadData(np.frombuffer(image, dtype=np.uint8).ctypes.data))
+        shared = _find_shared_bytes(driver, place)
+        kernels = {}
+        for kernel in _list_kernels():
+            function = kernels[kernel] = _require(driver.cuModuleGetFunction(module, kernel.encode()))
+            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            if kernel.startswith(("search", "recombine")):
+                _require(driver.cuFuncSetAttribute(function, attribute, shared))
+    return CudaDevice(place, shared, properties.multi_processor_count, kernels)
+
+
+def _find_shared_bytes(driver: Any, place: torch.device) -> int:
+    attribute = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    return int(_require(driver.cuDeviceGetAttribute(attribute, _require(driver.cuDeviceGet(place.index)))))
+
+
+def _list_kernels() -> list[str]:
+    sizes = ("small", "large", "huge")
+    return [
+        *(f"search_{size}" for size in sizes),
+        *(f"recombine_{size}" for size in sizes),
+        *(f"{kernel}_{size}" for kernel in ("begin", "export") for size in sizes[:2]),
+        "commit",
+    ]
+
+
+def _require(answer: Any) -> Any:
+    """What a call of the driver returned; its error, in the driver's words, if it failed."""
+    code, *values = answer
+    if int(code) != 0:
+        raise RuntimeError(f"the CUDA driver refused: {code.name}")
+    return values[0] if values else None

@@ -1,0 +1,155 @@
+"""Chains of instances of about the same size, which one launch after another works on."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dynaroute.batch import RouteBatch
+from dynaroute.gpu_search.devices import KernelDevice
+from dynaroute.gpu_search.kernel_problem import NEAR, KernelProblem
+from dynaroute.gpu_search.launches import Launch, Layout
+from dynaroute.gpu_search.schedule import LEVELS, Generation
+
+__all__ = ["Group", "estimate_bytes"]
+
+_SLICES = 8  # of a launch, at least, if they are not too short: warps that are done early take over from others
+_SHORTEST_SLICE = 32
+_FRACTION = 32  # bits
+
+
+class Group:
+    """The chains of a problem, where the device keeps them.
+
+    Parameters
+    ----------
+    device
+        What searches.
+    problem
+        The instances, on that device.
+    chains
+        Of each instance.
+    seed
+        Of the random numbers.
+    """
+
+    def __init__(self, device: KernelDevice, problem: KernelProblem, chains: int, seed: int) -> None:
+        self.problem = problem
+        self.chains = chains
+        self.done = 0  # iterations of each chain
+        self._device = device
+        self._size = problem.layout.choose_size(device.shared_bytes)
+        self._index = "small" if problem.layout.is_small else "large"
+        self._jobs = len(problem) * chains
+        self._tensors = self._allocate()
+        self._launch = self._describe(seed)
+        self._start("begin", self._index, self._jobs)
+        costs = self._tensors["tour_costs"].view(-1, chains)[:, 0]  # (I,)
+        legs = (problem.sizes + problem.route_counts).double()
+        # at least a little, lest nothing be accepted where all is in one place
+        self._tensors["mean_legs"].copy_((costs.double() / legs).clamp(min=1e-3))
+
+    def run(self, count: int, generation: Generation, first_share: float, last_share: float) -> None:
+        """Run some iterations of every chain, while the generation goes from one share of its time to another."""
+        rate = int((last_share - first_share) * LEVELS * 2**_FRACTION / count)
+        self._run(count, int(first_share * LEVELS * 2**_FRACTION), rate)
+
+    def run_counted(self, count: int, done: int, every: int) -> None:
+        """Run some iterations of a generation that has `every`, after `done`; no matter in how many calls."""
+        rate = (LEVELS << _FRACTION) // every
+        self._run(count, done * rate, rate)
+
+    def set_temperatures(self, generation: Generation) -> None:
+        """Take the temperatures of a generation."""
+        self._tensors["temperatures"].copy_(torch.from_numpy(generation.list_temperatures()))
+
+    def recombine(self, generation: int) -> None:
+        """End a generation, and let every chain begin the next one with a child."""
+        self._start("commit", None, self._jobs)
+        self._launch.generation = generation
+        self._start("recombine", self._size, self._jobs)
+
+    def best_costs(self) -> Tensor:
+        """(I,) cost of the best routes so far, in the instances' own units, but for the last digits."""
+        best = torch.minimum(self._tensors["found_costs"], self._tensors["population_costs"])
+        return best.view(-1, self.chains).amin(1) / self.problem.scale
+
+    def best_routes(self) -> RouteBatch:
+        """The best routes so far."""
+        self._start("commit", None, self._jobs)
+        self._start("export", self._index, len(self.problem))
+        return RouteBatch(self._tensors["routes_out"].clone(), self._tensors["positions_out"].clone())
+
+    def wait(self) -> None:
+        """Wait until all that was asked for has been done."""
+        self._device.wait()
+
+    def _run(self, count: int, first_level: int, level_rate: int) -> None:
+        launch = self._launch
+        launch.first, launch.count = self.done, count
+        launch.slice_length = min(count, max(_SHORTEST_SLICE, -(-count // _SLICES)))
+        launch.first_level, launch.level_rate = first_level, level_rate
+        self._tensors["finished"].zero_()
+        self._tensors["ticket"].zero_()
+        self._start("search", self._size, self._jobs)
+        self.done += count
+
+    def _start(self, kernel: str, size: str | None, work: int) -> None:
+        name = kernel if size is None else f"{kernel}_{size}"
+        self._device.launch(name, self._size, self._launch, work)
+
+    def _allocate(self) -> dict[str, Tensor]:
+        layout, place, count = self.problem.layout, self._device.place, len(self.problem)
+        shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {
+            "temperatures": ((LEVELS,), torch.float32),
+            "mean_legs": ((count,), torch.float32),
+            "tours": ((self._jobs, layout.words), torch.int32),
+            "found": ((self._jobs, layout.words), torch.int32),
+            "population": ((self._jobs, layout.words), torch.int32),
+            "tour_costs": ((self._jobs,), torch.int64),
+            "found_costs": ((self._jobs,), torch.int64),
+            "population_costs": ((self._jobs,), torch.int64),
+            "routes_out": ((count, layout.nodes), torch.int32),
+            "positions_out": ((count, layout.nodes), torch.int32),
+            "finished": ((self._jobs,), torch.int32),
+            "ticket": ((1,), torch.int32),
+            "scratch": ((self._count_scratch(), layout.scratch_bytes), torch.uint8),
+        }
+        return {name: torch.zeros(shape, dtype=dtype, device=place) for name, (shape, dtype) in shapes.items()}
+
+    def _count_scratch(self) -> int:
+        """Warps that work in global memory: those of an emulation, and where shared memory is too small."""
+        is_used = self._size == "huge" or self._device.place.type == "cpu"
+        return self._device.count_warps(self.problem.layout) if is_used else 0
+
+    def _describe(self, seed: int) -> Launch:
+        problem, layout = self.problem, self.problem.layout
+        addresses = {name: tensor.data_ptr() for name, tensor in self._tensors.items()}
+        return Launch(
+            lengths=problem.lengths.data_ptr(),
+            demands=problem.demands.data_ptr(),
+            capacities=problem.capacity.data_ptr(),
+            sizes=problem.sizes.data_ptr(),
+            slots_of=problem.slots.data_ptr(),
+            near=problem.near.data_ptr(),
+            keys=problem.keys.data_ptr(),
+            start_visits=problem.visits.data_ptr(),
+            start_routes=problem.routes.data_ptr(),
+            **addresses,
+            seed=seed,
+            instances=len(problem),
+            nodes=layout.nodes,
+            slots=layout.slots,
+            chains=self.chains,
+            starts=problem.starts,
+            near_count=0 if layout.is_small else NEAR,
+            levels=LEVELS,
+            words=layout.words,
+            scratch_bytes=layout.scratch_bytes,
+        )
+
+
+def estimate_bytes(layout: Layout, chains: int) -> int:
+    """What one instance takes on the device, its chains included."""
+    matrix = 4 * layout.nodes**2 + (0 if layout.is_small else 2 * NEAR * layout.nodes)
+    return matrix + chains * 3 * 4 * layout.words + 64 * layout.nodes

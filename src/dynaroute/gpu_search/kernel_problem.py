@@ -1,0 +1,163 @@
+"""Instances as the kernels want them: lengths as integers, near customers, known routes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.batch.legs import leg_lengths
+from dynaroute.gpu_search.launches import LARGEST_SMALL, Layout
+
+__all__ = ["NEAR", "KernelProblem", "find_group", "list_groups"]
+
+NEAR = 64  # customers that one of a large instance is put beside
+
+_LENGTH_BITS = 25  # of the longest leg: twelve of them, and a sign, are added in 32
+_ENTRIES_AT_ONCE = 2**25  # of lengths, while they are made
+_SPARE_ROUTES = 8
+
+
+@dataclass(frozen=True)
+class KernelProblem:
+    """I instances that are searched together, and S known solutions of each.
+
+    Attributes
+    ----------
+    layout
+        How chains lie in memory.
+    lengths
+        (I, M, M) int32, scaled by a power of two for each instance, so that whole numbers stay exact.
+    demands
+        (I, M) int32.
+    capacity, sizes, slots
+        (I,) int32; slots: the routes that an instance may have.
+    near
+        (I, M, NEAR) int16 as unsigned: customers, nearest first; empty for small instances.
+    keys
+        (I,) int64.
+    scale
+        (I,) float64, by which lengths were multiplied.
+    visits
+        (I * S, M - 1) int32 customers, route after route.
+    routes
+        (I * S, M) int32 route of each, -1 for the depot and for padding.
+    """
+
+    layout: Layout
+    lengths: Tensor
+    demands: Tensor
+    capacity: Tensor
+    sizes: Tensor
+    slots: Tensor
+    near: Tensor
+    keys: Tensor
+    scale: Tensor
+    visits: Tensor
+    routes: Tensor
+
+    @classmethod
+    def prepare(cls, batch: InstanceBatch, starts: RouteBatch) -> KernelProblem:
+        """Measure all legs, and put known routes in order.
+
+        Parameters
+        ----------
+        batch
+            Instances of about the same size, where they shall be searched.
+        starts
+            Feasible routes, as many for each instance; those of one instance in a row.
+        """
+        count, copies = len(batch), len(starts) // len(batch)
+        sizes = batch.sizes.int()
+        most_routes = (starts.route.amax(1) + 1).view(count, copies).amax(1)  # (I,)
+        slots = torch.minimum(sizes, most_routes + most_routes // 4 + _SPARE_ROUTES).int()
+        layout = Layout(batch.nodes, int(slots.max()))
+        lengths, scale = _measure(batch)
+        no_near = torch.zeros(0, dtype=torch.int16, device=batch.device)
+        return cls(
+            layout=layout,
+            lengths=lengths,
+            demands=batch.demands.int().contiguous(),
+            capacity=batch.capacity.int().contiguous(),
+            sizes=sizes.contiguous(),
+            slots=slots.contiguous(),
+            near=no_near if layout.is_small else _list_near(lengths, sizes),
+            keys=batch.keys.contiguous(),
+            scale=scale,
+            visits=starts.visits().int().contiguous(),
+            routes=starts.route.int().contiguous(),
+        )
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def starts(self) -> int:
+        """S: known solutions of each instance."""
+        return len(self.visits) // len(self)
+
+    @property
+    def route_counts(self) -> Tensor:
+        """(I,) routes of the first known solution of each instance."""
+        return (self.routes.amax(1) + 1)[:: self.starts]
+
+
+def list_groups(sizes: list[int]) -> list[list[int]]:
+    """Which instances are searched together: those of about the same size, the largest first.
+
+    In which group an instance is depends on its own size alone.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of customers.
+    """
+    groups: dict[int, list[int]] = {}
+    for index, size in enumerate(sizes):
+        groups.setdefault(find_group(size), []).append(index)
+    return [groups[edge] for edge in sorted(groups, reverse=True)]
+
+
+def find_group(size: int) -> int:
+    """The largest size of the group that an instance of this size is in."""
+    if size <= LARGEST_SMALL:
+        return min(-(-size // 32) * 32, LARGEST_SMALL)
+    edge = LARGEST_SMALL
+    while edge < size:
+        edge = edge * 5 // 4
+    return edge
+
+
+def _measure(batch: InstanceBatch) -> tuple[Tensor, Tensor]:
+    """(I, M, M) int32 lengths of all legs, 0 to and from padding; and (I,) by what they were multiplied."""
+    nodes = torch.arange(batch.nodes, device=batch.device)
+    lengths = torch.empty((len(batch), batch.nodes, batch.nodes), dtype=torch.int32, device=batch.device)
+    scale = torch.empty(len(batch), dtype=torch.float64, device=batch.device)
+    step = max(1, _ENTRIES_AT_ONCE // batch.nodes**2)
+    for first in range(0, len(batch), step):
+        part = batch[first : first + step]
+        exact = leg_lengths(part, nodes[None, :, None], nodes[None, None, :])  # (I, M, M)
+        is_node = nodes <= part.sizes[:, None]  # (I, M)
+        exact = exact * (is_node[:, :, None] & is_node[:, None, :])
+        _, exponent = torch.frexp(exact.amax((1, 2)))  # the longest is below 2^exponent
+        factor = torch.ldexp(torch.ones_like(exact[:, 0, 0]), _LENGTH_BITS - exponent)  # (I,)
+        lengths[first : first + step] = (exact * factor[:, None, None]).round().int()
+        scale[first : first + step] = factor
+    return lengths, scale
+
+
+def _list_near(lengths: Tensor, sizes: Tensor) -> Tensor:
+    """(I, M, NEAR) customers nearest to each, itself and the depot left out; of equally near ones the lower number."""
+    count, nodes, _ = lengths.shape
+    near = torch.empty((count, nodes, NEAR), dtype=torch.int16, device=lengths.device)
+    number = torch.arange(nodes, device=lengths.device)
+    step = max(1, _ENTRIES_AT_ONCE // nodes**2)
+    for first in range(0, count, step):
+        part = slice(first, first + step)
+        is_other = (number > 0) & (number <= sizes[part, None]) & (number != number[:, None, None])  # (M, I, M)
+        away = torch.where(is_other.transpose(0, 1), lengths[part], 2**30)  # (I, M, M)
+        order = away.argsort(dim=2, stable=True)[:, :, :NEAR]
+        near[part] = order.to(torch.int16)  # as 16 bits without a sign
+    return near

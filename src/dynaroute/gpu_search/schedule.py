@@ -1,0 +1,136 @@
+"""How a search spends its iterations: how many chains, in which generations, at which temperatures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LEVELS", "Generation", "Plan", "PopulationSettings", "plan_search"]
+
+LEVELS = 1024  # of temperature, within a generation
+
+_MOST_GENERATIONS = 1000
+
+
+@dataclass(frozen=True)
+class PopulationSettings:
+    """How hot chains are, and when there is a population of them. Iterations are those of 100 customers.
+
+    Attributes
+    ----------
+    hottest, coolest
+        Temperatures of a short search at its beginning and its end, in mean legs of the start.
+    long_hottest, long_coolest
+        Those of a long one.
+    short, long
+        How many iterations of one chain are short, and how many are long.
+    population_from
+        Iterations of an instance from which on it has several chains.
+    chain_iterations
+        How many a chain should have at least.
+    most_chains
+        Of one instance, unless the GPU would be idle.
+    first_share
+        Of all iterations, before chains are recombined for the first time.
+    child_iterations
+        Of a chain in a later generation, about.
+    child_hottest, child_coolest
+        Temperatures of later generations.
+    """
+
+    hottest: float = 0.2
+    coolest: float = 0.03
+    long_hottest: float = 0.35
+    long_coolest: float = 0.1
+    short: float = 10_000
+    long: float = 100_000
+    population_from: float = 1_000_000
+    chain_iterations: float = 250_000
+    most_chains: int = 8
+    first_share: float = 0.4
+    child_iterations: float = 3_000
+    child_hottest: float = 0.15
+    child_coolest: float = 0.08
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A part of a search, within which it cools down.
+
+    Attributes
+    ----------
+    begins, ends
+        From 0 to 1, the progress of the whole search.
+    hottest, coolest
+        Temperatures, in mean legs of the start.
+    """
+
+    begins: float
+    ends: float
+    hottest: float
+    coolest: float
+
+    def list_temperatures(self) -> NDArray[np.float32]:
+        """(LEVELS,) from the hottest to the coolest, by equal factors."""
+        return np.geomspace(self.hottest, self.coolest, LEVELS).astype(np.float32)
+
+    def share_of(self, progress: float) -> float:
+        """How much of this part is over, from 0 to 1."""
+        return min(1.0, max(0.0, (progress - self.begins) / (self.ends - self.begins)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many chains each instance has, and through which generations they go."""
+
+    chains: int
+    generations: tuple[Generation, ...]
+
+
+def plan_search(
+    iterations: float, size: int, settings: PopulationSettings | None = None, least_chains: int = 1
+) -> Plan:
+    """Choose chains and generations.
+
+    Parameters
+    ----------
+    iterations
+        Of each instance, all its chains together; about as many.
+    size
+        Number of customers.
+    settings
+        Temperatures and extent; None: the usual ones.
+    least_chains
+        So many keep the GPU busy.
+    """
+    rules = settings or PopulationSettings()
+    scaled = iterations * 100 / max(size, 1)
+    chains = 1
+    if scaled >= rules.population_from:
+        chains = int(min(rules.most_chains, max(2, scaled // rules.chain_iterations)))
+    chains = max(chains, least_chains)
+    of_chain = scaled / chains
+    slow = _share_between(of_chain, rules.short, rules.long)
+    hottest = _blend(rules.hottest, rules.long_hottest, slow)
+    coolest = _blend(rules.coolest, rules.long_coolest, slow)
+    children = 0 if chains == 1 else int(of_chain * (1 - rules.first_share) / rules.child_iterations)
+    children = min(children, _MOST_GENERATIONS)
+    if children == 0:
+        return Plan(chains, (Generation(0.0, 1.0, hottest, coolest),))
+    first = Generation(0.0, rules.first_share, hottest, coolest)
+    edges = np.linspace(rules.first_share, 1.0, children + 1).tolist()
+    later = (Generation(begins, ends, rules.child_hottest, rules.child_coolest) for begins, ends in pairwise(edges))
+    return Plan(chains, (first, *later))
+
+
+def _share_between(value: float, low: float, high: float) -> float:
+    """Where a value lies between two, by factors; from 0 to 1."""
+    return min(1.0, max(0.0, math.log(max(value, 1.0) / low) / math.log(high / low)))
+
+
+def _blend(one: float, other: float, share: float) -> float:
+    return float(one * (other / one) ** share)

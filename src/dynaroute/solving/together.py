@@ -1,0 +1,368 @@
+"""Searching all instances together on a GPU: a policy's routes, the search, and what to tell of both, on tensors."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct import Augmented, Greedy, Strategy, construct
+from dynaroute.device import choose_device
+from dynaroute.gpu_search.batched_search import BatchProgress, SearchedBatch, pad_routes, search_batch
+from dynaroute.gpu_search.devices import KernelDevice, find_device
+from dynaroute.gpu_search.parts import PartSettings, search_in_parts
+from dynaroute.gpu_search.schedule import PopulationSettings
+from dynaroute.improve.search import Improvement
+from dynaroute.improve.stopping import OutOfTimeError, Stopping
+from dynaroute.instance import Instance
+from dynaroute.savings import build_by_savings
+from dynaroute.solution import Solution
+from dynaroute.solving.building import load_policy, make_strategy, name_policy
+from dynaroute.solving.in_time import choose_attempts
+from dynaroute.solving.options import Decoding, Observers, SolveOptions
+from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
+from dynaroute.weights import nearest_shipped_model
+
+if TYPE_CHECKING:
+    from dynaroute.model import Policy
+
+__all__ = ["SearchedTogether", "prepare_device", "search_routes", "search_together"]
+
+_POLICY_SHARE = 0.6  # of the time that is left after its first attempt, at most, for the other attempts of a policy
+_LOOKS_A_DOUBLING = 6  # at the costs, for traces: as many in the second half of the time as in the quarter before
+_EXACTNESS = 1e-7  # of the costs that kernels tell
+_TELLING_SHARE = 20  # of the time, one part at most goes into telling of improvements
+
+
+class SearchedTogether(NamedTuple):
+    """What a search of a batch came to.
+
+    Attributes
+    ----------
+    routes
+        The best of each instance, on the batch's device.
+    start
+        How the first routes came to be.
+    iterations
+        (B,) int64 of each instance.
+    looks
+        Seconds since the clock began, and the (B,) costs then, the first routes' included.
+    is_interrupted
+        Whether it was ended before its time.
+    """
+
+    routes: RouteBatch
+    start: Start
+    iterations: Tensor
+    looks: list[tuple[float, NDArray[np.float64]]]
+    is_interrupted: bool
+
+
+def prepare_device(device: str | None) -> None:
+    """Load the kernels, and compile them if that was never done on this machine; nothing without a GPU.
+
+    Parameters
+    ----------
+    device
+        As in `SolveOptions`.
+    """
+    chosen = choose_device(device)
+    if chosen.startswith("cuda"):
+        find_device(chosen)
+
+
+def search_together(
+    instances: Sequence[Instance],
+    starts: Sequence[Solution] | None,
+    options: SolveOptions,
+    observers: Observers,
+    entered: float,
+    kernels: KernelDevice | None = None,
+) -> list[Result]:
+    """Search all instances at once.
+
+    Parameters
+    ----------
+    instances
+        Any problems.
+    starts
+        Known routes of each, if there are any.
+    options, observers
+        How to search, and who is told.
+    entered
+        The value of `time.perf_counter` from which the total time counts.
+    kernels
+        What searches; None: the GPU of the options.
+    """
+    results: dict[int, Result] = {}
+    groups = _group_by_model(instances, options, starts is not None)
+    customers = sum(instance.size for instance in instances)
+    for model, rows in groups.items():
+        group = [instances[row] for row in rows]
+        batch = InstanceBatch.from_instances([_with_positions(instance) for instance in group])
+        known = None if starts is None else [starts[row] for row in rows]
+        if known is None and model is None:
+            known = [build_by_savings(instance) for instance in group]
+        first = None if known is None else RouteBatch.from_solutions(known, batch)
+        work = sum(instance.size for instance in group)
+        stopping = _share_out(options, observers, entered, work / customers)
+        customers -= work
+        watch = _Watch(stopping.began, rows, observers)
+        found = _search_routes(batch, first, model, stopping, options, watch, kernels)
+        start = found.start if first is None else (GIVEN if starts is not None else SAVINGS)
+        found = found._replace(start=start)
+        results |= zip(rows, _report(group, batch, found, options, stopping.began), strict=True)
+        observers.note_progress(len(rows))
+    return [results[row] for row in range(len(instances))]
+
+
+def search_routes(
+    batch: InstanceBatch,
+    options: SolveOptions,
+    observers: Observers | None = None,
+    entered: float | None = None,
+    kernels: KernelDevice | None = None,
+    settings: PopulationSettings | None = None,
+) -> SearchedTogether:
+    """Search a batch at once, from a policy's routes; nothing but tensors is touched.
+
+    Parameters
+    ----------
+    batch
+        Instances of any sizes, for which one policy is used: that of the options, or the one for the largest.
+    options
+        With a total time or a number of iterations.
+    observers
+        Who may end it.
+    entered
+        The value of `time.perf_counter` from which the time counts; None: now.
+    kernels
+        What searches; None: the GPU of the options.
+    settings
+        Temperatures and extent; None: the usual ones.
+    """
+    began = time.perf_counter() if entered is None else entered
+    watchers = observers or Observers()
+    model = options.model if options.model != "auto" else nearest_shipped_model(int(batch.sizes.max()))
+    stopping = _share_out(options, watchers, began, 1.0)
+    watch = _Watch(began, list(range(len(batch))), watchers)
+    return _search_routes(batch, None, model, stopping, options, watch, kernels, settings)
+
+
+def _search_routes(
+    batch: InstanceBatch,
+    first: RouteBatch | None,
+    model: str | Path | Policy | None,
+    stopping: Stopping,
+    options: SolveOptions,
+    watch: _Watch,
+    kernels: KernelDevice | None,
+    settings: PopulationSettings | None = None,
+) -> SearchedTogether:
+    device = kernels or find_device(choose_device(options.device))
+    here = batch.to(device.place)
+    start = GIVEN
+    if first is None:
+        assert model is not None
+        policy = load_policy(model, str(device.place))
+        first, decoding = _build(policy, here, options, stopping)
+        start = Start.by_policy(name_policy(policy, model), decoding)
+    first = RouteBatch(first.route.to(device.place), first.position.to(device.place))
+    watch.begin(here, first)
+    found = _search(device, here, first, stopping, options.usual_seed, settings, watch)
+    watch.conclude(found.routes)
+    routes = RouteBatch(found.routes.route.to(batch.device), found.routes.position.to(batch.device))
+    return SearchedTogether(routes, start, found.iterations, watch.looks, found.is_interrupted)
+
+
+def _search(
+    device: KernelDevice,
+    batch: InstanceBatch,
+    first: RouteBatch,
+    stopping: Stopping,
+    seed: int,
+    settings: PopulationSettings | None,
+    watch: _Watch,
+) -> SearchedBatch:
+    """Search large instances in parts, where the clock ends it; else all as they are."""
+    is_large = int(batch.sizes.min()) >= PartSettings().least_size
+    if is_large and stopping.deadline is not None and stopping.iterations is None:
+        return search_in_parts(device, batch, first, stopping, seed=seed, on_launch=watch.look)
+    return search_batch(device, batch, first, stopping, seed=seed, settings=settings, on_launch=watch.look)
+
+
+def _build(
+    policy: Policy, batch: InstanceBatch, options: SolveOptions, stopping: Stopping
+) -> tuple[RouteBatch, Decoding]:
+    """A policy's routes: all attempts that were asked for, or as many orientations as there is time for."""
+    generator = torch.Generator().manual_seed(options.usual_seed)
+    if options.given_decoding:
+        return construct(policy, batch, make_strategy(options), generator), options.decoding
+    every: Strategy = Augmented(Greedy())
+    if stopping.deadline is None:
+        return construct(policy, batch, every, generator), Decoding(augment=True)
+    before = time.perf_counter()
+    best = construct(policy, batch, choose_attempts(every, 0, 1), generator)
+    lengths = best.lengths(batch)
+    lengths.sum().item()  # waits until the GPU is done
+    seconds = max(time.perf_counter() - before, 1e-9)
+    more = min(every.attempts - 1, int(_POLICY_SHARE * stopping.seconds_left / seconds))
+    if more < 1:
+        return best, Decoding()
+    try:
+        others = construct(policy, batch, choose_attempts(every, 1, more, stopping), generator)
+    except OutOfTimeError:
+        return best, Decoding()
+    is_better = (others.lengths(batch) < lengths)[:, None]
+    route = torch.where(is_better, others.route, best.route)
+    return RouteBatch(route, torch.where(is_better, others.position, best.position)), Decoding(augment=True)
+
+
+def _group_by_model(
+    instances: Sequence[Instance], options: SolveOptions, is_started: bool
+) -> dict[str | Path | Policy | None, list[int]]:
+    """Which instances one policy builds first routes of; None: they are known, or by savings."""
+    groups: defaultdict[str | Path | Policy | None, list[int]] = defaultdict(list)
+    for row, instance in enumerate(instances):
+        model: str | Path | Policy | None = options.model
+        if is_started or instance.coordinates is None or model == "savings":
+            model = None
+        elif model == "auto":
+            model = nearest_shipped_model(instance.size)
+        groups[model].append(row)
+    return groups
+
+
+def _with_positions(instance: Instance) -> Instance:
+    """The same problem with a place for every node, which a batch wants; a matrix says how long legs are."""
+    if instance.coordinates is not None:
+        return instance
+    return replace(instance, coordinates=np.zeros((instance.size + 1, 2)), metric="euclidean")
+
+
+def _share_out(options: SolveOptions, observers: Observers, began: float, share: float) -> Stopping:
+    """The limits of instances that make up a share of what is left to do."""
+    deadline = None
+    if options.search_seconds is not None:
+        now = time.perf_counter()
+        deadline = now + max(0.0, began + options.search_seconds - now) * share
+    iterations = None if options.iterations is None else int(options.iterations)
+    return Stopping(deadline, iterations, options.target, observers.is_cancelled, began)
+
+
+@dataclass
+class _Watch:
+    """Looks at costs while instances are searched, more and more seldom, and tells of improvements.
+
+    Attributes
+    ----------
+    began
+        The value of `time.perf_counter` from which seconds are counted.
+    rows
+        Numbers of the instances, as whoever is told knows them.
+    observers
+        Who is told.
+    """
+
+    began: float
+    rows: list[int]
+    observers: Observers
+    looks: list[tuple[float, NDArray[np.float64]]] = field(default_factory=list)
+    _batch: InstanceBatch = field(init=False)
+    _told: NDArray[np.float64] = field(init=False)  # costs of which somebody was told
+    _next_look: float = 0.0
+    _next_telling: float = 0.0
+
+    def begin(self, batch: InstanceBatch, routes: RouteBatch) -> None:
+        """Take note of the first routes."""
+        costs = routes.lengths(batch).cpu().numpy()
+        self._batch = batch
+        self._told = np.full(len(batch), np.inf)
+        self._note(costs)
+        if self.observers.on_improvement is not None:
+            self._tell(np.arange(len(batch)), routes)
+
+    def look(self, progress: BatchProgress) -> None:
+        """Read the costs, if it is time to."""
+        seconds = time.perf_counter() - self.began
+        tells = self.observers.on_improvement is not None and seconds >= self._next_telling
+        if seconds < self._next_look and not tells:
+            return
+        rows, costs = progress.rows.numpy(), self.looks[-1][1].copy()
+        now = progress.read_costs().cpu().numpy()
+        costs[rows] = np.minimum(costs[rows], now)
+        self._note(costs)
+        is_better = now < self._told[rows] * (1 - _EXACTNESS)
+        if tells and is_better.any():
+            places = torch.from_numpy(np.flatnonzero(is_better))
+            routes = progress.read_routes()
+            self._tell(rows[is_better], routes[places.to(routes.route.device)])
+            spent = time.perf_counter() - self.began - seconds
+            self._next_telling = seconds + (_TELLING_SHARE + 1) * spent
+
+    def conclude(self, routes: RouteBatch) -> None:
+        """Tell of what was not told before."""
+        if self.observers.on_improvement is None:
+            return
+        rows = np.flatnonzero(routes.lengths(self._batch).cpu().numpy() < self._told * (1 - _EXACTNESS))
+        self._tell(rows, routes[torch.from_numpy(rows).to(self._batch.device)])
+
+    def _note(self, costs: NDArray[np.float64]) -> None:
+        seconds = time.perf_counter() - self.began
+        self.looks.append((seconds, costs))
+        self._next_look = seconds * 2 ** (1 / _LOOKS_A_DOUBLING)
+
+    def _tell(self, rows: NDArray[np.int64], routes: RouteBatch) -> None:
+        assert self.observers.on_improvement is not None
+        part = self._batch[torch.from_numpy(rows).to(self._batch.device)]
+        seconds = time.perf_counter() - self.began
+        for row, solution in zip(rows.tolist(), pad_routes(routes, self._batch.nodes).to_solutions(part), strict=True):
+            assert solution.stated_cost is not None
+            self._told[row] = solution.stated_cost
+            self.observers.on_improvement(self.rows[row], Improvement(seconds, solution.stated_cost, solution))
+
+
+def _report(
+    instances: Sequence[Instance], batch: InstanceBatch, found: SearchedTogether, options: SolveOptions, began: float
+) -> list[Result]:
+    solutions = found.routes.to_solutions(batch)
+    seconds = time.perf_counter() - began
+    results = []
+    for row, (instance, solution) in enumerate(zip(instances, solutions, strict=True)):
+        cost = solution.cost(instance)
+        result = Result(
+            instance,
+            replace(solution, stated_cost=cost),
+            cost,
+            seconds / len(instances),
+            found.start,
+            options.way,
+            options.limit,
+            trace=_trace(found.looks, row, seconds, cost),
+            iterations=int(found.iterations[row]),
+            is_interrupted=found.is_interrupted,
+        )
+        results.append(replace(result, messages=(result.improvement,)))
+    return results
+
+
+def _trace(
+    looks: Sequence[tuple[float, NDArray[np.float64]]], row: int, seconds: float, cost: float
+) -> tuple[tuple[float, float], ...]:
+    """Cost over time: each look at which it had fallen, and the end."""
+    trace: list[tuple[float, float]] = []
+    for when, costs in looks:
+        if not trace or costs[row] < trace[-1][1]:
+            trace.append((when, float(costs[row])))
+    if cost < trace[-1][1] * (1 - _EXACTNESS):
+        trace.append((seconds, cost))
+    return (*trace[:-1], (trace[-1][0], cost))

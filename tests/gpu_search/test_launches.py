@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from kernel_devices import device_of, needs_compiler
+
+from dynaroute.gpu_search.compiler import SOURCE
+from dynaroute.gpu_search.launches import Launch, Layout
+
+
+@needs_compiler
+def test_structure_of_launches_is_that_of_the_kernels() -> None:
+    assert ctypes.sizeof(Launch) == device_of().library.launch_bytes()
+
+
+@needs_compiler
+@pytest.mark.parametrize("layout", [Layout(2, 1), Layout(101, 20), Layout(128, 127), Layout(129, 7), Layout(1001, 300)])
+def test_a_warp_has_room_for_all_that_it_writes(layout: Layout) -> None:
+    launch = Launch(nodes=layout.nodes, slots=layout.slots, words=layout.words)
+
+    needed = device_of().library.scratch_bytes(ctypes.byref(launch), int(layout.is_small))
+
+    assert needed <= layout.scratch_bytes < needed + 16
+
+
+def test_a_multiprocessor_holds_enough_chains_of_100_customers() -> None:
+    assert 232_448 // Layout(101, 21).scratch_bytes >= 40
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc")
+def test_kernels_compile_for_the_oldest_gpu_without_a_warning(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["nvcc", "-arch=sm_80", "-std=c++17", "--fmad=false", "-cubin", "-o", str(tmp_path / "kernel.cubin"), SOURCE],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")

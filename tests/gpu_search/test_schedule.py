@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from dynaroute.gpu_search.schedule import LEVELS, PopulationSettings, plan_search
+
+
+@pytest.mark.parametrize("iterations", [0, 100, 1e4, 1e5, 1e6, 1e7, 1e9])
+@pytest.mark.parametrize("size", [1, 20, 100, 1000])
+def test_generations_follow_each_other_from_beginning_to_end(iterations: float, size: int) -> None:
+    plan = plan_search(iterations, size)
+
+    assert plan.generations[0].begins == 0
+    assert plan.generations[-1].ends == 1
+    assert all(one.ends == other.begins for one, other in pairwise(plan.generations))
+    assert all(one.begins < one.ends and one.hottest > one.coolest for one in plan.generations)
+
+
+def test_short_searches_have_one_chain_and_long_ones_a_population() -> None:
+    assert plan_search(10_000, 100).chains == 1
+    assert plan_search(4_000_000, 100).chains == PopulationSettings().most_chains
+    assert len(plan_search(2_000_000, 100).generations) > 1
+
+
+def test_gpu_is_kept_busy() -> None:
+    assert plan_search(10_000, 100, least_chains=40).chains == 40
+
+
+def test_temperatures_fall_from_the_hottest_to_the_coolest() -> None:
+    generation = plan_search(10_000, 100).generations[0]
+
+    temperatures = generation.list_temperatures()
+
+    assert len(temperatures) == LEVELS
+    assert temperatures[0] == pytest.approx(generation.hottest)
+    assert temperatures[-1] == pytest.approx(generation.coolest)
+    assert (temperatures[1:] < temperatures[:-1]).all()

@@ -1,0 +1,54 @@
+"""Emulated GPUs, for tests of the batched search, and what they search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.gpu_search.emulation import EmulatedDevice, emulate, find_compiler
+from dynaroute.instance import Instance
+from dynaroute.savings import build_by_savings
+from dynaroute.solution import Solution, check
+
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="there is no C++ compiler to emulate a GPU with")
+
+
+def device_of(lanes: int = 1) -> EmulatedDevice:
+    device = emulate(lanes)
+    device.set_lane_order(0)
+    return device
+
+
+@dataclass(frozen=True)
+class CrampedDevice(EmulatedDevice):
+    """A GPU with little memory."""
+
+    free: int = 0
+
+    def find_free_memory(self) -> int | None:
+        return self.free
+
+
+def draw_instance(size: int, seed: int = 0, capacity: int = 20) -> Instance:
+    random = np.random.default_rng([size, seed])
+    demands = np.array([0, *random.integers(1, 10, size)])
+    return Instance(random.random((size + 1, 2)), demands, capacity)
+
+
+def gather(instances: Sequence[Instance], starts: Sequence[Solution] | None = None) -> tuple[InstanceBatch, RouteBatch]:
+    batch = InstanceBatch.from_instances(instances)
+    return batch, RouteBatch.from_solutions(starts or [build_by_savings(instance) for instance in instances], batch)
+
+
+def assert_right(instances: Sequence[Instance], batch: InstanceBatch, routes: RouteBatch) -> None:
+    for instance, solution in zip(instances, routes.to_solutions(batch), strict=True):
+        assert check(instance, solution) == []
+
+
+def are_equal(one: RouteBatch, other: RouteBatch) -> bool:
+    return torch.equal(one.route, other.route) and torch.equal(one.position, other.position)
