@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import make_random_state
@@ -68,6 +70,7 @@ class RuinAndRecreate:
         cost = problem.cost(routes)
         self._mean_leg = cost / (problem.size + len(routes))
         self._done = 0
+        self._halt = np.zeros(1, dtype=np.int8)
         self.adopt(routes, cost)
 
     @property
@@ -86,13 +89,14 @@ class RuinAndRecreate:
         self._best = make_best(self._tours, cost)
 
     def halt(self) -> None:
-        """Nothing to do: iterations are short, and whoever runs them asks for a few milliseconds' worth."""
+        """End a run that goes on in another thread, within an iteration, and all later ones."""
+        self._halt[0] = 1
 
-    def run(self, count: int, pace: Pace) -> None:
-        """Run some iterations; where iterations set the pace, it does not matter in how many calls."""
+    def run(self, count: int, pace: Pace) -> int:
+        """Run some iterations, and say how many it were: fewer only if halted."""
         problem, settings = self._problem, self._settings
         fall = math.log(settings.coolest / settings.hottest)
-        anneal(
+        reached = anneal(
             self._tours,
             self._best,
             self._log,
@@ -107,5 +111,7 @@ class RuinAndRecreate:
             self._done,
             self._done + count,
             problem,
+            self._halt,
         )
-        self._done += count
+        done, self._done = reached - self._done, reached
+        return done

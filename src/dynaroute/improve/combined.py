@@ -50,18 +50,18 @@ class Relay:
         self._first.halt()
         self._second.halt()
 
-    def run(self, count: int, pace: Pace) -> None:
+    def run(self, count: int, pace: Pace) -> int:
         """Run some iterations; where iterations set the pace, it does not matter in how many calls."""
+        begun = 0
         if not self._is_handed_over:
-            begun = min(count, pace.iterations_until(self._handover, self._done))
-            self._first.run(begun, pace.part(0.0, self._handover))
+            wanted = min(count, pace.iterations_until(self._handover, self._done))
+            begun = self._first.run(wanted, pace.part(0.0, self._handover))
             self._done += begun
-            count -= begun
-            if pace.iterations_until(self._handover, self._done) > 0:
-                return
+            if begun < wanted or pace.iterations_until(self._handover, self._done) > 0:
+                return begun
             self._is_handed_over = True
             self._second.adopt(self._first.best_routes, self._first.best_cost)
-        self._second.run(count, pace.part(self._handover, 1.0, self._done))
+        return begun + self._second.run(count - begun, pace.part(self._handover, 1.0, self._done))
 
 
 class Team:
@@ -105,23 +105,27 @@ class Team:
         for member in self._members:
             member.halt()
 
-    def run(self, count: int, pace: Pace) -> None:
+    def run(self, count: int, pace: Pace) -> int:
         """Let each member run so many iterations; where they set the pace, it does not matter in how many calls."""
-        while count > 0:
+        left = count
+        while left > 0:
             until_meeting = pace.iterations_until((self._meetings + 1) / _MEETINGS, self._done)
             if until_meeting == 0:
                 self._meet()
                 continue
-            portion = min(count, until_meeting)
-            self._run_members(portion, pace)
-            self._done += portion
-            count -= portion
+            portion = min(left, until_meeting)
+            done = self._run_members(portion, pace)
+            self._done += done
+            left -= done
+            if done < portion:
+                break
+        return count - left
 
-    def _run_members(self, count: int, pace: Pace) -> None:
+    def _run_members(self, count: int, pace: Pace) -> int:
+        """How many iterations each of them ran."""
         runs = [self._pool.submit(member.run, count, pace) for member in self._members]
         try:
-            for run in runs:
-                run.result()
+            return min(run.result() for run in runs)
         finally:
             wait(runs)  # after an interrupt, too: nobody shall read what is still being written
 

@@ -105,10 +105,11 @@ class GeneticSearch:
         """End a run that goes on in another thread, within a millisecond or so, and all later ones."""
         self._halt[0] = 1
 
-    def run(self, count: int, pace: Pace) -> None:
+    def run(self, count: int, pace: Pace) -> int:
         """Run some iterations; it does not matter in how many calls, and it is never hotter or cooler."""
         solutions, self._credit = divmod(self._credit + count, self.weight)
-        evolve(solutions, self._task, self._population, self._nursery, self._random, self._halt)
+        made = evolve(solutions, self._task, self._population, self._nursery, self._random, self._halt)
+        return count if made == solutions else min(count, made * self.weight)
 
 
 # Where a solution is made
@@ -206,10 +207,13 @@ def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 @compiled
 def evolve(
     count: int, task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
-) -> None:
-    """Make so many solutions, one after the other, until `halt` is not 0; the one that it breaks off is lost."""
+) -> int:
+    """Make so many solutions, one after the other, until `halt` is not 0; the one that it breaks off is lost.
+
+    Returns how many were made.
+    """
     progress = nursery.progress[0]
-    for _ in range(count):
+    for made in range(count):
         if progress.idle >= _PATIENCE:
             empty(population)
             progress.drawn = 0
@@ -222,7 +226,8 @@ def evolve(
             _cross(population.tours[one], population.tours[other], nursery.is_taken, random, nursery.tour)
         split_tour(nursery.tour, nursery.cuts, task, progress.penalty, nursery.path)
         if not _educate_and_add(task, population, nursery, random, halt):
-            return
+            return made
+    return count
 
 
 @compiled

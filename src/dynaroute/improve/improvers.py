@@ -100,11 +100,10 @@ class _Search(Improver):
         return SideBySide(threads)
 
     def prepare(self) -> None:
-        from dynaroute.improve.batch_search import BatchRequest
-        from dynaroute.improve.stopping import Stopping
+        import dynaroute.improve.batch_search  # noqa: F401  # what a search needs beside its machine code
+        from dynaroute.improve.search import load_machine_code
 
-        instance, _ = _make_tiny_example()
-        self.make_searcher().search(BatchRequest([instance], begin=lambda: Stopping(iterations=1)))  # of each stage
+        load_machine_code()
 
 
 IMPROVERS: dict[str, Improver] = {"2opt": _TwoOpt(), "local": _LocalSearch(), "search": _Search()}

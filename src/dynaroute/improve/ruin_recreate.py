@@ -141,10 +141,16 @@ def anneal(
     first_iteration: int,
     last_iteration: int,
     problem: SearchProblem,
-) -> None:
-    """Run the iterations from the first up to but without the last. In several calls it is the same as in one."""
+    halt: NDArray[np.int8],
+) -> int:
+    """Run the iterations from the first up to but without the last. In several calls it is the same as in one.
+
+    Returns the iteration that was not run any more: the last, or the one before which `halt` was not 0.
+    """
     costs = best.costs
     for iteration in range(first_iteration, last_iteration):
+        if halt[0] != 0:
+            return iteration
         count, gain = _ruin(tours, log, state, annealing, iteration, problem)
         _sort_removed(log, count, state, problem)
         change = -gain
@@ -158,6 +164,7 @@ def anneal(
         if costs[0] < costs[1] - _LEAST_GAIN * costs[1]:
             costs[1] = costs[0]
             _remember(tours, best)
+    return last_iteration
 
 
 @compiled_in_place

@@ -7,8 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from threading import TIMEOUT_MAX, Timer
 from typing import NamedTuple
+
+import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.combined import Relay, Team
@@ -20,7 +23,7 @@ from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 
-__all__ = ["Improvement", "Incumbent", "SearchOutcome", "search"]
+__all__ = ["Improvement", "Incumbent", "SearchOutcome", "load_machine_code", "search"]
 
 _KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # hotter, what a good start is worth would melt away
 _ANNEALING_SECONDS_AT_100 = 0.008  # with 100 customers, until the genetic search takes over; see docs/results.md
@@ -82,6 +85,7 @@ def search(
     *,
     seed: int = 0,
     threads: int = 1,
+    companions: int = 1,
     on_improvement: Callable[[Improvement], None] | None = None,
 ) -> SearchOutcome:
     """Improve a solution until told to stop.
@@ -98,6 +102,8 @@ def search(
         Of the random numbers. With a number of iterations and without a deadline, it determines the result.
     threads
         How many searches to run side by side, exchanging what they find.
+    companions
+        How many instances are searched in this process at the same time.
     on_improvement
         Called with better solutions, the first one included, but not so often that it would slow the search down.
     """
@@ -113,7 +119,7 @@ def search(
         settings = AnnealingSettings() if is_improved else _KEEPING_THE_START
         searcher = _choose_searcher(problem, incumbent.solution.routes, settings, stopping, seed, threads)
         with _halt_at_deadline(searcher, stopping):
-            slices = run_slices(searcher, stopping)
+            slices = run_slices(searcher, stopping, threads * companions)
             while not stopping.is_reached_by(incumbent.cost) and (done := next(slices, None)) is not None:
                 iterations = done
                 incumbent.watch(searcher)
@@ -122,6 +128,13 @@ def search(
     except KeyboardInterrupt:
         is_interrupted = True
     return incumbent.conclude(iterations, is_interrupted)
+
+
+@cache
+def load_machine_code() -> None:
+    """Load the machine code of every stage of a search, once in a process, so that it costs nobody's time later."""
+    square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    search(Instance(square, np.array([0, 1, 1, 1]), 2), None, Stopping(iterations=1))  # of each stage
 
 
 def _leave_time_to_close(stopping: Stopping, size: int) -> Stopping:
