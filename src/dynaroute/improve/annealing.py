@@ -81,7 +81,7 @@ class RuinAndRecreate:
     @property
     def best_routes(self) -> tuple[tuple[int, ...], ...]:
         """The best solution so far."""
-        return read_routes(self._best.after, self._best.starts[: self._best.routes[0]])
+        return read_routes(self._best.after)
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Go on from another solution, as hot as before."""

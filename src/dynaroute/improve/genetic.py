@@ -76,12 +76,13 @@ class GeneticSearch:
     """
 
     def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 10) -> None:
+        assert isinstance(problem.distances, np.ndarray)  # whom it would suit without one, it would take hours
         self.weight = max(1, round(_ITERATIONS_A_CUSTOMER * problem.size))
         self._credit = 0  # iterations that were asked for, but are too few for another solution
         self._halt = np.zeros(1, dtype=np.int8)
         self._task = make_task(problem)
         self._population = make_population(problem.size)
-        self._nursery = _make_nursery(problem, initial)
+        self._nursery = _make_nursery(problem, problem.distances, initial)
         self._random = make_random_state(seed, stream)
 
     @property
@@ -153,11 +154,11 @@ class _Nursery(NamedTuple):
     progress: NDArray[Any]
 
 
-def _make_nursery(problem: SearchProblem, initial: int) -> _Nursery:
+def _make_nursery(problem: SearchProblem, distances: NDArray[np.float64], initial: int) -> _Nursery:
     """Make room for making solutions; a population begins with so many random ones."""
     size = problem.size
     progress = np.zeros(1, dtype=_PROGRESS)
-    penalty = _guess_penalty(problem)
+    penalty = _guess_penalty(problem.demands, distances)
     progress["penalty"] = penalty
     progress["lowest_penalty"], progress["highest_penalty"] = 1e-4 * penalty, 1e3 * penalty
     progress["best_length"] = np.inf
@@ -172,15 +173,15 @@ def _make_nursery(problem: SearchProblem, initial: int) -> _Nursery:
         order=np.arange(1, size + 1, dtype=np.int32),
         route_order=np.zeros(size + 1, dtype=np.int32),
         angles=np.zeros(size + 1),
-        places=place_around_depot(problem.distances),
+        places=place_around_depot(distances),
         progress=progress,
     )
 
 
-def _guess_penalty(problem: SearchProblem) -> float:
+def _guess_penalty(demands: NDArray[np.int64], distances: NDArray[np.float64]) -> float:
     """A price of excess to begin with, near where it ends up: a share of the way to a customer for its demand."""
-    outward, demand = float(problem.distances[0].mean()), max(1.0, float(problem.demands.mean()))
-    return _FIRST_PENALTY * (outward or float(problem.distances.max()) or 1.0) / demand
+    outward, demand = float(distances[0].mean()), max(1.0, float(demands.mean()))
+    return _FIRST_PENALTY * (outward or float(distances.max()) or 1.0) / demand
 
 
 def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:

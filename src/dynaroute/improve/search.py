@@ -16,14 +16,15 @@ import numpy as np
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.combined import Relay, Team
 from dynaroute.improve.genetic import GeneticSearch
-from dynaroute.improve.pacing import Searcher, run_slices
+from dynaroute.improve.pacing import Pace, Searcher, run_slices
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_filling, build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
+from dynaroute.memory import LARGEST_MATRIX
 from dynaroute.solution import Solution
 
-__all__ = ["Improvement", "Incumbent", "SearchOutcome", "load_machine_code", "search"]
+__all__ = ["Improvement", "Incumbent", "SearchOutcome", "load_machine_code", "load_machine_code_of_large", "search"]
 
 _KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # hotter, what a good start is worth would melt away
 _ANNEALING_SECONDS_AT_100 = 0.008  # with 100 customers, until the genetic search takes over; see docs/results.md
@@ -32,6 +33,9 @@ _LATEST_HANDOVER = 0.6  # beyond, there is no time for it
 _CLOSING_SECONDS_A_CUSTOMER, _CLOSING_SECONDS_A_LEG = 2e-6, 1e-9
 _USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
 _USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the machine's speed
+_LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
+_ITERATIONS_TO_MELT_A_CUSTOMER = 150  # fewer, and a cooler beginning leads further
+_LEAST_HOT = 0.05
 
 Routes = tuple[tuple[int, ...], ...]
 
@@ -108,7 +112,7 @@ def search(
         Called with better solutions, the first one included, but not so often that it would slow the search down.
     """
     incumbent = Incumbent(instance, stopping.began, on_improvement)
-    stopping = _leave_time_to_close(stopping, instance.size)
+    stopping = _leave_time_to_close(stopping, instance)
     iterations = 0
     is_interrupted = False
     try:
@@ -116,7 +120,7 @@ def search(
             incumbent.offer(start)
         problem = SearchProblem.from_instance(instance, is_time_up=stopping.is_time_up)
         is_improved = incumbent.offer(Solution(build_by_near_savings(problem)))
-        settings = AnnealingSettings() if is_improved else _KEEPING_THE_START
+        settings = _choose_settings(problem, stopping) if is_improved else _KEEPING_THE_START
         searcher = _choose_searcher(problem, incumbent.solution.routes, settings, stopping, seed, threads)
         with _halt_at_deadline(searcher, stopping):
             slices = run_slices(searcher, stopping, threads * companions)
@@ -133,16 +137,40 @@ def search(
 @cache
 def load_machine_code() -> None:
     """Load the machine code of every stage of a search, once in a process, so that it costs nobody's time later."""
+    search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
+
+
+@cache
+def load_machine_code_of_large() -> None:
+    """Load the machine code of searches without a matrix; see `load_machine_code`."""
+    problem = SearchProblem.from_instance(_make_tiny_instance(), largest_matrix=0)
+    RuinAndRecreate(problem, build_by_near_savings(problem), AnnealingSettings(), seed=0).run(1, Pace(0.0, 0.0))
+
+
+def _make_tiny_instance() -> Instance:
     square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    search(Instance(square, np.array([0, 1, 1, 1]), 2), None, Stopping(iterations=1))  # of each stage
+    return Instance(square, np.array([0, 1, 1, 1]), 2)
 
 
-def _leave_time_to_close(stopping: Stopping, size: int) -> Stopping:
+def _leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
     """Stop a little earlier: to write a solution down takes time, and so does to give a large matrix back."""
     if stopping.deadline is None:
         return stopping
-    seconds = size * _CLOSING_SECONDS_A_CUSTOMER + size * size * _CLOSING_SECONDS_A_LEG
+    size = instance.size
+    seconds = size * _CLOSING_SECONDS_A_CUSTOMER
+    if instance.distances is not None or size <= LARGEST_MATRIX:
+        seconds += size * size * _CLOSING_SECONDS_A_LEG
     return replace(stopping, deadline=stopping.deadline - seconds)
+
+
+def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSettings:
+    """How hot to begin: less than usual where there is no time to cool everything that melts."""
+    usual = AnnealingSettings()
+    if problem.has_matrix:
+        return usual
+    iterations = stopping.iterations or _expect_seconds(stopping) / _LARGE_ITERATION_SECONDS
+    share = iterations / problem.size / _ITERATIONS_TO_MELT_A_CUSTOMER
+    return replace(usual, hottest=min(usual.hottest, max(_LEAST_HOT, share * usual.hottest)))
 
 
 def _choose_searcher(
@@ -152,7 +180,7 @@ def _choose_searcher(
     members: list[Searcher] = []
     for stream in range(threads):
         annealing = RuinAndRecreate(problem, routes, settings, seed, stream)
-        if handover <= _LATEST_HANDOVER:
+        if handover <= _LATEST_HANDOVER and problem.has_matrix:
             members.append(Relay(annealing, GeneticSearch(problem, seed, stream), handover))
         else:
             members.append(annealing)
@@ -161,11 +189,16 @@ def _choose_searcher(
 
 def _choose_handover(size: int, stopping: Stopping) -> float:
     """Progress at which a genetic search, which needs the more time the larger the problem, should take over."""
+    annealing_seconds: float = _ANNEALING_SECONDS_AT_100 * (size / 100) ** _ANNEALING_GROWTH
+    return annealing_seconds / max(_expect_seconds(stopping), 1e-9)
+
+
+def _expect_seconds(stopping: Stopping) -> float:
+    """How long the search may take; the same on every machine if iterations end it."""
     seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
     if stopping.iterations is not None:
         seconds = min(seconds, stopping.iterations * _USUAL_ITERATION_SECONDS)
-    annealing_seconds: float = _ANNEALING_SECONDS_AT_100 * (size / 100) ** _ANNEALING_GROWTH
-    return annealing_seconds / max(seconds, 1e-9)
+    return seconds
 
 
 @contextmanager
