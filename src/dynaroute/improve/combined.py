@@ -65,7 +65,7 @@ class Relay:
 
 
 class Team:
-    """Searchers in threads. At certain points of the search, the worst of them adopts the best solution of all.
+    """Searchers in threads. At certain points of the search, the worst of them adopt the best solution of all.
 
     Between two meetings each works for itself, so where iterations set the pace, it does not matter who is faster.
 
@@ -73,9 +73,12 @@ class Team:
     ----------
     members
         At least one.
+    learners
+        How many adopt it each time, at most: all but one of those who keep what they had beside it.
     """
 
-    def __init__(self, members: Sequence[Searcher]) -> None:
+    def __init__(self, members: Sequence[Searcher], learners: int = 1) -> None:
+        self._learners = learners
         self._members = tuple(members)
         self._pool = ThreadPoolExecutor(len(members), thread_name_prefix="dynaroute-search")
         self._done = 0
@@ -131,6 +134,7 @@ class Team:
 
     def _meet(self) -> None:
         self._meetings += 1
-        best, worst = self._leader, max(self._members, key=lambda member: member.best_cost)
-        if worst.best_cost > best.best_cost:
-            worst.adopt(best.best_routes, best.best_cost)
+        best, *others = sorted(self._members, key=lambda member: member.best_cost)
+        behind = [member for member in others if member.best_cost > best.best_cost]
+        for member in behind[-self._learners :]:
+            member.adopt(best.best_routes, best.best_cost)

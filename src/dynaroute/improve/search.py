@@ -17,6 +17,7 @@ from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.combined import Relay, Team
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
+from dynaroute.improve.parted import PartedAnnealing
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_filling, build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
@@ -36,6 +37,7 @@ _USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the mac
 _LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
 _ITERATIONS_TO_MELT_A_CUSTOMER = 150  # fewer, and a cooler beginning leads further
 _LEAST_HOT = 0.05
+_SMALLEST_PART, _FEWEST_ROUTES = 120, 3  # customers, and routes, of a core's part of one instance
 
 Routes = tuple[tuple[int, ...], ...]
 
@@ -176,15 +178,21 @@ def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSet
 def _choose_searcher(
     problem: SearchProblem, routes: Routes, settings: AnnealingSettings, stopping: Stopping, seed: int, threads: int
 ) -> Searcher:
-    handover = _choose_handover(problem.size, stopping)
-    members: list[Searcher] = []
-    for stream in range(threads):
-        annealing = RuinAndRecreate(problem, routes, settings, seed, stream)
-        if handover <= _LATEST_HANDOVER and problem.has_matrix:
-            members.append(Relay(annealing, GeneticSearch(problem, seed, stream), handover))
-        else:
-            members.append(annealing)
-    return members[0] if threads == 1 else Team(members)
+    """Cores first share the routes, as long as the parts are large enough; beyond that, they search side by side."""
+    parts = max(1, min(threads, problem.size // _SMALLEST_PART, len(routes) // _FEWEST_ROUTES))
+    teams = max(1, threads // parts)
+    annealing: list[Searcher] = [
+        RuinAndRecreate(problem, routes, settings, seed, stream)
+        if parts == 1
+        else PartedAnnealing(problem, routes, settings, parts, seed, stream)
+        for stream in range(teams)
+    ]
+    first = annealing[0] if teams == 1 else Team(annealing)
+    handover = _choose_handover(problem.size, stopping) / parts
+    if handover > _LATEST_HANDOVER or not problem.has_matrix:
+        return first
+    genetic = [GeneticSearch(problem, seed, stream) for stream in range(threads)]
+    return Relay(first, genetic[0] if threads == 1 else Team(genetic, learners=threads - 1), handover)
 
 
 def _choose_handover(size: int, stopping: Stopping) -> float:
