@@ -71,6 +71,15 @@ def test_within_a_slice_the_clock_goes_on() -> None:
     assert all(pace.rate > 0 for _, pace in recorder.runs[1:])
 
 
+def test_a_slice_that_waited_for_a_busy_core_does_not_upset_the_pace() -> None:
+    recorder = _Recorder()
+    slices = run_slices(recorder, Stopping(deadline=time.perf_counter() + 0.05))
+    for number, _ in enumerate(slices):
+        if number == 20:
+            time.sleep(0.02)
+    assert all(0 <= pace.offset <= 1 for _, pace in recorder.runs)
+
+
 def test_a_slice_is_longer_the_more_search_side_by_side() -> None:
     alone, beside = _Sleeper(), _Sleeper()
     for sleeper, companions in ((alone, 1), (beside, 10)):

@@ -31,7 +31,7 @@ class Pace(NamedTuple):
     ----------
     offset, rate
         Where iterations set the pace, progress depends on them alone. Where the clock does, it is told anew for each
-        slice, from how many iterations the one before had in its time; the rate is 0 before that is known.
+        slice, from how many iterations there were so far in what time; the rate is 0 before that is known.
     """
 
     offset: float
@@ -107,19 +107,20 @@ def run_slices(searcher: Searcher, stopping: Stopping, companions: int = 1) -> I
         if stopping.iterations is not None:
             count = min(count, stopping.iterations - done)
         before = time.perf_counter()
-        done += searcher.run(count, _choose_pace(stopping, began, done, speed))
+        done += searcher.run(count, _choose_pace(stopping, began, done))
         taken = max(time.perf_counter() - before, count / _LARGEST_SPEED)
         speed = count / taken
         yield done
 
 
-def _choose_pace(stopping: Stopping, began: float, done: int, speed: float | None) -> Pace:
+def _choose_pace(stopping: Stopping, began: float, done: int) -> Pace:
     if stopping.deadline is not None:
         seconds = max(stopping.deadline - began, 1e-9)
         by_clock = (time.perf_counter() - began) / seconds
         by_iterations = done / stopping.iterations if stopping.iterations else 0.0
-        rate = 0.0 if speed is None else 1 / (speed * seconds)
-        return Pace(min(1.0, max(by_clock, by_iterations)) - rate * done, rate)
+        progress = min(1.0, max(by_clock, by_iterations))
+        # as fast as on average so far: a single slice may have waited long for a busy core
+        return Pace(0.0, progress / done) if done > 0 else Pace(progress, 0.0)
     if stopping.iterations is not None:
         return Pace(0.0, 1 / stopping.iterations)
     # rounds without end, each twice as long as the one before
