@@ -161,9 +161,10 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
         size, is_measured = instance.size, instance.distances is not None
         if size < _SMALL:
             continue
-        require_memory(memory_for_search(size, is_measured), size)
-        if is_measured and not options.searches and options.model in ("auto", "savings") and options.start is None:
-            require_memory(memory_for_savings(size), size)
+        if options.searches or options.way == "local":
+            require_memory(memory_for_search(size, is_measured), size)
+        if not options.searches and options.model in ("auto", "savings") and options.start is None:
+            require_memory(memory_for_savings(size) if is_measured else memory_for_search(size), size)
 
 
 # Known routes
