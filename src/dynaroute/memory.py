@@ -14,9 +14,18 @@ try:
 except ImportError:  # Windows has none
     resource = None  # type: ignore[assignment]
 
-__all__ = ["find_free_memory", "memory_for_all_legs", "memory_for_savings", "memory_for_search", "require_memory"]
+__all__ = [
+    "LARGEST_MATRIX",
+    "find_free_memory",
+    "memory_for_all_legs",
+    "memory_for_savings",
+    "memory_for_search",
+    "require_memory",
+]
 
 _ALWAYS_THERE = 500_000_000  # bytes; below, nobody asks how much is free
+LARGEST_MATRIX = 2000  # customers up to which a search measures all legs beforehand: beyond, it would be no faster
+_BYTES_A_CUSTOMER = 2500  # of a search without a matrix
 _GROUPS = (  # what a container may use, and what it uses: the second and the first version of control groups
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
     (
@@ -65,9 +74,13 @@ def memory_for_savings(size: int) -> int:
     return 20 * size**2
 
 
-def memory_for_search(size: int) -> int:
-    """Bytes that a search of so many customers takes: the matrix of all legs, and a little beside it; measured."""
-    return 9 * size**2
+def memory_for_search(size: int, is_measured: bool = False) -> int:
+    """Bytes that a search of so many customers takes; measured.
+
+    That is a matrix of all legs, and a little beside it, up to a number of customers and where the legs were measured
+    beforehand; and what each customer takes beyond.
+    """
+    return 9 * size**2 if is_measured or size <= LARGEST_MATRIX else _BYTES_A_CUSTOMER * size
 
 
 def find_free_memory() -> int | None:

@@ -172,7 +172,10 @@ def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:
 
 
 def _plain_route(number: int, route: object) -> tuple[int, ...]:
-    return tuple(_plain_customer(number, stop) for stop in _listed(route, f"route {number} is"))
+    stops = _listed(route, f"route {number} is")
+    if set(map(type, stops)) <= {int}:  # whoever searches makes thousands of them, and all are plain
+        return tuple(stops)
+    return tuple(_plain_customer(number, stop) for stop in stops)
 
 
 def _plain_customer(number: int, stop: Any) -> int:

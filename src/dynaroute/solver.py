@@ -44,7 +44,7 @@ __all__ = [
 
 NOBODY = Observers()
 
-_SMALL = 5000  # customers, for which there is always memory enough
+_SMALL = 5000  # customers, for which there is always memory enough, and time for the savings of all pairs
 
 _CANCELLED = "It was cancelled while a policy was building: these are savings."
 
@@ -158,13 +158,14 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
     instances, options
         What shall be solved, and how.
     """
-    largest = max((instance.size for instance in instances), default=0)
-    if largest < _SMALL:
-        return
-    if options.searches or options.way == "local":
-        require_memory(memory_for_search(largest), largest)
-    if not options.searches and options.model in ("auto", "savings") and options.start is None:
-        require_memory(memory_for_savings(largest), largest)
+    for instance in instances:
+        size, is_measured = instance.size, instance.distances is not None
+        if size < _SMALL:
+            continue
+        if options.searches or options.way == "local":
+            require_memory(memory_for_search(size, is_measured), size)
+        if not options.searches and options.model in ("auto", "savings") and options.start is None:
+            require_memory(memory_for_savings(size) if is_measured else memory_for_search(size), size)
 
 
 # Known routes
@@ -272,10 +273,20 @@ def _build_group(
 
 def _construct_by_savings(instance: Instance, observers: Observers) -> Result:
     start = time.perf_counter()
-    solution = build_by_savings(instance)
+    solution = _build_by_savings(instance)
     result = Result(instance, solution, solution.cost(instance), time.perf_counter() - start, SAVINGS)
     observers.note_progress(1)
     return result
+
+
+def _build_by_savings(instance: Instance) -> Solution:
+    """Savings of all pairs of customers; where they are many, of near ones."""
+    if instance.size < _SMALL or instance.distances is not None:
+        return build_by_savings(instance)
+    from dynaroute.improve.problem import SearchProblem
+    from dynaroute.improve.start import NEIGHBOURS, build_by_near_savings
+
+    return Solution(build_by_near_savings(SearchProblem.from_instance(instance, NEIGHBOURS)))
 
 
 def _construct_by_policy(

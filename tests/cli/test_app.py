@@ -100,7 +100,7 @@ def test_interrupted_process_exits_with_130_and_writes_nothing(tmp_path: Path) -
     )
     instance, target = save(tmp_path, "a.vrp", INSTANCE), save(tmp_path, "a.sol", "old")
 
-    result = run_python(code, "solve", instance, "--out", target)
+    result = run_python(code, "solve", instance, "--fast", "--out", target)
 
     assert (result.returncode, result.stdout) == (130, "")
     assert result.stderr == "Interrupted; no file is half-written.\n"

@@ -17,7 +17,7 @@ def test_compiling_is_told_where_loading_takes_long(monkeypatch: pytest.MonkeyPa
     is_told, told = Event(), []
 
     class SlowToLoad(Improver):
-        def prepare(self) -> None:
+        def prepare(self, largest: int | None = None) -> None:
             is_told.wait(60)
 
     def note(message: str) -> None:

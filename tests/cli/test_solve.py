@@ -28,7 +28,7 @@ def generate(path: Path, *, size: int = 10, count: int = 1) -> Path:
 
 
 def test_one_instance_is_shown_route_by_route(tmp_path: Path) -> None:
-    result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE))
+    result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--fast")
 
     assert result.exit_code == 0
     title, headings, first, second = result.stdout.splitlines()
@@ -39,7 +39,7 @@ def test_one_instance_is_shown_route_by_route(tmp_path: Path) -> None:
 
 
 def test_json_has_the_promised_keys(tmp_path: Path) -> None:
-    (document,) = invoke_json("solve", save(tmp_path, "a.vrp", INSTANCE))
+    (document,) = invoke_json("solve", save(tmp_path, "a.vrp", INSTANCE), "--fast")
 
     assert list(document) == ["instance", "cost", "routes", "loads", "seconds", "method", "model"]
     assert (document["instance"], document["cost"], document["loads"]) == ("small", 14, [9, 9])
@@ -257,7 +257,7 @@ def test_model_is_told_beside_the_method(tmp_path: Path, model: Path) -> None:
 
 
 def test_savings_are_noted_while_no_model_ships(tmp_path: Path) -> None:
-    result = invoke("solve", generate(tmp_path / "many.npz", count=3))
+    result = invoke("solve", generate(tmp_path / "many.npz", count=3), "--fast")
 
     assert result.stderr == "note: No trained model ships with this version, so savings built the routes.\n"
 
@@ -266,7 +266,7 @@ def test_automatic_choice_says_which_was_better_for_which_instance(tmp_path: Pat
     make_policy(card=ModelCard(name="amd-10", size=10)).save_pretrained(shelf / "amd-10")
     shipped_models.cache_clear()
 
-    result = invoke("solve", generate(tmp_path / "many.npz", count=2))
+    result = invoke("solve", generate(tmp_path / "many.npz", count=2), "--fast")
 
     first, second = result.stderr.splitlines()
     assert first.startswith("note: many-1: savings was better than amd-10 (greedy), which costs ")
@@ -427,7 +427,7 @@ def test_trace_is_the_one_of_the_json(tmp_path: Path, suffix: str) -> None:
 
 def test_picture_after_a_search_is_taller_by_the_trace(tmp_path: Path) -> None:
     path = save(tmp_path, "a.vrp", INSTANCE)
-    for name, options in (("plain", ()), ("searched", ("--iterations", "10"))):
+    for name, options in (("plain", ("--fast",)), ("searched", ("--iterations", "10"))):
         assert invoke("solve", path, "--plot", tmp_path / f"{name}.svg", *options).exit_code == 0
 
     assert "seconds" not in svg_texts(tmp_path / "plain.svg")
@@ -451,7 +451,9 @@ def svg_texts(path: Path) -> set[str]:
         (("--time-limit", "1", "--total-time", "1"), "--total-time"),
         (("--iterations", "0"), "--iterations"),
         (("--threads", "0"), "--threads"),
-        (("--trace", "a.csv"), "only a search"),
+        (("--fast", "--trace", "a.csv"), "only a search"),
+        (("--fast", "--time-limit", "1"), "--fast"),
+        (("--trace", "a.txt"), "--trace"),
         (("--time-limit", "1", "--trace", "a.txt"), "--trace"),
         (("--time-limit", "1", "--trace", "none/a.csv"), "does not exist"),
     ],
@@ -494,10 +496,43 @@ def test_search_is_shown_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(json.loads(result.stdout)) == 1
 
 
+# What is done when nothing is asked for
+
+
+@pytest.mark.parametrize(("count", "is_searched"), [(1, True), (4, True), (5, False)])
+def test_up_to_four_instances_are_searched_by_default(tmp_path: Path, count: int, is_searched: bool) -> None:
+    documents = invoke_json("solve", generate(tmp_path / "some.npz", count=count))
+
+    assert [document["method"].endswith("search 0.1 s") for document in documents] == [is_searched] * count
+
+
+@pytest.mark.parametrize(
+    "options", [("--fast",), ("--model", "savings"), ("--improve", "none"), ("--improve", "local"), ("--augment",)]
+)
+def test_whoever_asks_for_something_else_waits_for_no_search(tmp_path: Path, options: tuple[str, ...]) -> None:
+    (document,) = invoke_json("solve", save(tmp_path, "a.vrp", INSTANCE), *options)
+
+    assert not document["method"].endswith(" s")
+
+
+def test_a_search_that_nobody_asked_for_has_a_trace_if_one_is_wanted(tmp_path: Path) -> None:
+    path = save(tmp_path, "a.vrp", INSTANCE)
+
+    assert invoke("solve", path, "--trace", tmp_path / "cost.csv").exit_code == 0
+
+    assert (tmp_path / "cost.csv").read_text().startswith("seconds,cost\n")
+
+
+def test_a_trace_of_more_than_are_searched_by_default_is_refused(tmp_path: Path) -> None:
+    many = generate(tmp_path / "many.npz", count=5)
+
+    assert_refused(invoke("solve", many, "--trace", tmp_path / "cost.csv"), "only a search")
+
+
 # Options and interrupts
 
 
-@pytest.mark.parametrize("options", [(), ("--improve", "local"), ("--iterations", "5", "--seed", "1")])
+@pytest.mark.parametrize("options", [("--fast",), ("--improve", "local"), ("--iterations", "5", "--seed", "1")])
 def test_options_are_put_together_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:

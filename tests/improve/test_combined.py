@@ -53,8 +53,9 @@ class _Recorder:
         self.adopted: list[float] = []
         self.is_halted = False
 
-    def run(self, count: int, pace: Pace) -> None:
+    def run(self, count: int, pace: Pace) -> int:
         self.runs.append((count, pace))
+        return count
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         self.adopted.append(cost)

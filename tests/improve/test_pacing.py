@@ -18,14 +18,23 @@ class _Recorder:
     def __init__(self) -> None:
         self.runs: list[tuple[int, Pace]] = []
 
-    def run(self, count: int, pace: Pace) -> None:
+    def run(self, count: int, pace: Pace) -> int:
         self.runs.append((count, pace))
+        return count
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         raise NotImplementedError
 
     def halt(self) -> None:
         raise NotImplementedError
+
+
+class _Sleeper(_Recorder):
+    """A searcher whose iterations take a tenth of a millisecond each."""
+
+    def run(self, count: int, pace: Pace) -> int:
+        time.sleep(count * 1e-4)
+        return super().run(count, pace)
 
 
 def test_exactly_the_given_number_of_iterations_is_run() -> None:
@@ -47,10 +56,41 @@ def test_iterations_alone_set_the_pace_without_a_deadline() -> None:
 def test_a_deadline_sets_the_pace_by_the_clock() -> None:
     recorder = _Recorder()
     list(run_slices(recorder, Stopping(deadline=time.perf_counter() + 0.01)))
-    progress = [pace.offset for _, pace in recorder.runs]
+    done, progress = 0, []
+    for count, pace in recorder.runs:
+        progress.append(pace.progress(done))
+        done += count
     assert progress == sorted(progress)
     assert 0 <= progress[0] <= progress[-1] <= 1
-    assert all(pace.rate == 0 for _, pace in recorder.runs)
+
+
+def test_within_a_slice_the_clock_goes_on() -> None:
+    recorder = _Recorder()
+    list(run_slices(recorder, Stopping(deadline=time.perf_counter() + 0.01)))
+    assert recorder.runs[0][1].rate == 0  # nothing is known yet of how fast it is
+    assert all(pace.rate > 0 for _, pace in recorder.runs[1:])
+
+
+def test_a_slice_that_waited_for_a_busy_core_does_not_upset_the_pace() -> None:
+    recorder = _Recorder()
+    slices = run_slices(recorder, Stopping(deadline=time.perf_counter() + 0.05))
+    for number, _ in enumerate(slices):
+        if number == 20:
+            time.sleep(0.02)
+    assert all(0 <= pace.offset <= 1 for _, pace in recorder.runs)
+
+
+def test_a_slice_is_longer_the_more_search_side_by_side() -> None:
+    alone, beside = _Sleeper(), _Sleeper()
+    for sleeper, companions in ((alone, 1), (beside, 10)):
+        list(run_slices(sleeper, Stopping(iterations=300), companions))
+    assert max(count for count, _ in beside.runs) > 2 * max(count for count, _ in alone.runs[1:])
+
+
+def test_what_was_halted_counts_as_far_as_it_came() -> None:
+    recorder = _Recorder()
+    recorder.run = lambda count, pace: 7  # type: ignore[method-assign]
+    assert next(run_slices(recorder, Stopping(iterations=1000))) == 7
 
 
 def test_a_deadline_in_the_past_runs_nothing() -> None:

@@ -37,6 +37,22 @@ def test_routes_cost_what_their_solution_says(data: st.DataObject) -> None:
     assert SearchProblem.from_instance(instance).cost(solution.routes) == solution.cost(instance)
 
 
+def test_of_large_instances_it_keeps_where_nodes_lie() -> None:
+    points = np.random.default_rng(4).random((41, 2))
+    instance = Instance(points, np.r_[0, np.ones(40, dtype=np.int64)], capacity=9)
+    measured = SearchProblem.from_instance(instance, 10)
+    placed = SearchProblem.from_instance(instance, 10, largest_matrix=39)
+    assert (measured.has_matrix, placed.has_matrix) == (True, False)
+    assert placed.neighbours.tolist() == measured.neighbours.tolist()
+    assert placed.longest_leg >= measured.longest_leg
+    assert placed.cost(((1, 2), (3,))) == measured.cost(((1, 2), (3,)))
+
+
+def test_a_matrix_that_is_given_is_kept_whatever_the_size() -> None:
+    instance = Instance(None, np.array([0, 1, 1]), capacity=2, distances=np.ones((3, 3)))
+    assert SearchProblem.from_instance(instance, largest_matrix=0).has_matrix
+
+
 def test_it_gives_up_when_the_time_is_up() -> None:
     instance = Instance(np.zeros((3, 2)), np.array([0, 1, 1]), capacity=2)
     with pytest.raises(OutOfTimeError):

@@ -17,15 +17,14 @@ from dynaroute.solution import Solution, check
 _SIZES = st.integers(1, 25)
 
 
-@given(st.data(), st.integers(0, 1000), st.sampled_from((0.01, 0.5, 100.0)))
+@given(st.data(), st.integers(0, 1000), st.sampled_from((0.01, 0.5, 100.0)), st.sampled_from((0, 100)))
 def test_what_it_finds_is_feasible_costs_what_it_says_and_is_never_worse(
-    data: st.DataObject, seed: int, hottest: float
+    data: st.DataObject, seed: int, hottest: float, largest_matrix: int
 ) -> None:
     instance = data.draw(instances(sizes=_SIZES))
     start = data.draw(solutions_of(instance))
-    searcher = RuinAndRecreate(
-        SearchProblem.from_instance(instance), start.routes, AnnealingSettings(hottest=hottest), seed
-    )
+    problem = SearchProblem.from_instance(instance, largest_matrix=largest_matrix)
+    searcher = RuinAndRecreate(problem, start.routes, AnnealingSettings(hottest=hottest), seed)
     searcher.run(200, Pace(0.0, 1 / 200))
     found = Solution(searcher.best_routes)
     assert not check(instance, found)

@@ -26,8 +26,23 @@ from dynaroute.improve.tours import (
 
 
 def _read(tours: Tours) -> set[tuple[int, ...]]:
-    starts = tours.slots[tours.slots[: tours.used[0], SLOT_AT], FIRST]
-    return set(read_routes(tours.nodes[:, AFTER], starts))
+    """The routes, while some customers may be in none."""
+    routes = set()
+    for slot in tours.slots[: tours.used[0], SLOT_AT]:
+        route, customer = [], int(tours.slots[slot, FIRST])
+        while customer != 0:
+            route.append(customer)
+            customer = int(tours.nodes[customer, AFTER])
+        routes.add(tuple(route))
+    return routes
+
+
+@given(st.data())
+def test_routes_are_read_from_what_follows_each_customer(data: st.DataObject) -> None:
+    instance = data.draw(instances())
+    solution = data.draw(solutions_of(instance))
+    tours = make_tours(SearchProblem.from_instance(instance), solution.routes)
+    assert read_routes(tours.nodes[:, AFTER]) == tuple(sorted(solution.routes))
 
 
 @given(st.data())
@@ -66,5 +81,5 @@ def test_loads_sizes_and_legs_are_kept(data: st.DataObject) -> None:
         assert tours.slots[slot, LOAD] == instance.demands[list(route)].sum()
         assert tours.slots[slot, SIZE] == len(route)
         stops = np.array([0, *route, 0])
-        np.testing.assert_array_equal(tours.legs[list(route), BEFORE], problem.distances[stops[:-2], stops[1:-1]])
-        np.testing.assert_array_equal(tours.legs[list(route), AFTER], problem.distances[stops[1:-1], stops[2:]])
+        np.testing.assert_array_equal(tours.legs[list(route), BEFORE], instance.leg_lengths(stops[:-2], stops[1:-1]))
+        np.testing.assert_array_equal(tours.legs[list(route), AFTER], instance.leg_lengths(stops[1:-1], stops[2:]))

@@ -19,6 +19,7 @@ from dynaroute import check, read, read_solution
 from dynaroute.distributions import usual_capacity
 from dynaroute.formats import instance_from_json
 from dynaroute.solution import Solution
+from dynaroute.solving.options import choose_search_seconds
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
@@ -172,6 +173,7 @@ def test_points_are_added_by_coordinates(desk: PageDriver) -> None:
 
 def test_edited_problems_are_solved_again_where_asked(desk: PageDriver) -> None:
     draw_six(desk)
+    desk.choose_method("greedy")
     desk.find("#follow").check()
     desk.click_map(0.6, 0.9)
 
@@ -263,6 +265,16 @@ def test_lost_connection_is_explained(desk: PageDriver) -> None:
     desk.complaints.clear()  # of the browser, about the connection we cut
 
 
+def test_by_default_it_searches_for_a_time_that_follows_the_size(desk: PageDriver) -> None:
+    assert desk.find("[name=method][value='search']").is_checked()
+    for size in (20, 100, 1000):
+        desk.load_random(size)
+        assert float(desk.find("[name=seconds]").input_value()) == choose_search_seconds(size)
+    desk.find("[name=seconds]").fill("7")
+    desk.load_random(20)
+    assert desk.find("[name=seconds]").input_value() == "7"
+
+
 def test_token_is_asked_for_once(desk: PageDriver) -> None:
     refusal = {"code": "token", "message": "a token is needed.", "where": None, "remedy": "Send it."}
 
@@ -273,6 +285,7 @@ def test_token_is_asked_for_once(desk: PageDriver) -> None:
             route.fulfill(status=401, json=refusal)
 
     desk.page.route("**/v1/solve", guard)
+    desk.choose_method("greedy")
     desk.find("#solve").click()
     desk.page.get_by_label("Bearer token").fill("swordfish")
     desk.page.get_by_role("button", name="Use it").click()

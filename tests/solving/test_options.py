@@ -14,7 +14,15 @@ from policies import make_policy
 from dynaroute.errors import OptionError
 from dynaroute.solution import Solution
 from dynaroute.solver import SolveSettings
-from dynaroute.solving.options import DECLARATIONS, USUAL_TIME_LIMIT, Decoding, Limit, Observers, SolveOptions
+from dynaroute.solving.options import (
+    DECLARATIONS,
+    USUAL_TIME_LIMIT,
+    Decoding,
+    Limit,
+    Observers,
+    SolveOptions,
+    choose_search_seconds,
+)
 
 ROUTES = Solution(((1, 2), (3,)))
 
@@ -213,3 +221,8 @@ def test_a_total_time_is_the_limit_of_a_search() -> None:
     assert options.searches
     assert options.search_seconds == 2.5
     assert str(options.limit) == "2.5 s in all"
+
+
+@pytest.mark.parametrize(("size", "seconds"), [(1, 0.1), (20, 0.2), (100, 1), (1000, 10), (3000, 30), (100_000, 30)])
+def test_a_search_that_nobody_asked_for_takes_longer_the_larger_the_problem(size: int, seconds: float) -> None:
+    assert choose_search_seconds(size) == pytest.approx(seconds)

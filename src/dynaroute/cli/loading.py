@@ -37,7 +37,7 @@ def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) ->
     patience = Timer(USUAL_SECONDS, print_note, ["compiling for this machine, once; the clock starts after that."])
     patience.start()
     try:
-        improver.prepare()
+        improver.prepare(max((instance.size for instance in instances), default=0))
         import dynaroute.solving.searching
 
         if options.total_time is not None:

@@ -47,11 +47,14 @@ from dynaroute.cli.results import (
     write_results,
 )
 from dynaroute.cli.trace_file import check_trace, open_trace
-from dynaroute.solving.options import Observers, SolveOptions
+from dynaroute.errors import OptionError, Where
+from dynaroute.solving.options import Observers, SolveOptions, choose_search_seconds
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
     from dynaroute.solving.result import Result
+
+_MOST_SEARCHED_UNASKED = 4  # instances: of more, nobody expects to wait for each
 
 
 def solve(
@@ -71,6 +74,14 @@ def solve(
     iterations: IterationsOption = None,
     target: TargetOption = None,
     start: StartOption = None,
+    fast: Annotated[
+        bool,
+        typer.Option(
+            "--fast",
+            help="No search: the policy or savings, whichever is better. What more than four instances get by default.",
+            rich_help_panel=PANELS["improving"],
+        ),
+    ] = False,
     threads: ThreadsOption = None,
     trace: Annotated[
         Path | None,
@@ -102,10 +113,12 @@ def solve(
 ) -> None:
     """Find routes for instances, sets and folders of them.
 
-    By default the shipped policy for the nearest size and the savings
-    heuristic both build routes, and the shorter ones are kept. With a time
-    limit, a search improves routes until the time is up; Ctrl-C ends it with
-    the best so far, written and printed, and the exit code 130.
+    Up to four instances are searched for a time that grows with their size:
+    1 s for 100 customers, 10 s for 1,000, 30 s at most; or as long as
+    --time-limit says. Ctrl-C ends a search with the best so far, written and
+    printed, and the exit code 130. Of more instances, and with --fast, the
+    shipped policy for the nearest size and the savings heuristic both build
+    routes, and the shorter ones are kept.
 
     All files are read before the first is solved. If one cannot be read,
     every such file is named, nothing is solved or written, and the exit
@@ -113,6 +126,7 @@ def solve(
 
     Example:
       dynaroute solve X-n101-k25.vrp --out X-n101-k25.sol --plot routes.png
+      dynaroute solve X-n101-k25.vrp --fast
       dynaroute solve X-n101-k25.vrp --time-limit 10 --trace cost.csv
       dynaroute solve folder/ test100.npz --improve local --out solutions/
       dynaroute solve folder/ --total-time 60 --out solutions/
@@ -133,10 +147,15 @@ def solve(
         target=target,
         threads=threads,
     )
+    _refuse_fast_search(fast, options)
     refuse_unknown_model(options)
-    check_trace(trace, options)
-    print_void_options(options, has_start=start is not None)
+    is_open = not fast and start is None and _is_left_open(options)
+    check_trace(trace, replace(options, improve="search") if is_open else options)
     jobs = gather_jobs(files, capacity)
+    if is_open:
+        options = _settle(options, jobs)
+        check_trace(trace, options)
+    print_void_options(options, has_start=start is not None)
     check_destinations(jobs, out, plot)
     refuse_overwriting(
         [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, out))],
@@ -156,6 +175,24 @@ def solve(
     if any(result.is_interrupted for result in results):
         print_note("The search was interrupted; these are the best routes so far.")
         raise typer.Exit(INTERRUPTED)
+
+
+def _refuse_fast_search(fast: bool, options: SolveOptions) -> None:
+    if fast and options.searches:
+        remedy = "Leave --fast out, or what asks for a search: a limit, a target or --improve search."
+        raise OptionError("a search was asked for, too.", where=Where(field="--fast"), remedy=remedy)
+
+
+def _is_left_open(options: SolveOptions) -> bool:
+    """Whether nothing was said on who builds routes, and how they are improved."""
+    return options.model == "auto" and not options.given_decoding and options.improve is None and not options.searches
+
+
+def _settle(options: SolveOptions, jobs: Sequence[Job]) -> SolveOptions:
+    """Options that were left open: a few instances are searched, as long as suits the largest."""
+    if len(jobs) > _MOST_SEARCHED_UNASKED:
+        return options
+    return replace(options, time_limit=choose_search_seconds(max(job.instance.size for job in jobs)))
 
 
 def _solve_jobs(jobs: Sequence[Job], options: SolveOptions) -> list[Result]:

@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import make_random_state
 from dynaroute.improve.ruin_recreate import Annealing, anneal, make_best, make_log
-from dynaroute.improve.tours import make_tours, read_routes
+from dynaroute.improve.tours import AFTER, make_tours, read_routes
 
 __all__ = ["AnnealingSettings", "RuinAndRecreate"]
 
@@ -51,6 +53,10 @@ class RuinAndRecreate:
         Temperatures and extent.
     seed, stream
         Of the random numbers; searchers with different streams are independent.
+    mean_leg
+        What temperatures are multiples of; None: the mean leg of the start.
+    done
+        The number of the first iteration, by which the pace tells how hot it is.
     """
 
     def __init__(
@@ -60,14 +66,17 @@ class RuinAndRecreate:
         settings: AnnealingSettings,
         seed: int,
         stream: int = 0,
+        mean_leg: float | None = None,
+        done: int = 0,
     ) -> None:
         self._problem = problem
         self._settings = settings
         self._state = make_random_state(seed, stream)
         self._log = make_log(problem.size)
         cost = problem.cost(routes)
-        self._mean_leg = cost / (problem.size + len(routes))
-        self._done = 0
+        self._mean_leg = cost / (problem.size + len(routes)) if mean_leg is None else mean_leg
+        self._done = done
+        self._halt = np.zeros(1, dtype=np.int8)
         self.adopt(routes, cost)
 
     @property
@@ -78,7 +87,12 @@ class RuinAndRecreate:
     @property
     def best_routes(self) -> tuple[tuple[int, ...], ...]:
         """The best solution so far."""
-        return read_routes(self._best.after, self._best.starts[: self._best.routes[0]])
+        return read_routes(self._best.after)
+
+    @property
+    def present_routes(self) -> tuple[tuple[int, ...], ...]:
+        """The solution that it is at, which is hardly ever the best."""
+        return read_routes(self._tours.nodes[:, AFTER])
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Go on from another solution, as hot as before."""
@@ -86,13 +100,14 @@ class RuinAndRecreate:
         self._best = make_best(self._tours, cost)
 
     def halt(self) -> None:
-        """Nothing to do: iterations are short, and whoever runs them asks for a few milliseconds' worth."""
+        """End a run that goes on in another thread, within an iteration, and all later ones."""
+        self._halt[0] = 1
 
-    def run(self, count: int, pace: Pace) -> None:
-        """Run some iterations; where iterations set the pace, it does not matter in how many calls."""
+    def run(self, count: int, pace: Pace) -> int:
+        """Run some iterations, and say how many it were: fewer only if halted."""
         problem, settings = self._problem, self._settings
         fall = math.log(settings.coolest / settings.hottest)
-        anneal(
+        reached = anneal(
             self._tours,
             self._best,
             self._log,
@@ -107,5 +122,7 @@ class RuinAndRecreate:
             self._done,
             self._done + count,
             problem,
+            self._halt,
         )
-        self._done += count
+        done, self._done = reached - self._done, reached
+        return done

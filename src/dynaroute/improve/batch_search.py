@@ -13,7 +13,7 @@ from threading import Event
 from typing import Protocol
 
 from dynaroute.cores import count_cores
-from dynaroute.improve.search import Improvement, SearchOutcome, search
+from dynaroute.improve.search import Improvement, SearchOutcome, load_machine_code, search
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
@@ -82,14 +82,17 @@ class SideBySide:
             outcome = searches.search(0, self.threads or 1)
             searches.tell_of_one_more()
             return [outcome]
+        workers = min(self.threads or count_cores(), max(count, 1))
+        search_one = partial(searches.search, threads=1, companions=workers)
         pending: list[Future[SearchOutcome]] = []
-        with ThreadPoolExecutor(self.threads or count_cores()) as pool:
+        with ThreadPoolExecutor(workers) as pool:
             try:
                 with suppress(KeyboardInterrupt):
-                    pending.extend(pool.submit(searches.search, index, 1) for index in range(count))
+                    load_machine_code()  # else those that are taken up first would spend their time on it
+                    pending.extend(pool.submit(search_one, index) for index in range(count))
                     searches.wait_for(pending)
                 searches.interrupted.set()  # if it was interrupted, every search ends with its best so far
-                pending.extend(pool.submit(searches.search, index, 1) for index in range(len(pending), count))
+                pending.extend(pool.submit(search_one, index) for index in range(len(pending), count))
                 return [future.result() for future in pending]
             finally:  # after a fault, or a second interrupt, nobody waits for the rest
                 searches.interrupted.set()
@@ -103,7 +106,7 @@ class _Searches:
     request: BatchRequest
     interrupted: Event = field(default_factory=Event)
 
-    def search(self, index: int, threads: int) -> SearchOutcome:
+    def search(self, index: int, threads: int, companions: int = 1) -> SearchOutcome:
         request, stopping = self.request, self.request.begin()
         tell = None if request.on_improvement is None else partial(request.on_improvement, index)
 
@@ -117,6 +120,7 @@ class _Searches:
             watched,
             seed=request.seed,
             threads=threads,
+            companions=companions,
             on_improvement=tell,
         )
         seconds = time.perf_counter() - stopping.began  # to give a large matrix back takes some, too

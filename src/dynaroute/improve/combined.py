@@ -50,22 +50,22 @@ class Relay:
         self._first.halt()
         self._second.halt()
 
-    def run(self, count: int, pace: Pace) -> None:
+    def run(self, count: int, pace: Pace) -> int:
         """Run some iterations; where iterations set the pace, it does not matter in how many calls."""
+        begun = 0
         if not self._is_handed_over:
-            begun = min(count, pace.iterations_until(self._handover, self._done))
-            self._first.run(begun, pace.part(0.0, self._handover))
+            wanted = min(count, pace.iterations_until(self._handover, self._done))
+            begun = self._first.run(wanted, pace.part(0.0, self._handover))
             self._done += begun
-            count -= begun
-            if pace.iterations_until(self._handover, self._done) > 0:
-                return
+            if begun < wanted or pace.iterations_until(self._handover, self._done) > 0:
+                return begun
             self._is_handed_over = True
             self._second.adopt(self._first.best_routes, self._first.best_cost)
-        self._second.run(count, pace.part(self._handover, 1.0, self._done))
+        return begun + self._second.run(count - begun, pace.part(self._handover, 1.0, self._done))
 
 
 class Team:
-    """Searchers in threads. At certain points of the search, the worst of them adopts the best solution of all.
+    """Searchers in threads. At certain points of the search, the worst of them adopt the best solution of all.
 
     Between two meetings each works for itself, so where iterations set the pace, it does not matter who is faster.
 
@@ -73,9 +73,12 @@ class Team:
     ----------
     members
         At least one.
+    learners
+        How many adopt it each time, at most: all but one of those who keep what they had beside it.
     """
 
-    def __init__(self, members: Sequence[Searcher]) -> None:
+    def __init__(self, members: Sequence[Searcher], learners: int = 1) -> None:
+        self._learners = learners
         self._members = tuple(members)
         self._pool = ThreadPoolExecutor(len(members), thread_name_prefix="dynaroute-search")
         self._done = 0
@@ -105,28 +108,33 @@ class Team:
         for member in self._members:
             member.halt()
 
-    def run(self, count: int, pace: Pace) -> None:
+    def run(self, count: int, pace: Pace) -> int:
         """Let each member run so many iterations; where they set the pace, it does not matter in how many calls."""
-        while count > 0:
+        left = count
+        while left > 0:
             until_meeting = pace.iterations_until((self._meetings + 1) / _MEETINGS, self._done)
             if until_meeting == 0:
                 self._meet()
                 continue
-            portion = min(count, until_meeting)
-            self._run_members(portion, pace)
-            self._done += portion
-            count -= portion
+            portion = min(left, until_meeting)
+            done = self._run_members(portion, pace)
+            self._done += done
+            left -= done
+            if done < portion:
+                break
+        return count - left
 
-    def _run_members(self, count: int, pace: Pace) -> None:
+    def _run_members(self, count: int, pace: Pace) -> int:
+        """How many iterations each of them ran."""
         runs = [self._pool.submit(member.run, count, pace) for member in self._members]
         try:
-            for run in runs:
-                run.result()
+            return min(run.result() for run in runs)
         finally:
             wait(runs)  # after an interrupt, too: nobody shall read what is still being written
 
     def _meet(self) -> None:
         self._meetings += 1
-        best, worst = self._leader, max(self._members, key=lambda member: member.best_cost)
-        if worst.best_cost > best.best_cost:
-            worst.adopt(best.best_routes, best.best_cost)
+        best, *others = sorted(self._members, key=lambda member: member.best_cost)
+        behind = [member for member in others if member.best_cost > best.best_cost]
+        for member in behind[-self._learners :]:
+            member.adopt(best.best_routes, best.best_cost)

@@ -20,11 +20,13 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["compiled", "compiled_in_place", "find_cache_folder"]
+__all__ = ["IN_PLACE", "compiled", "compiled_in_place", "find_cache_folder"]
 
 _ROOM = Path(__file__).parent
 _PREFIX = "dynaroute-improve-"
 _KEPT = 4  # folders of other sources that stay, the latest: those of branches, or of several environments
+
+IN_PLACE: Any = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -34,7 +36,7 @@ def compiled(function: _Function) -> _Function:
 
     It runs without Python's lock, so that threads work side by side.
     """
-    return _compile(function, {})
+    return _compile(function, {"nogil": True, "error_model": "numpy"})
 
 
 def compiled_in_place(function: _Function) -> _Function:
@@ -43,7 +45,7 @@ def compiled_in_place(function: _Function) -> _Function:
     Counting is atomic, and slow. Without it, one iteration of ruin and recreate takes 2.3 instead of 3.6
     microseconds. The function may call others of its kind only.
     """
-    return _compile(function, {"forceinline": True, "_nrt": False})
+    return _compile(function, IN_PLACE)
 
 
 @cache
@@ -134,7 +136,7 @@ class _Cache(FunctionCache):
 
 
 def _compile(function: _Function, options: dict[str, Any]) -> _Function:
-    dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    dispatcher = numba.njit(**options)(function)
     with suppress(RuntimeError):  # there is no folder to keep it in
         dispatcher._cache = _Cache(function)  # what `cache=True` does, with numba's own folders
     return cast(_Function, dispatcher)

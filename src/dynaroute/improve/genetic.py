@@ -76,12 +76,13 @@ class GeneticSearch:
     """
 
     def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 10) -> None:
+        assert isinstance(problem.distances, np.ndarray)  # whom it would suit without one, it would take hours
         self.weight = max(1, round(_ITERATIONS_A_CUSTOMER * problem.size))
         self._credit = 0  # iterations that were asked for, but are too few for another solution
         self._halt = np.zeros(1, dtype=np.int8)
         self._task = make_task(problem)
         self._population = make_population(problem.size)
-        self._nursery = _make_nursery(problem, initial)
+        self._nursery = _make_nursery(problem, problem.distances, initial)
         self._random = make_random_state(seed, stream)
 
     @property
@@ -105,10 +106,11 @@ class GeneticSearch:
         """End a run that goes on in another thread, within a millisecond or so, and all later ones."""
         self._halt[0] = 1
 
-    def run(self, count: int, pace: Pace) -> None:
+    def run(self, count: int, pace: Pace) -> int:
         """Run some iterations; it does not matter in how many calls, and it is never hotter or cooler."""
         solutions, self._credit = divmod(self._credit + count, self.weight)
-        evolve(solutions, self._task, self._population, self._nursery, self._random, self._halt)
+        made = evolve(solutions, self._task, self._population, self._nursery, self._random, self._halt)
+        return count if made == solutions else min(count, made * self.weight)
 
 
 # Where a solution is made
@@ -152,11 +154,11 @@ class _Nursery(NamedTuple):
     progress: NDArray[Any]
 
 
-def _make_nursery(problem: SearchProblem, initial: int) -> _Nursery:
+def _make_nursery(problem: SearchProblem, distances: NDArray[np.float64], initial: int) -> _Nursery:
     """Make room for making solutions; a population begins with so many random ones."""
     size = problem.size
     progress = np.zeros(1, dtype=_PROGRESS)
-    penalty = _guess_penalty(problem)
+    penalty = _guess_penalty(problem.demands, distances)
     progress["penalty"] = penalty
     progress["lowest_penalty"], progress["highest_penalty"] = 1e-4 * penalty, 1e3 * penalty
     progress["best_length"] = np.inf
@@ -171,15 +173,15 @@ def _make_nursery(problem: SearchProblem, initial: int) -> _Nursery:
         order=np.arange(1, size + 1, dtype=np.int32),
         route_order=np.zeros(size + 1, dtype=np.int32),
         angles=np.zeros(size + 1),
-        places=place_around_depot(problem.distances),
+        places=place_around_depot(distances),
         progress=progress,
     )
 
 
-def _guess_penalty(problem: SearchProblem) -> float:
+def _guess_penalty(demands: NDArray[np.int64], distances: NDArray[np.float64]) -> float:
     """A price of excess to begin with, near where it ends up: a share of the way to a customer for its demand."""
-    outward, demand = float(problem.distances[0].mean()), max(1.0, float(problem.demands.mean()))
-    return _FIRST_PENALTY * (outward or float(problem.distances.max()) or 1.0) / demand
+    outward, demand = float(distances[0].mean()), max(1.0, float(demands.mean()))
+    return _FIRST_PENALTY * (outward or float(distances.max()) or 1.0) / demand
 
 
 def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -206,10 +208,13 @@ def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 @compiled
 def evolve(
     count: int, task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
-) -> None:
-    """Make so many solutions, one after the other, until `halt` is not 0; the one that it breaks off is lost."""
+) -> int:
+    """Make so many solutions, one after the other, until `halt` is not 0; the one that it breaks off is lost.
+
+    Returns how many were made.
+    """
     progress = nursery.progress[0]
-    for _ in range(count):
+    for made in range(count):
         if progress.idle >= _PATIENCE:
             empty(population)
             progress.drawn = 0
@@ -222,7 +227,8 @@ def evolve(
             _cross(population.tours[one], population.tours[other], nursery.is_taken, random, nursery.tour)
         split_tour(nursery.tour, nursery.cuts, task, progress.penalty, nursery.path)
         if not _educate_and_add(task, population, nursery, random, halt):
-            return
+            return made
+    return count
 
 
 @compiled

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dynaroute.memory import LARGEST_MATRIX
+
 if TYPE_CHECKING:
     from dynaroute.batch import InstanceBatch, RouteBatch
     from dynaroute.improve.batch_search import BatchSearcher
@@ -50,8 +52,8 @@ class Improver:
         """A search; on so many threads, or one for a single instance and all cores for many."""
         raise TypeError(f"{self.label} ends by itself: use improve.")
 
-    def prepare(self) -> None:
-        """Load its machine code; compile it, if it was never used on this machine."""
+    def prepare(self, largest: int | None = None) -> None:
+        """Load its machine code, for up to so many customers or any number; compile it, if it was never used here."""
         instance, solution = _make_tiny_example()
         self.improve([instance], [solution], 1)
 
@@ -99,12 +101,13 @@ class _Search(Improver):
 
         return SideBySide(threads)
 
-    def prepare(self) -> None:
-        from dynaroute.improve.batch_search import BatchRequest
-        from dynaroute.improve.stopping import Stopping
+    def prepare(self, largest: int | None = None) -> None:
+        import dynaroute.improve.batch_search  # noqa: F401  # what a search needs beside its machine code
+        from dynaroute.improve.search import load_machine_code, load_machine_code_of_large
 
-        instance, _ = _make_tiny_example()
-        self.make_searcher().search(BatchRequest([instance], begin=lambda: Stopping(iterations=1)))  # of each stage
+        load_machine_code()
+        if largest is None or largest > LARGEST_MATRIX:
+            load_machine_code_of_large()
 
 
 IMPROVERS: dict[str, Improver] = {"2opt": _TwoOpt(), "local": _LocalSearch(), "search": _Search()}

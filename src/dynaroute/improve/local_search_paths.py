@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dynaroute.cores import count_cores
 from dynaroute.errors import OptionError, SolutionError, Where
 from dynaroute.improve.compiled import compiled
+from dynaroute.improve.legs import Distances, measure_leg
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 
@@ -105,11 +106,11 @@ def share_among_threads(work: Callable[[int, int], object], count: int, threads:
 
 
 @compiled
-def price_path(path: Path, distances: NDArray[np.float64]) -> float:
+def price_path(path: Path, distances: Distances) -> float:
     """Total length of a path."""
     total = 0.0
     for place in range(len(path) - 1):
-        total += distances[path[place], path[place + 1]]
+        total += measure_leg(distances, path[place], path[place + 1])
     return total
 
 

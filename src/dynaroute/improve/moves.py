@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
 
 __all__ = ["NO_MOVE", "apply_move", "find_move_after_depot", "find_move_beside", "put_after"]
@@ -62,7 +63,12 @@ def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -
     node_q, node_y, node_yy = stops[q].node, at_y.node, stops[yy].node
     leg_pu, leg_ux, leg_xxx = at_u.arrival, at_x.arrival, stops[xx].arrival
     leg_qv, leg_vy, leg_yyy = at_v.arrival, at_y.arrival, stops[yy].arrival
-    uv, uy, vx, xy = distances[u, v], distances[u, node_y], distances[v, node_x], distances[node_x, node_y]
+    uv, uy, vx, xy = (
+        measure_leg(distances, u, v),
+        measure_leg(distances, u, node_y),
+        measure_leg(distances, v, node_x),
+        measure_leg(distances, node_x, node_y),
+    )
     is_same = at_u.route == at_v.route
     if is_same:
         demand_u, demand_v, demand_x, demand_y = 0, 0, 0, 0
@@ -74,25 +80,25 @@ def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -
         balance = _Balance(route_u.load, route_v.load, paid, task.capacity, penalty, task.tolerance)
 
     if u != y:
-        if _gains(distances[node_p, node_x] - leg_pu - leg_ux + uv + uy - leg_vy, -demand_u, balance):
+        if _gains(measure_leg(distances, node_p, node_x) - leg_pu - leg_ux + uv + uy - leg_vy, -demand_u, balance):
             return _RELOCATE_ONE
         if node_x != 0 and x != v:
-            left = distances[node_p, node_xx] - leg_pu - leg_xxx - leg_vy
+            left = measure_leg(distances, node_p, node_xx) - leg_pu - leg_xxx - leg_vy
             if _gains(left + uv + xy, -demand_u - demand_x, balance):
                 return _RELOCATE_TWO
             if _gains(left + vx + uy, -demand_u - demand_x, balance):
                 return _RELOCATE_TWO_REVERSED
-    pv, qu = distances[node_p, v], distances[node_q, u]
+    pv, qu = measure_leg(distances, node_p, v), measure_leg(distances, node_q, u)
     if u != q and u != y:
         if _gains(pv + vx - leg_pu - leg_ux + qu + uy - leg_qv - leg_vy, demand_v - demand_u, balance):
             return _SWAP_ONE_ONE
         if node_x != 0 and x != q:
-            change = pv + distances[v, node_xx] - leg_pu - leg_xxx + qu + xy - leg_qv - leg_vy
+            change = pv + measure_leg(distances, v, node_xx) - leg_pu - leg_xxx + qu + xy - leg_qv - leg_vy
             if _gains(change, demand_v - demand_u - demand_x, balance):
                 return _SWAP_TWO_ONE
             if node_y != 0 and y != p:
-                change = pv + distances[node_y, node_xx] - leg_pu - leg_xxx
-                change += qu + distances[node_x, node_yy] - leg_qv - leg_yyy
+                change = pv + measure_leg(distances, node_y, node_xx) - leg_pu - leg_xxx
+                change += qu + measure_leg(distances, node_x, node_yy) - leg_qv - leg_yyy
                 if _gains(change, demand_v + demand_y - demand_u - demand_x, balance):
                     return _SWAP_TWO_TWO
     if not is_same:
@@ -112,7 +118,12 @@ def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: flo
     at_x, at_y = stops[at_u.after], stops[at_v.after]
     node_p, node_x, node_xx, node_y = stops[at_u.before].node, at_x.node, stops[at_x.after].node, at_y.node
     leg_pu, leg_ux, leg_xxx, leg_vy = at_u.arrival, at_x.arrival, stops[at_x.after].arrival, at_y.arrival
-    uv, uy, vx, xy = distances[u, 0], distances[u, node_y], distances[0, node_x], distances[node_x, node_y]
+    uv, uy, vx, xy = (
+        measure_leg(distances, u, 0),
+        measure_leg(distances, u, node_y),
+        measure_leg(distances, 0, node_x),
+        measure_leg(distances, node_x, node_y),
+    )
     is_same = at_u.route == at_v.route
     if is_same:
         demand_u, demand_x = 0, 0
@@ -124,10 +135,10 @@ def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: flo
         balance = _Balance(route_u.load, route_v.load, paid, task.capacity, penalty, task.tolerance)
 
     if at_v.after != u:
-        if _gains(distances[node_p, node_x] - leg_pu - leg_ux + uv + uy - leg_vy, -demand_u, balance):
+        if _gains(measure_leg(distances, node_p, node_x) - leg_pu - leg_ux + uv + uy - leg_vy, -demand_u, balance):
             return _RELOCATE_ONE
         if node_x != 0:
-            left = distances[node_p, node_xx] - leg_pu - leg_xxx - leg_vy
+            left = measure_leg(distances, node_p, node_xx) - leg_pu - leg_xxx - leg_vy
             if _gains(left + uv + xy, -demand_u - demand_x, balance):
                 return _RELOCATE_TWO
             if _gains(left + vx + uy, -demand_u - demand_x, balance):

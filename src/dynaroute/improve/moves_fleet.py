@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.legs import Distances, measure_leg
 from dynaroute.improve.local_search_paths import Path
 from dynaroute.improve.problem import SearchProblem
 
@@ -81,7 +82,7 @@ class Task(NamedTuple):
     Attributes
     ----------
     distances
-        (M, M) leg lengths.
+        What `measure_leg` asks.
     demands
         (M,) int64.
     neighbours
@@ -92,7 +93,7 @@ class Task(NamedTuple):
         A move has to gain more than this.
     """
 
-    distances: NDArray[np.float64]
+    distances: Distances
     demands: NDArray[np.int64]
     neighbours: NDArray[np.int32]
     capacity: int
@@ -118,7 +119,7 @@ class Fleet(NamedTuple):
 def make_task(problem: SearchProblem) -> Task:
     """Pick what compiled code has to know of a problem; of its neighbours the nearest."""
     neighbours = np.ascontiguousarray(problem.neighbours[:, :_GRANULARITY])
-    tolerance = _LEAST_GAIN * float(problem.distances.max())
+    tolerance = _LEAST_GAIN * problem.longest_leg
     return Task(problem.distances, problem.demands, neighbours, problem.capacity, tolerance)
 
 
@@ -215,7 +216,7 @@ def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
     while stop != end:
         stop = stops[stop].after
         node = stops[stop].node
-        arrival = distances[previous, node]
+        arrival = measure_leg(distances, previous, node)
         position += 1
         load += demands[node]
         length += arrival

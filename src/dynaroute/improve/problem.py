@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled
+from dynaroute.improve.legs import Distances, Globe, Plane, measure_legs, place_nodes
+from dynaroute.improve.neighbours import grow_tree, list_nearest_points
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
-from dynaroute.memory import memory_for_search, require_memory
+from dynaroute.memory import LARGEST_MATRIX, memory_for_search, require_memory
 
 __all__ = ["SearchProblem"]
 
 _ENTRIES_AT_ONCE = 250_000  # between two looks at the clock: a few milliseconds
+_POINTS_AT_ONCE = 500
 
 
 class SearchProblem(NamedTuple):
@@ -26,7 +29,7 @@ class SearchProblem(NamedTuple):
     Attributes
     ----------
     distances
-        (M, M) leg lengths, exactly as the instance prices them.
+        What `measure_leg` asks: (M, M) leg lengths, exactly as the instance prices them, or where the nodes lie.
     demands
         (M,) int64; the depot's is 0.
     capacity
@@ -36,7 +39,7 @@ class SearchProblem(NamedTuple):
         near ones the lower number comes first.
     """
 
-    distances: NDArray[np.float64]
+    distances: Distances
     demands: NDArray[np.int64]
     capacity: int
     neighbours: NDArray[np.int32]
@@ -48,9 +51,13 @@ class SearchProblem(NamedTuple):
 
     @classmethod
     def from_instance(
-        cls, instance: Instance, neighbours: int = 100, is_time_up: Callable[[], bool] | None = None
+        cls,
+        instance: Instance,
+        neighbours: int = 100,
+        is_time_up: Callable[[], bool] | None = None,
+        largest_matrix: int = LARGEST_MATRIX,
     ) -> SearchProblem:
-        """Measure all legs of an instance and list near customers.
+        """Measure all legs of an instance, unless it is large, and list near customers.
 
         Parameters
         ----------
@@ -60,29 +67,68 @@ class SearchProblem(NamedTuple):
             How many near customers to list for each node, at most; there are n - 1 others.
         is_time_up
             Asked every few milliseconds; true gives up.
+        largest_matrix
+            Up to how many customers all legs are measured beforehand; a matrix that is given is kept anyway.
 
         Raises
         ------
         OutOfTimeError
             If the time was up before the problem was ready.
         """
-        nodes = instance.size + 1
-        require_memory(memory_for_search(instance.size), instance.size)
-        distances = np.empty((nodes, nodes))
-        nearest = np.empty((nodes, min(neighbours, instance.size - 1)), dtype=np.int32)
-        step = max(1, _ENTRIES_AT_ONCE // nodes)
-        for first in range(0, nodes, step):
-            if is_time_up is not None and is_time_up():
-                raise OutOfTimeError
-            rows = slice(first, min(first + step, nodes))
-            _measure(instance, rows, distances[rows])
-            _list_nearest(distances[rows], first, nearest[rows])
+        require_memory(memory_for_search(instance.size, instance.distances is not None), instance.size)
+        nearest = np.empty((instance.size + 1, min(neighbours, instance.size - 1)), dtype=np.int32)
+        is_measured = instance.distances is not None or instance.size <= largest_matrix
+        measure = _measure_all if is_measured else _measure_on_demand
+        distances = measure(instance, nearest, is_time_up)
         return cls(distances, instance.demands.copy(), instance.capacity, nearest)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether all legs were measured beforehand."""
+        return isinstance(self.distances, np.ndarray)
+
+    @property
+    def longest_leg(self) -> float:
+        """Length of the longest leg; where they are not all known, twice that from the depot, which is no less."""
+        if isinstance(self.distances, np.ndarray):
+            return float(self.distances.max())
+        nodes = np.arange(self.size + 1)
+        return 2 * float(measure_legs(self.distances, np.zeros_like(nodes), nodes).max())
 
     def cost(self, routes: Sequence[Sequence[int]]) -> float:
         """Total length of routes: what `Solution.cost` says."""
         stops = np.array([stop for route in routes for stop in (0, *route)] + [0])
-        return math.fsum(self.distances[stops[:-1], stops[1:]])
+        return math.fsum(measure_legs(self.distances, stops[:-1], stops[1:]))
+
+
+def _measure_all(
+    instance: Instance, nearest: NDArray[np.int32], is_time_up: Callable[[], bool] | None
+) -> NDArray[np.float64]:
+    """All leg lengths as a matrix; the nearest customers of each node are listed beside."""
+    nodes = instance.size + 1
+    distances = np.empty((nodes, nodes))
+    for rows in _list_portions(nodes, max(1, _ENTRIES_AT_ONCE // nodes), is_time_up):
+        _measure(instance, rows, distances[rows])
+        _list_nearest(distances[rows], rows.start, nearest[rows])
+    return distances
+
+
+def _measure_on_demand(
+    instance: Instance, nearest: NDArray[np.int32], is_time_up: Callable[[], bool] | None
+) -> Plane | Globe:
+    """Where the nodes lie; the nearest customers of each, before any rounding, are listed beside."""
+    places = place_nodes(instance)
+    tree = grow_tree(places.points, 1)
+    for rows in _list_portions(instance.size + 1, _POINTS_AT_ONCE, is_time_up):
+        list_nearest_points(tree, rows.start, nearest[rows])
+    return places
+
+
+def _list_portions(count: int, step: int, is_time_up: Callable[[], bool] | None) -> Iterator[slice]:
+    for first in range(0, count, step):
+        if is_time_up is not None and is_time_up():
+            raise OutOfTimeError
+        yield slice(first, min(first + step, count))
 
 
 def _measure(instance: Instance, rows: slice, into: NDArray[np.float64]) -> None:

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
 from dynaroute.improve.tours import (
     AFTER,
     BEFORE,
-    FIRST,
     LOAD,
     NO_ROUTE,
     ROUTE,
@@ -67,23 +67,28 @@ class Annealing(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best solution so far.
+    """The best solution so far, and where the present one may differ from it.
+
+    Writing down a new best takes as long as what changed since the last, whatever the size.
 
     Attributes
     ----------
     after
         (M,) stop after each customer.
-    starts
-        (n,) first customer of each route, as many as there are.
-    routes
+    changed
+        (M,) customers whose next stop may have changed since, as many as there are.
+    is_changed
+        (M,) whether a customer is among them.
+    changes
         (1,) how many.
     costs
         (2,) cost of the present solution, and of the best.
     """
 
     after: Integers
-    starts: Integers
-    routes: Longs
+    changed: Integers
+    is_changed: NDArray[np.bool_]
+    changes: Longs
     costs: Lengths
 
 
@@ -113,11 +118,14 @@ class Log(NamedTuple):
 
 def make_best(tours: Tours, cost: float) -> Best:
     """Remember tours as the best and the present solution."""
-    size = len(tours.slots)
-    after, starts = np.zeros(size + 1, dtype=np.int32), np.zeros(size, dtype=np.int32)
-    best = Best(after, starts, np.zeros(1, dtype=np.int64), np.full(2, cost))
-    _remember(tours, best)
-    return best
+    nodes = len(tours.nodes)
+    return Best(
+        after=tours.nodes[:, AFTER].copy(),
+        changed=np.zeros(nodes, dtype=np.int32),
+        is_changed=np.zeros(nodes, dtype=np.bool_),
+        changes=np.zeros(1, dtype=np.int64),
+        costs=np.full(2, cost),
+    )
 
 
 def make_log(size: int) -> Log:
@@ -141,10 +149,16 @@ def anneal(
     first_iteration: int,
     last_iteration: int,
     problem: SearchProblem,
-) -> None:
-    """Run the iterations from the first up to but without the last. In several calls it is the same as in one."""
+    halt: NDArray[np.int8],
+) -> int:
+    """Run the iterations from the first up to but without the last. In several calls it is the same as in one.
+
+    Returns the iteration that was not run any more: the last, or the one before which `halt` was not 0.
+    """
     costs = best.costs
     for iteration in range(first_iteration, last_iteration):
+        if halt[0] != 0:
+            return iteration
         count, gain = _ruin(tours, log, state, annealing, iteration, problem)
         _sort_removed(log, count, state, problem)
         change = -gain
@@ -155,19 +169,39 @@ def anneal(
             _undo(tours, log, count, problem)
             continue
         costs[0] += change
+        _note_changes(tours, log, count, best)
         if costs[0] < costs[1] - _LEAST_GAIN * costs[1]:
             costs[1] = costs[0]
             _remember(tours, best)
+    return last_iteration
+
+
+@compiled_in_place
+def _note_changes(tours: Tours, log: Log, count: int, best: Best) -> None:
+    """Note whose next stop an iteration may have changed: who was put back, and who stood or stands before them."""
+    for index in range(count):
+        customer = log.removed[index, 0]
+        _note_change(customer, best)
+        _note_change(log.removed[index, 2], best)
+        _note_change(tours.nodes[customer, BEFORE], best)
+
+
+@compiled_in_place
+def _note_change(node: int, best: Best) -> None:
+    if not best.is_changed[node]:
+        best.is_changed[node] = True
+        best.changed[best.changes[0]] = node
+        best.changes[0] += 1
 
 
 @compiled_in_place
 def _remember(tours: Tours, best: Best) -> None:
-    slots, used = tours.slots, tours.used
-    for node in range(len(best.after)):
+    """Make the present solution the best."""
+    for index in range(best.changes[0]):
+        node = best.changed[index]
         best.after[node] = tours.nodes[node, AFTER]
-    best.routes[0] = used[0]
-    for place in range(used[0]):
-        best.starts[place] = slots[slots[place, SLOT_AT], FIRST]
+        best.is_changed[node] = False
+    best.changes[0] = 0
 
 
 @compiled_in_place
@@ -249,7 +283,7 @@ def _remove_string(
             removed[count, 1] = slot
             removed[count, 2] = previous
             count += 1
-            gain += legs[start, BEFORE] + legs[start, AFTER] - problem.distances[previous, following]
+            gain += legs[start, BEFORE] + legs[start, AFTER] - measure_leg(problem.distances, previous, following)
             remove_customer(tours, start, problem)
         start = following
     return count, gain
@@ -274,9 +308,9 @@ def _sort_removed(log: Log, count: int, state: RandomState, problem: SearchProbl
         if kind < 8:
             key = -float(problem.demands[customer])
         elif kind < 10:
-            key = -problem.distances[0, customer]
+            key = -measure_leg(problem.distances, 0, customer)
         else:
-            key = problem.distances[0, customer]
+            key = measure_leg(problem.distances, 0, customer)
         place = index
         while place > 0 and keys[place - 1] > key:
             keys[place] = keys[place - 1]
@@ -294,7 +328,7 @@ def _recreate(
     nodes, legs, slots = tours.nodes, tours.legs, tours.slots
     distances, neighbours = problem.distances, problem.neighbours
     room = problem.capacity - problem.demands[customer]
-    to_depot = distances[customer, 0]
+    to_depot = measure_leg(distances, customer, 0)
     best_cost, best_slot, best_previous = 2.0 * to_depot, slots[tours.used[0], SLOT_AT], 0
     until_blink = blinks[0]
     for near in range(neighbours.shape[1]):
@@ -305,14 +339,14 @@ def _recreate(
         wanted -= 1
         if wanted < 0:
             break
-        to_near = distances[customer, neighbour]
+        to_near = measure_leg(distances, customer, neighbour)
         least = to_near + min(to_near, to_depot)  # the other end is farther, or the depot
         for side in range(2):
             leg = legs[neighbour, side]
             if least - leg >= best_cost:
                 continue
             other = nodes[neighbour, side]
-            to_other = distances[customer, other]
+            to_other = measure_leg(distances, customer, other)
             if other != 0 and to_other < to_near:
                 continue  # a leg is judged from its nearer end
             until_blink -= 1

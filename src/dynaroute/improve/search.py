@@ -7,20 +7,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from threading import TIMEOUT_MAX, Timer
 from typing import NamedTuple
+
+import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.combined import Relay, Team
 from dynaroute.improve.genetic import GeneticSearch
-from dynaroute.improve.pacing import Searcher, run_slices
+from dynaroute.improve.pacing import Pace, Searcher, run_slices
+from dynaroute.improve.parted import PartedAnnealing
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_filling, build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
+from dynaroute.memory import LARGEST_MATRIX
 from dynaroute.solution import Solution
 
-__all__ = ["Improvement", "Incumbent", "SearchOutcome", "search"]
+__all__ = ["Improvement", "Incumbent", "SearchOutcome", "load_machine_code", "load_machine_code_of_large", "search"]
 
 _KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # hotter, what a good start is worth would melt away
 _ANNEALING_SECONDS_AT_100 = 0.008  # with 100 customers, until the genetic search takes over; see docs/results.md
@@ -29,6 +34,10 @@ _LATEST_HANDOVER = 0.6  # beyond, there is no time for it
 _CLOSING_SECONDS_A_CUSTOMER, _CLOSING_SECONDS_A_LEG = 2e-6, 1e-9
 _USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
 _USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the machine's speed
+_LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
+_ITERATIONS_TO_MELT_A_CUSTOMER = 150  # fewer, and a cooler beginning leads further
+_LEAST_HOT = 0.05
+_SMALLEST_PART, _FEWEST_ROUTES = 120, 3  # customers, and routes, of a core's part of one instance
 
 Routes = tuple[tuple[int, ...], ...]
 
@@ -82,6 +91,7 @@ def search(
     *,
     seed: int = 0,
     threads: int = 1,
+    companions: int = 1,
     on_improvement: Callable[[Improvement], None] | None = None,
 ) -> SearchOutcome:
     """Improve a solution until told to stop.
@@ -98,11 +108,13 @@ def search(
         Of the random numbers. With a number of iterations and without a deadline, it determines the result.
     threads
         How many searches to run side by side, exchanging what they find.
+    companions
+        How many instances are searched in this process at the same time.
     on_improvement
         Called with better solutions, the first one included, but not so often that it would slow the search down.
     """
     incumbent = Incumbent(instance, stopping.began, on_improvement)
-    stopping = _leave_time_to_close(stopping, instance.size)
+    stopping = _leave_time_to_close(stopping, instance)
     iterations = 0
     is_interrupted = False
     try:
@@ -110,10 +122,10 @@ def search(
             incumbent.offer(start)
         problem = SearchProblem.from_instance(instance, is_time_up=stopping.is_time_up)
         is_improved = incumbent.offer(Solution(build_by_near_savings(problem)))
-        settings = AnnealingSettings() if is_improved else _KEEPING_THE_START
+        settings = _choose_settings(problem, stopping) if is_improved else _KEEPING_THE_START
         searcher = _choose_searcher(problem, incumbent.solution.routes, settings, stopping, seed, threads)
         with _halt_at_deadline(searcher, stopping):
-            slices = run_slices(searcher, stopping)
+            slices = run_slices(searcher, stopping, threads * companions)
             while not stopping.is_reached_by(incumbent.cost) and (done := next(slices, None)) is not None:
                 iterations = done
                 incumbent.watch(searcher)
@@ -124,35 +136,77 @@ def search(
     return incumbent.conclude(iterations, is_interrupted)
 
 
-def _leave_time_to_close(stopping: Stopping, size: int) -> Stopping:
+@cache
+def load_machine_code() -> None:
+    """Load the machine code of every stage of a search, once in a process, so that it costs nobody's time later."""
+    search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
+
+
+@cache
+def load_machine_code_of_large() -> None:
+    """Load the machine code of searches without a matrix; see `load_machine_code`."""
+    problem = SearchProblem.from_instance(_make_tiny_instance(), largest_matrix=0)
+    RuinAndRecreate(problem, build_by_near_savings(problem), AnnealingSettings(), seed=0).run(1, Pace(0.0, 0.0))
+
+
+def _make_tiny_instance() -> Instance:
+    square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    return Instance(square, np.array([0, 1, 1, 1]), 2)
+
+
+def _leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
     """Stop a little earlier: to write a solution down takes time, and so does to give a large matrix back."""
     if stopping.deadline is None:
         return stopping
-    seconds = size * _CLOSING_SECONDS_A_CUSTOMER + size * size * _CLOSING_SECONDS_A_LEG
+    size = instance.size
+    seconds = size * _CLOSING_SECONDS_A_CUSTOMER
+    if instance.distances is not None or size <= LARGEST_MATRIX:
+        seconds += size * size * _CLOSING_SECONDS_A_LEG
     return replace(stopping, deadline=stopping.deadline - seconds)
+
+
+def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSettings:
+    """How hot to begin: less than usual where there is no time to cool everything that melts."""
+    usual = AnnealingSettings()
+    if problem.has_matrix:
+        return usual
+    iterations = stopping.iterations or _expect_seconds(stopping) / _LARGE_ITERATION_SECONDS
+    share = iterations / problem.size / _ITERATIONS_TO_MELT_A_CUSTOMER
+    return replace(usual, hottest=min(usual.hottest, max(_LEAST_HOT, share * usual.hottest)))
 
 
 def _choose_searcher(
     problem: SearchProblem, routes: Routes, settings: AnnealingSettings, stopping: Stopping, seed: int, threads: int
 ) -> Searcher:
-    handover = _choose_handover(problem.size, stopping)
-    members: list[Searcher] = []
-    for stream in range(threads):
-        annealing = RuinAndRecreate(problem, routes, settings, seed, stream)
-        if handover <= _LATEST_HANDOVER:
-            members.append(Relay(annealing, GeneticSearch(problem, seed, stream), handover))
-        else:
-            members.append(annealing)
-    return members[0] if threads == 1 else Team(members)
+    """Cores first share the routes, as long as the parts are large enough; beyond that, they search side by side."""
+    parts = max(1, min(threads, problem.size // _SMALLEST_PART, len(routes) // _FEWEST_ROUTES))
+    teams = max(1, threads // parts)
+    annealing: list[Searcher] = [
+        RuinAndRecreate(problem, routes, settings, seed, stream)
+        if parts == 1
+        else PartedAnnealing(problem, routes, settings, parts, seed, stream)
+        for stream in range(teams)
+    ]
+    first = annealing[0] if teams == 1 else Team(annealing)
+    handover = _choose_handover(problem.size, stopping) / parts
+    if handover > _LATEST_HANDOVER or not problem.has_matrix:
+        return first
+    genetic = [GeneticSearch(problem, seed, stream) for stream in range(threads)]
+    return Relay(first, genetic[0] if threads == 1 else Team(genetic, learners=threads - 1), handover)
 
 
 def _choose_handover(size: int, stopping: Stopping) -> float:
     """Progress at which a genetic search, which needs the more time the larger the problem, should take over."""
+    annealing_seconds: float = _ANNEALING_SECONDS_AT_100 * (size / 100) ** _ANNEALING_GROWTH
+    return annealing_seconds / max(_expect_seconds(stopping), 1e-9)
+
+
+def _expect_seconds(stopping: Stopping) -> float:
+    """How long the search may take; the same on every machine if iterations end it."""
     seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
     if stopping.iterations is not None:
         seconds = min(seconds, stopping.iterations * _USUAL_ITERATION_SECONDS)
-    annealing_seconds: float = _ANNEALING_SECONDS_AT_100 * (size / 100) ** _ANNEALING_GROWTH
-    return annealing_seconds / max(seconds, 1e-9)
+    return seconds
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.local_search_paths import Path
 from dynaroute.improve.moves_fleet import Task, price_excess
 
@@ -88,11 +89,11 @@ def _measure_tour(tour: Tour, cuts: NDArray[Any], task: Task) -> None:
     cuts[0].load = 0
     for place in range(1, len(tour) + 1):
         customer = tour[place - 1]
-        length += task.distances[previous, customer]
+        length += measure_leg(task.distances, previous, customer)
         load += task.demands[customer]
         cuts[place].length = length
         cuts[place].load = load
-        cuts[place].outward = task.distances[0, customer]
+        cuts[place].outward = measure_leg(task.distances, 0, customer)
         previous = customer
 
 

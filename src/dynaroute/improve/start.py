@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled
+from dynaroute.improve.legs import measure_legs
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 
-__all__ = ["build_by_filling", "build_by_near_savings"]
+__all__ = ["NEIGHBOURS", "build_by_filling", "build_by_near_savings"]
 
-_NEIGHBOURS = 40
+NEIGHBOURS = 40
 
 Routes = tuple[tuple[int, ...], ...]
 
@@ -45,13 +46,14 @@ def build_by_filling(instance: Instance) -> Solution:
 
 def build_by_near_savings(problem: SearchProblem) -> Routes:
     """Build routes by Clarke and Wright's savings among near customers: 40 times as fast as among all at n = 5000."""
-    near = problem.neighbours[1:, :_NEIGHBOURS]
+    near = problem.neighbours[1:, :NEIGHBOURS]
     first = np.repeat(np.arange(1, problem.size + 1, dtype=np.int32), near.shape[1])
     second = near.ravel()
     is_new = first < second  # pairs that are near in both directions come twice; those in one may be dropped
     first, second = first[is_new], second[is_new]
-    from_depot = problem.distances[0]
-    savings = from_depot[first] + from_depot[second] - problem.distances[first, second]
+    nodes = np.arange(problem.size + 1, dtype=np.int32)
+    from_depot = measure_legs(problem.distances, np.zeros_like(nodes), nodes)
+    savings = from_depot[first] + from_depot[second] - measure_legs(problem.distances, first, second)
     order = np.argsort(-savings, kind="stable")[: np.count_nonzero(savings >= 0)]
     joined = _merge(first[order], second[order], problem.demands, problem.capacity)
     return _read_chains(joined)

@@ -28,7 +28,7 @@ class Stopping:
     target
         A cost that is good enough.
     is_cancelled
-        Asked every few milliseconds; true ends the search.
+        Asked every few milliseconds, or 20 times a second where many search side by side; true ends the search.
     began
         The value of `time.perf_counter` from which the seconds of a trace are counted.
     """

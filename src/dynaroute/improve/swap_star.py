@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.moves import put_after
 from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
 
@@ -92,7 +93,7 @@ def _list_insertions(start: int, route: int, moves: int, fleet: Fleet, task: Tas
     while customer != start + 1:
         before, after = stops[customer].before, stops[customer].after
         gone = stops[customer].arrival + stops[after].arrival
-        stops[customer].removal = distances[stops[before].node, stops[after].node] - gone
+        stops[customer].removal = measure_leg(distances, stops[before].node, stops[after].node) - gone
         insertion = insertions[row, customer]
         if insertion.route != route or insertion.tested < changed:
             insertion.route = route
@@ -106,10 +107,10 @@ def _find_cheapest_insertions(customer: int, start: int, row: int, fleet: Fleet,
     stops, distances = fleet.stops, task.distances
     first, second, third = np.inf, np.inf, np.inf
     after_first, after_second, after_third = 0, 0, 0
-    stop, leg = start, distances[customer, 0]
+    stop, leg = start, measure_leg(distances, customer, 0)
     while stop != start + 1:
         following = stops[stop].after
-        next_leg = distances[customer, stops[following].node]
+        next_leg = measure_leg(distances, customer, stops[following].node)
         cost = leg + next_leg - stops[following].arrival
         if cost < first:
             third, after_third = second, after_second
@@ -137,7 +138,7 @@ def _insert_in_absence(u: int, v: int, row: int, fleet: Fleet, task: Task) -> tu
     at_v = stops[v]
     before, at_after = at_v.before, stops[at_v.after]
     bridge = at_v.removal + at_v.arrival + at_after.arrival  # the leg that closes the gap
-    cost = distances[u, stops[before].node] + distances[u, at_after.node] - bridge
+    cost = measure_leg(distances, u, stops[before].node) + measure_leg(distances, u, at_after.node) - bridge
     place = before
     insertion = insertions[row, u]
     listed, listed_place = insertion.first, insertion.after_first

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 
 __all__ = [
@@ -84,10 +85,13 @@ def _drive(tours: Tours, flat: Integers, problem: SearchProblem) -> None:
             previous = customer
 
 
-def read_routes(after: Integers, starts: Integers) -> tuple[tuple[int, ...], ...]:
-    """Write routes out as tuples."""
+def read_routes(after: Integers) -> tuple[tuple[int, ...], ...]:
+    """Write routes out as tuples, given the stop after each customer; the one with the lowest first customer first."""
+    is_first = np.ones(len(after), dtype=np.bool_)
+    is_first[after[1:]] = False
+    is_first[0] = False
     following, routes = after.tolist(), []
-    for customer in starts.tolist():
+    for customer in np.flatnonzero(is_first).tolist():
         route = []
         while customer != 0:
             route.append(customer)
@@ -106,8 +110,8 @@ def insert_customer(tours: Tours, customer: int, slot: int, previous: int, probl
         slots[slot, FIRST], slots[slot, LAST] = 0, 0
     following = slots[slot, FIRST] if previous == 0 else nodes[previous, AFTER]
     nodes[customer, ROUTE] = slot
-    _join(tours, slot, previous, customer, distances[previous, customer])
-    _join(tours, slot, customer, following, distances[customer, following])
+    _join(tours, slot, previous, customer, measure_leg(distances, previous, customer))
+    _join(tours, slot, customer, following, measure_leg(distances, customer, following))
     slots[slot, LOAD] += problem.demands[customer]
     slots[slot, SIZE] += 1
 
@@ -118,7 +122,7 @@ def remove_customer(tours: Tours, customer: int, problem: SearchProblem) -> None
     nodes, slots, used = tours.nodes, tours.slots, tours.used
     slot = nodes[customer, ROUTE]
     previous, following = nodes[customer, BEFORE], nodes[customer, AFTER]
-    _join(tours, slot, previous, following, problem.distances[previous, following])
+    _join(tours, slot, previous, following, measure_leg(problem.distances, previous, following))
     nodes[customer, ROUTE] = NO_ROUTE
     slots[slot, LOAD] -= problem.demands[customer]
     slots[slot, SIZE] -= 1

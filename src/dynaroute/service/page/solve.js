@@ -13,6 +13,11 @@ const ANNOUNCE_EVERY = 3000; // milliseconds between spoken improvements
 const SHOW_EVERY = 80; // milliseconds between drawn improvements
 const MOST_SNAPSHOTS = 200; // improvements kept for the film
 
+/** Seconds of a search of so many customers, until somebody writes others: `choose_search_seconds` of the command line. */
+export function chooseSearchSeconds(customers) {
+  return Math.min(Math.max(0.1, customers / 100), 30);
+}
+
 /** The options of the API that a request of the page means. */
 export function optionsOf(request) {
   const options = {};
@@ -35,6 +40,8 @@ export class SolveCard {
   #store;
   #api;
   #form = byId("solve-form");
+  #seconds = this.#form.elements.namedItem("seconds");
+  #isTimeWritten = false; // by the user
   #button = byId("solve");
   #notice = byId("solve-notice");
   #isBusy = false;
@@ -53,12 +60,15 @@ export class SolveCard {
       this.solve();
     });
     this.#form.addEventListener("change", () => this.#showTimeField());
+    this.#seconds.addEventListener("input", () => (this.#isTimeWritten = true));
     byId("stop").addEventListener("click", () => this.#stop());
     store.watch(["search", "instance"], (state) => this.#showProgress(state));
     store.watch(["instance"], ({ instance, search }) => {
       if (search !== null && search.instance !== instance) this.#stop(); // nobody waits for it any more
+      this.#suggestTime(instance);
       this.#follow();
     });
+    this.#suggestTime(store.state.instance);
     this.#showTimeField();
     this.#listModels();
   }
@@ -190,6 +200,11 @@ export class SolveCard {
       model: fields.get("model"),
       seed: Number(fields.get("seed")),
     };
+  }
+
+  #suggestTime(instance) {
+    if (instance === null || this.#isTimeWritten) return;
+    this.#seconds.value = chooseSearchSeconds(instance.customers.length);
   }
 
   #showTimeField() {

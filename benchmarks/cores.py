@@ -1,0 +1,105 @@
+"""What threads are worth: many instances at once in the threads of one process, and in as many processes.
+
+    python benchmarks/cores.py                                   100 customers, 0.1 s each, on all cores
+    python benchmarks/cores.py --cores 16 --count 640
+    python benchmarks/cores.py --files X/*.vrp --best X/best_known.csv --seconds 10     one instance on several cores
+
+Many instances: iterations that each of them gets when one core searches them one after the other, when each of so many
+processes searches its share, and when the threads of one process do. Libraries and machine code are loaded before the
+clock starts. One instance at a time (--files): mean gap to the best costs known on one core, on all of them, and on one
+core for as many times the seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import multiprocessing
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+import dynaroute
+from dynaroute.cores import count_cores
+from dynaroute.distributions import draw_published_set
+from dynaroute.improve.batch_search import BatchRequest, SideBySide
+from dynaroute.improve.search import load_machine_code
+from dynaroute.improve.stopping import Stopping
+from dynaroute.instance import Instance
+
+
+def count_iterations(instances: Sequence[Instance], seconds: float, threads: int) -> list[int]:
+    """Iterations of each instance, searched in the threads of this process."""
+    request = BatchRequest(instances, begin=lambda: Stopping.after(seconds))
+    return [outcome.iterations for outcome in SideBySide(threads).search(request)]
+
+
+def count_iterations_after(barrier: object, instances: Sequence[Instance], seconds: float, sent: object) -> None:
+    """The same on one thread of a process of its own, when all processes are ready."""
+    load_machine_code()
+    barrier.wait()  # type: ignore[attr-defined]
+    sent.put(count_iterations(instances, seconds, 1))  # type: ignore[attr-defined]
+
+
+def count_iterations_in_processes(instances: Sequence[Instance], seconds: float, processes: int) -> list[int]:
+    context = multiprocessing.get_context("spawn")
+    barrier, sent = context.Barrier(processes), context.Queue()
+    shares = [instances[first::processes] for first in range(processes)]
+    workers = [context.Process(target=count_iterations_after, args=(barrier, share, seconds, sent)) for share in shares]
+    for worker in workers:
+        worker.start()
+    counts = [sent.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    return [count for share in counts for count in share]
+
+
+def compare_many(arguments: argparse.Namespace) -> None:
+    instances = draw_published_set(arguments.size, arguments.count, seed=99).instances()
+    seconds, cores = arguments.seconds, arguments.cores
+    alone = np.mean(count_iterations(instances[: max(2, len(instances) // cores)], seconds, 1))
+    processes = np.mean(count_iterations_in_processes(instances, seconds, cores))
+    threads = np.mean(count_iterations(instances, seconds, cores))
+    print(f"{len(instances)} instances of {arguments.size} customers, {seconds:g} s each; iterations of each:")
+    print(f"one thread {alone:,.0f}; {cores} processes {processes:,.0f}; {cores} threads {threads:,.0f}")
+    print(f"threads / processes {threads / processes:.2f}; {cores} threads do {cores * threads / alone:.2f} x one")
+
+
+def compare_one(arguments: argparse.Namespace) -> None:
+    with arguments.best.open(newline="") as file:
+        best = {row["name"]: float(row["best_known_cost"]) for row in csv.DictReader(file)}
+    ways = [(1, 1), (arguments.cores, 1), (1, arguments.cores)]  # threads, and times the seconds
+    gaps: list[list[float]] = [[] for _ in ways]
+    for path in arguments.files:
+        instance = dynaroute.read(path)
+        assert isinstance(instance, Instance)
+        for row, (threads, times) in zip(gaps, ways, strict=True):
+            found = dynaroute.solve(instance, time_limit=times * arguments.seconds, threads=threads, seed=1)
+            row.append(100 * (found.cost / best[instance.name] - 1))
+        print(f"{instance.name:16}", "  ".join(f"{row[-1]:.2f}" for row in gaps), flush=True)
+    for row, (threads, times) in zip(gaps, ways, strict=True):
+        print(f"{threads} cores, {times * arguments.seconds:g} s: {np.mean(row):.3f} %")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--cores", type=int, default=count_cores(), help="threads, or processes")
+    parser.add_argument("--size", type=int, default=100, help="customers of each of many instances")
+    parser.add_argument("--count", type=int, default=200, help="how many instances")
+    parser.add_argument("--seconds", type=float, default=0.1, help="of each search")
+    parser.add_argument("--files", nargs="*", default=[], help="instances to search one at a time")
+    parser.add_argument("--best", type=Path, help="CSV with the columns name and best_known_cost, for --files")
+    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.count = 20
+    load_machine_code()
+    if arguments.files:
+        compare_one(arguments)
+    else:
+        compare_many(arguments)
+
+
+if __name__ == "__main__":
+    main()

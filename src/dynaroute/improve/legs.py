@@ -1,0 +1,98 @@
+"""How long a leg is, for compiled code: looked up in a matrix, or worked out from where the nodes lie.
+
+A matrix of a few thousand nodes no longer fits into a processor's caches, and one of 30,000 fills 7 GB. Compiled code
+asks `measure_leg`, and is compiled once for each kind of distances that it meets.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from dynaroute.improve.compiled import IN_PLACE, compiled
+from dynaroute.instance import Instance
+from dynaroute.lengths import EARTH_RADIUS_METRES, ROUNDING_CODES
+
+__all__ = ["Distances", "Globe", "Plane", "measure_leg", "measure_legs", "place_nodes"]
+
+_DIAMETER = 2 * EARTH_RADIUS_METRES
+
+
+class Plane(NamedTuple):
+    """Nodes in the plane: (M, 2) points, and the code of the rounding rule."""
+
+    points: NDArray[np.float64]
+    rounding: int
+
+
+class Globe(NamedTuple):
+    """Nodes on the globe: (M, 3) points on the sphere whose diameter is 1, and the code of the rounding rule."""
+
+    points: NDArray[np.float64]
+    rounding: int
+
+
+Distances = NDArray[np.float64] | Plane | Globe
+
+
+def place_nodes(instance: Instance) -> Plane | Globe:
+    """Where the nodes of an instance lie that has no matrix of its own."""
+    assert instance.distances is None
+    assert instance.coordinates is not None
+    rounding = ROUNDING_CODES[instance.rounding]
+    if instance.metric == "euclidean":
+        return Plane(instance.coordinates.copy(), rounding)  # compiled code tells read-only arrays from others
+    latitudes, longitudes = np.radians(instance.coordinates).T
+    on_equator = np.cos(latitudes) / 2
+    points = np.stack([on_equator * np.cos(longitudes), on_equator * np.sin(longitudes), np.sin(latitudes) / 2], axis=1)
+    return Globe(np.ascontiguousarray(points), rounding)
+
+
+def measure_leg(distances: Distances, one: int, other: int) -> float:
+    """Length of the leg between two nodes; in compiled code, and there alone."""
+    raise NotImplementedError
+
+
+@overload(measure_leg, jit_options=IN_PLACE, strict=False)
+def _choose_leg(distances: Any, one: Any, other: Any) -> Any:
+    """Choose the code of `measure_leg` for a kind of distances."""
+    if isinstance(distances, types.Array):
+        return lambda distances, one, other: distances[one, other]
+    return _leg_of_plane if distances.instance_class is Plane else _leg_of_globe
+
+
+def _leg_of_plane(distances: Any, one: int, other: int) -> float:
+    """The same as `Instance.leg_lengths`, to the last bit."""
+    points, rounding = distances.points, distances.rounding
+    width, height = points[one, 0] - points[other, 0], points[one, 1] - points[other, 1]
+    length = np.sqrt(width * width + height * height)
+    if rounding == 1:
+        return np.floor(length + 0.5)  # type: ignore[no-any-return]
+    if rounding == 2:
+        return np.ceil(length)  # type: ignore[no-any-return]
+    return length  # type: ignore[no-any-return]
+
+
+def _leg_of_globe(distances: Any, one: int, other: int) -> float:
+    """From the chord: the same as `Instance.leg_lengths` to the micrometre, but near the other side of the globe."""
+    points, rounding = distances.points, distances.rounding
+    x, y, z = points[one, 0] - points[other, 0], points[one, 1] - points[other, 1], points[one, 2] - points[other, 2]
+    length = _DIAMETER * np.arcsin(min(1.0, np.sqrt(x * x + y * y + z * z)))
+    if rounding == 1:
+        return np.floor(length + 0.5)  # type: ignore[no-any-return]
+    if rounding == 2:
+        return np.ceil(length)  # type: ignore[no-any-return]
+    return length  # type: ignore[no-any-return]
+
+
+@compiled
+def measure_legs(distances: Distances, ones: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
+    """Lengths of the legs between pairs of nodes."""
+    lengths = np.empty(len(ones))
+    for pair in range(len(ones)):
+        lengths[pair] = measure_leg(distances, ones[pair], others[pair])
+    return lengths

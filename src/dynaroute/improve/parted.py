@@ -1,0 +1,210 @@
+"""Several cores on one instance: each anneals a part of the routes, and the parts are cut anew again and again.
+
+What ruin and recreate changes lies close together, so that parts hardly miss each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
+from dynaroute.improve.compiled import compiled
+from dynaroute.improve.genetic import place_around_depot
+from dynaroute.improve.legs import Globe, Plane
+from dynaroute.improve.pacing import Pace
+from dynaroute.improve.problem import SearchProblem
+
+__all__ = ["PartedAnnealing", "cut_problem"]
+
+_ROUNDS = 60  # of a search, after each of which the parts are cut anew
+_TURN = math.pi * (3 - math.sqrt(5))  # between two rounds, so that no cut is made twice
+
+Routes = tuple[tuple[int, ...], ...]
+
+
+class _Part(NamedTuple):
+    """A part of the routes: its customers' numbers in the whole problem, and who searches it."""
+
+    customers: NDArray[np.int32]
+    searcher: RuinAndRecreate
+
+    def translate(self, routes: Routes) -> Routes:
+        """Routes in the numbers of the whole problem."""
+        names = [0, *self.customers.tolist()]
+        return tuple(tuple(names[customer] for customer in route) for route in routes)
+
+
+class PartedAnnealing:
+    """A searcher that anneals parts of the routes side by side.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    routes
+        Where to start.
+    settings
+        Temperatures and extent.
+    parts
+        How many, each in a thread.
+    seed, stream
+        Of the random numbers; searchers with different streams are independent.
+    """
+
+    def __init__(
+        self,
+        problem: SearchProblem,
+        routes: Sequence[Sequence[int]],
+        settings: AnnealingSettings,
+        parts: int,
+        seed: int,
+        stream: int = 0,
+    ) -> None:
+        self._problem = problem
+        self._settings = settings
+        self._count = parts
+        self._seed, self._stream = seed, stream
+        self._pool = ThreadPoolExecutor(parts, thread_name_prefix="dynaroute-part")
+        self._places = _place(problem)
+        self._done = 0
+        self._rounds = 0
+        self._is_halted = False
+        self._mean_leg = problem.cost(routes) / (problem.size + len(routes))
+        self.adopt(routes, problem.cost(routes))
+
+    @property
+    def best_cost(self) -> float:
+        """Cost of the best solution so far: perhaps the best of each part together."""
+        return min(self._best_cost, sum(part.searcher.best_cost for part in self._parts))
+
+    @property
+    def best_routes(self) -> Routes:
+        """The best solution so far."""
+        if self.best_cost == self._best_cost:
+            return self._best
+        return tuple(route for part in self._parts for route in part.translate(part.searcher.best_routes))
+
+    def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
+        """Go on from another solution, as hot as before."""
+        self._best, self._best_cost = tuple(map(tuple, routes)), cost
+        self._parts = self._cut(self._best)
+
+    def halt(self) -> None:
+        """End a run that goes on in another thread, within an iteration, and all later ones."""
+        self._is_halted = True
+        for part in self._parts:
+            part.searcher.halt()
+
+    def run(self, count: int, pace: Pace) -> int:
+        """Let each part run so many iterations; where they set the pace, it does not matter in how many calls."""
+        left = count
+        while left > 0 and not self._is_halted:
+            until_cut = pace.iterations_until((self._rounds + 1) / _ROUNDS, self._done)
+            if until_cut == 0:
+                self._rounds += 1
+                self._cut_anew()
+                continue
+            portion = min(left, until_cut)
+            done = self._run_parts(portion, pace)
+            self._done += done
+            left -= done
+            if done < portion:
+                break
+        return count - left
+
+    def _run_parts(self, count: int, pace: Pace) -> int:
+        runs = [self._pool.submit(part.searcher.run, count, pace) for part in self._parts]
+        try:
+            return min(run.result() for run in runs)
+        finally:
+            wait(runs)  # after an interrupt, too: nobody shall read what is still being written
+
+    def _cut_anew(self) -> None:
+        """Go on with the present routes of all parts, otherwise cut; the best of each together are the best so far."""
+        self._best, self._best_cost = self.best_routes, self.best_cost
+        present = [route for part in self._parts for route in part.translate(part.searcher.present_routes)]
+        self._parts = self._cut(present)
+
+    def _cut(self, routes: Sequence[Sequence[int]]) -> list[_Part]:
+        """Sort routes by the direction of their middle, and cut the circle into parts of as many customers."""
+        middles = np.array([self._places[list(route)].mean(axis=0) for route in routes])
+        angles = (np.arctan2(middles[:, 1], middles[:, 0]) + self._rounds * _TURN) % (2 * math.pi)
+        order = np.argsort(angles, kind="stable").tolist()
+        behind = np.cumsum([0] + [len(routes[index]) for index in order])[:-1]
+        owners = (behind * self._count // self._problem.size).tolist()
+        shares: list[list[Sequence[int]]] = [[] for _ in range(self._count)]
+        for index, owner in zip(order, owners, strict=True):
+            shares[owner].append(routes[index])
+        return [self._make_part(number, share) for number, share in enumerate(shares) if share]
+
+    def _make_part(self, number: int, routes: Sequence[Sequence[int]]) -> _Part:
+        customers = np.array(sorted(customer for route in routes for customer in route), dtype=np.int32)
+        numbers = np.zeros(self._problem.size + 1, dtype=np.int32)
+        numbers[customers] = np.arange(1, len(customers) + 1)
+        problem = cut_problem(self._problem, customers, numbers)
+        searcher = RuinAndRecreate(
+            problem,
+            [numbers[list(route)].tolist() for route in routes],
+            self._settings,
+            self._seed,
+            (self._stream * _ROUNDS * 4 + self._rounds) * self._count + number,
+            mean_leg=self._mean_leg,
+            done=self._done,
+        )
+        return _Part(customers, searcher)
+
+
+def cut_problem(problem: SearchProblem, customers: NDArray[np.int32], numbers: NDArray[np.int32]) -> SearchProblem:
+    """The problem of some customers alone.
+
+    Parameters
+    ----------
+    problem
+        The whole.
+    customers
+        Who stays, ascending.
+    numbers
+        (M,) the number of each node in the new problem; 0 for those that do not stay.
+    """
+    nodes = np.concatenate([[0], customers])
+    distances = problem.distances
+    if isinstance(distances, np.ndarray):
+        distances = distances[np.ix_(nodes, nodes)]
+    else:
+        distances = type(distances)(distances.points[nodes], distances.rounding)
+    nearest = np.empty((len(nodes), problem.neighbours.shape[1]), dtype=np.int32)
+    _translate_neighbours(problem.neighbours, nodes, numbers, nearest)
+    return SearchProblem(distances, problem.demands[nodes], problem.capacity, nearest)
+
+
+@compiled
+def _translate_neighbours(
+    neighbours: NDArray[np.int32], nodes: NDArray[np.int64], numbers: NDArray[np.int32], nearest: NDArray[np.int32]
+) -> None:
+    """List the neighbours that stay; the rest of a row is the node itself, which a search passes over."""
+    for node in range(len(nodes)):
+        listed = 0
+        for neighbour in neighbours[nodes[node]]:
+            if numbers[neighbour] != 0:
+                nearest[node, listed] = numbers[neighbour]
+                listed += 1
+        for place in range(listed, nearest.shape[1]):
+            nearest[node, place] = max(node, 1)
+
+
+def _place(problem: SearchProblem) -> NDArray[np.float64]:
+    """Where the nodes lie around the depot."""
+    distances = problem.distances
+    if isinstance(distances, Plane):
+        return np.asarray(distances.points - distances.points[0])
+    if isinstance(distances, Globe):
+        east = np.cross([0.0, 0.0, 1.0], distances.points[0])
+        north = np.cross(distances.points[0], east)
+        return np.asarray((distances.points - distances.points[0]) @ np.stack([east, north], axis=1))
+    return place_around_depot(distances)

@@ -1,0 +1,36 @@
+"""Leg lengths for compiled code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dynaroute.improve.legs import Globe, Plane, measure_legs, place_nodes
+from dynaroute.instance import Instance
+from dynaroute.vocabulary import Rounding
+
+_RANDOM = np.random.default_rng(3)
+_ONES, _OTHERS = _RANDOM.integers(0, 31, (2, 200))
+_DEMANDS = np.r_[0, np.ones(30, dtype=np.int64)]
+
+
+@pytest.mark.parametrize("rounding", ["none", "nearest", "up"])
+def test_legs_in_the_plane_are_those_of_the_instance(rounding: Rounding) -> None:
+    instance = Instance(100 * _RANDOM.random((31, 2)), _DEMANDS, 5, rounding=rounding)
+    places = place_nodes(instance)
+    assert isinstance(places, Plane)
+    assert (measure_legs(places, _ONES, _OTHERS) == instance.leg_lengths(_ONES, _OTHERS)).all()
+
+
+@pytest.mark.parametrize("rounding", ["none", "nearest", "up"])
+def test_legs_on_the_globe_are_those_of_the_instance(rounding: Rounding) -> None:
+    coordinates = np.stack([_RANDOM.uniform(45, 46, 31), _RANDOM.uniform(5, 6, 31)], axis=1)
+    instance = Instance(coordinates, _DEMANDS, 5, rounding=rounding, metric="great_circle")
+    places = place_nodes(instance)
+    assert isinstance(places, Globe)
+    assert measure_legs(places, _ONES, _OTHERS) == pytest.approx(instance.leg_lengths(_ONES, _OTHERS), abs=1e-4)
+
+
+def test_legs_of_a_matrix_are_looked_up() -> None:
+    matrix = _RANDOM.random((31, 31))
+    assert (measure_legs(matrix, _ONES, _OTHERS) == matrix[_ONES, _OTHERS]).all()

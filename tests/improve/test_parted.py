@@ -1,0 +1,84 @@
+"""Annealing parts of the routes side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import instances, solutions_of
+
+from dynaroute.distributions import draw_paper_set
+from dynaroute.improve.annealing import AnnealingSettings
+from dynaroute.improve.pacing import Pace
+from dynaroute.improve.parted import PartedAnnealing, cut_problem
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.improve.start import build_by_near_savings
+from dynaroute.instance import Instance
+from dynaroute.solution import Solution, check
+
+_INSTANCE = draw_paper_set(60, 1, np.random.default_rng(5)).instances()[0]
+
+
+def _make_searcher(instance: Instance = _INSTANCE, largest_matrix: int = 100) -> PartedAnnealing:
+    problem = SearchProblem.from_instance(instance, largest_matrix=largest_matrix)
+    return PartedAnnealing(problem, build_by_near_savings(problem), AnnealingSettings(), parts=3, seed=2)
+
+
+@settings(max_examples=20)
+@given(st.data(), st.integers(1, 4), st.sampled_from((0, 100)))
+def test_what_it_finds_is_feasible_costs_what_it_says_and_is_never_worse(
+    data: st.DataObject, parts: int, largest_matrix: int
+) -> None:
+    instance = data.draw(instances(sizes=st.integers(1, 25)))
+    start = data.draw(solutions_of(instance))
+    problem = SearchProblem.from_instance(instance, largest_matrix=largest_matrix)
+    searcher = PartedAnnealing(problem, start.routes, AnnealingSettings(), parts, seed=1)
+    searcher.run(300, Pace(0.0, 1 / 300))
+    found = Solution(searcher.best_routes)
+    assert not check(instance, found)
+    assert found.cost(instance) == pytest.approx(searcher.best_cost, rel=1e-9)
+    assert searcher.best_cost <= start.cost(instance) * (1 + 1e-9)
+
+
+def test_it_does_not_matter_in_how_many_calls_it_runs() -> None:
+    at_once, piecewise = _make_searcher(), _make_searcher()
+    at_once.run(600, Pace(0.0, 1 / 600))
+    for count in (1, 9, 250, 340):
+        assert piecewise.run(count, Pace(0.0, 1 / 600)) == count
+    assert piecewise.best_routes == at_once.best_routes
+
+
+def test_it_improves_the_start() -> None:
+    searcher = _make_searcher()
+    before = searcher.best_cost
+    searcher.run(3000, Pace(0.0, 1 / 3000))
+    assert searcher.best_cost < before
+
+
+def test_adopted_routes_are_searched_on() -> None:
+    searcher, better = _make_searcher(), _make_searcher()
+    better.run(3000, Pace(0.0, 1 / 3000))
+    searcher.adopt(better.best_routes, better.best_cost)
+    assert searcher.best_cost == better.best_cost
+    assert set(searcher.best_routes) == set(better.best_routes)
+
+
+def test_nothing_runs_once_it_is_halted() -> None:
+    searcher = _make_searcher()
+    searcher.halt()
+    assert searcher.run(100, Pace(0.0, 1 / 100)) == 0
+
+
+@pytest.mark.parametrize("largest_matrix", [0, 100])
+def test_a_cut_problem_has_the_legs_and_neighbours_of_those_who_stay(largest_matrix: int) -> None:
+    whole = SearchProblem.from_instance(_INSTANCE, largest_matrix=largest_matrix)
+    customers = np.arange(1, 61, 3, dtype=np.int32)
+    numbers = np.zeros(61, dtype=np.int32)
+    numbers[customers] = np.arange(1, 21)
+    part = cut_problem(whole, customers, numbers)
+    assert part.cost(((1, 2), (20,))) == whole.cost(((1, 4), (58,)))
+    assert part.demands.tolist() == [0, *_INSTANCE.demands[customers].tolist()]
+    for number, customer in enumerate(customers.tolist(), start=1):
+        expected = [int(numbers[near]) for near in whole.neighbours[customer] if numbers[near]]
+        assert part.neighbours[number].tolist() == expected + [number] * (59 - len(expected))
