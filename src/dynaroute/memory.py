@@ -75,7 +75,7 @@ def memory_for_savings(size: int) -> int:
 
 
 def memory_for_search(size: int, is_measured: bool = False) -> int:
-    """Bytes that a search of so many customers takes; measured.
+    """Bytes that a search of so many customers takes: the matrix by measurement, what each customer takes by estimate.
 
     That is a matrix of all legs, and a little beside it, up to a number of customers and where the legs were measured
     beforehand; and what each customer takes beyond.
