@@ -257,6 +257,7 @@ def test_impossible_problem_is_explained_and_its_customer_selected(desk: PageDri
 
 def test_lost_connection_is_explained(desk: PageDriver) -> None:
     desk.page.route("**/v1/solve", lambda route: route.abort())
+    desk.choose_method("greedy")
     desk.find("#solve").click()
     desk.find("#solve-notice [role=alert]").wait_for()
 
