@@ -118,9 +118,10 @@ def looks_uniform(coordinates: NDArray[np.float64]) -> bool:
     """Whether customers might have been spread over a square by chance, with the depot among them.
 
     Two classical tests, each at two deviations (three for few customers): the mean distance to the nearest customer,
-    edges included (Clark and Evans 1954, Donnelly 1978), which clusters bring down and grids bring up; and the numbers of customers in cells of
-    a grid, which are more uneven where there are clusters among others. Of uniform instances of 100 customers 92 %
-    pass, of the X set's clustered ones none, and of its mixed ones 1 %; the fewer customers, the less can be told.
+    edges included (Clark and Evans 1954, Donnelly 1978), which clusters bring down and grids bring up; and the numbers
+    of customers in cells of a grid, which are more uneven where there are clusters among others. Of uniform instances
+    of 100 customers 92 % pass, of the X set's clustered ones none, and of its mixed ones 1 %; the fewer customers, the
+    less can be told.
 
     Parameters
     ----------
