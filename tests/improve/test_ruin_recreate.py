@@ -28,9 +28,11 @@ def test_what_it_finds_is_feasible_costs_what_it_says_and_is_never_worse(
     searcher.run(200, Pace(0.0, 1 / 200))
     found = Solution(searcher.best_routes)
     assert not check(instance, found)
-    # metres on the globe, worked out leg by leg, differ in their last bits
-    assert found.cost(instance) == pytest.approx(searcher.best_cost, rel=1e-9, abs=1e-6)
-    assert searcher.best_cost <= start.cost(instance) * (1 + 1e-9) + 1e-6
+    # metres on the globe, worked out leg by leg, differ in their last bits from those of the checker
+    is_worked_out = instance.metric != "euclidean" and instance.distances is None and largest_matrix == 0
+    last_bits = 1e-6 if is_worked_out else 0.0
+    assert found.cost(instance) == pytest.approx(searcher.best_cost, rel=1e-9, abs=last_bits or 1e-12)
+    assert searcher.best_cost <= start.cost(instance) + last_bits
 
 
 @given(st.data(), st.lists(st.integers(0, 40), min_size=1, max_size=8))

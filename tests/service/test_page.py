@@ -255,9 +255,10 @@ def test_impossible_problem_is_explained_and_its_customer_selected(desk: PageDri
     assert desk.text("#inspector-title") == "Customer 1"
 
 
-def test_lost_connection_is_explained(desk: PageDriver) -> None:
-    desk.page.route("**/v1/solve", lambda route: route.abort())
-    desk.choose_method("greedy")
+@pytest.mark.parametrize(("method", "endpoint"), [("greedy", "**/v1/solve"), ("search", "**/v1/jobs")])
+def test_lost_connection_is_explained(desk: PageDriver, method: str, endpoint: str) -> None:
+    desk.page.route(endpoint, lambda route: route.abort())
+    desk.choose_method(method)
     desk.find("#solve").click()
     desk.find("#solve-notice [role=alert]").wait_for()
 
