@@ -22,7 +22,8 @@ _LIKE_ROUTES = 1.4  # a specialist's route lengths: at most so many times longer
 _SQUARE = 0.6  # the short side of the customers' bounding box over the long one
 _MARGIN = 0.15  # how far outside that box the depot may be, in long sides
 _DOUBT = 2.0  # deviations from what chance gives; a specialist's loss on what it does not know is the greater one
-_DOUBT_OF_FEW, _FEW = 3.0, 38  # of so few customers little can be told, and a second model in a batch costs time
+# so few customers tell little: on clustered and mixed ones that only this admits, amd-20 was better than amd, too
+_DOUBT_OF_FEW, _FEW = 3.0, 38
 _IN_A_CELL = 2.5  # customers in a cell of the grid, on average
 _PAPER_DEMAND = 5.0  # mean of 1 to 9
 
