@@ -1,6 +1,6 @@
 """Which launch settings of the kernels for large instances are fastest on this machine's GPU; prints a table of each.
 
-    python benchmarks/launches.py [--size 500] [--count 1000] [--quick]
+    python benchmarks/launches.py [--size 500] [--count 1000] [--only drive] [--quick]
 
 The settings in use are those that were fastest on an H200; where another wins by much, tell us.
 """
@@ -27,6 +27,7 @@ from dynaroute.model.encoder import AttentionLayer
 from dynaroute.training.instances import TrainingTask
 
 HEADS = 8
+SWEEPS = ("forward", "backward", "tokens", "drive")
 
 
 def measure(action: Callable[[], object]) -> float:
@@ -75,6 +76,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=500)
     parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--only", choices=SWEEPS, nargs="+", default=SWEEPS, help="some of the sweeps")
     parser.add_argument("--quick", action="store_true", help="two settings each, 64 instances")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
@@ -90,11 +92,13 @@ def main() -> None:
 
     streams = [Stream(*each) for each in product((64, 128), (32, 64, 128), (4, 8), (2, 3, 4, 5))]
     forward = lambda: attention_forward(packed, offsets, lengths, shape)  # noqa: E731 (several of a kind)
-    sweep("attention, forward", attention, ("_STREAM_FORWARD",), streams[:few], forward)
+    if "forward" in arguments.only:
+        sweep("attention, forward", attention, ("_STREAM_FORWARD",), streams[:few], forward)
     attended = attention_forward(packed, offsets, lengths, shape)
     blocks = [Stream(block, block, *each) for block, *each in product((32, 64, 128), (4, 8), (1, 2, 3, 4))]
     backward = lambda: attention_backward(packed, attended, attended.out, offsets, lengths, shape)  # noqa: E731
-    sweep("attention, backward", attention, ("_STREAM_BACKWARD",), blocks[:few], backward)
+    if "backward" in arguments.only:
+        sweep("attention, backward", attention, ("_STREAM_BACKWARD",), blocks[:few], backward)
 
     layer = policy.encoder.layers[0]
     assert isinstance(layer, AttentionLayer)
@@ -103,11 +107,13 @@ def main() -> None:
         rest = TokenLayer._make((*weights[1:], weights[0]))
         hidden = attended.out
         launches = [Launch(*each) for each in product((64, 128, 256), (32, 64, 128), (4, 8), (1, 2, 3))]
-        sweep("tokens", token_layer, ("_HALF",), launches[:few], lambda: run_token_layer(hidden, hidden, rest))
+        if "tokens" in arguments.only:
+            sweep("tokens", token_layer, ("_HALF",), launches[:few], lambda: run_token_layer(hidden, hidden, rest))
 
         drives = [fused_stream.Launch(*each) for each in product((16, 32, 64, 128), (1, 2), (2, 4, 8, 16))]
         build = lambda: construct_once(policy, batch, MostLikely())  # noqa: E731
-        sweep("greedy routes by drive", fused_stream, ("_NARROW", "_WIDE"), drives[:few], build)
+        if "drive" in arguments.only:
+            sweep("greedy routes by drive", fused_stream, ("_NARROW", "_WIDE"), drives[:few], build)
 
 
 if __name__ == "__main__":

@@ -309,7 +309,7 @@ class Stream(NamedTuple):
     stages: int
 
 
-_STREAM_FORWARD = Stream(queries=128, keys=32, warps=4, stages=4)
+_STREAM_FORWARD = Stream(queries=128, keys=32, warps=4, stages=5)
 _STREAM_BACKWARD = Stream(queries=128, keys=128, warps=4, stages=3)
 
 

@@ -97,7 +97,7 @@ class Launch(NamedTuple):
     stages: int
 
 
-_HALF = Launch(tile=128, inner=64, warps=8, stages=2)
+_HALF = Launch(tile=64, inner=64, warps=4, stages=2)
 _EXACT = Launch(tile=32, inner=64, warps=4, stages=1)
 
 
