@@ -47,12 +47,15 @@ def _find_factor(count, scale, GROWS: tl.constexpr):
 
 
 @triton.jit
-def _softmax_scores(query, key, count, scale, M: tl.constexpr, PRECISION: tl.constexpr):
-    """Eqs 4 and 5: softmax over the segment's own tokens, (M, M) float32."""
-    scores = tl.dot(query, tl.trans(key), input_precision=PRECISION) * scale
-    scores = tl.where((tl.arange(0, M) < count)[None, :], scores, -1.0e30)
-    weights = tl.exp(scores - tl.max(scores, 1)[:, None])
-    return weights / tl.sum(weights, 1)[:, None]
+def _weigh(query, key, count, scale, M: tl.constexpr, PRECISION: tl.constexpr):
+    """Eqs 4 and 5, the segment's own tokens: (M, M) weights before their division, and the (M,) factors that do it.
+
+    A division for each weight would take as long as its exponential.
+    """
+    scores = tl.dot(query, tl.trans(key), input_precision=PRECISION) * (scale * _LOG2_E)
+    scores = tl.where((tl.arange(0, M) < count)[None, :], scores, -_HUGE)
+    weights = tl.exp2(scores - tl.max(scores, 1)[:, None])
+    return weights, 1.0 / tl.sum(weights, 1)
 
 
 @triton.jit
@@ -62,17 +65,9 @@ def _forward_tile(
     query = _load_head(packed, start, count, head * DK, 3 * H * DK, M, DK)
     key = _load_head(packed, start, count, (H + head) * DK, 3 * H * DK, M, DK)
     value = _load_head(packed, start, count, (2 * H + head) * DK, 3 * H * DK, M, DK)
-    weights = _softmax_scores(query, key, count, scale, M, PRECISION)
-    _store_head(
-        out,
-        tl.dot(weights.to(value.dtype), value, input_precision=PRECISION),
-        start,
-        count,
-        head * DK,
-        H * DK,
-        M,
-        DK,
-    )
+    weights, per_row = _weigh(query, key, count, scale, M, PRECISION)
+    total = tl.dot(weights.to(value.dtype), value, input_precision=PRECISION)
+    _store_head(out, total * per_row[:, None], start, count, head * DK, H * DK, M, DK)
 
 
 @triton.jit
@@ -225,7 +220,8 @@ def _backward_tile(
     key = _load_head(packed, start, count, (H + head) * DK, 3 * H * DK, M, DK)
     value = _load_head(packed, start, count, (2 * H + head) * DK, 3 * H * DK, M, DK)
     d_out = _load_head(out_gradient, start, count, head * DK, H * DK, M, DK)
-    weights = _softmax_scores(query, key, count, scale, M, PRECISION)
+    weights, per_row = _weigh(query, key, count, scale, M, PRECISION)
+    weights = weights * per_row[:, None]
     d_value = tl.dot(tl.trans(weights.to(value.dtype)), d_out, input_precision=PRECISION)
     _store_head(gradient, d_value, start, count, (2 * H + head) * DK, 3 * H * DK, M, DK)
     d_weights = tl.dot(d_out, tl.trans(value), input_precision=PRECISION)
