@@ -18,7 +18,9 @@ from dynaroute.kernels.arithmetic import grow, loop_end
 
 __all__ = ["Attended", "AttentionShape", "SegmentAttention", "Stream", "attention_backward", "attention_forward"]
 
-_WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))  # tiles from 2^first to 2^last, and the warps of a program
+# tiles from 2^first to 2^last, and the warps of a program
+_WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))
+_WARPS_BACK = ((4, 5, 1), (6, 6, 4), (7, 7, 4))
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
 _HUGE = tl.constexpr(1.0e30)
 
@@ -328,7 +330,7 @@ def attention_forward(
     if out is None:
         out = packed.new_zeros(len(packed), packed.shape[1] // 3)
     longest_tile = _find_longest_tile(packed, lengths, shape)
-    for settings in _launches(packed, shape, longest_tile):
+    for settings in _launches(packed, shape, longest_tile, _WARPS):
         _forward_kernel[(len(lengths), shape.heads)](packed, offsets, lengths, out, shape.scale, **settings)
     if shape.longest <= LONGEST_SEGMENT:
         return Attended(out, out.new_empty(0, dtype=torch.float32))
@@ -348,7 +350,7 @@ def attention_backward(
     """Gradient of `packed`, given that of `attention_forward`'s result; parameters as there."""
     gradient = torch.zeros_like(packed)
     longest_tile = _find_longest_tile(packed, lengths, shape)
-    for settings in _launches(packed, shape, longest_tile):
+    for settings in _launches(packed, shape, longest_tile, _WARPS_BACK):
         _backward_kernel[(len(lengths), shape.heads)](
             packed, offsets, lengths, out_gradient, gradient, shape.scale, **settings
         )
@@ -398,11 +400,13 @@ def _find_longest_tile(packed: Tensor, lengths: Tensor, shape: AttentionShape) -
     return 0 if are_long else LONGEST_SEGMENT
 
 
-def _launches(packed: Tensor, shape: AttentionShape, longest_tile: int) -> Iterator[dict[str, Any]]:
+def _launches(
+    packed: Tensor, shape: AttentionShape, longest_tile: int, all_warps: tuple[tuple[int, int, int], ...]
+) -> Iterator[dict[str, Any]]:
     """A launch for each range of tiles, 16 to 2^LAST, with as many warps as its scores need registers of."""
     longest = min(shape.longest, longest_tile)
     largest = max(16, triton.next_power_of_2(longest)).bit_length() - 1 if longest else 0
-    for first, last, warps in _WARPS:
+    for first, last, warps in all_warps:
         if first <= largest:
             tiles = {"FIRST": first, "LAST": min(last, largest), "num_warps": warps}
             yield _settings(packed, shape) | tiles
