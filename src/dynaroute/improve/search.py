@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.combined import Relay, Team
+from dynaroute.improve.combined import Relay, Team, pass_on, teach_the_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
 from dynaroute.improve.parted import PartedAnnealing
@@ -187,12 +187,14 @@ def _choose_searcher(
         else PartedAnnealing(problem, routes, settings, parts, seed, stream)
         for stream in range(teams)
     ]
-    first = annealing[0] if teams == 1 else Team(annealing)
     handover = _choose_handover(problem.size, stopping) / parts
     if handover > _LATEST_HANDOVER or not problem.has_matrix:
-        return first
+        return annealing[0] if teams == 1 else Team(annealing, teach_the_worst)
     genetic = [GeneticSearch(problem, seed, stream) for stream in range(threads)]
-    return Relay(first, genetic[0] if threads == 1 else Team(genetic, learners=threads - 1), handover)
+    if threads == 1:
+        return Relay(annealing[0], genetic[0], handover)
+    # teams that tell each other nothing find different solutions, of which crossing makes the most
+    return Relay(Team(annealing, None), Team(genetic, pass_on), handover, annealing)
 
 
 def _choose_handover(size: int, stopping: Stopping) -> float:
