@@ -17,7 +17,7 @@ from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.combined import Relay, Team, pass_on, teach_the_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
-from dynaroute.improve.parted import PartedAnnealing
+from dynaroute.improve.parted import PartedAnnealing, cut_problem
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_filling, build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
@@ -140,6 +140,8 @@ def search(
 def load_machine_code() -> None:
     """Load the machine code of every stage of a search, once in a process, so that it costs nobody's time later."""
     search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
+    problem = SearchProblem.from_instance(_make_tiny_instance())
+    cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
 
 
 @cache
