@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.combined import Relay, Team
+from dynaroute.improve.combined import Relay, Team, pass_on, teach_the_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
-from dynaroute.improve.parted import PartedAnnealing
+from dynaroute.improve.parted import PartedAnnealing, cut_problem
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_filling, build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
@@ -34,8 +34,10 @@ _LATEST_HANDOVER = 0.6  # beyond, there is no time for it
 _CLOSING_SECONDS_A_CUSTOMER, _CLOSING_SECONDS_A_LEG = 2e-6, 1e-9
 _USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
 _USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the machine's speed
-_LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
-_ITERATIONS_TO_MELT_A_CUSTOMER = 150  # fewer, and a cooler beginning leads further
+_LARGE_ITERATION_SECONDS = 4.5e-6  # the same without a matrix
+_OF_LARGE = AnnealingSettings(hottest=1.2, coolest=0.02, neighbours=12)  # without a matrix
+_SHORT_ROUTE, _LONG_ROUTE_FACTOR = 20, 1.7  # customers; and how much hotter it begins where routes have many more
+_ITERATIONS_TO_MELT_A_CUSTOMER = 200  # fewer, and a cooler beginning leads further
 _LEAST_HOT = 0.05
 _SMALLEST_PART, _FEWEST_ROUTES = 120, 3  # customers, and routes, of a core's part of one instance
 
@@ -122,8 +124,9 @@ def search(
             incumbent.offer(start)
         problem = SearchProblem.from_instance(instance, is_time_up=stopping.is_time_up)
         is_improved = incumbent.offer(Solution(build_by_near_savings(problem)))
-        settings = _choose_settings(problem, stopping) if is_improved else _KEEPING_THE_START
-        searcher = _choose_searcher(problem, incumbent.solution.routes, settings, stopping, seed, threads)
+        routes = incumbent.solution.routes
+        settings = _choose_settings(problem, routes, stopping) if is_improved else _KEEPING_THE_START
+        searcher = _choose_searcher(problem, routes, settings, stopping, seed, threads)
         with _halt_at_deadline(searcher, stopping):
             slices = run_slices(searcher, stopping, threads * companions)
             while not stopping.is_reached_by(incumbent.cost) and (done := next(slices, None)) is not None:
@@ -140,6 +143,8 @@ def search(
 def load_machine_code() -> None:
     """Load the machine code of every stage of a search, once in a process, so that it costs nobody's time later."""
     search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
+    problem = SearchProblem.from_instance(_make_tiny_instance())
+    cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
 
 
 @cache
@@ -165,14 +170,15 @@ def _leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
     return replace(stopping, deadline=stopping.deadline - seconds)
 
 
-def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSettings:
-    """How hot to begin: less than usual where there is no time to cool everything that melts."""
-    usual = AnnealingSettings()
+def _choose_settings(problem: SearchProblem, routes: Routes, stopping: Stopping) -> AnnealingSettings:
+    """How hot to begin: more on long routes, less where there is no time to cool everything that melts."""
     if problem.has_matrix:
-        return usual
+        return AnnealingSettings()
+    length = problem.size / len(routes) / _SHORT_ROUTE
+    hottest = _OF_LARGE.hottest * min(max(length, 1.0), _LONG_ROUTE_FACTOR)
     iterations = stopping.iterations or _expect_seconds(stopping) / _LARGE_ITERATION_SECONDS
     share = iterations / problem.size / _ITERATIONS_TO_MELT_A_CUSTOMER
-    return replace(usual, hottest=min(usual.hottest, max(_LEAST_HOT, share * usual.hottest)))
+    return replace(_OF_LARGE, hottest=max(_LEAST_HOT, min(1.0, share) * hottest))
 
 
 def _choose_searcher(
@@ -187,12 +193,14 @@ def _choose_searcher(
         else PartedAnnealing(problem, routes, settings, parts, seed, stream)
         for stream in range(teams)
     ]
-    first = annealing[0] if teams == 1 else Team(annealing)
     handover = _choose_handover(problem.size, stopping) / parts
     if handover > _LATEST_HANDOVER or not problem.has_matrix:
-        return first
+        return annealing[0] if teams == 1 else Team(annealing, teach_the_worst)
     genetic = [GeneticSearch(problem, seed, stream) for stream in range(threads)]
-    return Relay(first, genetic[0] if threads == 1 else Team(genetic, learners=threads - 1), handover)
+    if threads == 1:
+        return Relay(annealing[0], genetic[0], handover)
+    # teams that tell each other nothing find different solutions, of which crossing makes the most
+    return Relay(Team(annealing, None), Team(genetic, pass_on), handover, annealing)
 
 
 def _choose_handover(size: int, stopping: Stopping) -> float:
