@@ -34,10 +34,8 @@ _LATEST_HANDOVER = 0.6  # beyond, there is no time for it
 _CLOSING_SECONDS_A_CUSTOMER, _CLOSING_SECONDS_A_LEG = 2e-6, 1e-9
 _USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
 _USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the machine's speed
-_LARGE_ITERATION_SECONDS = 4.5e-6  # the same without a matrix
-_OF_LARGE = AnnealingSettings(hottest=1.2, coolest=0.02, neighbours=12)  # without a matrix
-_SHORT_ROUTE, _LONG_ROUTE_FACTOR = 20, 1.7  # customers; and how much hotter it begins where routes have many more
-_ITERATIONS_TO_MELT_A_CUSTOMER = 200  # fewer, and a cooler beginning leads further
+_LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
+_ITERATIONS_TO_MELT_A_CUSTOMER = 150  # fewer, and a cooler beginning leads further
 _LEAST_HOT = 0.05
 _SMALLEST_PART, _FEWEST_ROUTES = 120, 3  # customers, and routes, of a core's part of one instance
 
@@ -124,9 +122,8 @@ def search(
             incumbent.offer(start)
         problem = SearchProblem.from_instance(instance, is_time_up=stopping.is_time_up)
         is_improved = incumbent.offer(Solution(build_by_near_savings(problem)))
-        routes = incumbent.solution.routes
-        settings = _choose_settings(problem, routes, stopping) if is_improved else _KEEPING_THE_START
-        searcher = _choose_searcher(problem, routes, settings, stopping, seed, threads)
+        settings = _choose_settings(problem, stopping) if is_improved else _KEEPING_THE_START
+        searcher = _choose_searcher(problem, incumbent.solution.routes, settings, stopping, seed, threads)
         with _halt_at_deadline(searcher, stopping):
             slices = run_slices(searcher, stopping, threads * companions)
             while not stopping.is_reached_by(incumbent.cost) and (done := next(slices, None)) is not None:
@@ -170,15 +167,14 @@ def _leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
     return replace(stopping, deadline=stopping.deadline - seconds)
 
 
-def _choose_settings(problem: SearchProblem, routes: Routes, stopping: Stopping) -> AnnealingSettings:
-    """How hot to begin: more on long routes, less where there is no time to cool everything that melts."""
+def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSettings:
+    """How hot to begin: less than usual where there is no time to cool everything that melts."""
+    usual = AnnealingSettings()
     if problem.has_matrix:
-        return AnnealingSettings()
-    length = problem.size / len(routes) / _SHORT_ROUTE
-    hottest = _OF_LARGE.hottest * min(max(length, 1.0), _LONG_ROUTE_FACTOR)
+        return usual
     iterations = stopping.iterations or _expect_seconds(stopping) / _LARGE_ITERATION_SECONDS
     share = iterations / problem.size / _ITERATIONS_TO_MELT_A_CUSTOMER
-    return replace(_OF_LARGE, hottest=max(_LEAST_HOT, min(1.0, share) * hottest))
+    return replace(usual, hottest=min(usual.hottest, max(_LEAST_HOT, share * usual.hottest)))
 
 
 def _choose_searcher(
