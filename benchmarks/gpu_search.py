@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -36,7 +36,7 @@ from dynaroute.batch import InstanceBatch
 from dynaroute.distributions import draw_published_set
 from dynaroute.gpu_search.devices import KernelDevice, find_device
 from dynaroute.gpu_search.emulation import emulate, find_compiler
-from dynaroute.gpu_search.schedule import PopulationSettings
+from dynaroute.gpu_search.schedule import GeneticSettings, PopulationSettings
 from dynaroute.instance import Instance
 from dynaroute.solution import check
 from dynaroute.solving.options import SolveOptions
@@ -110,8 +110,14 @@ def _find_kernels(may_emulate: bool) -> KernelDevice | None:
 
 
 def _read_settings(text: str) -> PopulationSettings:
-    usual, pairs = asdict(PopulationSettings()), (pair.split("=") for pair in text.split(",") if pair)
-    return PopulationSettings(**{name: type(usual[name])(float(value)) for name, value in pairs})
+    """Such as long_hottest=0.3,genetic.children=6."""
+    settings = PopulationSettings()
+    for name, value in (pair.split("=") for pair in text.split(",") if pair):
+        room, _, own = name.rpartition(".")
+        changed = settings.genetic if room == "genetic" else settings
+        changed = replace(changed, **{own: type(getattr(changed, own))(float(value))})
+        settings = replace(settings, genetic=changed) if isinstance(changed, GeneticSettings) else changed
+    return settings
 
 
 def _list_tasks(arguments: argparse.Namespace) -> list[tuple[str, list[Instance], float]]:

@@ -151,7 +151,7 @@ def test_seeds_differ() -> None:
 def test_little_memory_means_smaller_chunks_and_the_same_routes() -> None:
     problems = [draw_instance(30, seed) for seed in range(5)]
 
-    cramped = CrampedDevice(device_of().library, free=50_000)
+    cramped = CrampedDevice(device_of().library, free=150_000)
 
     assert are_equal(search(problems, 50, device=cramped), search(problems, 50))
 

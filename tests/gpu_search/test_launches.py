@@ -9,7 +9,7 @@ import pytest
 from kernel_devices import device_of, needs_compiler
 
 from dynaroute.gpu_search.compiler import SOURCE
-from dynaroute.gpu_search.launches import Launch, Layout
+from dynaroute.gpu_search.launches import Launch, Layout, Nursery
 
 
 @needs_compiler
@@ -25,6 +25,24 @@ def test_a_warp_has_room_for_all_that_it_writes(layout: Layout) -> None:
     needed = device_of().library.scratch_bytes(ctypes.byref(launch), int(layout.is_small))
 
     assert needed <= layout.scratch_bytes < needed + 16
+
+
+@needs_compiler
+@pytest.mark.parametrize("layout", [Layout(2, 1), Layout(101, 20), Layout(128, 127)])
+@pytest.mark.parametrize("room", [2, 66, 128])
+def test_a_warp_has_room_for_a_child_and_to_tell_who_survives(layout: Layout, room: int) -> None:
+    library, nursery = device_of().library, Nursery(layout, 8, room)
+
+    needed = library.nursery_bytes(layout.nodes, layout.slots)
+
+    assert needed <= nursery.warp_bytes < needed + 16
+    assert library.terrain_bytes(layout.nodes) == nursery.common_bytes
+    assert library.registry_bytes(room) <= nursery.registry_bytes < library.registry_bytes(room) + 16
+    assert nursery.block_bytes <= 232_448
+
+
+def test_a_multiprocessor_holds_enough_warps_that_breed() -> None:
+    assert 232_448 // Nursery(Layout(101, 21), 8, 66).block_bytes >= 4
 
 
 def test_a_multiprocessor_holds_enough_chains_of_100_customers() -> None:
