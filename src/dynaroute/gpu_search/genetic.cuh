@@ -10,6 +10,7 @@
 #pragma once
 #include "local_search.cuh"
 #include "ruin_recreate.cuh"
+#include "swap_star.cuh"
 
 #define ELITE 4
 #define CLOSE 5                   // nearest others that difference is measured from
@@ -165,6 +166,20 @@ FN void adopt_chain(const Launch& launch, const Terrain& land, const Nursery& at
   SYNC();
 }
 
+// Take routes that were known before all searching.
+FN void adopt_start(const Launch& launch, const Terrain& land, const Nursery& at, i64 start) {
+  const int* visits = launch.start_visits + start * (land.nodes - 1);
+  const int* routes = launch.start_routes + start * land.nodes;
+  for (int r = LANE; r < land.slots; r += WIDTH) at.next[land.nodes + r] = at.prev[land.nodes + r] = (u8)(land.nodes + r);
+  SYNC();
+  for (int i = LANE; i < land.size; i += WIDTH) {
+    int stop = visits[i], route = routes[stop], depot = land.nodes + route;
+    if (i == 0 || routes[visits[i - 1]] != route) link_stops(at, depot, stop);
+    link_stops(at, stop, i < land.size - 1 && routes[visits[i + 1]] == route ? visits[i + 1] : depot);
+  }
+  SYNC();
+}
+
 FN void draw_tour(const Terrain& land, const Nursery& at, u32 salt) {
   for (int i = LANE; i < land.size; i += WIDTH) at.tour[i] = (u8)(i + 1);
   SYNC();
@@ -237,23 +252,33 @@ FN const u8* draw_parent(const Launch& launch, const Island& island, int number,
   return record_at(launch, launch.members, first + fitter).tour;
 }
 
-// How many chains an island takes the routes of: they go to the islands of an instance in turn.
+// How many of some solutions an island takes: they go to the islands of an instance in turn.
+FN int count_taken(const Launch& launch, int number, int count) {
+  return (count - number % launch.islands + launch.islands - 1) / launch.islands;
+}
+
+// What chains found comes first; then what they started from, if there were several starts.
 FN int count_adopted(const Launch& launch, int number) {
-  return (launch.chains - number % launch.islands + launch.islands - 1) / launch.islands;
+  return count_taken(launch, number, launch.chains) + (launch.starts > 1 ? count_taken(launch, number, launch.starts) : 0);
 }
 
 // Make the routes that a child begins with, and set the price of its excess; false if there are none.
 FN bool conceive(
     const Launch& launch, const Terrain& land, const Nursery& at, const Island& island, int number, int child,
     Draws& draws, float& penalty) {
-  int born = island.born + child, instance = number / launch.islands, adopted = count_adopted(launch, number);
-  if (born < adopted) {
-    int chain = born * launch.islands + number % launch.islands;
-    adopt_chain(launch, land, at, (i64)instance * launch.chains + chain);
+  int born = island.born + child, adopted = count_adopted(launch, number);
+  int of_chains = count_taken(launch, number, launch.chains), offset = number % launch.islands;
+  i64 instance = number / launch.islands;
+  if (born < of_chains) {
+    adopt_chain(launch, land, at, instance * launch.chains + born * launch.islands + offset);
     penalty = FORBIDDEN;  // it is feasible, and shall stay so
     return true;
   }
   penalty = island.penalty;
+  if (born < adopted) {
+    adopt_start(launch, land, at, instance * launch.starts + (born - of_chains) * launch.islands + offset);
+    return true;
+  }
   if (born < adopted + launch.drawn_count || island.counts[0] + island.counts[1] == 0) {
     draw_tour(land, at, draw(draws));
   } else {

@@ -14,12 +14,17 @@
 #ifndef COUNT_LOOK
 #define COUNT_LOOK()
 #define COUNT_MOVE()
+#define COUNT_SWAP()
+#endif
+#ifndef SWAPS
+#define SWAPS 1
 #endif
 
 #include "warp.cuh"
 #include "launch.cuh"
 #include "ruin_recreate.cuh"
 #include "local_search.cuh"
+#include "swap_star.cuh"
 #include "genetic.cuh"
 
 #ifdef EMULATED_LANES
@@ -87,7 +92,7 @@ void survive(const Launch* launch) {
 void export_champions(const Launch* launch) {
   for_each(launch->instances, [&](int instance) { export_champion(*launch, instance); });
 }
-int nursery_bytes(int nodes, int slots) { return (int)((char*)(nursery_at(nullptr, nodes, slots).cut + nodes) - (char*)nullptr); }
+int nursery_bytes(int nodes, int slots) { return (int)((char*)(nursery_at(nullptr, nodes, slots).is_touched + slots) - (char*)nullptr); }
 int registry_bytes(int room) { return (int)((char*)(registry_at(nullptr, room).is_clone + room) - (char*)nullptr); }
 int terrain_bytes(int nodes) { return common_bytes(nodes); }
 int island_bytes() { return (int)sizeof(Island); }

@@ -107,7 +107,7 @@ class Nursery:
         """That a warp makes a child in."""
         nodes, slots = self.layout.nodes, self.layout.slots
         every = nodes + slots
-        return _round_up(4 * (every + 2 * nodes + slots) + 2 * (nodes + slots) + 4 * every + 3 * nodes)
+        return _round_up(4 * (every + 3 * nodes + slots) + 2 * (nodes + 2 * slots) + 4 * every + 3 * nodes + slots)
 
     @property
     def common_bytes(self) -> int:

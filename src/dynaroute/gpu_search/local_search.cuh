@@ -41,8 +41,12 @@ struct Nursery {
   int* cost;       // (nodes) of the routes up to a place of the tour
   int* length;     // (nodes) of the tour up to a place
   int* load;       // (slots)
+  u32* first;      // (nodes) the three cheapest places of a customer on another route; where cost, length and third are
+  u32* second;     // (nodes)
+  u32* third;      // (nodes)
   u16* tested;     // (nodes) number of moves made when a customer was last tried
   u16* changed;    // (slots) number of moves made when a route was last changed
+  u16* swapped;    // (slots) number of moves made when a route was last tried with others
   u8* next;        // (nodes + slots)
   u8* prev;
   u8* route;
@@ -50,6 +54,7 @@ struct Nursery {
   u8* order;       // (nodes) in which customers are tried
   u8* tour;        // (nodes) all customers
   u8* cut;         // (nodes) where the route that ends at a place begins
+  u8* is_touched;  // (slots)
 };
 
 FN int common_bytes(int nodes) { return (4 * nodes + 2 * nodes * nodes + BESIDE * nodes + 15) / 16 * 16; }
@@ -70,15 +75,20 @@ FN Nursery nursery_at(char* scratch, int nodes, int slots) {
   at.cost = at.load_upto + all;
   at.length = at.cost + nodes;
   at.load = at.length + nodes;
-  at.tested = (u16*)(at.load + slots);
+  at.first = (u32*)at.cost;
+  at.second = (u32*)at.length;
+  at.third = (u32*)(at.load + slots);
+  at.tested = (u16*)(at.third + nodes);
   at.changed = at.tested + nodes;
-  at.next = (u8*)(at.changed + slots);
+  at.swapped = at.changed + slots;
+  at.next = (u8*)(at.swapped + slots);
   at.prev = at.next + all;
   at.route = at.prev + all;
   at.position = at.route + all;
   at.order = at.position + all;
   at.tour = at.order + nodes;
   at.cut = at.tour + nodes;
+  at.is_touched = at.cut + nodes;
   return at;
 }
 
@@ -108,7 +118,7 @@ FN void refresh_route(const Terrain& land, const Nursery& at, int route, int mov
 }
 
 FN void refresh_all(const Terrain& land, const Nursery& at) {
-  for (int r = LANE; r < land.slots; r += WIDTH) refresh_route(land, at, r, 0);
+  for (int r = LANE; r < land.slots; r += WIDTH) refresh_route(land, at, r, 1);
   SYNC();
 }
 
@@ -344,53 +354,38 @@ FN void shuffle(u8* items, int count, u32 salt) {
   }
 }
 
-// Improve routes until no move gains; their length and priced excess never grow. For all lanes.
-FN void descend(const Terrain& land, const Nursery& at, float penalty, u32 salt) {
-  for (int k = LANE; k < land.size; k += WIDTH) {
-    at.order[k] = (u8)(k + 1);
-    at.tested[k + 1] = 0;
+// The stop that a candidate of u is, or -1 if it is none, or was tried before and neither route has changed since then.
+FN int open_candidate(const Terrain& land, const Nursery& at, int u, int candidate, u32 unused, int tested) {
+  int v = candidate_stop(land, at, u, candidate, unused);
+  if (v < 0) return -1;
+  return at.changed[at.route[u]] > tested || at.changed[at.route[v]] > tested ? v : -1;
+}
+
+// Make the best move of u beside its candidates, if one gains; whether it did.
+FN bool improve_customer(
+    const Terrain& land, const Nursery& at, int u, u32 unused, int tested, float penalty, int moves) {
+  bool is_open = false;
+  for (int i = LANE; i < CANDIDATES && !is_open; i += WIDTH)
+    is_open = open_candidate(land, at, u, i, unused, tested) >= 0;
+  if (LEAST(is_open ? 0u : 1u)) return false;
+  COUNT_LOOK();
+  Mover m = mover_of(land, at, u);
+  Choice best{0.0f, NOTHING};
+  for (int i = LANE; i < CANDIDATES; i += WIDTH) {
+    int v = open_candidate(land, at, u, i, unused, tested);
+    if (v >= 0) look_beside(land, at, m, v, (u32)i << 8, penalty, best);
   }
-  refresh_all(land, at);
-  if (LANE == 0) shuffle(at.order, land.size, salt);
+  u32 key = best.code == NOTHING ? NOTHING : ~bits_of(best.gain);
+  u32 least = LEAST(key);
+  if (least == NOTHING) return false;
+  u32 code = LEAST(key == least ? best.code : NOTHING);
+  int v = candidate_stop(land, at, u, (int)(code >> 8), unused), other = at.route[v];
   SYNC();
-  u32 unused = find_unused(land, at);
-  int moves = 0, before = -1;
-  for (int loop = 0; (loop < 2 || moves > before) && moves < MOST_MOVES; loop++) {
-    before = moves;
-    for (int k = 0; k < land.size; k++) {
-      int u = at.order[k], tested = at.tested[u];
-      for (;;) {
-        Mover m = mover_of(land, at, u);
-        bool is_fresh = loop == 0 || at.changed[m.route] > tested;
-        Choice best{0.0f, NOTHING};
-        COUNT_LOOK();
-        for (int i = LANE; i < CANDIDATES; i += WIDTH) {
-          int v = candidate_stop(land, at, u, i, unused);
-          if (v < 0 || (i == CANDIDATES - 1 && loop == 0)) continue;
-          bool is_first_time = loop == 1 && i == CANDIDATES - 1;
-          if (!is_fresh && !is_first_time && at.changed[at.route[v]] <= tested) continue;
-          look_beside(land, at, m, v, (u32)i << 8, penalty, best);
-        }
-        u32 key = best.code == NOTHING ? NOTHING : ~bits_of(best.gain);
-        u32 least = LEAST(key);
-        if (least == NOTHING) break;
-        u32 code = LEAST(key == least ? best.code : NOTHING);
-        int v = candidate_stop(land, at, u, (int)(code >> 8), unused), other = at.route[v];
-        SYNC();
-        moves++;
-        if (LANE == 0) make_move(land, at, (int)(code & 255u), u, v);
-        SYNC();
-        for (int side = LANE; side < 2; side += WIDTH)
-          if (side == 0 || other != m.route) refresh_route(land, at, side ? other : m.route, moves);
-        SYNC();
-        COUNT_MOVE();
-        unused = find_unused(land, at);
-        if (moves >= MOST_MOVES) break;
-        tested = moves - 1;
-      }
-      SYNC();
-      if (LANE == 0) at.tested[u] = (u16)moves;
-      SYNC();
-    }
-  }
+  if (LANE == 0) make_move(land, at, (int)(code & 255u), u, v);
+  SYNC();
+  for (int side = LANE; side < 2; side += WIDTH)
+    if (side == 0 || other != m.route) refresh_route(land, at, side ? other : m.route, moves + 1);
+  SYNC();
+  COUNT_MOVE();
+  return true;
 }

@@ -46,13 +46,13 @@ class GeneticSettings:
         Of ruin and recreate, for each customer, that take as long as making one child.
     """
 
-    least: float = 200_000
-    first_share: float = 0.2
-    chains: int = 1
+    least: float = 20_000
+    first_share: float = 0.25
+    chains: int = 4
     children: int = 8
-    drawn: int = 10
-    fewest: int = 25
-    generation: int = 40
+    drawn: int = 4
+    fewest: int = 8
+    generation: int = 12
     penalty_period: int = 100
     patience: int = 20_000
     child_iterations: float = 1.0
