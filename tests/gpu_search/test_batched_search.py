@@ -267,6 +267,20 @@ def test_deadline_ends_it() -> None:
     assert not found.is_interrupted
 
 
+def test_start_is_given_back_where_there_is_no_time_to_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    def prepare(batch: InstanceBatch, starts: RouteBatch) -> KernelProblem:
+        raise AssertionError("there is no time for it")
+
+    batch, first = gather([draw_instance(30)])
+    monkeypatch.setattr(searching, "KernelProblem", SimpleNamespace(prepare=prepare))
+    monkeypatch.setattr(searching, "_OPENING_SECONDS", 60.0)
+
+    found = search_batch(device_of(), batch, first, Stopping.after(59))
+
+    assert are_equal(found.routes, first)
+    assert found.iterations.tolist() == [0]
+
+
 def test_deadline_in_the_past_gives_the_start_back() -> None:
     batch, first = gather([draw_instance(30)])
 
