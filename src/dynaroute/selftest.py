@@ -44,7 +44,7 @@ _SEARCHED = 64  # instances, of each size
 _ITERATIONS = 2000  # of each
 _CHAINS = PopulationSettings(population_from=1, chain_iterations=1, most_chains=4, child_iterations=20)
 _ISLANDS = PopulationSettings(
-    genetic=GeneticSettings(least=1, chains=2, drawn=4, fewest=6, generation=10, penalty_period=16, patience=64)
+    genetic=GeneticSettings(least=1, chains=2, drawn=4, fewest=6, most=6, penalty_period=16, patience=64)
 )
 _SAMPLES = 8  # of an instance, where what they have in common is computed once
 

@@ -31,6 +31,14 @@ def test_long_searches_of_small_instances_breed() -> None:
     assert plan_search(40_000_000, 1000).breeds_from == 1
 
 
+def test_long_searches_have_larger_populations() -> None:
+    rules = GeneticSettings()
+
+    assert plan_search(1.01 * rules.least, 100).survivors == rules.fewest
+    assert rules.fewest < plan_search(250_000, 100).survivors < rules.most
+    assert plan_search(4_000_000, 100).survivors == rules.most
+
+
 def test_gpu_is_kept_busy_by_islands() -> None:
     children = GeneticSettings().children
 

@@ -10,7 +10,7 @@ from dynaroute.gpu_search.devices import KernelDevice
 from dynaroute.gpu_search.islands import Islands, estimate_island_bytes
 from dynaroute.gpu_search.kernel_problem import NEAR, KernelProblem
 from dynaroute.gpu_search.launches import Launch, Layout
-from dynaroute.gpu_search.schedule import LEVELS, Generation, GeneticSettings
+from dynaroute.gpu_search.schedule import LEVELS, Generation, GeneticSettings, Plan
 
 __all__ = ["Group", "estimate_bytes"]
 
@@ -71,10 +71,10 @@ class Group:
         self._launch.generation = generation
         self._start("recombine", self._size, self._jobs)
 
-    def settle(self, islands: int, settings: GeneticSettings) -> None:
+    def settle(self, plan: Plan, settings: GeneticSettings) -> None:
         """End the chains, and let islands begin with what they found."""
         self._start("commit", None, self._jobs)
-        self.islands = Islands(self._device, self.problem, self._launch, islands, settings)
+        self.islands = Islands(self._device, self.problem, self._launch, plan, settings)
 
     def best_costs(self) -> Tensor:
         """(I,) cost of the best routes so far, in the instances' own units, but for the last digits."""

@@ -8,7 +8,7 @@ from torch import Tensor
 from dynaroute.gpu_search.devices import KernelDevice
 from dynaroute.gpu_search.kernel_problem import KernelProblem, list_near
 from dynaroute.gpu_search.launches import Launch, Nursery
-from dynaroute.gpu_search.schedule import GeneticSettings
+from dynaroute.gpu_search.schedule import GeneticSettings, Plan
 
 __all__ = ["Islands", "estimate_island_bytes"]
 
@@ -28,21 +28,22 @@ class Islands:
         The instances, on that device; small ones.
     chains
         A launch of the chains, all of them in their population.
-    count
-        Islands of each instance.
+    plan
+        How many islands each instance has, and how many of each survive.
     settings
         Of the populations.
     """
 
     def __init__(
-        self, device: KernelDevice, problem: KernelProblem, chains: Launch, count: int, settings: GeneticSettings
+        self, device: KernelDevice, problem: KernelProblem, chains: Launch, plan: Plan, settings: GeneticSettings
     ) -> None:
         self.made = 0  # children of each island
         self._device = device
-        self._count = count
-        self._every = len(problem) * count
+        self._count = plan.islands
+        self._every = len(problem) * plan.islands
+        self._survivors = plan.survivors
         self._instances = len(problem)
-        self._nursery = Nursery(problem.layout, settings.children, settings.fewest + settings.generation + 1)
+        self._nursery = Nursery(problem.layout, settings.children, _count_members(plan.survivors))
         self._tensors = self._allocate(problem, settings)
         self._launch = self._describe(chains, settings)
         self._start("settle", self._every)
@@ -71,7 +72,7 @@ class Islands:
         self._launch.scratch_bytes = self._nursery.warp_bytes
 
     def _allocate(self, problem: KernelProblem, settings: GeneticSettings) -> dict[str, Tensor]:
-        nodes, room, every = problem.layout.nodes, settings.fewest + settings.generation + 1, self._every
+        nodes, room, every = problem.layout.nodes, self._nursery.room, self._every
         children = settings.children
         shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {
             "island_states": ((every, _ISLAND_WORDS), torch.int32),
@@ -102,17 +103,22 @@ class Islands:
         launch.islands = self._count
         launch.children_count = settings.children
         launch.drawn_count = settings.drawn
-        launch.fewest = settings.fewest
-        launch.generation_size = settings.generation
+        launch.fewest = self._survivors
+        launch.generation_size = self._nursery.room - 1 - self._survivors
         launch.penalty_period = settings.penalty_period
         launch.patience = settings.patience
         launch.scratch_bytes = self._nursery.warp_bytes
         return launch
 
 
+def _count_members(survivors: int) -> int:
+    """Of half a population, before all but the survivors have to go."""
+    return survivors + survivors * 3 // 2 + 2
+
+
 def estimate_island_bytes(nodes: int, settings: GeneticSettings) -> int:
     """What one island takes on the device."""
-    room = settings.fewest + settings.generation + 1
+    room = _count_members(settings.most)
     return 2 * room * (3 * nodes + room + 16) + 2 * settings.children * (3 * nodes + 12) + nodes * (_BESIDE + 16)
 
 

@@ -11,14 +11,6 @@
 #ifndef BLOCKS_THAT_BREED
 #define BLOCKS_THAT_BREED 4  // of eight warps
 #endif
-#ifndef COUNT_LOOK
-#define COUNT_LOOK()
-#define COUNT_MOVE()
-#define COUNT_SWAP()
-#endif
-#ifndef SWAPS
-#define SWAPS 1
-#endif
 
 #include "warp.cuh"
 #include "launch.cuh"

@@ -368,7 +368,6 @@ FN bool improve_customer(
   for (int i = LANE; i < CANDIDATES && !is_open; i += WIDTH)
     is_open = open_candidate(land, at, u, i, unused, tested) >= 0;
   if (LEAST(is_open ? 0u : 1u)) return false;
-  COUNT_LOOK();
   Mover m = mover_of(land, at, u);
   Choice best{0.0f, NOTHING};
   for (int i = LANE; i < CANDIDATES; i += WIDTH) {
@@ -386,6 +385,5 @@ FN bool improve_customer(
   for (int side = LANE; side < 2; side += WIDTH)
     if (side == 0 || other != m.route) refresh_route(land, at, side ? other : m.route, moves + 1);
   SYNC();
-  COUNT_MOVE();
   return true;
 }

@@ -177,7 +177,7 @@ class RunningGroup:
         self.group.set_temperatures(self._now)
 
     def _settle(self) -> None:
-        self.group.settle(self.plan.islands, self.settings.genetic)
+        self.group.settle(self.plan, self.settings.genetic)
         self._speed, self._count = 0.0, 1
 
     @property

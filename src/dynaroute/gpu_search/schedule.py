@@ -34,10 +34,10 @@ class GeneticSettings:
         Of a generation, made at the same time.
     drawn
         Solutions at random that a population begins with.
-    fewest
-        Feasible members that survive, and as many others.
-    generation
-        Members that are added before the least fit have to go.
+    fewest, most
+        Feasible members that survive, and as many others: of a short search, and of a long one.
+    children_each
+        Children in all for each member that survives, between those two.
     penalty_period
         Children after which the price of excess is set anew.
     patience
@@ -52,14 +52,19 @@ class GeneticSettings:
     children: int = 8
     drawn: int = 4
     fewest: int = 8
-    generation: int = 12
+    most: int = 25
+    children_each: float = 100
     penalty_period: int = 100
     patience: int = 20_000
     child_iterations: float = 1.0
 
     def __post_init__(self) -> None:
         assert 1 <= self.children <= 8, "a block has eight warps"
-        assert self.fewest >= 1 and self.generation >= 1
+        assert 1 <= self.fewest <= self.most <= 40, "a byte tells members apart, of both kinds"
+
+    def count_survivors(self, children: float) -> int:
+        """Members of a kind that survive, where so many children are made."""
+        return int(min(self.most, max(self.fewest, children / self.children_each)))
 
 
 @dataclass(frozen=True)
@@ -146,12 +151,15 @@ class Plan:
         Progress, from 0 to 1, at which islands take over from the chains; 1: never.
     islands
         Of an instance.
+    survivors
+        Of an island, feasible ones and others.
     """
 
     chains: int
     generations: tuple[Generation, ...]
     breeds_from: float = 1.0
     islands: int = 0
+    survivors: int = 0
 
 
 def plan_search(
@@ -196,7 +204,9 @@ def _plan_islands(scaled: float, rules: PopulationSettings, least_chains: int) -
     chains = max(genetic.chains, least_chains)
     temperatures = _choose_temperatures(scaled * genetic.first_share / chains, rules)
     first = Generation(0.0, genetic.first_share, *temperatures)
-    return Plan(chains, (first,), genetic.first_share, max(1, least_chains // genetic.children))
+    islands = max(1, least_chains // genetic.children)
+    children = scaled * (1 - genetic.first_share) / max(0.01, 100 * genetic.child_iterations) / islands
+    return Plan(chains, (first,), genetic.first_share, islands, genetic.count_survivors(children))
 
 
 def _choose_temperatures(of_chain: float, rules: PopulationSettings) -> tuple[float, float]:

@@ -120,7 +120,6 @@ FN int swap_with_touching(const Terrain& land, const Nursery& at, int route, int
   for (int other = route + 1; other < land.own_slots; other++) {
     if (!at.is_touched[other] || at.next[land.nodes + route] >= land.nodes) continue;
     if (at.changed[route] <= tried && at.changed[other] <= tried) continue;
-    COUNT_SWAP();
     if (swap_best_pair(land, at, route, other, penalty, moves)) moves++;
   }
   return moves;
@@ -150,8 +149,7 @@ FN void descend(const Terrain& land, const Nursery& at, float penalty, u32 salt)
       if (LANE == 0) at.tested[u] = (u16)moves;
       SYNC();
     }
-    if (SWAPS)
-      for (int r = 0; r < land.own_slots; r++)
-        if (at.next[land.nodes + r] < land.nodes) moves = swap_with_touching(land, at, r, moves, penalty);
+    for (int r = 0; r < land.own_slots; r++)
+      if (at.next[land.nodes + r] < land.nodes) moves = swap_with_touching(land, at, r, moves, penalty);
   }
 }
