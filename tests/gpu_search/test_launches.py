@@ -31,7 +31,7 @@ def test_a_warp_has_room_for_all_that_it_writes(layout: Layout) -> None:
 @pytest.mark.parametrize("layout", [Layout(2, 1), Layout(101, 20), Layout(128, 127)])
 @pytest.mark.parametrize("room", [2, 66, 128])
 def test_a_warp_has_room_for_a_child_and_to_tell_who_survives(layout: Layout, room: int) -> None:
-    library, nursery = device_of().library, Nursery(layout, 8, room)
+    library, nursery = device_of().library, Nursery(layout, room)
 
     needed = library.nursery_bytes(layout.nodes, layout.slots)
 
@@ -42,7 +42,7 @@ def test_a_warp_has_room_for_a_child_and_to_tell_who_survives(layout: Layout, ro
 
 
 def test_a_multiprocessor_holds_enough_warps_that_breed() -> None:
-    assert 232_448 // Nursery(Layout(101, 21), 8, 66).block_bytes >= 4
+    assert 232_448 // Nursery(Layout(101, 21), 66).block_bytes >= 4
 
 
 def test_a_multiprocessor_holds_enough_chains_of_100_customers() -> None:

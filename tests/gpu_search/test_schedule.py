@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from dynaroute.gpu_search.launches import BREEDING_WARPS
 from dynaroute.gpu_search.schedule import LEVELS, GeneticSettings, PopulationSettings, plan_search
 
 
@@ -40,10 +41,8 @@ def test_long_searches_have_larger_populations() -> None:
 
 
 def test_gpu_is_kept_busy_by_islands() -> None:
-    children = GeneticSettings().children
-
     assert plan_search(10_000_000, 100).islands == 1
-    assert plan_search(10_000_000, 100, least_chains=40 * children).islands == 40
+    assert plan_search(10_000_000, 100, least_chains=40 * BREEDING_WARPS).islands == 40
 
 
 def test_gpu_is_kept_busy() -> None:

@@ -9,7 +9,7 @@ from dynaroute.batch import RouteBatch
 from dynaroute.gpu_search.devices import KernelDevice
 from dynaroute.gpu_search.islands import Islands, estimate_island_bytes
 from dynaroute.gpu_search.kernel_problem import NEAR, KernelProblem
-from dynaroute.gpu_search.launches import Launch, Layout
+from dynaroute.gpu_search.launches import BREEDING_WARPS, Launch, Layout
 from dynaroute.gpu_search.schedule import LEVELS, Generation, GeneticSettings, Plan
 
 __all__ = ["Group", "estimate_bytes"]
@@ -164,6 +164,6 @@ class Group:
 def estimate_bytes(layout: Layout, chains: int, settings: GeneticSettings) -> int:
     """What one instance takes on the device, its chains and islands included."""
     matrix = 4 * layout.nodes**2 + (0 if layout.is_small else 2 * NEAR * layout.nodes)
-    islands = chains // settings.children if layout.is_small else 0
+    islands = chains // BREEDING_WARPS if layout.is_small else 0
     tours = chains * 3 * 4 * layout.words + max(1, islands) * estimate_island_bytes(layout.nodes, settings)
     return matrix + tours + 64 * layout.nodes

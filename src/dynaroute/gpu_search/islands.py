@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dynaroute.gpu_search.devices import KernelDevice
 from dynaroute.gpu_search.kernel_problem import KernelProblem, list_near
-from dynaroute.gpu_search.launches import Launch, Nursery
+from dynaroute.gpu_search.launches import BREEDING_WARPS, Launch, Nursery
 from dynaroute.gpu_search.schedule import GeneticSettings, Plan
 
 __all__ = ["Islands", "estimate_island_bytes"]
@@ -43,18 +43,24 @@ class Islands:
         self._every = len(problem) * plan.islands
         self._survivors = plan.survivors
         self._instances = len(problem)
-        self._nursery = Nursery(problem.layout, settings.children, _count_members(plan.survivors))
+        self._nursery = Nursery(problem.layout, _count_members(plan.survivors))
         self._tensors = self._allocate(problem, settings)
         self._launch = self._describe(chains, settings)
         self._start("settle", self._every)
 
     def breed(self, generations: int) -> None:
         """Let so many generations be born."""
-        children = self._launch.children_count
+        shared = self._nursery.block_bytes
         for _ in range(generations):
-            self._device.launch_blocks("breed", self._launch, self._every, children, self._nursery.block_bytes)
+            self._device.launch_blocks("breed", self._launch, self._every, BREEDING_WARPS, shared)
             self._start("survive", self._every, self._nursery.registry_bytes)
-        self.made += generations * children
+        self.made += generations * self._launch.children_count
+
+    def breed_last(self, children: int) -> None:
+        """Let a smaller generation be born, for which there is still time."""
+        usual, self._launch.children_count = self._launch.children_count, children
+        self.breed(1)
+        self._launch.children_count = usual
 
     def best_lengths(self) -> Tensor:
         """(I,) int64 lengths of the best feasible solutions, scaled; very large where there is none."""

@@ -168,12 +168,22 @@ extern "C" __global__ void export_large(const __grid_constant__ Launch launch) {
 extern "C" __global__ void settle(const __grid_constant__ Launch launch) {
   if (WARP < launch.instances * launch.islands) settle_island(launch, WARP);
 }
-// A block for each island, a warp for each child.
+// A block for each island, whose warps take one child after another: some take twice as long as others.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_THAT_BREED) breed(const __grid_constant__ Launch launch) {
+  __shared__ int next_child;
   char* common = (char*)shared_memory;
   int number = (int)blockIdx.x;
+  if (threadIdx.x == 0) next_child = 0;
   Terrain land = load_terrain(launch, number / launch.islands, common);
-  make_child(launch, land, number, WARP_IN_BLOCK, common + common_bytes(launch.nodes) + WARP_IN_BLOCK * launch.scratch_bytes);
+  char* own = common + common_bytes(launch.nodes) + WARP_IN_BLOCK * launch.scratch_bytes;
+  for (;;) {
+    int child = 0;
+    if (LANE == 0) child = atomicAdd(&next_child, 1);
+    child = __shfl_sync(ALL, child, 0);
+    if (child >= launch.children_count) return;
+    make_child(launch, land, number, child, own);
+    __syncwarp();
+  }
 }
 extern "C" __global__ void __launch_bounds__(128) survive(const __grid_constant__ Launch launch) {
   if (WARP < launch.instances * launch.islands) select_survivors(launch, WARP, IN_SHARED_MEMORY);

@@ -6,11 +6,12 @@ import ctypes
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-__all__ = ["LARGEST_SMALL", "Launch", "Layout", "Nursery", "Size"]
+__all__ = ["BREEDING_WARPS", "LARGEST_SMALL", "Launch", "Layout", "Nursery", "Size"]
 
 Size = Literal["small", "large", "huge"]
 
 LARGEST_SMALL = 127  # customers whose nodes, with those of the depot, have numbers of a byte
+BREEDING_WARPS = 8  # of a block, each of which makes one child after another
 
 _MOST_REMOVED = 64  # as in kernel.cu
 _WINDOW = 25
@@ -92,14 +93,11 @@ class Nursery:
     ----------
     layout
         That of the instances.
-    children
-        That a block makes at the same time, a warp each.
     room
         Members of half a population.
     """
 
     layout: Layout
-    children: int
     room: int
 
     @property
@@ -118,7 +116,7 @@ class Nursery:
     @property
     def block_bytes(self) -> int:
         """That a block needs."""
-        return self.common_bytes + self.children * self.warp_bytes
+        return self.common_bytes + BREEDING_WARPS * self.warp_bytes
 
     @property
     def registry_bytes(self) -> int:

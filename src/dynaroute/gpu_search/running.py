@@ -193,17 +193,21 @@ class RunningGroup:
         return int(left / brood)
 
     def _breed(self, islands: Islands, seconds: float) -> None:
-        """Let generations be born for about so long; none if the time that is left is too short for one."""
-        count = self._choose_count(seconds) if self._speed else 1
+        """Let generations be born for about so long; a smaller one if the time that is left is too short for one."""
+        children = self.settings.genetic.children
         if self._is_counted:
-            left = self._count_broods() - islands.made // self.settings.genetic.children
-            count = min(count, left)
-        elif self._speed:
-            count = min(count, int(self.stopping.seconds_left * self._speed))
-        if count <= 0:
-            self.is_finished = True
+            left = self._count_broods() - islands.made // children
+        else:
+            left = int(self.stopping.seconds_left * self._speed) if self._speed else 1
+        if left > 0:
+            count = min(left, self._choose_count(seconds) if self._speed else 1)
+            self._timed(count, lambda: islands.breed(count))
             return
-        self._timed(count, lambda: islands.breed(count))
+        last = 0 if self._is_counted else int(self.stopping.seconds_left * self._speed * children)
+        if last > 0:
+            islands.breed_last(last)
+            self.group.wait()
+        self.is_finished = True
 
     def _choose_count(self, seconds: float) -> int:
         if self._speed == 0.0:

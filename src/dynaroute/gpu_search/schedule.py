@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.gpu_search.launches import LARGEST_SMALL
+from dynaroute.gpu_search.launches import BREEDING_WARPS, LARGEST_SMALL
 
 __all__ = ["LEVELS", "Generation", "GeneticSettings", "Plan", "PopulationSettings", "plan_search"]
 
@@ -31,7 +31,7 @@ class GeneticSettings:
     chains
         Of ruin and recreate; what each found is in the first population.
     children
-        Of a generation, made at the same time.
+        Of a generation, all of parents of the one before.
     drawn
         Solutions at random that a population begins with.
     fewest, most
@@ -49,7 +49,7 @@ class GeneticSettings:
     least: float = 20_000
     first_share: float = 0.25
     chains: int = 4
-    children: int = 8
+    children: int = 16
     drawn: int = 4
     fewest: int = 8
     most: int = 25
@@ -59,7 +59,7 @@ class GeneticSettings:
     child_iterations: float = 1.0
 
     def __post_init__(self) -> None:
-        assert 1 <= self.children <= 8, "a block has eight warps"
+        assert self.children >= 1
         assert 1 <= self.fewest <= self.most <= 40, "a byte tells members apart, of both kinds"
 
     def count_survivors(self, children: float) -> int:
@@ -204,7 +204,7 @@ def _plan_islands(scaled: float, rules: PopulationSettings, least_chains: int) -
     chains = max(genetic.chains, least_chains)
     temperatures = _choose_temperatures(scaled * genetic.first_share / chains, rules)
     first = Generation(0.0, genetic.first_share, *temperatures)
-    islands = max(1, least_chains // genetic.children)
+    islands = max(1, least_chains // BREEDING_WARPS)
     children = scaled * (1 - genetic.first_share) / max(0.01, 100 * genetic.child_iterations) / islands
     return Plan(chains, (first,), genetic.first_share, islands, genetic.count_survivors(children))
 
