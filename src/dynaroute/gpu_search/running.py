@@ -85,6 +85,7 @@ class RunningGroup:
             self.plan = plan
             self.group.set_temperatures(plan.generations[0])
         else:
+            self._speed *= least / plan.chains  # more chains than keep the GPU busy share its time
             self._adopt(plan)
 
     @property
@@ -156,6 +157,8 @@ class RunningGroup:
         while self._number + 1 < len(self.plan.generations) and progress >= self._now.ends:
             self._next_generation()
         seconds = min(seconds, self.stopping.seconds_left)
+        if self.plan.islands:  # whose time is not for chains
+            seconds = min(seconds, (self.plan.breeds_from - progress) * self._seconds)
         count = self._choose_count(seconds)
         ahead = self._progress(time.perf_counter() + (count / self._speed if self._speed else 0.0))
         shares = self._now.share_of(progress), self._now.share_of(ahead)
@@ -165,10 +168,13 @@ class RunningGroup:
     def _now(self) -> Generation:
         return self.plan.generations[self._number]
 
+    @property
+    def _seconds(self) -> float:
+        """Of the whole search, where the clock ends it."""
+        return _USUAL_SECONDS if self.stopping.deadline is None else max(self.stopping.deadline - self.began, 1e-9)
+
     def _progress(self, now: float) -> float:
-        if self.stopping.deadline is not None:
-            return min(1.0, (now - self.began) / max(self.stopping.deadline - self.began, 1e-9))
-        return min(1.0, (now - self.began) / _USUAL_SECONDS)
+        return min(1.0, (now - self.began) / self._seconds)
 
     def _next_generation(self) -> None:
         self._number += 1
