@@ -42,7 +42,13 @@ __all__ = ["main"]
 _TIE = 1e-5  # logits this near to each other, and units to the kink of ReLU, may go either way
 _SEARCHED = 64  # instances, of each size
 _ITERATIONS = 2000  # of each
-_CHAINS = PopulationSettings(population_from=1, chain_iterations=1, most_chains=4, child_iterations=20)
+_CHAINS = PopulationSettings(
+    population_from=1,
+    chain_iterations=1,
+    most_chains=4,
+    child_iterations=20,
+    genetic=GeneticSettings(least=float("inf")),
+)
 _ISLANDS = PopulationSettings(
     genetic=GeneticSettings(least=1, chains=2, drawn=4, fewest=6, most=6, penalty_period=16, patience=64)
 )
