@@ -206,9 +206,9 @@ FN void look_beside(const Terrain& land, const Nursery& at, const Mover& m, int 
     if (has_x && m.x != q) {
       moved -= m.demand_x;
       both -= m.leg_xxx;
-      consider(best, balance, both + leg_of(land, at_v, m.at_xx) + xy - leg_vy, moved, code | SWAP_TWO_ONE);
+      consider(best, balance, both + leg_of(land, m.at_xx, at_v) + xy - leg_vy, moved, code | SWAP_TWO_ONE);
       if (at_y != 0 && y != m.p) {
-        int change = both + leg_of(land, at_y, m.at_xx) + leg_of(land, m.at_x, at_yy) - leg_of(land, at_y, at_yy);
+        int change = both + leg_of(land, m.at_xx, at_y) + leg_of(land, m.at_x, at_yy) - leg_of(land, at_y, at_yy);
         consider(best, balance, change, moved + demand_y, code | SWAP_TWO_TWO);
       }
     }
@@ -364,26 +364,26 @@ FN int open_candidate(const Terrain& land, const Nursery& at, int u, int candida
 // Make the best move of u beside its candidates, if one gains; whether it did.
 FN bool improve_customer(
     const Terrain& land, const Nursery& at, int u, u32 unused, int tested, float penalty, int moves) {
-  bool is_open = false;
-  for (int i = LANE; i < CANDIDATES && !is_open; i += WIDTH)
-    is_open = open_candidate(land, at, u, i, unused, tested) >= 0;
-  if (LEAST(is_open ? 0u : 1u)) return false;
-  Mover m = mover_of(land, at, u);
+  Mover m;
+  bool is_known = false;
   Choice best{0.0f, NOTHING};
   for (int i = LANE; i < CANDIDATES; i += WIDTH) {
     int v = open_candidate(land, at, u, i, unused, tested);
-    if (v >= 0) look_beside(land, at, m, v, (u32)i << 8, penalty, best);
+    if (v < 0) continue;
+    if (!is_known) m = mover_of(land, at, u);
+    is_known = true;
+    look_beside(land, at, m, v, (u32)i << 8, penalty, best);
   }
   u32 key = best.code == NOTHING ? NOTHING : ~bits_of(best.gain);
   u32 least = LEAST(key);
   if (least == NOTHING) return false;
   u32 code = LEAST(key == least ? best.code : NOTHING);
-  int v = candidate_stop(land, at, u, (int)(code >> 8), unused), other = at.route[v];
+  int v = candidate_stop(land, at, u, (int)(code >> 8), unused), route = at.route[u], other = at.route[v];
   SYNC();
   if (LANE == 0) make_move(land, at, (int)(code & 255u), u, v);
   SYNC();
   for (int side = LANE; side < 2; side += WIDTH)
-    if (side == 0 || other != m.route) refresh_route(land, at, side ? other : m.route, moves + 1);
+    if (side == 0 || other != route) refresh_route(land, at, side ? other : route, moves + 1);
   SYNC();
   return true;
 }
