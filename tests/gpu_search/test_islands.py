@@ -28,12 +28,12 @@ def test_seeds_differ() -> None:
 
 def test_islands_improve_what_chains_found() -> None:
     problems = [draw_instance(100, seed, capacity=50) for seed in range(4)]
-    genetic = GeneticSettings(least=1, first_share=0.5)
+    always, never = (PopulationSettings(genetic=GeneticSettings(least=least)) for least in (1, np.inf))
 
-    bred = search(problems, 40_000, settings=PopulationSettings(genetic=genetic))
+    bred = search(problems, 40_000, settings=always)
 
     batch, _ = gather(problems)
-    chained = search(problems, 20_000, settings=PopulationSettings())
+    chained = search(problems, 10_000, settings=never)
     assert bred.lengths(batch).sum() < 0.999 * chained.lengths(batch).sum()
 
 

@@ -21,14 +21,15 @@ def test_generations_follow_each_other_from_beginning_to_end(iterations: float, 
 
 
 def test_short_searches_have_one_chain_and_long_ones_of_large_instances_a_population() -> None:
-    assert plan_search(10_000, 100).chains == 1
+    assert plan_search(1_000, 100).chains == 1
     assert plan_search(40_000_000, 1000).chains == PopulationSettings().most_chains
     assert len(plan_search(20_000_000, 1000).generations) > 1
 
 
 def test_long_searches_of_small_instances_breed() -> None:
-    assert plan_search(10_000, 100).breeds_from == 1
-    assert plan_search(4_000_000, 100).breeds_from < 1
+    assert plan_search(1_000, 100).breeds_from == 1
+    assert plan_search(10_000, 100).breeds_from == GeneticSettings().first_share
+    assert plan_search(4_000_000, 100).breeds_from == GeneticSettings().first_most / 4_000_000
     assert plan_search(40_000_000, 1000).breeds_from == 1
 
 

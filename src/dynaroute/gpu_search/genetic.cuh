@@ -279,7 +279,8 @@ FN bool conceive(
     adopt_start(launch, land, at, instance * launch.starts + (born - of_chains) * launch.islands + offset);
     return true;
   }
-  if (born < adopted + launch.drawn_count || island.counts[0] + island.counts[1] == 0) {
+  int drawn = launch.starts > 1 ? 0 : launch.drawn_count;  // starts that differ are better members
+  if (born < adopted + drawn || island.counts[0] + island.counts[1] == 0) {
     draw_tour(land, at, draw(draws));
   } else {
     const u8* one = draw_parent(launch, island, number, draws);

@@ -26,14 +26,14 @@ class GeneticSettings:
     ----------
     least
         Iterations of an instance from which on there is a genetic search, after ruin and recreate.
-    first_share
-        Of all iterations, for ruin and recreate before it.
+    first_share, first_most
+        Of all iterations, for ruin and recreate before it; and how many at most.
     chains
         Of ruin and recreate; what each found is in the first population.
     children
         Of a generation, all of parents of the one before.
     drawn
-        Solutions at random that a population begins with.
+        Solutions at random that a population begins with, where a single start is known.
     fewest, most
         Feasible members that survive, and as many others: of a short search, and of a long one.
     children_each
@@ -46,11 +46,12 @@ class GeneticSettings:
         Of ruin and recreate, for each customer, that take as long as making one child.
     """
 
-    least: float = 20_000
+    least: float = 5_000
     first_share: float = 0.25
+    first_most: float = 20_000
     chains: int = 4
     children: int = 16
-    drawn: int = 4
+    drawn: int = 10
     fewest: int = 8
     most: int = 25
     children_each: float = 100
@@ -202,11 +203,11 @@ def _plan_islands(scaled: float, rules: PopulationSettings, least_chains: int) -
     """Chains for a while, and then islands that begin with what they found."""
     genetic = rules.genetic
     chains = max(genetic.chains, least_chains)
-    temperatures = _choose_temperatures(scaled * genetic.first_share / chains, rules)
-    first = Generation(0.0, genetic.first_share, *temperatures)
+    share = min(genetic.first_share, genetic.first_most / scaled)
+    first = Generation(0.0, share, *_choose_temperatures(scaled * share / chains, rules))
     islands = max(1, least_chains // BREEDING_WARPS)
-    children = scaled * (1 - genetic.first_share) / max(0.01, 100 * genetic.child_iterations) / islands
-    return Plan(chains, (first,), genetic.first_share, islands, genetic.count_survivors(children))
+    children = scaled * (1 - share) / max(0.01, 100 * genetic.child_iterations) / islands
+    return Plan(chains, (first,), share, islands, genetic.count_survivors(children))
 
 
 def _choose_temperatures(of_chain: float, rules: PopulationSettings) -> tuple[float, float]:
