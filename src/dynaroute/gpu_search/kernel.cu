@@ -170,15 +170,14 @@ extern "C" __global__ void settle(const __grid_constant__ Launch launch) {
 }
 // A block for each island, whose warps take one child after another: some take twice as long as others.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_THAT_BREED) breed(const __grid_constant__ Launch launch) {
-  __shared__ int next_child;
   char* common = (char*)shared_memory;
   int number = (int)blockIdx.x;
-  if (threadIdx.x == 0) next_child = 0;
+  if (threadIdx.x == 0) *terrain_at(common, launch.nodes).next_child = 0;
   Terrain land = load_terrain(launch, number / launch.islands, common);
   char* own = common + common_bytes(launch.nodes) + WARP_IN_BLOCK * launch.scratch_bytes;
   for (;;) {
     int child = 0;
-    if (LANE == 0) child = atomicAdd(&next_child, 1);
+    if (LANE == 0) child = atomicAdd(land.next_child, 1);
     child = __shfl_sync(ALL, child, 0);
     if (child >= launch.children_count) return;
     make_child(launch, land, number, child, own);

@@ -109,9 +109,9 @@ class Nursery:
 
     @property
     def common_bytes(self) -> int:
-        """Of the instance, which the warps of a block share."""
+        """Of the instance, which the warps of a block share, and the number of the next child."""
         nodes = self.layout.nodes
-        return _round_up(4 * nodes + 2 * nodes * nodes + nodes * _BESIDE)
+        return _round_up(4 + 4 * nodes + 2 * nodes * nodes + nodes * _BESIDE)
 
     @property
     def block_bytes(self) -> int:

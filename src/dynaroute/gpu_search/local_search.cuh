@@ -29,6 +29,7 @@ enum Move {
 
 // What the warps of a block share: one instance.
 struct Terrain {
+  int* next_child;
   u16* legs;     // (nodes, nodes)
   u8* beside;    // (nodes, BESIDE) customers, nearest first
   int* demands;  // (nodes)
@@ -57,11 +58,13 @@ struct Nursery {
   u8* is_touched;  // (slots)
 };
 
-FN int common_bytes(int nodes) { return (4 * nodes + 2 * nodes * nodes + BESIDE * nodes + 15) / 16 * 16; }
+// With room for one number more, of the next child: all shared memory is asked for at the launch.
+FN int common_bytes(int nodes) { return (4 + 4 * nodes + 2 * nodes * nodes + BESIDE * nodes + 15) / 16 * 16; }
 
 FN Terrain terrain_at(char* common, int nodes) {
   Terrain land;
-  land.demands = (int*)common;
+  land.next_child = (int*)common;
+  land.demands = land.next_child + 1;
   land.legs = (u16*)(land.demands + nodes);
   land.beside = (u8*)(land.legs + nodes * nodes);
   land.nodes = nodes;
