@@ -87,10 +87,10 @@ def test_routes_become_shorter(settings: PopulationSettings | None) -> None:
     problems = [draw_instance(60, seed) for seed in range(4)]
     batch, first = gather(problems)
 
-    found = search_batch(device_of(), batch, first, Stopping(iterations=2000), settings=settings)
+    found = search_batch(device_of(), batch, first, Stopping(iterations=1500), settings=settings)
 
     assert (found.routes.lengths(batch) < first.lengths(batch)).all()
-    assert (found.iterations == 2000).all()
+    assert (found.iterations == 1500).all()
 
 
 def test_population_with_many_generations_ends_ahead_of_its_first() -> None:

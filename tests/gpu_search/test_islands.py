@@ -68,6 +68,17 @@ def test_iterations_count_what_children_take() -> None:
     assert 2000 - 3 * 64 < int(found.iterations[0]) <= 2000
 
 
+def test_without_a_deadline_it_goes_on_until_it_is_cancelled() -> None:
+    batch, first = gather([draw_instance(30)])
+    looks = iter(range(12))
+    rules = replace(BREEDING, genetic=replace(BREEDING.genetic, first_share=1e-9))
+
+    found = search_batch(device_of(), batch, first, Stopping(is_cancelled=lambda: next(looks) > 10), settings=rules)
+
+    assert found.is_interrupted
+    assert found.routes.lengths(batch) < first.lengths(batch)
+
+
 def test_deadline_ends_it() -> None:
     problems = [draw_instance(30), draw_instance(70)]
     batch, first = gather(problems)

@@ -151,7 +151,7 @@ class RunningGroup:
 
     def _step_by_clock(self, seconds: float) -> None:
         progress = self._progress(time.perf_counter())
-        if progress >= self.plan.breeds_from:
+        if self.plan.islands and progress >= self.plan.breeds_from:
             self._settle()
             return
         while self._number + 1 < len(self.plan.generations) and progress >= self._now.ends:
@@ -184,34 +184,35 @@ class RunningGroup:
 
     def _settle(self) -> None:
         self.group.settle(self.plan, self.settings.genetic)
-        self._speed, self._count = 0.0, 1
+        self._speed, self._count = self._speed * self.plan.chains / self._brood, 1  # a guess, of generations
 
     @property
     def _child_iterations(self) -> float:
         """As many as take as long as making one child."""
         return max(1.0, self.settings.genetic.child_iterations * self._size)
 
+    @property
+    def _brood(self) -> float:
+        """Iterations that take as long as a generation of all islands of an instance."""
+        return self._child_iterations * self.settings.genetic.children * self.plan.islands
+
     def _count_broods(self) -> int:
         """Generations of children in all, where iterations are counted."""
-        assert self.stopping.iterations is not None
-        left = self.stopping.iterations * (1 - self.plan.breeds_from)
-        brood = self._child_iterations * self.settings.genetic.children * max(1, self.plan.islands)
-        return int(left / brood)
+        left = (self.stopping.iterations or 0) * (1 - self.plan.breeds_from)
+        return int(left / self._brood) if self.plan.islands else 0
 
     def _breed(self, islands: Islands, seconds: float) -> None:
         """Let generations be born for about so long; a smaller one if the time that is left is too short for one."""
         children = self.settings.genetic.children
-        if self._is_counted:
-            left = self._count_broods() - islands.made // children
-        else:
-            left = int(self.stopping.seconds_left * self._speed) if self._speed else 1
-        if left > 0:
-            count = min(left, self._choose_count(seconds) if self._speed else 1)
+        left = float(self._count_broods() - islands.made // children)  # generations
+        if not self._is_counted:
+            left = self.stopping.seconds_left * self._speed
+        if left >= 1:
+            count = int(min(left, self._choose_count(seconds)))
             self._timed(count, lambda: islands.breed(count))
             return
-        last = 0 if self._is_counted else int(self.stopping.seconds_left * self._speed * children)
-        if last > 0:
-            islands.breed_last(last)
+        if int(left * children) > 0:
+            islands.breed_last(int(left * children))
             self.group.wait()
         self.is_finished = True
 

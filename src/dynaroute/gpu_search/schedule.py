@@ -46,9 +46,9 @@ class GeneticSettings:
         Of ruin and recreate, for each customer, that take as long as making one child.
     """
 
-    least: float = 5_000
+    least: float = 3_000
     first_share: float = 0.25
-    first_most: float = 20_000
+    first_most: float = 6_000
     chains: int = 4
     children: int = 16
     drawn: int = 10
@@ -57,7 +57,7 @@ class GeneticSettings:
     children_each: float = 100
     penalty_period: int = 100
     patience: int = 20_000
-    child_iterations: float = 1.0
+    child_iterations: float = 0.2
 
     def __post_init__(self) -> None:
         assert self.children >= 1
