@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kernel_devices import device_of, needs_compiler
 
-from dynaroute.gpu_search.compiler import SOURCE
+from dynaroute.gpu_search.compiler import SOURCE, list_sources
 from dynaroute.gpu_search.launches import Launch, Layout, Nursery
 
 
@@ -47,6 +47,13 @@ def test_a_multiprocessor_holds_enough_warps_that_breed() -> None:
 
 def test_a_multiprocessor_holds_enough_chains_of_100_customers() -> None:
     assert 232_448 // Layout(101, 21).scratch_bytes >= 40
+
+
+def test_all_shared_memory_is_asked_for_at_the_launch() -> None:
+    """What a kernel declares itself would count towards what a block may ask for."""
+    lines = [line for path in list_sources() for line in path.read_text().splitlines() if "__shared__" in line]
+
+    assert lines == ["extern __shared__ Quad shared_memory[];"]
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc")
