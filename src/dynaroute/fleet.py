@@ -108,7 +108,7 @@ def _read_shift(value: Any) -> tuple[float, float]:
         raise _fault("shift", f"the shift starts at {earliest:g}.", "Times are 0 or later.")
     if latest < earliest:
         message = f"the shift ends at {latest:g}, before it starts at {earliest:g}."
-        raise _fault("shift", message, "Give its start first; times after midnight are above 24:00.")
+        raise _fault("shift", message, "Give its start first; after midnight the hours go on, 26h.")
     return earliest, latest
 
 

@@ -36,6 +36,7 @@ from dynaroute.instance_checks import (
 )
 from dynaroute.lengths import great_circle, round_lengths, straight_line
 from dynaroute.memory import memory_for_all_legs, require_memory
+from dynaroute.times import format_clock, format_duration
 from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
@@ -212,6 +213,30 @@ class Instance:
             A demand, a load or the capacity, as stored.
         """
         return unscale(load, self.demand_scale)
+
+    def shown_time(self, seconds: float) -> str:
+        """Write a time as a clock shows it; as a plain number where time is distance, as in Solomon's instances.
+
+        Parameters
+        ----------
+        seconds
+            Since midnight, or since the start.
+        """
+        return f"{round(seconds, 2):.10g}" if self._counts_in_distance else format_clock(seconds)
+
+    def shown_duration(self, seconds: float) -> str:
+        """Write how long something takes, in hours, minutes and seconds; as a plain number where time is distance.
+
+        Parameters
+        ----------
+        seconds
+            How long.
+        """
+        return f"{float(f'{seconds:.6g}'):.10g}" if self._counts_in_distance else format_duration(seconds)
+
+    @property
+    def _counts_in_distance(self) -> bool:
+        return self.speed == 1 and self.durations is None  # nobody drives one metre a second
 
     def leg_lengths(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
         """Lengths of the legs between pairs of nodes, under this instance's metric and rounding.

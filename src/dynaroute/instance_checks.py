@@ -269,7 +269,7 @@ def read_windows(values: object, count: int) -> NDArray[np.float64] | None:
         latest < earliest,
         "windows",
         lambda node: f"the window of {_node(node)} ends at {latest[node]:g}, before it begins at {earliest[node]:g}.",
-        "Give the earliest time first; times after midnight are above 24:00.",
+        "Give the earliest time first; after midnight the hours go on, 26h.",
     )
     return windows if earliest.any() or np.isfinite(latest).any() else None
 

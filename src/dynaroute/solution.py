@@ -6,9 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import pairwise
 from numbers import Integral
 from operator import index
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
-from dynaroute.lengths import EARTH_RADIUS_METRES
+from dynaroute.judge import Violation, choose_types, judge_fleet, judge_route, measure_legs
 from dynaroute.schedule import RouteSchedule, assign_vehicles, measure_route, schedule_route
 from dynaroute.vocabulary import ViolationKind
 
@@ -132,28 +131,6 @@ def make_timetable(instance: Instance, solution: Solution) -> list[RouteSchedule
     return [schedule_route(instance, route, kind) for route, kind in zip(solution.routes, vehicles, strict=True)]
 
 
-@dataclass(frozen=True)
-class Violation:
-    """One thing that is wrong with a solution.
-
-    Attributes
-    ----------
-    kind
-        unknown, missing or repeated customer, overload, or a cost that differs from the stated one.
-    message
-        The violation in words.
-    route
-        Route, from 1, where there is one.
-    customer
-        Customer, where there is one.
-    """
-
-    kind: ViolationKind
-    message: str
-    route: int | None = None
-    customer: int | None = None
-
-
 def check(instance: Instance, solution: Solution) -> list[Violation]:
     """Judge a solution from the instance's raw data alone.
 
@@ -174,8 +151,10 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     customers = range(1, instance.size + 1)
     violations: list[Violation] = []
     visits: Counter[int] = Counter()
-    for number, route in enumerate(solution.routes, start=1):
-        load = 0
+    known = [[customer for customer in route if customer in customers] for route in solution.routes]
+    types = choose_types(instance, known) if solution.vehicles is None else solution.vehicles
+    fleet = instance.fleet
+    for number, (route, kind) in enumerate(zip(solution.routes, types, strict=True), start=1):
         for customer in route:
             if customer not in customers:
                 hint = "the depot is not written" if customer == 0 else f"customers are 1 to {instance.size}"
@@ -187,20 +166,19 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
             if visits[customer] > 1:
                 message = f"Route {number} visits customer {customer}, which was visited before."
                 violations.append(Violation("repeated", message, number, customer))
-            load += int(instance.demands[customer])
-        if load > instance.capacity:
-            shown, excess, limit = map(instance.shown_demand, (load, load - instance.capacity, instance.capacity))
-            message = f"Route {number} carries {shown}, {excess} more than the capacity {limit}."
-            violations.append(Violation("overload", message, number))
+        if 0 <= kind < len(fleet):
+            violations += judge_route(instance, number, known[number - 1], fleet[kind])
+    violations += judge_fleet(instance, types)
     violations += [
         Violation("missing", f"Customer {customer} is not visited.", None, customer)
         for customer in customers
         if customer not in visits
     ]
 
-    if solution.stated_cost is None or any(violation.kind == "unknown" for violation in violations):
+    unpriced = ("unknown", "no_such_vehicle")
+    if solution.stated_cost is None or any(violation.kind in unpriced for violation in violations):
         return violations
-    cost = recompute_cost(instance, solution)
+    cost = recompute_cost(instance, replace(solution, vehicles=tuple(types)))
     if not _agrees(solution.stated_cost, cost, exact=_is_integral(instance)):
         message = f"The stated cost is {solution.stated_cost:.10g}, but the routes cost {cost:.10g}."
         violations.append(Violation("cost", message))
@@ -217,10 +195,10 @@ def recompute_cost(instance: Instance, solution: Solution) -> float:
     solution
         Routes that visit known customers only.
     """
-    legs: list[float] = []
-    for route in solution.routes:
-        stops = (0, *route, 0)
-        legs.extend(_leg(instance, start, end) for start, end in pairwise(stops))
+    types = choose_types(instance, solution.routes) if solution.vehicles is None else solution.vehicles
+    fleet, legs = instance.fleet, []
+    for route, kind in zip(solution.routes, types, strict=True):
+        legs.extend(measure_legs(instance, route, fleet[kind]))
     return math.fsum(legs)
 
 
@@ -282,37 +260,6 @@ def _refuse_unknown(nodes: Iterable[int], size: int) -> None:
                 where=Where(field="routes", customer=node),
                 remedy="Is this solution for another instance?",
             )
-
-
-def _leg(instance: Instance, start: int, end: int) -> float:
-    if instance.distances is not None:
-        return float(instance.distances[start, end])
-    assert instance.coordinates is not None
-    (first_1, second_1), (first_2, second_2) = instance.coordinates[start].tolist(), instance.coordinates[end].tolist()
-    if instance.metric == "great_circle":
-        length = _globe_metres(first_1, second_1, first_2, second_2)
-    else:
-        # as CVRPLIB defines it: the root of the sum of squares, where hypot may differ in the last digit
-        width, height = first_1 - first_2, second_1 - second_2
-        length = math.sqrt(width * width + height * height)
-    if instance.rounding == "nearest":
-        return float(math.floor(length + 0.5))
-    if instance.rounding == "up":
-        return float(math.ceil(length))
-    return length
-
-
-def _globe_metres(latitude_1: float, longitude_1: float, latitude_2: float, longitude_2: float) -> float:
-    """Great-circle metres by Vincenty's formula for a sphere: another one than the solver's, on purpose.
-
-    To the micrometre, as the instance has it: the two formulas differ in the nanometres.
-    """
-    phi_1, phi_2 = math.radians(latitude_1), math.radians(latitude_2)
-    turn = math.radians(longitude_2 - longitude_1)
-    across = math.cos(phi_2) * math.sin(turn)
-    ahead = math.cos(phi_1) * math.sin(phi_2) - math.sin(phi_1) * math.cos(phi_2) * math.cos(turn)
-    level = math.sin(phi_1) * math.sin(phi_2) + math.cos(phi_1) * math.cos(phi_2) * math.cos(turn)
-    return round(EARTH_RADIUS_METRES * math.atan2(math.hypot(across, ahead), level), 6)
 
 
 def _is_integral(instance: Instance) -> bool:
