@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.fleet import TOLERANCE, VehicleType
+from dynaroute.fleet import TOLERANCE
 from dynaroute.improve.problem import list_nearest
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
-from dynaroute.memory import require_memory
+from dynaroute.memory import memory_for_fleets, require_memory
+from dynaroute.schedule import earliest_departure, latest_end
 
-__all__ = ["FleetProblem", "FleetRoutes", "Kinds", "memory_for_fleets"]
+__all__ = ["FleetProblem", "FleetRoutes", "Kinds", "price_absence"]
 
 _TOLERANCE = TOLERANCE / 4  # sums in another order must not exceed what `check` allows
 _WAITING_WEIGHT = 0.2  # of the time that two customers make a vehicle wait between them, beside the way
@@ -108,6 +109,14 @@ class FleetProblem(NamedTuple):
         """Number of customers."""
         return len(self.demands) - 3
 
+    @property
+    def fewest_routes(self) -> int:
+        """A lower bound: by how much vehicles hold, and how many they serve, the largest first."""
+        return max(
+            _count_vehicles(int(self.demands.sum()), self.kinds.capacities, self.kinds.counts),
+            _count_vehicles(self.size, self.kinds.stops, self.kinds.counts),
+        )
+
     @classmethod
     def from_instance(
         cls,
@@ -156,8 +165,7 @@ class FleetProblem(NamedTuple):
         neighbourhood = _list_near(
             distances, durations, earliest, latest, pace, min(neighbours, size - 1), min(beside, size - 1), is_time_up
         )
-        bound = 2 * float((distances[0, : size + 1] + distances[: size + 1, 0]).sum()) + 1.0
-        vehicle_price = bound if vehicles_first else 0.0
+        absence_price, vehicle_price = price_absence(instance, vehicles_first)
         return cls(
             distances,
             durations,
@@ -168,7 +176,7 @@ class FleetProblem(NamedTuple):
             _price_alone(distances, durations, demands, earliest, latest, kinds),
             *neighbourhood,
             has_durations=bool(np.isfinite(kinds.durations).any()),
-            absence_price=bound + size * vehicle_price,
+            absence_price=absence_price,
             vehicle_price=vehicle_price,
         )
 
@@ -185,9 +193,26 @@ class FleetProblem(NamedTuple):
         return self.cost(routes) + self.absence_price * absent + self.vehicle_price * len(routes)
 
 
-def memory_for_fleets(size: int) -> int:
-    """Bytes that a search with so many customers takes: two matrices, a third of bits, and a little beside them."""
-    return 20 * size**2
+def _count_vehicles(amount: int, limits: Longs, counts: Longs) -> int:
+    """How many vehicles take an amount, the largest first."""
+    needed = 0
+    for limit, count in sorted(zip(limits.tolist(), counts.tolist(), strict=True), reverse=True):
+        used = min(count, -(-amount // limit))
+        needed, amount = needed + used, amount - used * limit
+        if amount <= 0:
+            break
+    return needed
+
+
+def price_absence(instance: Instance, vehicles_first: bool) -> tuple[float, float]:
+    """What a customer that is not served, and a vehicle, count in the price of a plan.
+
+    A vehicle counts more than plans differ in length, where it comes first, and a customer more than all vehicles.
+    """
+    customers = np.arange(1, instance.size + 1)
+    bound = 2 * float((instance.leg_lengths(0, customers) + instance.leg_lengths(customers, 0)).sum()) + 1.0
+    vehicle = bound if vehicles_first else 0.0
+    return bound + instance.size * vehicle, vehicle
 
 
 def _list_portions(nodes: int, is_time_up: Callable[[], bool] | None) -> Iterator[slice]:
@@ -200,9 +225,7 @@ def _list_portions(nodes: int, is_time_up: Callable[[], bool] | None) -> Iterato
 
 def _list_kinds(instance: Instance) -> Kinds:
     size = instance.size
-    vehicles = instance.vehicles or (VehicleType(instance.capacity),)
-    opens, closes = (0.0, np.inf) if instance.windows is None else instance.windows[0]
-    shifts = [(0.0, np.inf) if each.shift is None else each.shift for each in vehicles]
+    vehicles = instance.fleet
     is_open = np.array([each.end == "open" for each in vehicles])
     return Kinds(
         capacities=np.array([each.capacity for each in vehicles], dtype=np.int64),
@@ -210,8 +233,8 @@ def _list_kinds(instance: Instance) -> Kinds:
         stops=np.array([min(size, each.max_stops or size) for each in vehicles], dtype=np.int64),
         distances=_read_limits(each.max_distance for each in vehicles),
         durations=_read_limits(each.max_duration for each in vehicles),
-        starts=np.array([max(opens, start) for start, _ in shifts]),
-        ends=np.minimum([end for _, end in shifts], np.where(is_open, np.inf, closes)) + _TOLERANCE,
+        starts=np.array([earliest_departure(instance, each) for each in vehicles]),
+        ends=np.array([latest_end(instance, each) for each in vehicles]) + _TOLERANCE,
         end_nodes=np.where(is_open, size + 2, size + 1).astype(np.int64),
     )
 

@@ -41,7 +41,7 @@ from dynaroute.improve.fleet_tours import (
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
 from dynaroute.improve.ruin_recreate import Annealing
 
-__all__ = ["FleetBest", "FleetLog", "anneal_fleet", "make_fleet_best", "make_fleet_log"]
+__all__ = ["FleetBest", "FleetLog", "anneal_fleet", "make_fleet_best", "make_fleet_log", "settle"]
 
 _SPLIT_RATE = 0.5
 _LONGER_GAP_RATE = 0.01
@@ -102,13 +102,9 @@ class FleetLog(NamedTuple):
     blinks: Longs
 
 
-def make_fleet_best(tours: FleetTours, cost: float, problem: FleetProblem) -> FleetBest:
-    """Remember tours as the best and the present plan."""
-    nodes = len(tours.nodes)
-    best = FleetBest(np.zeros(nodes, dtype=np.int32), np.zeros(nodes, dtype=np.int32), np.zeros(3))
-    best.costs[0] = cost
-    _remember(tours, best, problem)
-    return best
+def make_fleet_best(size: int) -> FleetBest:
+    """Room to remember a plan for n customers in."""
+    return FleetBest(np.zeros(size + 3, dtype=np.int32), np.full(size + 3, -1, dtype=np.int32), np.zeros(3))
 
 
 def make_fleet_log(size: int) -> FleetLog:
@@ -147,6 +143,9 @@ def anneal_fleet(
         if halt[0] != 0:
             return iteration
         count, routes, change = _ruin(tours, log, state, annealing, iteration, problem)
+        if count < 0:  # without some of its customers, a route would break a limit
+            _undo(tours, log, -count, 0, routes, problem)
+            continue
         if len(tours.free) > 1 and draw_unit(state) < _OTHER_KIND_RATE:
             change += _exchange_kinds(tours, log, routes, state, problem)
         tried = _draw_absent(tours, log, count, state)
@@ -175,6 +174,33 @@ def anneal_fleet(
         if is_served_enough and counts[ABSENT] == 0:
             return iteration + 1
     return last_iteration
+
+
+@compiled_in_place
+def settle(
+    tours: FleetTours, best: FleetBest, log: FleetLog, state: RandomState, neighbours: int, problem: FleetProblem
+) -> None:
+    """Give up routes that break a limit, place everybody for whom there is room, and remember that as the best plan."""
+    slots, counts, absent = tours.slots, tours.counts, tours.absent
+    for place in range(counts[USED] - 1, -1, -1):
+        slot = slots[place, SLOT_AT]
+        if is_within_limits(tours, slot, problem):
+            continue
+        for _ in range(slots[slot, SIZE]):
+            absent[counts[ABSENT]] = slots[slot, FIRST]
+            counts[ABSENT] += 1
+            remove_stop(tours, slots[slot, FIRST], problem)
+    count = counts[ABSENT]
+    for index in range(count):
+        log.order[index] = absent[index]
+    _sort(log, count, state, problem)
+    for index in range(count):
+        _recreate(tours, log.order[index], log.blinks, state, neighbours, problem)
+    _note_absent(tours, log, count, count)
+    best.costs[0] = 0.0
+    for place in range(counts[USED]):
+        best.costs[0] += tours.lengths[slots[place, SLOT_AT]]
+    _remember(tours, best, problem)
 
 
 @compiled_in_place
@@ -243,7 +269,8 @@ def _ruin(
 ) -> tuple[int, int, float]:
     """Take a string of customers out of each of a few routes around a random customer.
 
-    Returns how many customers, of how many routes, and the change of the length.
+    Returns how many customers, of how many routes, and the change of the length; less than 0 customers if that may not
+    be: where a way around is shorter than the leg, a route may take longer without a customer.
     """
     nodes, slots, ruined, neighbours = tours.nodes, tours.slots, log.ruined, problem.neighbours
     size = len(problem.demands) - 3
@@ -267,7 +294,10 @@ def _ruin(
         before = tours.lengths[slot]
         count = _remove_string(tours, log.removed, count, customer, length, state, problem)
         change += tours.lengths[slot] - before
-        refresh_times(tours, slot, problem)
+        if slots[slot, SIZE] > 0:
+            refresh_times(tours, slot, problem)
+            if not is_within_limits(tours, slot, problem):
+                return -count, routes, change
         strings -= 1
         if strings <= 0:
             break
