@@ -13,12 +13,13 @@ from dynaroute.errors import OptionError, SolutionError, UnsupportedError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
-from dynaroute.memory import memory_for_savings, memory_for_search, require_memory
+from dynaroute.memory import memory_for_fleets, memory_for_savings, memory_for_search, require_memory
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
 from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
+from dynaroute.vocabulary import Objective
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
@@ -64,6 +65,7 @@ class SolveSettings(TypedDict, total=False):
     total_time: float | None
     iterations: int | None
     target: float | None
+    objective: Objective | None
     start: Solution | Sequence[Solution] | None
     threads: int | None
     progress: Callable[[int], None] | None
@@ -91,7 +93,7 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
         One problem, or many, of any sizes.
     **settings
         The fields of `SolveOptions`: model, decode, samples, temperature, augment, seed, device, improve, time_limit,
-        total_time, iterations, target, start, threads; and of `Observers`: progress, on_improvement, is_cancelled.
+        total_time, iterations, target, objective, start, threads; and of `Observers`: progress, on_improvement, is_cancelled.
 
     Returns
     -------
@@ -137,7 +139,8 @@ def solve_all(
         The value of `time.perf_counter` from which the time of a single search counts; None: now.
     """
     began = time.perf_counter() if entered is None else entered
-    _refuse_fleets(instances)
+    if not options.searches:
+        _refuse_fleets(instances)
     starts = _take_starts(instances, options.start)
     refuse_too_large(instances, options)
     if options.searches:
@@ -163,6 +166,9 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
         size, is_measured = instance.size, instance.distances is not None
         if size < _SMALL:
             continue
+        if not instance.is_plain:
+            require_memory(memory_for_fleets(size), size)
+            continue
         if options.searches or options.way == "local":
             require_memory(memory_for_search(size, is_measured), size)
         if not options.searches and options.model in ("auto", "savings") and options.start is None:
@@ -173,9 +179,9 @@ def _refuse_fleets(instances: Sequence[Instance]) -> None:
     if all(instance.is_plain for instance in instances):
         return
     raise UnsupportedError(
-        "time windows, limits, types of vehicles and one-way distances are read and checked, but not solved yet.",
+        "time windows, limits, types of vehicles and one-way distances take a search.",
         where=Where(field="instances"),
-        remedy="Leave them out.",
+        remedy="Give a time limit, or improve 'search'.",
     )
 
 
@@ -210,7 +216,7 @@ def refuse_wrong_start(instance: Instance, start: Solution, number: int | None =
         Which of many instances it is, from 1.
     """
     # what a file states as its cost does not matter here
-    violations = check(instance, Solution(start.routes))
+    violations = check(instance, replace(start, stated_cost=None))
     if not violations:
         return
     called = instance.name or ("" if number is None else f"instance {number}")

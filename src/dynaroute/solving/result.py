@@ -10,7 +10,7 @@ from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 from dynaroute.solving.options import Decoding, Improve, Limit
 
-__all__ = ["GIVEN", "SAVINGS", "Result", "Start", "describe_method"]
+__all__ = ["GIVEN", "INSERTION", "SAVINGS", "Result", "Start", "describe_method"]
 
 _WORDS: dict[Improve, str] = {"none": "", "2opt": "2opt", "local": "local search", "search": "search"}
 
@@ -22,12 +22,12 @@ class Start:
     Attributes
     ----------
     kind
-        By savings, by a policy, or given by the user.
+        By savings, by insertion (where there is more to heed than capacity), by a policy, or given by the user.
     model, decoding
         Name of the policy, and how it decoded.
     """
 
-    kind: Literal["savings", "policy", "given"]
+    kind: Literal["savings", "insertion", "policy", "given"]
     model: str | None = None
     decoding: Decoding | None = None
 
@@ -39,10 +39,10 @@ class Start:
     def __str__(self) -> str:
         if self.kind == "policy":
             return str(self.decoding)
-        return "start" if self.kind == "given" else "savings"
+        return "start" if self.kind == "given" else self.kind
 
 
-SAVINGS, GIVEN = Start("savings"), Start("given")
+SAVINGS, INSERTION, GIVEN = Start("savings"), Start("insertion"), Start("given")
 
 
 @dataclass(frozen=True)
