@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynaroute.decimals import unscale
+from dynaroute.details import Details
 from dynaroute.instance_checks import (
     LARGEST_INTEGER,
     find_common_power_of_ten,
@@ -63,6 +64,8 @@ class Instance:
         n distinct names, customer 1 first. The plain numbers "1", "2", ... are what None means.
     demand_scale
         How many stored units make one unit of the user's file: 10 where demands had one decimal.
+    details
+        What the file tells of its nodes beside the problem, such as addresses; it plays no part in comparisons.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class Instance:
     metric: Metric = "euclidean"
     customer_names: tuple[str, ...] | None = None
     demand_scale: int = 1
+    details: Details | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -95,6 +99,9 @@ class Instance:
             raise make_fault("coordinates", "there are neither coordinates nor distances.", "Give one of the two.")
         if distances is None and coordinates is not None and self.metric == "euclidean":
             refuse_vanishing_lengths(coordinates)
+        if self.details is not None and len(self.details.rows) != count + 1:
+            message = f"there are details of {len(self.details.rows)} nodes, not of {count + 1}."
+            raise make_fault("details", message, "Give a row for the depot and for each customer.")
         factor = find_common_power_of_ten(demands, capacity, scale)
 
         self._set("demands", freeze(demands // factor))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.decimals import plain_number
+from dynaroute.details import Details
 from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_each
 from dynaroute.formats.json_document import (
     join_path,
@@ -38,7 +39,7 @@ _Axes = tuple[Literal["x"], Literal["y"]] | tuple[Literal["lat"], Literal["lon"]
 _PLANE: _Axes = ("x", "y")
 _GLOBE: _Axes = ("lat", "lon")
 _KEYS = frozenset({"name", "capacity", "depot", "customers", "distances", "rounding"})
-_NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand"})
+_NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand", "details"})
 
 
 def parse_json(text: str, *, source: str = "") -> list[Instance]:
@@ -133,6 +134,10 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
             node.update(zip(axes, map(plain_number, place), strict=True))
     for node, demand in zip(nodes[1:], instance.demands.tolist()[1:], strict=True):
         node["demand"] = plain_number(instance.shown_demand(demand))
+    if instance.details is not None:
+        for index, node in enumerate(nodes):
+            if texts := instance.details.of(index):
+                node["details"] = texts
     document: dict[str, object] = {
         "name": instance.name,
         "capacity": plain_number(instance.shown_demand(instance.capacity)),
@@ -167,6 +172,7 @@ def _read_instance(data: object, default_name: str) -> Instance:
             metric="great_circle" if axes == _GLOBE else "euclidean",
             customer_names=names,
             demand_scale=quantities.scale,
+            details=_read_details(nodes),
         )
 
 
@@ -328,6 +334,27 @@ def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
             )
         names.append(one_line(str(value)))
     return tuple(names)
+
+
+def _read_details(nodes: Sequence[Mapping[str, object]]) -> Details | None:
+    """What is told of the nodes beside the problem, in the order in which its kinds first come."""
+    if all(node.get("details") is None for node in nodes):  # as in sets, which have millions of nodes
+        return None
+    given = [_read_texts(node, f"{_path_of(index)}.details") for index, node in enumerate(nodes)]
+    columns = tuple(dict.fromkeys(column for texts in given for column in texts))
+    rows = tuple(tuple(texts.get(column, "") for column in columns) for texts in given)
+    return Details(columns, rows) if columns else None
+
+
+def _read_texts(node: Mapping[str, object], path: str) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for column, text in require_object(node.get("details") or {}, path).items():
+        if not isinstance(text, str):
+            raise FormatError(
+                "this is not a text.", where=Where(field=f"{path}.{column}"), remedy="Write it in quotes."
+            )
+        texts[column] = text
+    return texts
 
 
 def _read_name(value: object, default: str) -> str:
