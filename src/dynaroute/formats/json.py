@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from dynaroute.decimals import plain_number
 from dynaroute.details import Details
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_each
+from dynaroute.errors import (
+    FormatError,
+    InstanceError,
+    UnsupportedError,
+    Where,
+    merge_notes,
+    placed,
+    warn_of_each,
+    warn_of_input,
+)
 from dynaroute.formats.json_document import (
     join_path,
     load_json,
@@ -64,10 +73,11 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
     stem = Path(source).stem
     instances = []
     unknown: set[str] = set()
-    for index, item in enumerate(document):
-        with placed(partial(_place_within, index)):
-            instances.append(_read_instance(item, f"{stem}-{index + 1}"))
-        unknown |= _unknown_keys(item)
+    with merge_notes(source):
+        for index, item in enumerate(document):
+            with placed(partial(_place_within, index)):
+                instances.append(_read_instance(item, f"{stem}-{index + 1}"))
+            unknown |= _unknown_keys(item)
     _warn_of_unknown_keys(unknown, source)
     return instances
 
@@ -111,7 +121,8 @@ def instance_from_json(data: object, *, source: str = "") -> Instance:
     DynarouteError
         If it is not of the right shape, or no problem; the field is a path such as customers[3].demand.
     """
-    instance = _read_instance(data, Path(source).stem)
+    with merge_notes(source):
+        instance = _read_instance(data, Path(source).stem)
     _warn_of_unknown_keys(_unknown_keys(data), source)
     return instance
 
@@ -162,6 +173,8 @@ def _read_instance(data: object, default_name: str) -> Instance:
     with placed(_place):
         capacity = read_number(require(document, "capacity", ""), "capacity")
         quantities = scale_quantities(_read_demands(nodes), capacity, names)
+        if quantities.note:
+            warn_of_input("", quantities.note)
         return Instance(
             coordinates=None if axes is None else _read_coordinates(nodes, axes),
             demands=np.array(quantities.demands),
