@@ -8,8 +8,17 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.exit_codes import WRONG_SOLUTION
-from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
+from dynaroute.cli.options import InstanceArgument, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_table
+from dynaroute.cli.tables import (
+    CapacityOption,
+    ColumnsOption,
+    DurationsOption,
+    FormatOption,
+    MatrixOption,
+    SheetOption,
+    TableOptions,
+)
 from dynaroute.decimals import plain_number
 
 MOST_ROWS = 1000
@@ -19,6 +28,11 @@ def check(
     instance: InstanceArgument,
     solution: Annotated[Path, typer.Argument(metavar="SOLUTION", readable=False, help="Solution file: .sol or .json.")],
     capacity: CapacityOption = None,
+    format: FormatOption = None,
+    sheet: SheetOption = None,
+    columns: ColumnsOption = None,
+    matrix: MatrixOption = None,
+    durations: DurationsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Judge a solution: each customer once, no overload, the stated cost right.
@@ -29,11 +43,11 @@ def check(
     Example:
       dynaroute check X-n101-k25.vrp X-n101-k25.sol
     """
-    from dynaroute.formats import read, read_solution
+    from dynaroute.formats import read_solution
     from dynaroute.solution import check as find_violations
     from dynaroute.solution import recompute_cost
 
-    problem = read(instance, capacity=capacity)
+    problem = TableOptions(capacity, format, sheet, columns, matrix, durations).read(instance)
     answer = read_solution(solution)
     violations = find_violations(problem, answer)
     has_unknown = any(violation.kind == "unknown" for violation in violations)

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaroute.cli.contents import holds_solution
-from dynaroute.cli.options import CapacityOption, JsonOption
+from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import print_facts, print_json, show_counts
+from dynaroute.cli.tables import (
+    CapacityOption,
+    ColumnsOption,
+    DurationsOption,
+    FormatOption,
+    MatrixOption,
+    SheetOption,
+    TableOptions,
+)
 from dynaroute.decimals import plain_number
 
 if TYPE_CHECKING:
@@ -30,6 +39,11 @@ def info(
         Path, typer.Argument(metavar="FILE", readable=False, help="An instance, a set of instances, or a solution.")
     ],
     capacity: CapacityOption = None,
+    format: FormatOption = None,
+    sheet: SheetOption = None,
+    columns: ColumnsOption = None,
+    matrix: MatrixOption = None,
+    durations: DurationsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Say what is in a file: an instance, a set of instances, or a solution.
@@ -40,11 +54,12 @@ def info(
     Example:
       dynaroute info X-n101-k25.vrp
     """
-    from dynaroute.formats import read_set, read_solution
+    from dynaroute.formats import read_solution
 
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations)
     if holds_solution(file):
         document, facts = _describe_solution(read_solution(file))
-    elif len(instances := read_set(file, capacity=capacity)) == 1:
+    elif len(instances := tables.read_set(file)) == 1:
         document, facts = _describe_instance(instances[0])
     else:
         document, facts = _describe_set(instances)

@@ -13,7 +13,6 @@ from dynaroute.solving.options import DECLARATIONS, Decode, Improve, SolveOption
 __all__ = [
     "AugmentOption",
     "BestOption",
-    "CapacityOption",
     "DecodeOption",
     "DeviceOption",
     "ImproveOption",
@@ -39,12 +38,8 @@ PANELS = {"policy": "Policy", "improving": "Improving"}
 InstanceArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="INSTANCE", readable=False, help="Instance file: .vrp, .json, .csv, or a set with one instance."
+        metavar="INSTANCE", readable=False, help="Instance file: .vrp, .json, .csv, .xlsx, or a set with one instance."
     ),
-]
-CapacityOption = Annotated[
-    float | None,
-    typer.Option("--capacity", metavar="Q", help="Vehicle capacity of CSV files; goes before their own."),
 ]
 BestOption = Annotated[
     Path | None,

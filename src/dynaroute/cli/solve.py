@@ -17,7 +17,6 @@ from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
     PANELS,
     AugmentOption,
-    CapacityOption,
     DecodeOption,
     DeviceOption,
     ImproveOption,
@@ -46,6 +45,15 @@ from dynaroute.cli.results import (
     print_results,
     write_results,
 )
+from dynaroute.cli.tables import (
+    CapacityOption,
+    ColumnsOption,
+    DurationsOption,
+    FormatOption,
+    MatrixOption,
+    SheetOption,
+    TableOptions,
+)
 from dynaroute.cli.trace_file import check_trace, open_trace
 from dynaroute.errors import OptionError, Where
 from dynaroute.solving.options import Observers, SolveOptions, choose_search_seconds
@@ -59,7 +67,10 @@ _MOST_SEARCHED_UNASKED = 4  # instances: of more, nobody expects to wait for eac
 
 def solve(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILES", readable=False, help="Instances, sets, or folders of them.")
+        list[Path],
+        typer.Argument(
+            metavar="FILES", readable=False, help="Instances, sets, or folders of them; - is the standard input."
+        ),
     ],
     model: ModelOption = "auto",
     decode: DecodeOption = None,
@@ -109,6 +120,11 @@ def solve(
         ),
     ] = None,
     capacity: CapacityOption = None,
+    format: FormatOption = None,
+    sheet: SheetOption = None,
+    columns: ColumnsOption = None,
+    matrix: MatrixOption = None,
+    durations: DurationsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Find routes for instances, sets and folders of them.
@@ -126,6 +142,7 @@ def solve(
 
     Example:
       dynaroute solve X-n101-k25.vrp --out X-n101-k25.sol --plot routes.png
+      dynaroute solve stops.xlsx --capacity 450 --out stops.json
       dynaroute solve X-n101-k25.vrp --fast
       dynaroute solve X-n101-k25.vrp --time-limit 10 --trace cost.csv
       dynaroute solve folder/ test100.npz --improve local --out solutions/
@@ -151,7 +168,8 @@ def solve(
     refuse_unknown_model(options)
     is_open = not fast and start is None and _is_left_open(options)
     check_trace(trace, replace(options, improve="search") if is_open else options)
-    jobs = gather_jobs(files, capacity)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations)
+    jobs = gather_jobs(files, tables)
     if is_open:
         options = _settle(options, jobs)
         check_trace(trace, options)
@@ -159,7 +177,7 @@ def solve(
     check_destinations(jobs, out, plot)
     refuse_overwriting(
         [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, out))],
-        [*(job.file for job in jobs), *list_starts(start, jobs), *list_model_files(model)],
+        [*(job.file for job in jobs), *tables.files, *list_starts(start, jobs), *list_model_files(model)],
     )
     if start is not None:
         options = replace(options, start=read_starts(start, jobs))
