@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dynaroute.errors import FormatError, OptionError, Where, in_file
 from dynaroute.files import STDIN, read_bytes, read_stdin, refuse_unreadable
-from dynaroute.fleet_options import FleetOptions
+from dynaroute.fleet_options import FleetOptions, VehicleList
 from dynaroute.formats.table import (
     FORMATS,
     INSTANCE_SUFFIXES,
@@ -133,6 +133,8 @@ def read_set(
         )
         content = read_stdin() if source == "-" else read_bytes(file)
         distances, times = (None if legs is None else _read_legs(os.fspath(legs)) for legs in (matrix, durations))
+        if known.is_table and capacity is None and isinstance(fleet.vehicles, VehicleList):
+            capacity = fleet.vehicles.largest_capacity  # tables need not state what the vehicles have
         reading = Reading(capacity, sheet, read_renames(columns), distances, times)
         instances = known.parse(content, "" if source == "-" else source, reading)
         if not instances:
