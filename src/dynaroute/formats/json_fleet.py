@@ -31,6 +31,7 @@ __all__ = [
     "read_json_vehicles",
     "read_json_version",
     "read_json_windows",
+    "vehicles_to_json",
     "write_json_fleet",
 ]
 
@@ -159,7 +160,7 @@ def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Seq
     """
     before = set(document)
     if instance.vehicles is not None:
-        document["vehicles"] = [_vehicle_to_json(instance, kind) for kind in instance.vehicles]
+        document["vehicles"] = vehicles_to_json(instance)
     if instance.durations is not None:
         document["durations"] = [list(map(plain_number, row)) for row in instance.durations.tolist()]
     if instance.speed is not None:
@@ -173,6 +174,11 @@ def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Seq
                 node["window"] = [plain_number(earliest), plain_number(latest) if math.isfinite(latest) else None]
     if set(document) != before or instance.service is not None or instance.windows is not None:
         document["version"] = VERSION
+
+
+def vehicles_to_json(instance: Instance) -> list[dict[str, object]]:
+    """The types of vehicles as plain data that JSON can hold."""
+    return [_vehicle_to_json(instance, kind) for kind in instance.fleet]
 
 
 def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, object]:
