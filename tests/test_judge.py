@@ -227,3 +227,11 @@ def test_windows_without_a_speed_cannot_be_judged() -> None:
 
 def test_the_tolerance_is_a_millionth() -> None:
     assert TOLERANCE == 1e-6
+
+
+def test_types_by_name_are_those_of_the_instance() -> None:
+    vehicles = (VehicleType(5, "van"), VehicleType(9, "lorry", count=1))
+    instance = Instance(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]), np.array([0, 5, 6]), 1, vehicles=vehicles)
+    assert check(instance, Solution(((1,), (2,)), vehicle_names=("van", "lorry"))) == []
+    assert kinds_of(check(instance, Solution(((1,), (2,)), vehicle_names=("lorry", "lorry")))) == {"fleet"}
+    assert kinds_of(check(instance, Solution(((1,), (2,)), vehicle_names=("van", "ship")))) == {"no_such_vehicle"}

@@ -172,6 +172,12 @@ class Instance:
         return (VehicleType(self.capacity),) if self.vehicles is None else self.vehicles
 
     @property
+    def parts_of_fleet(self) -> tuple[str, ...]:
+        """Names of the optional fields that are given: what makes this more than customers, demands and a capacity."""
+        names = ("vehicles", "service", "windows", "durations", "speed")
+        return tuple(name for name in names if getattr(self, name) is not None)
+
+    @property
     def has_times(self) -> bool:
         """Whether it matters when or for how long a vehicle drives: there are windows, shifts or longest durations."""
         return self.windows is not None or any(vehicle.limits_time for vehicle in self.vehicles or ())

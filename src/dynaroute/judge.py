@@ -95,12 +95,21 @@ def judge_route(instance: Instance, number: int, route: _Route, vehicle: Vehicle
         yield from _judge_times(instance, number, route, vehicle)
 
 
-def judge_fleet(instance: Instance, types: Sequence[int]) -> Iterator[Violation]:
-    """Types of which more vehicles drive than there are, and such as there are none of."""
+def judge_fleet(instance: Instance, types: Sequence[int], names: Sequence[str] | None = None) -> Iterator[Violation]:
+    """Types of which more vehicles drive than there are, and such as there are none of.
+
+    Parameters
+    ----------
+    instance, types
+        The problem, and the type of each route.
+    names
+        What the solution calls them, if it does.
+    """
     fleet = instance.fleet
     for number, index in enumerate(types, start=1):
         if not 0 <= index < len(fleet):
-            message = f"Route {number} is driven by vehicle type {index + 1}, but there are {len(fleet)} types."
+            shown = f"type {index + 1}" if names is None else repr(names[number - 1])
+            message = f"Route {number} is driven by a vehicle of {shown}, but there is no such type."
             yield Violation("no_such_vehicle", message, number)
     for index, used in sorted(Counter(types).items()):
         count = fleet[index].count if 0 <= index < len(fleet) else None

@@ -37,6 +37,8 @@ class Solution:
         The cost that a file or a solver claims, if any; `check` compares it.
     vehicles
         Index of the type of vehicle that drives each route, where the instance has types; None: whichever can.
+    vehicle_names
+        The same by the names that the instance gives its types, as files have them; not beside `vehicles`.
 
     Raises
     ------
@@ -47,11 +49,14 @@ class Solution:
     routes: tuple[tuple[int, ...], ...]
     stated_cost: float | None = None
     vehicles: tuple[int, ...] | None = None
+    vehicle_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         routes = _plain_routes(self.routes)
         if self.vehicles is not None:
-            object.__setattr__(self, "vehicles", _plain_vehicles(self.vehicles, routes))
+            object.__setattr__(self, "vehicles", _plain_vehicles(self.vehicles, routes, Integral))
+        if self.vehicle_names is not None:
+            object.__setattr__(self, "vehicle_names", _plain_vehicles(self.vehicle_names, routes, str))
         object.__setattr__(self, "routes", tuple(route for route in routes if route))
         if self.stated_cost is not None:
             object.__setattr__(self, "stated_cost", _plain_cost(self.stated_cost))
@@ -87,14 +92,29 @@ class Solution:
         instance
             The problem these routes belong to.
         """
-        if self.vehicles is None:
+        stated = self.stated_types(instance)
+        if stated is None:
             _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
             return assign_vehicles(instance, self.routes)
-        for kind in self.vehicles:
+        for number, kind in enumerate(stated):
             if not 0 <= kind < len(instance.fleet):
-                message = f"there is no type of vehicles {kind + 1}; the instance has {len(instance.fleet)}."
+                shown = repr(self.vehicle_names[number]) if self.vehicle_names else kind + 1
+                message = f"there is no type of vehicles {shown}; the instance has {len(instance.fleet)}."
                 raise _fault("vehicles", message, "Is this solution for another instance?")
-        return self.vehicles
+        return stated
+
+    def stated_types(self, instance: Instance) -> tuple[int, ...] | None:
+        """Index of the type of each route as it is stated; -1 for a name that there is not, None if nothing is.
+
+        Parameters
+        ----------
+        instance
+            The problem these routes belong to.
+        """
+        if self.vehicles is not None or self.vehicle_names is None:
+            return self.vehicles
+        places = {kind.name: index for index, kind in enumerate(instance.fleet) if kind.name}
+        return tuple(places.get(name, -1) for name in self.vehicle_names)
 
     def loads(self, instance: Instance) -> list[int]:
         """Load of each route, in the instance's stored units."""
@@ -152,7 +172,8 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     violations: list[Violation] = []
     visits: Counter[int] = Counter()
     known = [[customer for customer in route if customer in customers] for route in solution.routes]
-    types = choose_types(instance, known) if solution.vehicles is None else solution.vehicles
+    stated = solution.stated_types(instance)
+    types = choose_types(instance, known) if stated is None else stated
     fleet = instance.fleet
     for number, (route, kind) in enumerate(zip(solution.routes, types, strict=True), start=1):
         for customer in route:
@@ -168,7 +189,7 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
                 violations.append(Violation("repeated", message, number, customer))
         if 0 <= kind < len(fleet):
             violations += judge_route(instance, number, known[number - 1], fleet[kind])
-    violations += judge_fleet(instance, types)
+    violations += judge_fleet(instance, types, solution.vehicle_names)
     violations += [
         Violation("missing", f"Customer {customer} is not visited.", None, customer)
         for customer in customers
@@ -178,7 +199,7 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     unpriced = ("unknown", "no_such_vehicle")
     if solution.stated_cost is None or any(violation.kind in unpriced for violation in violations):
         return violations
-    cost = recompute_cost(instance, replace(solution, vehicles=tuple(types)))
+    cost = recompute_cost(instance, replace(solution, vehicles=tuple(types), vehicle_names=None))
     if not _agrees(solution.stated_cost, cost, exact=_is_integral(instance)):
         message = f"The stated cost is {solution.stated_cost:.10g}, but the routes cost {cost:.10g}."
         violations.append(Violation("cost", message))
@@ -195,7 +216,8 @@ def recompute_cost(instance: Instance, solution: Solution) -> float:
     solution
         Routes that visit known customers only.
     """
-    types = choose_types(instance, solution.routes) if solution.vehicles is None else solution.vehicles
+    stated = solution.stated_types(instance)
+    types = choose_types(instance, solution.routes) if stated is None else stated
     fleet, legs = instance.fleet, []
     for route, kind in zip(solution.routes, types, strict=True):
         legs.extend(measure_legs(instance, route, fleet[kind]))
@@ -206,13 +228,14 @@ def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:
     return tuple(_plain_route(number, route) for number, route in enumerate(_listed(routes, "the routes are"), start=1))
 
 
-def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...], expected: type) -> tuple[Any, ...]:
     """Types of the routes that are not empty."""
     kinds = list(vehicles) if isinstance(vehicles, Iterable) else []
-    if len(kinds) != len(routes) or any(isinstance(kind, bool) or not isinstance(kind, Integral) for kind in kinds):
+    if len(kinds) != len(routes) or any(isinstance(kind, bool) or not isinstance(kind, expected) for kind in kinds):
         message = f"there are {len(routes)} routes, and the types of their vehicles are {vehicles!r}."
-        raise _fault("vehicles", message, "Give one whole number a route, from 0, or leave them out.")
-    return tuple(int(kind) for kind, route in zip(kinds, routes, strict=True) if route)
+        raise _fault("vehicles", message, "Give one a route, by number from 0 or by name, or leave them out.")
+    plain = str if expected is str else int
+    return tuple(plain(kind) for kind, route in zip(kinds, routes, strict=True) if route)
 
 
 def _plain_route(number: int, route: object) -> tuple[int, ...]:

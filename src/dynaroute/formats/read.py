@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dynaroute.errors import FormatError, OptionError, Where, in_file
 from dynaroute.files import read_bytes, refuse_unreadable
+from dynaroute.fleet_options import FleetOptions
 from dynaroute.formats.table import FORMATS, INSTANCE_SUFFIXES, SOLUTION_SUFFIXES, Capacity, require_suffix
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
@@ -15,15 +16,20 @@ from dynaroute.solution import Solution
 __all__ = ["read", "read_set", "read_solution"]
 
 
-def read(path: str | os.PathLike[str], *, capacity: Capacity = None) -> Instance:
+AS_IT_IS = FleetOptions()
+
+
+def read(path: str | os.PathLike[str], *, capacity: Capacity = None, fleet: FleetOptions = AS_IT_IS) -> Instance:
     """Read one instance.
 
     Parameters
     ----------
     path
-        A .vrp, .csv or .json file, or a set (.json, .npz, .pkl) that holds one instance.
+        A .vrp, .txt (Solomon), .csv or .json file, or a set (.json, .npz, .pkl) that holds one instance.
     capacity
         Capacity of a vehicle, for a CSV file that does not state it; goes before one that it states.
+    fleet
+        Vehicles, limits and a speed that go before what the file says.
 
     Returns
     -------
@@ -35,7 +41,7 @@ def read(path: str | os.PathLike[str], *, capacity: Capacity = None) -> Instance
     DynarouteError
         If there is no sound instance, or more than one.
     """
-    instances = read_set(path, capacity=capacity)
+    instances = read_set(path, capacity=capacity, fleet=fleet)
     if len(instances) > 1:
         raise FormatError(
             f"the file holds {len(instances)} instances, where one is expected.",
@@ -45,15 +51,19 @@ def read(path: str | os.PathLike[str], *, capacity: Capacity = None) -> Instance
     return instances[0]
 
 
-def read_set(path: str | os.PathLike[str], *, capacity: Capacity = None) -> list[Instance]:
+def read_set(
+    path: str | os.PathLike[str], *, capacity: Capacity = None, fleet: FleetOptions = AS_IT_IS
+) -> list[Instance]:
     """Read all instances of a file, at least one.
 
     Parameters
     ----------
     path
-        A .vrp, .csv, .json, .npz or .pkl file.
+        A .vrp, .txt (Solomon), .csv, .json, .npz or .pkl file.
     capacity
         Capacity of a vehicle, for a CSV file that does not state it; goes before one that it states.
+    fleet
+        Vehicles, limits and a speed that go before what the file says.
 
     Returns
     -------
@@ -80,7 +90,7 @@ def read_set(path: str | os.PathLike[str], *, capacity: Capacity = None) -> list
         instances = known.parse(read_bytes(file), source, capacity)
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")
-    return instances
+        return [fleet.apply(instance) for instance in instances]
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:

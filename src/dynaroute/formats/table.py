@@ -17,6 +17,7 @@ from dynaroute.formats.json_solution import format_json_solution, parse_json_sol
 from dynaroute.formats.kool_pickle import parse_kool_pickle
 from dynaroute.formats.npz import format_npz, parse_npz
 from dynaroute.formats.sol import format_sol, parse_sol
+from dynaroute.formats.solomon import format_solomon, parse_solomon
 from dynaroute.formats.text import decode_text
 from dynaroute.formats.vrplib import format_vrplib, parse_vrplib
 from dynaroute.instance import Instance
@@ -52,6 +53,8 @@ class Format:
         The same for routes.
     takes_capacity
         Whether the file may leave the capacity to the caller.
+    holds_fleets
+        Whether it can hold vehicles and times at all; what it cannot hold of them, `format_one` refuses.
     """
 
     parse: Callable[[bytes, str, Capacity], list[Instance]] | None = None
@@ -60,6 +63,7 @@ class Format:
     parse_solution: Callable[[str, str], Solution] | None = None
     format_solution: Callable[[Solution], str] | None = None
     takes_capacity: bool = False
+    holds_fleets: bool = False
 
 
 FORMATS = {
@@ -67,6 +71,7 @@ FORMATS = {
     ".vrp": Format(
         parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)],
         format_one=format_vrplib,
+        holds_fleets=True,
     ),
     ".csv": Format(
         parse=lambda content, source, capacity: [parse_csv(decode_text(content), capacity=capacity, source=source)],
@@ -79,6 +84,12 @@ FORMATS = {
         format_set=format_json_set,
         parse_solution=lambda text, source: parse_json_solution(text, source=source),
         format_solution=format_json_solution,
+        holds_fleets=True,
+    ),
+    ".txt": Format(
+        parse=lambda content, source, _: [parse_solomon(decode_text(content), source=source)],
+        format_one=format_solomon,
+        holds_fleets=True,
     ),
     ".npz": Format(parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz),
     ".pkl": Format(parse=lambda content, source, _: parse_kool_pickle(content, source=source)),
