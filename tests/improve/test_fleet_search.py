@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from brute_force import find_best_plan
+from fleet_problems import make_delivery_day, make_kind
 from fleet_strategies import Plan, fleet_instances, plans
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from improve.fleet_problems import make_delivery_day, make_kind
 
 import dynaroute
 from dynaroute.fleet import VehicleType

@@ -113,7 +113,7 @@ def test_another_kind_of_vehicle_pays_its_own_way_back(plan: Plan, data: st.Data
 
 
 def test_who_is_taken_out_leaves_a_vehicle_free() -> None:
-    from improve.fleet_problems import make_delivery_day
+    from fleet_problems import make_delivery_day
 
     problem = FleetProblem.from_instance(make_delivery_day(size=3))
     tours = make_fleet_tours(problem, ((1, 2), (0, 1, 3)))

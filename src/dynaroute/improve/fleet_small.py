@@ -1,7 +1,7 @@
 """The best plan for a handful of customers, by trying every order.
 
-Where a way around is shorter than the leg, as real roads have it, a customer may fit into a route with another one only:
-who puts them in one by one does not find that. With a few customers, there is no need to.
+Where a way around is shorter than the leg, as on real roads, a customer may fit into a route with another one only: who
+puts them in one by one does not find that. With a few customers, there is no need to.
 """
 
 from __future__ import annotations
