@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynaroute.decimals import unscale
+from dynaroute.details import Details
 from dynaroute.fleet import VehicleType
 from dynaroute.instance_checks import (
     LARGEST_INTEGER,
@@ -83,6 +84,8 @@ class Instance:
         (n + 1, n + 1) seconds of each leg.
     speed
         Distance units a second: how legs take time where there are no `durations`.
+    details
+        What the file tells of its nodes beside the problem, such as addresses; it plays no part in comparisons.
 
     Raises
     ------
@@ -104,6 +107,7 @@ class Instance:
     windows: NDArray[np.float64] | None = None
     durations: NDArray[np.float64] | None = None
     speed: float | None = None
+    details: Details | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -121,6 +125,9 @@ class Instance:
             raise make_fault("coordinates", "there are neither coordinates nor distances.", "Give one of the two.")
         if distances is None and coordinates is not None and self.metric == "euclidean":
             refuse_vanishing_lengths(coordinates)
+        if self.details is not None and len(self.details.rows) != count + 1:
+            message = f"there are details of {len(self.details.rows)} nodes, not of {count + 1}."
+            raise make_fault("details", message, "Give a row for the depot and for each customer.")
         capacities = [capacity] if vehicles is None else [vehicle.capacity for vehicle in vehicles]
         factor = find_common_power_of_ten(demands, capacities, scale)
 

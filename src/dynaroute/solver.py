@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from dynaroute.errors import OptionError, SolutionError, UnsupportedError, Where
+from dynaroute.impossible import refuse_impossible
 from dynaroute.improve.improvers import IMPROVERS
-from dynaroute.improve.stopping import OutOfTimeError
+from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
 from dynaroute.memory import memory_for_fleets, memory_for_savings, memory_for_search, require_memory
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
 from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
-from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
+from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
 from dynaroute.vocabulary import Objective
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ NOBODY = Observers()
 
 _SMALL = 5000  # customers, for which there is always memory enough, and time for the savings of all pairs
 
+_INSERTION = "insertion"  # instead of a model, where there is more to heed than capacities
+_NOT_FOR_POLICIES = "Policies and savings know capacities and lengths only, so insertion built the routes."
 _CANCELLED = "It was cancelled while a policy was building: these are savings."
 
 
@@ -140,14 +143,15 @@ def solve_all(
         The value of `time.perf_counter` from which the time of a single search counts; None: now.
     """
     began = time.perf_counter() if entered is None else entered
-    if not options.searches:
-        _refuse_fleets(instances)
+    for instance in instances:
+        refuse_impossible(instance)
     starts = _take_starts(instances, options.start)
     refuse_too_large(instances, options)
     if options.searches:
         from dynaroute.solving.searching import search_all
 
         return search_all(instances, starts, options, observers, began)
+    _refuse_improving_fleets(instances, options)
     if starts is None:
         return _build_all(instances, options, observers)
     observers.note_progress(len(instances))
@@ -176,12 +180,12 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
             require_memory(memory_for_savings(size) if is_measured else memory_for_search(size), size)
 
 
-def _refuse_fleets(instances: Sequence[Instance]) -> None:
-    if all(instance.is_plain for instance in instances):
+def _refuse_improving_fleets(instances: Sequence[Instance], options: SolveOptions) -> None:
+    if options.way == "none" or all(instance.is_plain for instance in instances):
         return
     raise UnsupportedError(
-        "time windows, limits, types of vehicles and one-way distances take a search.",
-        where=Where(field="instances"),
+        f"improve {options.way!r} knows capacities and lengths only, not time windows, limits or types of vehicles.",
+        where=Where(field="improve"),
         remedy="Give a time limit, or improve 'search'.",
     )
 
@@ -258,6 +262,8 @@ def _build_all(instances: Sequence[Instance], options: SolveOptions, observers: 
 
 def _choose_model(instance: Instance, options: SolveOptions) -> str | Path | Policy:
     """The model for this instance; "savings" where there is none for it."""
+    if not instance.is_plain:
+        return _INSERTION
     if instance.coordinates is None:
         return "savings"
     if options.model != "auto":
@@ -270,6 +276,8 @@ def _choose_model(instance: Instance, options: SolveOptions) -> str | Path | Pol
 def _build_group(
     instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions, observers: Observers
 ) -> list[Result]:
+    if model == _INSERTION:
+        return [_construct_by_insertion(instance, options, observers) for instance in instances]
     if model == "savings":
         built = [_construct_by_savings(instance, observers) for instance in instances]
         return _improve([_note_lack_of_policy(result, options) for result in built], options)
@@ -287,6 +295,16 @@ def _build_group(
 
 
 # Construct
+
+
+def _construct_by_insertion(instance: Instance, options: SolveOptions, observers: Observers) -> Result:
+    from dynaroute.improve.fleet_search import search_fleet
+
+    outcome = search_fleet(instance, None, Stopping(iterations=1), seed=options.usual_seed)
+    observers.note_progress(1)
+    is_told = options.model not in ("auto", "savings") or options.given_decoding
+    messages = (_NOT_FOR_POLICIES,) if is_told else ()
+    return Result(instance, outcome.solution, outcome.cost, outcome.seconds, INSERTION, messages=messages)
 
 
 def _construct_by_savings(instance: Instance, observers: Observers) -> Result:

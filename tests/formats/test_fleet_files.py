@@ -36,7 +36,6 @@ class Fault:
 
 FAULTS: dict[str, Fault] = {
     "backhauls.vrp": Fault(UnsupportedError, "BACKHAUL_SECTION", 14),
-    "blank.txt": Fault(FormatError, "VEHICLE"),
     "breaks.json": Fault(UnsupportedError, "breaks"),
     "capacities_too_few.vrp": Fault(FormatError, "CAPACITY_SECTION", 14),
     "capacities_without_vehicles.vrp": Fault(FormatError, "CAPACITY_SECTION", 13),
@@ -62,7 +61,6 @@ FAULTS: dict[str, Fault] = {
     "durations_uneven.json": Fault(FormatError, "durations[1]"),
     "earliest_key.json": Fault(UnsupportedError, "customers[1].earliest"),
     "fixed_costs.vrp": Fault(UnsupportedError, "VEHICLES_FIXED_COST", 6),
-    "letter.txt": Fault(FormatError, "VEHICLE"),
     "max_duration_without_speed.json": Fault(InstanceError, "speed"),
     "node_out_of_order.txt": Fault(FormatError, "CUST NO.", 12),
     "optional.json": Fault(UnsupportedError, "customers[1].optional"),

@@ -14,7 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.decimals import plain_number
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_each
+from dynaroute.details import Details
+from dynaroute.errors import (
+    FormatError,
+    InstanceError,
+    UnsupportedError,
+    Where,
+    merge_notes,
+    placed,
+    warn_of_each,
+    warn_of_input,
+)
 from dynaroute.fleet_options import VehicleList, use_vehicles
 from dynaroute.formats.json_document import (
     join_path,
@@ -62,7 +72,7 @@ _KEYS = frozenset(
         "speed",
     }
 )
-_NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand", "service", "window"})
+_NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand", "service", "window", "details"})
 
 
 def parse_json(text: str, *, source: str = "") -> list[Instance]:
@@ -87,10 +97,11 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
     stem = Path(source).stem
     instances = []
     unknown: set[str] = set()
-    for index, item in enumerate(document):
-        with placed(partial(_place_within, index)):
-            instances.append(_read_instance(item, f"{stem}-{index + 1}"))
-        unknown |= _unknown_keys(item)
+    with merge_notes(source):
+        for index, item in enumerate(document):
+            with placed(partial(_place_within, index)):
+                instances.append(_read_instance(item, f"{stem}-{index + 1}"))
+            unknown |= _unknown_keys(item)
     _warn_of_unknown_keys(unknown, source)
     return instances
 
@@ -135,7 +146,8 @@ def instance_from_json(data: object, *, source: str = "") -> Instance:
     DynarouteError
         If it is not of the right shape, or no problem; the field is a path such as customers[3].demand.
     """
-    instance = _read_instance(data, Path(source).stem)
+    with merge_notes(source):
+        instance = _read_instance(data, Path(source).stem)
     _warn_of_unknown_keys(_unknown_keys(data), source)
     return instance
 
@@ -158,6 +170,10 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
             node.update(zip(axes, map(plain_number, place), strict=True))
     for node, demand in zip(nodes[1:], instance.demands.tolist()[1:], strict=True):
         node["demand"] = plain_number(instance.shown_demand(demand))
+    if instance.details is not None:
+        for index, node in enumerate(nodes):
+            if texts := instance.details.of(index):
+                node["details"] = texts
     document: dict[str, object] = {
         "name": instance.name,
         "capacity": plain_number(instance.shown_demand(instance.capacity)),
@@ -185,6 +201,8 @@ def _read_instance(data: object, default_name: str) -> Instance:
     vehicles = read_json_vehicles(document.get("vehicles"))
     with placed(_place):
         quantities = scale_quantities(_read_demands(nodes), _read_capacity(document, vehicles), names)
+        if quantities.note:
+            warn_of_input("", quantities.note)
         instance = Instance(
             coordinates=None if axes is None else _read_coordinates(nodes, axes),
             demands=np.array(quantities.demands),
@@ -199,6 +217,7 @@ def _read_instance(data: object, default_name: str) -> Instance:
             windows=read_json_windows(nodes, paths),
             durations=read_json_matrix(document.get("durations"), len(nodes), "durations"),
             speed=read_json_speed(document.get("speed")),
+            details=_read_details(nodes),
         )
         return instance if vehicles is None else use_vehicles(instance, vehicles)
 
@@ -209,7 +228,7 @@ def _read_capacity(document: Mapping[str, object], vehicles: VehicleList | None)
         return read_number(require(document, "capacity", ""), "capacity")
     if document.get("capacity") is not None:
         read_number(document["capacity"], "capacity")
-    return Decimal(max(kind.capacity for kind in vehicles.types)) / vehicles.scale
+    return vehicles.largest_capacity
 
 
 def _unknown_keys(document: object) -> set[str]:
@@ -355,6 +374,27 @@ def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
             )
         names.append(one_line(str(value)))
     return tuple(names)
+
+
+def _read_details(nodes: Sequence[Mapping[str, object]]) -> Details | None:
+    """What is told of the nodes beside the problem, in the order in which its kinds first come."""
+    if all(node.get("details") is None for node in nodes):  # as in sets, which have millions of nodes
+        return None
+    given = [_read_texts(node, f"{_path_of(index)}.details") for index, node in enumerate(nodes)]
+    columns = tuple(dict.fromkeys(column for texts in given for column in texts))
+    rows = tuple(tuple(texts.get(column, "") for column in columns) for texts in given)
+    return Details(columns, rows) if columns else None
+
+
+def _read_texts(node: Mapping[str, object], path: str) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for column, text in require_object(node.get("details") or {}, path).items():
+        if not isinstance(text, str):
+            raise FormatError(
+                "this is not a text.", where=Where(field=f"{path}.{column}"), remedy="Write it in quotes."
+            )
+        texts[column] = text
+    return texts
 
 
 def _read_name(value: object, default: str) -> str:

@@ -23,13 +23,19 @@ from dynaroute.formats.numbers import (
 from dynaroute.formats.text import one_line, shorten, split_lines
 from dynaroute.instance import Instance
 
-__all__ = ["format_solomon", "parse_solomon"]
+__all__ = ["format_solomon", "looks_like_solomon", "parse_solomon"]
 
 _COLUMNS = ("CUST NO.", "XCOORD.", "YCOORD.", "DEMAND", "READY TIME", "DUE DATE", "SERVICE TIME")
 _HEADER = re.compile(r"CUST\s*NO\.?\s+XCOORD\.?\s+YCOORD\.?\s+DEMAND\s+READY\s*TIME\s+DUE\s*DATE\s+SERVICE(?:\s*TIME)?")
+_TITLE = re.compile(r"^[ \t]*(?:VEHICLE|CUSTOMER)\s*?$", re.MULTILINE | re.IGNORECASE)
 _REMEDY = (
     "A .txt file is read as one of Solomon's: a name, VEHICLE with NUMBER and CAPACITY, CUSTOMER with seven columns."
 )
+
+
+def looks_like_solomon(text: str) -> bool:
+    """Whether text has one of the titles of this format, so that it is not a table."""
+    return _TITLE.search(text) is not None
 
 
 @dataclass(frozen=True)
