@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,7 +139,7 @@ def test_the_larger_vehicle_goes_where_it_is_needed() -> None:
 
 
 @pytest.mark.parametrize("limit", [{"max_stops": 5}, {"max_distance": 130.0}, {"shift": (0.0, 250.0)}, {"count": 3}])
-def test_limits_that_bind_are_kept(limit: dict[str, object]) -> None:
+def test_limits_that_bind_are_kept(limit: dict[str, Any]) -> None:
     instance = make_delivery_day(**limit)
     instance = replace(instance, vehicles=instance.fleet[:1])
     outcome = search_fleet(instance, None, Stopping(iterations=6000))
