@@ -29,7 +29,7 @@ def make_day(**parts: Any) -> dict[str, Any]:
 
 
 def test_a_fleet_is_solved_with_vehicles_and_arrivals(client: httpx.Client) -> None:
-    answer = client.post("/v1/solve", json={**make_day(), "options": {"time_limit": 0.3}})
+    answer = client.post("/v1/solve", json={**make_day(), "options": {"time_limit": 2}})
     assert answer.status_code == 200, answer.text
     document = answer.json()
     assert document["vehicles"] == ["van"]
