@@ -95,11 +95,8 @@ def _with_unit(entry: Entry, column: Column, example: str) -> str:
         return f"{text} {unit}"
     if column.tier <= 0 or not float(text.replace(",", ".")):
         return text
-    raise FormatError(
-        f"{shorten(text)} has no unit.",
-        where=entry.where,
-        remedy=f"Write {example}, or name the unit in the heading: '{column.heading} (min)'.",
-    )
+    heading = f", or name the unit in the heading: '{column.heading} (min)'" if example.endswith("min") else ""
+    raise FormatError(f"{shorten(text)} has no unit.", where=entry.where, remedy=f"Write {example}{heading}.")
 
 
 def _time_unit(heading: str) -> str | None:
