@@ -21,7 +21,7 @@ from dynaroute.formats.tables.amounts import Amounts, Entry, Notation, find_evid
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.degrees import read_degrees, split_pair
 from dynaroute.formats.tables.headers import Column, Header, Renames, find_header, score_header
-from dynaroute.formats.tables.matrix import Matrix, read_matrix
+from dynaroute.formats.tables.matrix import read_matrix
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.table import Table, find_label, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
@@ -130,7 +130,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
     coordinates = _read_places(known, axes, elsewhere) if axes else None
     names, ids = _read_names(table)
     distances, durations = (
-        None if given is None else _read_legs(given, kind, ids, table, len(table.rows))
+        None if given is None else read_matrix(given[0], kind, ids, len(table.rows), given[1])
         for given, kind in ((reading.distances, "distance"), (reading.durations, "duration"))
     )
     with placed(_make_place(table, capacity_place)):
@@ -482,12 +482,6 @@ def _read_details(table: Table) -> Details | None:
         seen[heading] += 1
         headings.append(heading if seen[heading] == 1 else f"{heading} ({seen[heading]})")
     return Details(tuple(headings), tuple(tuple(row.text(column.index) for column in kept) for row in table.rows))
-
-
-def _read_legs(given: tuple[Grid, str], kind: str, ids: tuple[str, ...] | None, table: Table, count: int) -> Matrix:
-    grid, source = given
-    names = ids if ids is not None else tuple(map(str, range(count)))
-    return read_matrix(grid, kind, names, source)
 
 
 def _make_place(table: Table, capacity_place: Where) -> Callable[[Where], Where]:
