@@ -278,7 +278,9 @@ def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Rena
     """What the user says that columns are, by their indices."""
     named: dict[int, str] = {}
     for left, right in renames:
-        found = _match(left, right, headings, vocabulary) or _match(right, left, headings, vocabulary)
+        found = _match(left, _find_role(right, vocabulary), headings)
+        if found is None and left.casefold() in vocabulary.roles:
+            found = _match(right, left.casefold(), headings)  # the other way round
         if found is None:
             known = next((word for word in (right, left) if _find_role(word, vocabulary)), None)
             if known is None:
@@ -300,9 +302,8 @@ def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Rena
     return named
 
 
-def _match(name: str, meaning: str, headings: Sequence[str], vocabulary: Vocabulary) -> tuple[int, str] | None:
+def _match(name: str, role: str | None, headings: Sequence[str]) -> tuple[int, str] | None:
     """The column of a name, by its heading or its letter, and what is meant with it."""
-    role = _find_role(meaning, vocabulary)
     if role is None:
         return None
     ways = (
