@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dynaroute.errors import FormatError, OptionError, Where, in_file
 from dynaroute.files import STDIN, read_bytes, read_stdin, refuse_unreadable
+from dynaroute.fleet_options import FleetOptions
 from dynaroute.formats.table import (
     FORMATS,
     INSTANCE_SUFFIXES,
@@ -28,6 +29,9 @@ from dynaroute.solution import Solution
 __all__ = ["read", "read_set", "read_solution"]
 
 
+AS_IT_IS = FleetOptions()
+
+
 def read(
     path: str | os.PathLike[str],
     *,
@@ -37,14 +41,16 @@ def read(
     columns: str | Mapping[str, str] | None = None,
     matrix: str | os.PathLike[str] | None = None,
     durations: str | os.PathLike[str] | None = None,
+    fleet: FleetOptions = AS_IT_IS,
 ) -> Instance:
     """Read one instance.
 
     Parameters
     ----------
     path
-        A table (.csv, .tsv, .xlsx), a .vrp or .json file, or a set (.json, .npz, .pkl) that holds one instance.
-    capacity, format, sheet, columns, matrix, durations
+        A table (.csv, .tsv, .xlsx), a .vrp, .txt (Solomon) or .json file, or a set (.json, .npz, .pkl) that holds one
+        instance.
+    capacity, format, sheet, columns, matrix, durations, fleet
         As for `read_set`.
 
     Returns
@@ -65,6 +71,7 @@ def read(
         columns=columns,
         matrix=matrix,
         durations=durations,
+        fleet=fleet,
     )
     if len(instances) > 1:
         raise FormatError(
@@ -84,6 +91,7 @@ def read_set(
     columns: str | Mapping[str, str] | None = None,
     matrix: str | os.PathLike[str] | None = None,
     durations: str | os.PathLike[str] | None = None,
+    fleet: FleetOptions = AS_IT_IS,
 ) -> list[Instance]:
     """Read all instances of a file, at least one.
 
@@ -102,6 +110,8 @@ def read_set(
         What columns of a table are, where their headings do not say it: "Mng=demand,x=lon,y=lat".
     matrix, durations
         Tables of distances and of durations between the stops of a table, "FILE" or "FILE#SHEET".
+    fleet
+        Vehicles, limits and a speed that go before what the file says.
 
     Returns
     -------
@@ -127,7 +137,7 @@ def read_set(
         instances = known.parse(content, "" if source == "-" else source, reading)
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")
-    return instances
+        return [fleet.apply(instance) for instance in instances]
 
 
 def _find_suffix(file: Path, format: str | None) -> str:

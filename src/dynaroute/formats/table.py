@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from dynaroute.errors import FormatError, UnsupportedError
+from dynaroute.errors import FormatError, OptionError, UnsupportedError
 from dynaroute.formats.csv import format_csv, parse_text_table
 from dynaroute.formats.json import format_json, format_json_set, parse_json
 from dynaroute.formats.json_solution import format_json_solution, parse_json_solution
 from dynaroute.formats.kool_pickle import parse_kool_pickle
 from dynaroute.formats.npz import format_npz, parse_npz
 from dynaroute.formats.sol import format_sol, parse_sol
+from dynaroute.formats.solomon import format_solomon, looks_like_solomon, parse_solomon
 from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
 from dynaroute.formats.vrplib import format_vrplib, parse_vrplib
@@ -69,6 +70,8 @@ class Format:
         Whether its rows are stops, so that the caller may say the capacity and what columns are.
     has_sheets
         Whether there may be several tables in it.
+    holds_fleets
+        Whether it can hold vehicles and times at all; what it cannot hold of them, `format_one` refuses.
     """
 
     parse: Callable[[bytes, str, Reading], list[Instance]] | None = None
@@ -78,6 +81,7 @@ class Format:
     format_solution: Callable[[Solution], str] | None = None
     is_table: bool = False
     has_sheets: bool = False
+    holds_fleets: bool = False
 
 
 def _parse_text(content: bytes, source: str, reading: Reading) -> list[Instance]:
@@ -92,15 +96,28 @@ def _parse_workbook(content: bytes, source: str, reading: Reading) -> list[Insta
     return [parse_xlsx(content, reading, source)]
 
 
+def _parse_txt(content: bytes, source: str, reading: Reading) -> list[Instance]:
+    text = decode_text(content)
+    if not looks_like_solomon(text):
+        return _parse_text(content, source, reading)
+    if reading != Reading():
+        raise OptionError(
+            "a file in Solomon's format is no table, and states its own capacity.",
+            remedy="Leave the options for tables out.",
+        )
+    return [parse_solomon(text, source=source)]
+
+
 FORMATS = {
     ".sol": Format(parse_solution=lambda text, source: parse_sol(text, source=source), format_solution=format_sol),
     ".vrp": Format(
         parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)],
         format_one=format_vrplib,
+        holds_fleets=True,
     ),
     ".csv": Format(parse=_parse_text, format_one=format_csv, is_table=True),
     ".tsv": Format(parse=_parse_text, is_table=True),
-    ".txt": Format(parse=_parse_text, is_table=True),
+    ".txt": Format(parse=_parse_txt, format_one=format_solomon, is_table=True, holds_fleets=True),
     ".xlsx": Format(parse=_parse_workbook, is_table=True, has_sheets=True),
     ".xlsm": Format(parse=_parse_workbook, is_table=True, has_sheets=True),
     ".json": Format(
@@ -109,6 +126,7 @@ FORMATS = {
         format_set=format_json_set,
         parse_solution=lambda text, source: parse_json_solution(text, source=source),
         format_solution=format_json_solution,
+        holds_fleets=True,
     ),
     ".npz": Format(parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz),
     ".pkl": Format(parse=lambda content, source, _: parse_kool_pickle(content, source=source)),
