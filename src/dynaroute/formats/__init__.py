@@ -3,7 +3,7 @@
 from dynaroute.formats.csv import format_csv, parse_csv
 from dynaroute.formats.json import instance_from_json, instance_to_json
 from dynaroute.formats.json_solution import solution_from_json, solution_to_json
-from dynaroute.formats.read import read, read_set, read_solution
+from dynaroute.formats.read import read, read_set, read_solution, read_vehicles
 from dynaroute.formats.sol import format_sol, parse_sol
 from dynaroute.formats.table import (
     INSTANCE_SUFFIXES,
@@ -30,6 +30,7 @@ __all__ = [
     "read",
     "read_set",
     "read_solution",
+    "read_vehicles",
     "solution_from_json",
     "solution_to_json",
     "write",
