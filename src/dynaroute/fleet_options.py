@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,11 @@ class VehicleList:
 
     types: tuple[VehicleType, ...]
     scale: int = 1
+
+    @property
+    def largest_capacity(self) -> Decimal:
+        """What the largest of them holds, in the unit of the file."""
+        return Decimal(max(kind.capacity for kind in self.types)) / self.scale
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ def _find_shortest_ways(instance: Instance) -> _Ways:
 
 def _shortest_from_depot(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Lengths of the shortest ways from node 0 to all others (Dijkstra)."""
-    best = matrix[0].copy()
+    best: NDArray[np.float64] = matrix[0].copy()
     best[0] = 0.0
     is_left = np.ones(len(matrix), dtype=bool)
     for _ in range(len(matrix)):

@@ -8,6 +8,14 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.exit_codes import WRONG_SOLUTION
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
 from dynaroute.cli.options import InstanceArgument, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_table
 from dynaroute.cli.tables import (
@@ -33,6 +41,11 @@ def check(
     columns: ColumnsOption = None,
     matrix: MatrixOption = None,
     durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Judge a solution: each customer once, no overload, the stated cost right.
@@ -47,7 +60,8 @@ def check(
     from dynaroute.solution import check as find_violations
     from dynaroute.solution import recompute_cost
 
-    problem = TableOptions(capacity, format, sheet, columns, matrix, durations).read(instance)
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    problem = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet).read(instance)
     answer = read_solution(solution)
     violations = find_violations(problem, answer)
     has_unknown = any(violation.kind == "unknown" for violation in violations)

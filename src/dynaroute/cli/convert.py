@@ -8,6 +8,14 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.contents import holds_solution
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
 from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line
 from dynaroute.cli.places import refuse_overwriting
@@ -31,6 +39,11 @@ def convert(
     columns: ColumnsOption = None,
     matrix: MatrixOption = None,
     durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Convert a file to another format, which the suffix of OUT names.
@@ -47,7 +60,8 @@ def convert(
     """
     from dynaroute.formats import read_solution, write
 
-    tables = TableOptions(capacity, format, sheet, columns, matrix, durations)
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     refuse_overwriting([("OUT", target)], [source, *tables.files])
     if holds_solution(source):
         solution = read_solution(source)

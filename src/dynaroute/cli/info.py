@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaroute.cli.contents import holds_solution
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
 from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import print_facts, print_json, show_counts
 from dynaroute.cli.tables import (
@@ -44,6 +52,11 @@ def info(
     columns: ColumnsOption = None,
     matrix: MatrixOption = None,
     durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Say what is in a file: an instance, a set of instances, or a solution.
@@ -56,7 +69,8 @@ def info(
     """
     from dynaroute.formats import read_solution
 
-    tables = TableOptions(capacity, format, sheet, columns, matrix, durations)
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     if holds_solution(file):
         document, facts = _describe_solution(read_solution(file))
     elif len(instances := tables.read_set(file)) == 1:

@@ -9,6 +9,7 @@ import typer
 
 from dynaroute.cli.output import print_note
 from dynaroute.solving.options import DECLARATIONS, Decode, Improve, SolveOptions
+from dynaroute.vocabulary import Objective
 
 __all__ = [
     "AugmentOption",
@@ -20,6 +21,7 @@ __all__ = [
     "IterationsOption",
     "JsonOption",
     "ModelOption",
+    "ObjectiveOption",
     "SamplesOption",
     "SeedOption",
     "StartOption",
@@ -73,6 +75,7 @@ TotalTimeOption = Annotated[float | None, _option("total_time", "S")]
 IterationsOption = Annotated[int | None, _option("iterations", "N")]
 TargetOption = Annotated[float | None, _option("target", "COST")]
 ThreadsOption = Annotated[int | None, _option("threads", "T")]
+ObjectiveOption = Annotated[Objective | None, _option("objective", "WHAT")]
 StartOption = Annotated[
     Path | None,
     _option(

@@ -7,6 +7,14 @@ from typing import Annotated
 
 import typer
 
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
 from dynaroute.cli.options import InstanceArgument, JsonOption
 from dynaroute.cli.output import print_json, print_line, print_note
 from dynaroute.cli.places import refuse_overwriting
@@ -33,6 +41,11 @@ def plot(
     columns: ColumnsOption = None,
     matrix: MatrixOption = None,
     durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Draw an instance, and its routes if a solution is given.
@@ -50,7 +63,8 @@ def plot(
     from dynaroute.solution import check
 
     check_picture_path(out)
-    tables = TableOptions(capacity, format, sheet, columns, matrix, durations)
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     refuse_overwriting([("--out", out)], [instance, solution, *tables.files])
     problem = tables.read(instance)
     answer = None if solution is None else read_solution(solution)

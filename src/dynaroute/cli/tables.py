@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dynaroute.cli.fleets import FleetWords
+
 if TYPE_CHECKING:
+    from dynaroute.fleet_options import FleetOptions
     from dynaroute.instance import Instance
 
 __all__ = [
@@ -83,7 +86,7 @@ DurationsOption = Annotated[
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What the user said about tables."""
+    """What the user said about tables, and about vehicles beside them."""
 
     capacity: str | None = None
     format: str | None = None
@@ -91,21 +94,36 @@ class TableOptions:
     columns: str | None = None
     matrix: str | None = None
     durations: str | None = None
+    fleet: FleetWords = field(default_factory=FleetWords)
+    _understood: FleetOptions = field(init=False)
+
+    def __post_init__(self) -> None:
+        # now, so that a wrong option is told once, and not of every file
+        object.__setattr__(self, "_understood", self.fleet.understand())
 
     def read(self, path: Path) -> Instance:
         """Read one instance; "-" is the standard input."""
         from dynaroute.formats import read
 
-        return read(os.fspath(path), **vars(self))
+        instance = read(os.fspath(path), **self._settings())
+        self.fleet.tell_unit([instance])
+        return instance
 
     def read_set(self, path: Path) -> list[Instance]:
         """Read all instances of a file."""
         from dynaroute.formats import read_set
 
-        return read_set(os.fspath(path), **vars(self))
+        instances = read_set(os.fspath(path), **self._settings())
+        self.fleet.tell_unit(instances)
+        return instances
+
+    def _settings(self) -> dict[str, Any]:
+        said = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return {**said, "fleet": self._understood}
 
     @property
     def files(self) -> list[Path]:
         """What is read beside the instance's own file."""
         specs = [spec for spec in (self.matrix, self.durations) if spec is not None]
-        return [Path(spec if Path(spec).exists() else spec.rpartition("#")[0] or spec) for spec in specs]
+        legs = [Path(spec if Path(spec).exists() else spec.rpartition("#")[0] or spec) for spec in specs]
+        return [*legs, *self.fleet.files]

@@ -3,7 +3,7 @@
 from dynaroute.formats.csv import format_csv, parse_csv
 from dynaroute.formats.json import instance_from_json, instance_to_json
 from dynaroute.formats.json_solution import solution_from_json, solution_to_json
-from dynaroute.formats.read import read, read_set, read_solution, read_vehicles
+from dynaroute.formats.read import read, read_set, read_solution
 from dynaroute.formats.sol import format_sol, parse_sol
 from dynaroute.formats.table import (
     INSTANCE_SUFFIXES,
@@ -11,6 +11,7 @@ from dynaroute.formats.table import (
     WRITABLE_INSTANCE_SUFFIXES,
     WRITABLE_SET_SUFFIXES,
 )
+from dynaroute.formats.vehicles import read_vehicles
 from dynaroute.formats.vrplib import format_vrplib, parse_vrplib
 from dynaroute.formats.write import write
 

@@ -228,7 +228,7 @@ def _read_capacity(document: Mapping[str, object], vehicles: VehicleList | None)
         return read_number(require(document, "capacity", ""), "capacity")
     if document.get("capacity") is not None:
         read_number(document["capacity"], "capacity")
-    return Decimal(max(kind.capacity for kind in vehicles.types)) / vehicles.scale
+    return vehicles.largest_capacity
 
 
 def _unknown_keys(document: object) -> set[str]:

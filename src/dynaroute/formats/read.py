@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 
 from dynaroute.errors import FormatError, OptionError, Where, in_file
 from dynaroute.files import STDIN, read_bytes, read_stdin, refuse_unreadable
 from dynaroute.fleet_options import FleetOptions, VehicleList
+from dynaroute.formats.side_tables import cut_legs
 from dynaroute.formats.table import (
     FORMATS,
     INSTANCE_SUFFIXES,
     SOLUTION_SUFFIXES,
-    TABLE_SUFFIXES,
     Capacity,
     require_suffix,
 )
-from dynaroute.formats.tables.cells import Grid
-from dynaroute.formats.tables.headers import read_renames, score_header
+from dynaroute.formats.tables.headers import read_renames
 from dynaroute.formats.tables.stops import Reading
-from dynaroute.formats.tables.text_cells import choose_matrix_delimiter, cut_text
-from dynaroute.formats.tables.vehicles import find_largest, has_vehicles, parse_vehicles
-from dynaroute.formats.tables.words import VEHICLES
-from dynaroute.formats.tables.workbook import cut_workbook
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 
-__all__ = ["read", "read_set", "read_solution", "read_vehicles"]
+__all__ = ["read", "read_set", "read_solution"]
 
 
 AS_IT_IS = FleetOptions()
@@ -135,12 +129,9 @@ def read_set(
             suffix, capacity=capacity, sheet=sheet, columns=columns, matrix=matrix, durations=durations
         )
         content = read_stdin() if source == "-" else read_bytes(file)
-        distances, times = (
-            None if legs is None else _cut_file(os.fspath(legs), "matrix", _cut_legs, lambda grid: len(grid.rows) > 1)
-            for legs in (matrix, durations)
-        )
-        if capacity is None and known.is_table and isinstance(fleet.vehicles, VehicleList):
-            capacity = find_largest(fleet.vehicles)
+        distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
+        if known.is_table and capacity is None and isinstance(fleet.vehicles, VehicleList):
+            capacity = fleet.vehicles.largest_capacity  # tables need not state what the vehicles have
         reading = Reading(capacity, sheet, read_renames(columns), distances, times)
         instances = known.parse(content, "" if source == "-" else source, reading)
         if not instances:
@@ -182,50 +173,6 @@ def _refuse_void_options(suffix: str, **options: object) -> None:
         raise OptionError(
             f"a {suffix} file {message}.", where=Where(field=name), remedy=f"Give the option with {what} alone."
         )
-
-
-def read_vehicles(spec: str | os.PathLike[str]) -> VehicleList:
-    """Read types of vehicles from a table of their own.
-
-    Parameters
-    ----------
-    spec
-        A .csv, .tsv or .xlsx file with a column capacity and what limits them; FILE#SHEET for a sheet of a workbook.
-
-    Returns
-    -------
-    VehicleList
-        The types, to be given to `read` as ``fleet=FleetOptions(vehicles=...)``.
-
-    Raises
-    ------
-    DynarouteError
-        If the file cannot be read, or a type is not sound.
-    """
-    score = partial(score_header, vocabulary=VEHICLES, renames=())
-    grid, source = _cut_file(os.fspath(spec), "vehicles", lambda text: cut_text(text, score), has_vehicles)
-    return parse_vehicles(grid, source)
-
-
-def _cut_legs(text: str) -> Grid:
-    return cut_text(text, lambda _: 0, choose_matrix_delimiter(text))
-
-
-def _cut_file(spec: str, what: str, cut: Callable[[str], Grid], has_header: Callable[[Grid], bool]) -> tuple[Grid, str]:
-    """The cells of a table beside the stops, FILE or FILE#SHEET of a workbook, and the file's path."""
-    name, sign, sheet = spec.rpartition("#")
-    if not sign or Path(spec).exists():
-        name, sheet = spec, ""
-    file = Path(name)
-    with in_file(name):
-        refuse_unreadable(file)
-        suffix = require_suffix(file, TABLE_SUFFIXES, what)
-        content = read_bytes(file)
-        if FORMATS[suffix].has_sheets:
-            return cut_workbook(content, sheet or None, has_header, name), name
-        if sheet:
-            raise OptionError(f"a {suffix} file has no sheets.", where=Where(field=what), remedy="Name the file alone.")
-        return cut(decode_text(content)), name
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:

@@ -99,7 +99,8 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
         return fleet.place(where, outline)
 
     with placed(place):
-        largest = capacity if capacity is not None else fleet.largest_capacity
+        largest = capacity if fleet.vehicles is None else fleet.vehicles.largest_capacity
+        assert largest is not None  # there is a field, or a section of capacities
         quantities = scale_quantities(demands, largest, [f"node {node}" for node in range(2, dimension + 1)])
         instance = Instance(
             coordinates=coordinates,

@@ -50,12 +50,6 @@ class VrplibFleet:
     windows: NDArray[np.float64] | None
     speed: float | None
 
-    @property
-    def largest_capacity(self) -> Decimal:
-        """What the largest vehicle holds, where there is a section of capacities."""
-        assert self.vehicles is not None
-        return Decimal(max(kind.capacity for kind in self.vehicles.types)) / self.vehicles.scale
-
     def place(self, where: Where, outline: Outline) -> Where:
         """Fields of an instance as sections of the file."""
         section = {"windows": "TIME_WINDOW_SECTION", "service": "SERVICE_TIME_SECTION"}.get(where.field or "")

@@ -138,7 +138,7 @@ class Result:
         legs take time, ``arrivals`` in seconds, a list for each route.
         """
         instance, solution = self.instance, self.solution
-        document = {
+        document: dict[str, Any] = {
             "instance": instance.name,
             "cost": plain_number(self.cost),
             "routes": [list(route) for route in solution.routes],

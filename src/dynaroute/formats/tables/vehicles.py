@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from dynaroute.decimals import scale_to_integers
 from dynaroute.display import show_list
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, in_file, warn_of_input
+from dynaroute.errors import DynarouteError, FormatError, InstanceError, UnsupportedError, Where, in_file, warn_of_input
 from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
 from dynaroute.formats.numbers import parse_whole
@@ -23,7 +23,7 @@ from dynaroute.measures import parse_length
 from dynaroute.times import parse_window
 from dynaroute.vocabulary import RouteEnd
 
-__all__ = ["find_largest", "has_vehicles", "parse_vehicles"]
+__all__ = ["has_vehicles", "parse_vehicles"]
 
 _WANTED = (frozenset(("capacity",)),)
 _OPEN = frozenset(("open", "offen", "ouvert", "ouverte", "abierto", "abierta"))
@@ -191,9 +191,7 @@ def _tell(table: Table, source: str) -> None:
 
 def has_vehicles(grid: Grid) -> bool:
     """Whether a sheet holds types of vehicles, as far as its header tells."""
-    return bool(grid.rows) and "capacity" in find_header(grid, VEHICLES, (), _WANTED).columns
-
-
-def find_largest(vehicles: VehicleList) -> Decimal:
-    """What the largest vehicle holds, in the unit of its file."""
-    return Decimal(max(kind.capacity for kind in vehicles.types)) / vehicles.scale
+    try:
+        return bool(grid.rows) and "capacity" in find_header(grid, VEHICLES, (), _WANTED).columns
+    except DynarouteError:
+        return False  # another table, two of whose columns would mean the same here
