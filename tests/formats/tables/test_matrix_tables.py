@@ -14,7 +14,7 @@ from dynaroute.instance import Instance
 
 NAMED = "id;demand\nDepot;0\nA;5\nB;7\n"
 PLACED = "x;y;demand\n0;0;0\n1;1;5\n2;2;7\n"
-MATRIX = [[0, 12.5, 3], [12.5, 0, 4], [3, 4, 0]]
+MATRIX: list[list[float]] = [[0, 12.5, 3], [12.5, 0, 4], [3, 4, 0]]
 SHEET = [("", "Depot", "A", "B"), ("Depot", 0, 12.5, 3), ("A", 12.5, 0, 4), ("B", 3, 4, 0)]
 
 READ = {
@@ -51,10 +51,10 @@ REFUSED = {
 }
 
 
-def read_with(folder: Path, matrix: str | bytes, stops: str = NAMED, **options: Any) -> Instance:
+def read_with(folder: Path, content: str | bytes, stops: str = NAMED, **options: Any) -> Instance:
     (folder / "stops.csv").write_text(stops)
-    file = folder / ("matrix.csv" if isinstance(matrix, str) else "matrix.xlsx")
-    file.write_bytes(matrix.encode() if isinstance(matrix, str) else matrix)
+    file = folder / ("matrix.csv" if isinstance(content, str) else "matrix.xlsx")
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
     with gather_notes():
         return read(folder / "stops.csv", capacity=100, **(options or {"matrix": file}))
 
