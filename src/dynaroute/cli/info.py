@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaroute.cli.contents import holds_solution
+from dynaroute.cli.fleet_facts import describe_fleet, tell_fleet
 from dynaroute.cli.fleets import (
     FleetWords,
     MaxDistanceOption,
@@ -84,9 +85,7 @@ def info(
 
 
 def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, str]]]:
-    from dynaroute.weights.choice import choose_model
-
-    choice = choose_model(instance)
+    model, reason = _choose_model(instance)
     demands = _range(instance.shown_demand(demand) for demand in instance.demands[1:].tolist())
     total = plain_number(instance.shown_demand(int(instance.demands.sum())))
     document: Document = {
@@ -97,11 +96,11 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         "capacity": plain_number(instance.shown_demand(instance.capacity)),
         "demand": {**demands, "total": total},
         "minimum_routes": instance.minimum_routes,
-        "fleet": "unlimited",
+        **describe_fleet(instance),
         "distances": "matrix" if instance.distances is not None else instance.metric,
         "rounding": instance.rounding,
         "bounds": _bounds(instance),
-        "model": {"name": choice.name, "reason": choice.reason},
+        "model": {"name": model, "reason": reason},
     }
     facts = [
         ("kind", "instance"),
@@ -109,12 +108,23 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         ("customers", f"{instance.size}, with names" if document["named_customers"] else f"{instance.size}"),
         ("capacity", f"{document['capacity']}"),
         ("demand", f"{_in_words(demands)}, {total} in all"),
-        ("routes", f"at least {instance.minimum_routes}; the fleet is unlimited"),
+        ("routes", f"at least {instance.minimum_routes}; the fleet is {document['fleet']}"),
         ("distances", f"{DISTANCES[document['distances']]}, {ROUNDINGS[instance.rounding]}"),
+        *tell_fleet(instance),
     ]
     facts += [(axis, _in_words(limits)) for axis, limits in (document["bounds"] or {}).items()]
-    facts.append(("model", f"{choice.name} ({choice.reason})"))
+    facts.append(("model", f"{model} ({reason})"))
     return document, facts
+
+
+def _choose_model(instance: Instance) -> tuple[str, str]:
+    """The model that would build first routes, and why."""
+    from dynaroute.weights.choice import choose_model
+
+    if not instance.is_plain:
+        return "none", "policies know capacities and lengths only; a search starts from insertion"
+    choice = choose_model(instance)
+    return choice.name, choice.reason
 
 
 def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[str, str]]]:

@@ -51,15 +51,22 @@ def plot(
     """Draw an instance, and its routes if a solution is given.
 
     Customers are as large as their demand; each route has its colour and its
-    number, and the legend tells its load and length. A wrong solution is drawn,
-    too, with a note.
+    number, and the legend tells its load and length. Where legs take time, a
+    chart beside the map shows when each route drives, waits and serves. A wrong
+    solution is drawn, too, with a note.
 
     Example:
       dynaroute plot X-n101-k25.vrp X-n101-k25.sol --out routes.svg
     """
     from dynaroute.errors import in_file
     from dynaroute.formats import read_solution
-    from dynaroute.plotting import check_picture_path, plot_instance, plot_solution, save_figure
+    from dynaroute.plotting import (
+        check_picture_path,
+        plot_instance,
+        plot_solution,
+        plot_solution_and_timetable,
+        save_figure,
+    )
     from dynaroute.solution import check
 
     check_picture_path(out)
@@ -69,7 +76,11 @@ def plot(
     problem = tables.read(instance)
     answer = None if solution is None else read_solution(solution)
     with in_file(instance if solution is None else solution):
-        ax = plot_instance(problem) if answer is None else plot_solution(problem, answer)
+        if answer is None:
+            ax = plot_instance(problem)
+        else:
+            draw = plot_solution_and_timetable if problem.knows_times else plot_solution
+            ax = draw(problem, answer)
     if answer is not None and (violations := check(problem, answer)):
         print_note(f"the solution is wrong: {violations[0].message} See dynaroute check.")
     save_figure(ax, out)

@@ -31,12 +31,12 @@ __all__ = [
     "read_json_vehicles",
     "read_json_version",
     "read_json_windows",
+    "vehicles_to_json",
     "write_json_fleet",
 ]
 
 VERSION = 2  # of documents that hold any of this
 _VEHICLE_KEYS = frozenset(field.name for field in fields(VehicleType))
-_LISTABLE = (int, float, Decimal)
 
 
 def read_json_version(value: object) -> None:
@@ -136,7 +136,7 @@ def read_json_matrix(value: object, count: int, field: str) -> NDArray[np.float6
 
 def _read_matrix_row(row: list[object], path: str) -> list[float]:
     if set(map(type, row)) <= {int, Decimal}:  # at once: the paths of a million numbers take seconds to spell out
-        values = [float(cell) for cell in row if isinstance(cell, _LISTABLE)]
+        values: list[float] = list(map(float, row))  # type: ignore[arg-type]
         if all(map(math.isfinite, values)):
             return values
     return [
@@ -159,7 +159,7 @@ def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Seq
     """
     before = set(document)
     if instance.vehicles is not None:
-        document["vehicles"] = [_vehicle_to_json(instance, kind) for kind in instance.vehicles]
+        document["vehicles"] = vehicles_to_json(instance)
     if instance.durations is not None:
         document["durations"] = [list(map(plain_number, row)) for row in instance.durations.tolist()]
     if instance.speed is not None:
@@ -173,6 +173,11 @@ def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Seq
                 node["window"] = [plain_number(earliest), plain_number(latest) if math.isfinite(latest) else None]
     if set(document) != before or instance.service is not None or instance.windows is not None:
         document["version"] = VERSION
+
+
+def vehicles_to_json(instance: Instance) -> list[dict[str, object]]:
+    """The types of vehicles as plain data that JSON can hold."""
+    return [_vehicle_to_json(instance, kind) for kind in instance.fleet]
 
 
 def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, object]:

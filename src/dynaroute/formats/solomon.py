@@ -27,7 +27,7 @@ __all__ = ["format_solomon", "looks_like_solomon", "parse_solomon"]
 
 _COLUMNS = ("CUST NO.", "XCOORD.", "YCOORD.", "DEMAND", "READY TIME", "DUE DATE", "SERVICE TIME")
 _HEADER = re.compile(r"CUST\s*NO\.?\s+XCOORD\.?\s+YCOORD\.?\s+DEMAND\s+READY\s*TIME\s+DUE\s*DATE\s+SERVICE(?:\s*TIME)?")
-_TITLE = re.compile(r"^[ \t]*(?:VEHICLE|CUSTOMER)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_TITLE = re.compile(r"^[ \t]*(?:VEHICLE|CUSTOMER)\s*?$", re.MULTILINE | re.IGNORECASE)
 _REMEDY = (
     "A .txt file is read as one of Solomon's: a name, VEHICLE with NUMBER and CAPACITY, CUSTOMER with seven columns."
 )

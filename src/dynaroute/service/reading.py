@@ -19,6 +19,7 @@ from dynaroute.errors import FormatError, OptionError, Where, gather_notes, in_f
 from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
 from dynaroute.formats.json_document import load_json, require, require_object
 from dynaroute.formats.text import decode_text
+from dynaroute.impossible import refuse_impossible
 from dynaroute.instance import Instance
 from dynaroute.service.multipart import read_form
 from dynaroute.service.questions import FileOptions, OptionsQuestion, QueryOptions
@@ -99,7 +100,16 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
             instance, options = _read_text(upload, limits)
         limits.refuse_customers(instance.size)
         limits.refuse_long_names(instance)
+        _refuse_unsolvable(instance, options)
     return Problem(instance, options, tuple(notes))
+
+
+def _refuse_unsolvable(instance: Instance, options: dict[str, Any]) -> None:
+    """Refuse by itself what would fail all requests that are solved together with it."""
+    refuse_impossible(instance)
+    if not instance.is_plain and options.get("improve") in ("2opt", "local"):
+        message = "time windows, limits and types of vehicles take a search."
+        raise OptionError(message, where=Where(field="improve"), remedy="Give a time limit, or improve search.")
 
 
 def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Judgement:
@@ -129,6 +139,8 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
     with placed(partial(_prefix, "instance")):
         limits.refuse_large_document(require_object(problem, ""))
         instance = instance_from_json(problem)
+        if instance.has_times:
+            instance.require_times()
     with placed(partial(_prefix, "solution")):
         limits.refuse_large_solution(answer, instance.size)
         solution = solution_from_json(answer)

@@ -52,7 +52,7 @@ class ReadingLimits:
     def refuse_large_json(self, body: bytes) -> None:
         """Refuse JSON that cannot be an instance or a solution of the size that is read."""
         parts = _PARTS_A_CUSTOMER * (self.customers + 1)
-        numbers = (self.customers + 1) ** 2 + self.stops + parts
+        numbers = 2 * (self.customers + 1) ** 2 + self.stops + parts  # distances and durations
         for sign, what, most in (
             (b"{", "objects", parts),
             (b":", "keys", parts),
