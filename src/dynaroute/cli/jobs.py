@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dynaroute.instance import Instance
     from dynaroute.solution import Solution
 
-__all__ = ["Job", "gather_jobs", "list_starts", "read_starts"]
+__all__ = ["Job", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,32 @@ def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
     if faults:
         raise ExceptionGroup("files that cannot be read", faults)
     return jobs
+
+
+def refuse_impossible_jobs(jobs: Iterable[Job]) -> None:
+    """Explain what no plan can solve at once, before machine code is loaded for a search.
+
+    Parameters
+    ----------
+    jobs
+        What was read.
+
+    Raises
+    ------
+    ExceptionGroup
+        With an error for every impossible instance.
+    """
+    from dynaroute.impossible import refuse_impossible
+
+    faults: list[DynarouteError] = []
+    for job in jobs:
+        try:
+            with in_file(job.file):
+                refuse_impossible(job.instance)
+        except DynarouteError as error:
+            faults.append(error)
+    if faults:
+        raise ExceptionGroup("problems that no plan can solve", faults)
 
 
 def _list_folder(folder: Path) -> list[Path]:
