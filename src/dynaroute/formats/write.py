@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from dynaroute.display import show_list
 from dynaroute.errors import InstanceError, UnsupportedError, Where, in_file, warn_of_input
 from dynaroute.files import write_bytes
 from dynaroute.formats.table import (
@@ -69,6 +70,9 @@ def _format_instances(value: Instance | Sequence[Instance], file: Path) -> str |
                 where=Where(field=instance.parts_of_fleet[0]),
                 remedy="Write a .json file, which holds everything.",
             )
+    if not known.holds_details and any(instance.details is not None for instance in instances):
+        columns = next(instance.details.columns for instance in instances if instance.details is not None)
+        warn_of_input("", f"a {suffix} file does not hold the columns {show_list(columns)}; .csv and .json do.")
     if known.format_set and not (known.format_one and isinstance(value, Instance)):
         return known.format_set(instances)
     assert known.format_one is not None  # or the suffix would have been refused
