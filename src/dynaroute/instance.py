@@ -173,7 +173,7 @@ class Instance:
             demand, routes = demand - vehicle.count * vehicle.capacity, routes + vehicle.count
         return max(1, routes + -(-demand // self.capacity))
 
-    @property
+    @cached_property
     def fleet(self) -> tuple[VehicleType, ...]:
         """The types of vehicles; where none were given, the one that stands for as many as needed."""
         return (VehicleType(self.capacity),) if self.vehicles is None else self.vehicles
