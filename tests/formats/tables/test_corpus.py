@@ -379,6 +379,10 @@ REFUSED = {
     "ids twice": book([HEADER, DEPOT, A, A], words=("line 4", "'A' comes twice, first on line 3")),
     "section titles among the stops": book([HEADER, DEPOT, ("Tour 1",), A], words=("line 3", "'Tour 1'", "delete it")),
     "remark right below the stops": book([*STOPS, ("* fragile",)], words=("line 5", "'* fragile'", "blank row")),
+    "stop without a position below a blank row": book(
+        [HEADER, DEPOT, A, (), ("Meyer", None, None, None, "Weg 2"), B], words=("line 5", "missing")
+    ),
+    "word on a line among the stops": File("id,x,y,demand\n0,0,0,0\nMeyer\nA,1,1,5\n", words=("line 3", "1 cells")),
     "sum that is none": book([*STOPS, (None, None, None, 13)], words=("line 5", "nothing but '13'")),
     "hidden depot": book(STOPS, change=hide_row(2), words=("depot is 5",), notes=("hidden rows 2",)),
     "two depots marked": File("id,x,y,demand,depot\nG,2,2,0,x\nA,1,1,5,\nH,0,0,0,x\n", words=("line 4", "depots")),
