@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dynaroute.errors import DynarouteError
+    from dynaroute.fleet import VehicleType
     from dynaroute.formats import read, read_set, read_solution, write
     from dynaroute.instance import Instance
     from dynaroute.model import Policy
-    from dynaroute.solution import Solution, check
+    from dynaroute.solution import Solution, check, make_timetable
     from dynaroute.solver import solve
     from dynaroute.solving.result import Result
 
@@ -31,7 +32,9 @@ _HOMES = {
     "Policy": "dynaroute.model",
     "Result": "dynaroute.solving.result",
     "Solution": "dynaroute.solution",
+    "VehicleType": "dynaroute.fleet",
     "check": "dynaroute.solution",
+    "make_timetable": "dynaroute.solution",
     "read": "dynaroute.formats",
     "read_set": "dynaroute.formats",
     "read_solution": "dynaroute.formats",
@@ -45,7 +48,9 @@ __all__ = [
     "Policy",
     "Result",
     "Solution",
+    "VehicleType",
     "check",
+    "make_timetable",
     "read",
     "read_set",
     "read_solution",

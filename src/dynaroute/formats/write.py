@@ -46,7 +46,11 @@ def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLi
 
 
 def _format_solution(solution: Solution, file: Path) -> str:
-    write_routes = FORMATS[require_suffix(file, SOLUTION_SUFFIXES, "writing a solution")].format_solution
+    suffix = require_suffix(file, SOLUTION_SUFFIXES, "writing a solution")
+    if suffix == ".sol" and len(set(solution.vehicles or solution.vehicle_names or ())) > 1:
+        message = "holds routes only: types of vehicles are given to them anew when it is read; .json keeps them."
+        warn_of_input(str(file), f"a .sol file {message}")
+    write_routes = FORMATS[suffix].format_solution
     assert write_routes is not None  # or the suffix would have been refused
     return write_routes(solution)
 

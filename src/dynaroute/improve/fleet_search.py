@@ -26,7 +26,7 @@ __all__ = ["load_machine_code_of_fleets", "search_fleet"]
 
 _USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
 _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
-_SHORT, _LONG = 10_000, 100_000  # iterations of a plan of 100 customers that are few, and enough
+_SHORT, _LONG = 10_000, 150_000  # iterations of a plan of 100 customers that are few, and enough
 _SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # where there is no time to cool more; and to keep what a start is worth
 _LONGEST = 200_000  # iterations that a first plan of 100 customers has at most
 _MOST_PLANS = 8
