@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -126,6 +126,11 @@ class Instance:
     def minimum_routes(self) -> int:
         """Lower bound on the number of routes: all demand over one vehicle's capacity."""
         return max(1, -(-int(self.demands.sum()) // self.capacity))
+
+    @property
+    def unit(self) -> Literal["m"] | None:
+        """Unit of lengths and costs: metres where they come from degrees; None where the file does not say it."""
+        return "m" if self.metric == "great_circle" and self.distances is None else None
 
     def customer_name(self, customer: int) -> str:
         """The user's own name of customer 1..n, or its number."""

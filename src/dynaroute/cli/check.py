@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,13 +11,24 @@ from dynaroute.cli.exit_codes import WRONG_SOLUTION
 from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_table
 from dynaroute.decimals import plain_number
+from dynaroute.display import show_length
+
+if TYPE_CHECKING:
+    from dynaroute.instance import Instance
 
 MOST_ROWS = 1000
 
 
 def check(
     instance: InstanceArgument,
-    solution: Annotated[Path, typer.Argument(metavar="SOLUTION", readable=False, help="Solution file: .sol or .json.")],
+    solution: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SOLUTION]",
+            readable=False,
+            help="Solution file: .sol, .json, .csv, .xlsx or .geojson; a plan (.json) holds its own.",
+        ),
+    ] = None,
     capacity: CapacityOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -28,13 +39,15 @@ def check(
 
     Example:
       dynaroute check X-n101-k25.vrp X-n101-k25.sol
+      dynaroute check plan.json
     """
-    from dynaroute.formats import read, read_solution
+    from dynaroute.formats import read
+    from dynaroute.plans import read_routes
     from dynaroute.solution import check as find_violations
     from dynaroute.solution import recompute_cost
 
     problem = read(instance, capacity=capacity)
-    answer = read_solution(solution)
+    answer = read_routes(instance if solution is None else solution, problem)
     violations = find_violations(problem, answer)
     has_unknown = any(violation.kind == "unknown" for violation in violations)
     cost = None if has_unknown else plain_number(recompute_cost(problem, answer))
@@ -45,7 +58,7 @@ def check(
         print_json({"ok": not violations, "cost": cost, "violations": found})
     elif violations:
         rows = [
-            (violation.kind, _shown(violation.route), _shown(violation.customer), violation.message)
+            (violation.kind, _shown(violation.route), _called(problem, violation.customer), violation.message)
             for violation in violations[:MOST_ROWS]
         ]
         print_table(("Violation", "Route", "Customer", "What is wrong"), rows)
@@ -53,9 +66,15 @@ def check(
             print_line(f"and {len(violations) - MOST_ROWS:,} more; --json tells all.")
     else:
         routes, customers = count_of(len(answer.routes), "route"), count_of(problem.size, "customer")
-        print_line(f"ok: {routes}, {customers}, cost {cost:.10g}")
+        print_line(f"ok: {routes}, {customers}, cost {show_length(cost or 0, problem.unit)}")
     if violations:
         raise typer.Exit(WRONG_SOLUTION)
+
+
+def _called(problem: Instance, customer: int | None) -> str:
+    """The id of a customer, or the number of one that is not there."""
+    is_known = customer is not None and 1 <= customer <= problem.size
+    return problem.customer_name(customer) if is_known and customer is not None else _shown(customer)
 
 
 def _shown(number: int | None) -> str:

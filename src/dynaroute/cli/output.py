@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dynaroute.display import LONGEST_NAME, show_text
+from dynaroute.display import LONGEST_NAME, show_length, show_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -107,13 +107,6 @@ def show_counts(counts: Mapping[str, int]) -> str:
         return next(iter(counts))
     ordered = sorted(counts.items(), key=lambda item: -item[1])
     return ", ".join(f"{count} {name}" for name, count in ordered)
-
-
-def show_length(length: float) -> str:
-    """Write a length or a cost: whole numbers as such, others to four decimals or digits."""
-    if length == round(length):
-        return f"{length:.0f}"
-    return f"{length:.4f}" if length >= 1 else f"{length:.4g}"
 
 
 def _looks_numeric(cell: str) -> bool:

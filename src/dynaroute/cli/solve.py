@@ -93,12 +93,17 @@ def solve(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--out",
             metavar="FILE|FOLDER",
-            help="One instance: a .sol or .json file. Many: a folder (NAME.sol each) or a .json file.",
+            help="One instance: .json (problem and routes), .sol, .csv, .xlsx, .html, .pdf, .geojson, .gpx, .kml. Many: a "
+            "folder (NAME.sol each) or a .json file. May be given several times.",
         ),
+    ] = None,
+    sheets: Annotated[
+        Path | None,
+        typer.Option("--sheets", metavar="FOLDER", help="A printable page for each driver: route-01.html, ..."),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -130,6 +135,7 @@ def solve(
       dynaroute solve X-n101-k25.vrp --time-limit 10 --trace cost.csv
       dynaroute solve folder/ test100.npz --improve local --out solutions/
       dynaroute solve folder/ --total-time 60 --out solutions/
+      dynaroute solve stops.csv --out plan.json --out drivers.pdf
       dynaroute solve a.vrp --model my-model/ --decode sample --samples 64
     """
     options = SolveOptions(
@@ -156,16 +162,17 @@ def solve(
         options = _settle(options, jobs)
         check_trace(trace, options)
     print_void_options(options, has_start=start is not None)
-    check_destinations(jobs, out, plot)
+    outs = out or []
+    check_destinations(jobs, outs, plot, sheets)
     refuse_overwriting(
-        [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, out))],
+        [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, outs))],
         [*(job.file for job in jobs), *list_starts(start, jobs), *list_model_files(model)],
     )
     if start is not None:
         options = replace(options, start=read_starts(start, jobs))
     load_what_is_needed(options, [job.instance for job in jobs])
     results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
-    write_results(jobs, results, out, plot)
+    write_results(jobs, results, outs, plot, sheets)
 
     print_notes(jobs, results)
     if json:

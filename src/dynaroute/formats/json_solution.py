@@ -20,7 +20,21 @@ from dynaroute.solution import Solution
 __all__ = ["format_json_solution", "parse_json_solution", "solution_from_json", "solution_to_json"]
 
 _KEYS = frozenset(
-    {"routes", "cost", "instance", "loads", "seconds", "method", "model", "iterations", "interrupted", "trace"}
+    {
+        "routes",
+        "cost",
+        "unit",
+        "ids",
+        "instance",
+        "loads",
+        "route_costs",
+        "seconds",
+        "method",
+        "model",
+        "iterations",
+        "interrupted",
+        "trace",
+    }
 )
 
 

@@ -92,6 +92,10 @@ class SolveAnswer(Answer):
     seconds: float = Field(description="Time of solving; of requests solved together, an equal share.")
     method: str = Field(description="How: greedy, greedy x8 + 2opt, savings + search 2 s, ...")
     model: str | None = Field(description="The policy; null if none built the routes.")
+    ids: list[list[str]] = Field(default=[], description="The routes once more, with the customers' own ids.")
+    unit: str | None = Field(
+        default=None, description="Unit of all lengths and costs: m, or null where the problem does not say it."
+    )
     messages: list[str] = Field(description="What a user should know about the input and the choice of the model.")
     timing: TimingAnswer
     trace: list[TracePoint] = Field(description="Cost over time; empty without a search.")

@@ -1,0 +1,37 @@
+"""Routes and stops in a few words."""
+
+from __future__ import annotations
+
+from dynaroute.display import show_length
+from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+
+__all__ = ["count_of", "describe_load", "describe_plan", "describe_route", "describe_stop"]
+
+
+def describe_plan(plan: Plan) -> str:
+    """How many routes and customers, and how long they are."""
+    customers = sum(len(route.stops) for route in plan.routes)
+    length = show_length(plan.cost, plan.instance.unit)
+    return f"{count_of(len(plan.routes), 'route')}, {count_of(customers, 'customer')}, {length}"
+
+
+def describe_route(plan: Plan, route: PlannedRoute) -> str:
+    """Its stops, its load and its length."""
+    length = show_length(route.length, plan.instance.unit)
+    return f"{count_of(len(route.stops), 'stop')}, load {describe_load(plan, route)}, {length}"
+
+
+def describe_load(plan: Plan, route: PlannedRoute) -> str:
+    """The load, and what the vehicle holds."""
+    return f"{route.load} of {plan.instance.shown_demand(plan.instance.capacity)}"
+
+
+def describe_stop(plan: Plan, stop: Stop) -> str:
+    """What it wants, how far it is, and what else the file tells of it; of a depot the last alone."""
+    facts = [] if stop.customer == 0 else [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)]
+    return "; ".join([*facts, *(f"{column}: {text}" for column, text in stop.details.items())])
+
+
+def count_of(number: int, noun: str) -> str:
+    """Write a number of things: 1 route, 2 routes."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
