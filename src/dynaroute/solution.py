@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
+from numbers import Integral
 from operator import index
 from typing import Any
 
@@ -17,9 +18,10 @@ import numpy as np
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES
+from dynaroute.schedule import RouteSchedule, assign_vehicles, measure_route, schedule_route
 from dynaroute.vocabulary import ViolationKind
 
-__all__ = ["Solution", "Violation", "ViolationKind", "check", "recompute_cost"]
+__all__ = ["Solution", "Violation", "ViolationKind", "check", "make_timetable", "recompute_cost"]
 
 _ROUTES_REMEDY = "Routes are lists of customers 1..n."
 
@@ -34,29 +36,37 @@ class Solution:
         Sequences of customers. Empty routes are dropped.
     stated_cost
         The cost that a file or a solver claims, if any; `check` compares it.
+    vehicles
+        Index of the type of vehicle that drives each route, where the instance has types; None: whichever can.
 
     Raises
     ------
     SolutionError
-        If a customer is not a whole number, or the stated cost is not finite.
+        If a customer is not a whole number, the stated cost is not finite, or there is not one type a route.
     """
 
     routes: tuple[tuple[int, ...], ...]
     stated_cost: float | None = None
+    vehicles: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "routes", _plain_routes(self.routes))
+        routes = _plain_routes(self.routes)
+        if self.vehicles is not None:
+            object.__setattr__(self, "vehicles", _plain_vehicles(self.vehicles, routes))
+        object.__setattr__(self, "routes", tuple(route for route in routes if route))
         if self.stated_cost is not None:
             object.__setattr__(self, "stated_cost", _plain_cost(self.stated_cost))
 
     def cost(self, instance: Instance) -> float:
-        """Total length of the routes under the instance's metric and rounding.
+        """Total length of the routes under the instance's metric and rounding; open ones do not drive back.
 
         Parameters
         ----------
         instance
             The problem these routes belong to.
         """
+        if instance.vehicles is not None:
+            return math.fsum(self.route_costs(instance))
         nodes = [0]
         for route in self.routes:
             nodes.extend(route)
@@ -66,12 +76,60 @@ class Solution:
 
     def route_costs(self, instance: Instance) -> list[float]:
         """Length of each route on its own."""
-        return [Solution((route,)).cost(instance) for route in self.routes]
+        _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
+        fleet, vehicles = instance.fleet, self.vehicle_types(instance)
+        return [measure_route(instance, route, fleet[kind]) for route, kind in zip(self.routes, vehicles, strict=True)]
+
+    def vehicle_types(self, instance: Instance) -> tuple[int, ...]:
+        """Index of the type of vehicle that drives each route: as stated, else as `assign_vehicles` finds it.
+
+        Parameters
+        ----------
+        instance
+            The problem these routes belong to.
+        """
+        if self.vehicles is None:
+            _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
+            return assign_vehicles(instance, self.routes)
+        for kind in self.vehicles:
+            if not 0 <= kind < len(instance.fleet):
+                message = f"there is no type of vehicles {kind + 1}; the instance has {len(instance.fleet)}."
+                raise _fault("vehicles", message, "Is this solution for another instance?")
+        return self.vehicles
 
     def loads(self, instance: Instance) -> list[int]:
         """Load of each route, in the instance's stored units."""
         _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
         return [int(instance.demands[list(route)].sum()) for route in self.routes]
+
+
+def make_timetable(instance: Instance, solution: Solution) -> list[RouteSchedule]:
+    """When each stop of each route is served.
+
+    Each vehicle departs as late as it can without being later anywhere than if it had left at once, which is the
+    least duration: the longest duration of a type counts from departure to the end.
+
+    Parameters
+    ----------
+    instance
+        The problem; it has durations or a speed.
+    solution
+        Routes over its customers.
+
+    Returns
+    -------
+    list[RouteSchedule]
+        One a route, in order.
+
+    Raises
+    ------
+    InstanceError
+        If nothing says how long a leg takes.
+    SolutionError
+        If a route visits an unknown customer.
+    """
+    vehicles = solution.vehicle_types(instance)
+    return [schedule_route(instance, route, kind) for route, kind in zip(solution.routes, vehicles, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -167,8 +225,16 @@ def recompute_cost(instance: Instance, solution: Solution) -> float:
 
 
 def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:
-    plain = (_plain_route(number, route) for number, route in enumerate(_listed(routes, "the routes are"), start=1))
-    return tuple(route for route in plain if route)
+    return tuple(_plain_route(number, route) for number, route in enumerate(_listed(routes, "the routes are"), start=1))
+
+
+def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """Types of the routes that are not empty."""
+    kinds = list(vehicles) if isinstance(vehicles, Iterable) else []
+    if len(kinds) != len(routes) or any(isinstance(kind, bool) or not isinstance(kind, Integral) for kind in kinds):
+        message = f"there are {len(routes)} routes, and the types of their vehicles are {vehicles!r}."
+        raise _fault("vehicles", message, "Give one whole number a route, from 0, or leave them out.")
+    return tuple(int(kind) for kind, route in zip(kinds, routes, strict=True) if route)
 
 
 def _plain_route(number: int, route: object) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from dynaroute.errors import OptionError, SolutionError, Where
+from dynaroute.errors import OptionError, SolutionError, UnsupportedError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
@@ -137,6 +137,7 @@ def solve_all(
         The value of `time.perf_counter` from which the time of a single search counts; None: now.
     """
     began = time.perf_counter() if entered is None else entered
+    _refuse_fleets(instances)
     starts = _take_starts(instances, options.start)
     refuse_too_large(instances, options)
     if options.searches:
@@ -166,6 +167,16 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
             require_memory(memory_for_search(size, is_measured), size)
         if not options.searches and options.model in ("auto", "savings") and options.start is None:
             require_memory(memory_for_savings(size) if is_measured else memory_for_search(size), size)
+
+
+def _refuse_fleets(instances: Sequence[Instance]) -> None:
+    if all(instance.is_plain for instance in instances):
+        return
+    raise UnsupportedError(
+        "time windows, limits, types of vehicles and one-way distances are read and checked, but not solved yet.",
+        where=Where(field="instances"),
+        remedy="Leave them out.",
+    )
 
 
 # Known routes

@@ -174,7 +174,6 @@ FAULTS = {
     "dimension_too_large.vrp": Fault(FormatError, "DIMENSION", 4),
     "dimension_too_small.vrp": Fault(FormatError, "DIMENSION", 4),
     "dimension_zero.vrp": Fault(FormatError, "DIMENSION", 4),
-    "distances_asymmetric.json": Fault(InstanceError, "distances"),
     "distances_missing_row.json": Fault(FormatError, "distances"),
     "distances_nan.json": Fault(FormatError, "distances[1][2]"),
     "distances_negative.json": Fault(InstanceError, "distances"),
