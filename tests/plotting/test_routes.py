@@ -132,8 +132,8 @@ def test_arrows_point_the_way_that_is_driven() -> None:
     ax = plot_solution(small_instance(), Solution(((2,),)))
 
     (arrows,) = [part for part in ax.collections if isinstance(part, Quiver)]
-    assert arrows.U.tolist() == [1.0, -1.0]
-    assert arrows.V.tolist() == [0.0, 0.0]
+    assert np.asarray(arrows.U).tolist() == [1.0, -1.0]
+    assert np.asarray(arrows.V).tolist() == [0.0, 0.0]
 
 
 def test_maps_in_degrees_have_a_scale_that_is_right() -> None:
@@ -141,8 +141,8 @@ def test_maps_in_degrees_have_a_scale_that_is_right() -> None:
     ax = plot_solution(Instance(places, np.array([0, 1, 1]), 5, metric="great_circle"), Solution(((1, 2),)))
 
     assert written_notes(ax, "scale") == ["10 km"]
-    (bar,) = [line for line in ax.lines if len(line.get_xdata()) == 2]
-    left, right = bar.get_xdata()
+    (bar,) = [places for line in ax.lines if len(places := np.asarray(line.get_xdata())) == 2]
+    left, right = bar.tolist()
     assert great_circle(np.array([53.55, left]), np.array([53.55, right])) == pytest.approx(10_000, rel=1e-3)
     assert written_notes(plot_solution(*ring(3)), "scale") == []
 

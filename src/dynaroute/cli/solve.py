@@ -97,8 +97,8 @@ def solve(
         typer.Option(
             "--out",
             metavar="FILE|FOLDER",
-            help="One instance: .json (problem and routes), .sol, .csv, .xlsx, .html, .pdf, .geojson, .gpx, .kml. Many: a "
-            "folder (NAME.sol each) or a .json file. May be given several times.",
+            help="One instance: .json (problem and routes), .sol, .csv, .xlsx, .html, .pdf, .geojson, .gpx or .kml. "
+            "Many: a folder (NAME.sol each) or a .json file. May be given several times.",
         ),
     ] = None,
     sheets: Annotated[

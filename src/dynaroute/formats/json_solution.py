@@ -34,6 +34,7 @@ _KEYS = frozenset(
         "iterations",
         "interrupted",
         "trace",
+        "arrivals",
     }
 )
 

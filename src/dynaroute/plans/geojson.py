@@ -14,6 +14,7 @@ from dynaroute.instance import Instance
 from dynaroute.plans.links import SERVICES, list_links
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
 from dynaroute.plans.table import look_up, order_stops
+from dynaroute.plans.words import show_time
 from dynaroute.solution import Solution
 
 __all__ = ["format_geojson", "parse_geojson"]
@@ -55,6 +56,7 @@ def _describe_route(plan: Plan, route: PlannedRoute) -> dict[str, object]:
         "kind": "route",
         "route": route.number,
         "name": route.called,
+        "vehicle": route.vehicle or None,
         "stops": len(route.stops),
         "load": plain_number(route.load),
         "distance": plain_number(route.length),
@@ -75,6 +77,7 @@ def _describe_stop(plan: Plan, route: PlannedRoute, stop: Stop) -> dict[str, obj
         "load": plain_number(stop.load),
         "distance": plain_number(stop.distance),
         "unit": plan.instance.unit,
+        **({} if stop.arrival is None else {"arrival": show_time(stop.arrival), "leave": show_time(stop.leave)}),
     }
 
 
@@ -84,7 +87,7 @@ def _point(plan: Plan, stop: Stop) -> dict[str, object]:
 
 def _line(plan: Plan, route: PlannedRoute) -> dict[str, object]:
     """A line; in several parts where it crosses the 180th meridian, as section 3.1.9 asks for."""
-    positions = [_position(plan, stop) for stop in (route.start, *route.stops, route.end)]
+    positions = [_position(plan, stop) for stop in route.places]
     parts = _cut_at_date_line(positions)
     if len(parts) == 1:
         return {"type": "LineString", "coordinates": parts[0]}

@@ -44,7 +44,7 @@ def _add_route(root: Element, plan: Plan, route: PlannedRoute) -> None:
         link = SubElement(element, "link", {"href": address})
         _add(link, "text", f"{SERVICES[0].name}, {first} to {last}")
     _add(element, "number", str(route.number))
-    for stop in (route.start, *route.stops, route.end):
+    for stop in route.places:
         _add_point(element, plan, stop)
 
 

@@ -8,7 +8,7 @@ from dynaroute.display import show_length
 from dynaroute.plans.links import SERVICES, list_links
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop
 from dynaroute.plans.sketch import Sketch, sketch_plan
-from dynaroute.plans.words import describe_load, describe_plan, describe_route
+from dynaroute.plans.words import describe_load, describe_plan, describe_route, show_time
 
 __all__ = ["format_html_plan", "format_html_sheet"]
 
@@ -96,7 +96,7 @@ def _title(plan: Plan) -> str:
 def _overview_table(plan: Plan) -> str:
     rows = [
         f'<tr><th scope="row"><a href="#route-{route.number}">{escape(route.called)}</a></th>'
-        f'<td class="number">{len(route.stops)}</td><td class="number">{escape(describe_load(plan, route))}</td>'
+        f'<td class="number">{len(route.stops)}</td><td class="number">{escape(describe_load(route))}</td>'
         f'<td class="number">{escape(show_length(route.length, plan.instance.unit))}</td></tr>'
         for route in plan.routes
     ]
@@ -128,14 +128,25 @@ def _sheet(plan: Plan, route: PlannedRoute) -> str:
 
 def _stop_table(plan: Plan, route: PlannedRoute) -> str:
     has_names = plan.name_column is not None
-    heads = ["", "Stop", "Id", *(["Name"] if has_names else []), *plan.detail_columns, "Demand", "Load", "Distance"]
-    numeric = ("Stop", "Demand", "Load", "Distance")
+    times = ["Arrival", "Leave"] if plan.has_times else []
+    heads = [
+        "",
+        "Stop",
+        "Id",
+        *(["Name"] if has_names else []),
+        *plan.detail_columns,
+        *times,
+        "Demand",
+        "Load",
+        "Distance",
+    ]
+    numeric = ("Stop", *times, "Demand", "Load", "Distance")
     head = "".join(
         f'<th scope="col"{" class=number" if text in numeric and text not in plan.detail_columns else ""}>'
         f"{escape(text) or 'Done'}</th>"
         for text in heads
     )
-    rows = [_stop_row(plan, stop, has_names) for stop in (*route.stops, route.end)]
+    rows = [_stop_row(plan, stop, has_names) for stop in route.places[1:]]
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
 
 
@@ -143,7 +154,8 @@ def _stop_row(plan: Plan, stop: Stop, has_names: bool) -> str:
     is_depot = stop.customer == 0
     texts = [stop.id or stop.name, *([stop.name if not is_depot else ""] if has_names else [])]
     texts += [stop.details.get(column, "") for column in plan.detail_columns]
-    amounts = ["" if is_depot else str(stop.demand), str(stop.load), show_length(stop.distance, plan.instance.unit)]
+    amounts = [show_time(stop.arrival), show_time(stop.leave)] if plan.has_times else []
+    amounts += ["" if is_depot else str(stop.demand), str(stop.load), show_length(stop.distance, plan.instance.unit)]
     cells = [
         '<td class="done"><span></span></td>',
         f'<td class="number">{"" if is_depot else stop.number}</td>',
@@ -169,7 +181,7 @@ def _links(plan: Plan, route: PlannedRoute) -> str:
 
 
 def _end(stop: int, route: PlannedRoute | None = None) -> str:
-    is_depot = stop == 0 or (route is not None and stop == route.end.number)
+    is_depot = stop == 0 or (route is not None and route.end is not None and stop == route.end.number)
     return "depot" if is_depot else f"stop {stop}"
 
 

@@ -52,7 +52,7 @@ def _add_route(document: Element, plan: Plan, route: PlannedRoute) -> None:
     _add(mark, "styleUrl", f"#route-{route.number}")
     line = SubElement(mark, "LineString")
     _add(line, "tessellate", "1")
-    _add(line, "coordinates", " ".join(_written(plan, stop) for stop in (route.start, *route.stops, route.end)))
+    _add(line, "coordinates", " ".join(_written(plan, stop) for stop in route.places))
     for stop in route.stops:
         _add_stop(folder, plan, stop)
 

@@ -71,8 +71,7 @@ def list_links(plan: Plan, route: PlannedRoute, service: MapService) -> list[tup
         First and last stop, 0 being the depot before the first, and the address between them. Each part begins where
         the one before ends.
     """
-    stops = (route.start, *route.stops, route.end)
-    places = [plan.place(stop) for stop in stops]
+    places = [plan.place(stop) for stop in route.places]
     step = service.most_places - 1
     return [
         (first, min(first + step, len(places) - 1), service.make_address(places[first : first + step + 1]))

@@ -11,7 +11,7 @@ from dynaroute.display import show_length
 from dynaroute.plans.links import SERVICES, list_links
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop
 from dynaroute.plans.sketch import Sketch, sketch_plan
-from dynaroute.plans.words import describe_route
+from dynaroute.plans.words import describe_route, show_time
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -76,10 +76,11 @@ def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
 
     has_names = plan.name_column is not None
     texts = ["Id", *(["Name"] if has_names else []), *plan.detail_columns]
-    heads = ["Stop", *texts, "Demand", "Load", "Distance"]
+    times = ["Arrival", "Leave"] if plan.has_times else []
+    heads = ["Stop", *texts, *times, "Demand", "Load", "Distance"]
     # fpdf2 reads these as shares of the width
-    widths = [10, *(30 for _ in texts), 14, 14, 20]
-    align = ["RIGHT", *("LEFT" for _ in texts), "RIGHT", "RIGHT", "RIGHT"]
+    widths = [10, *(30 for _ in texts), *(16 for _ in times), 14, 14, 20]
+    align = ["RIGHT", *("LEFT" for _ in texts), *("RIGHT" for _ in times), "RIGHT", "RIGHT", "RIGHT"]
     document.set_font(_FONT, "", 9)
     document.set_draw_color(*_FAINT)
     document.set_fill_color(255, 255, 255)
@@ -87,7 +88,7 @@ def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
     with document.table(
         headings_style=FontFace(emphasis="BOLD"), borders_layout=TableBordersLayout.HORIZONTAL_LINES, **settings
     ) as table:
-        for cells in (heads, *(_list_cells(plan, stop, has_names) for stop in (*route.stops, route.end))):
+        for cells in (heads, *(_list_cells(plan, stop, has_names) for stop in route.places[1:])):
             row = table.row()
             for cell in cells:
                 row.cell(cell)
@@ -100,6 +101,7 @@ def _list_cells(plan: Plan, stop: Stop, has_names: bool) -> list[str]:
         stop.id or stop.name,
         *(["" if is_depot else stop.name] if has_names else []),
         *(stop.details.get(column, "") for column in plan.detail_columns),
+        *([show_time(stop.arrival), show_time(stop.leave)] if plan.has_times else []),
         "" if is_depot else str(stop.demand),
         str(stop.load),
         show_length(stop.distance, plan.instance.unit),
@@ -114,7 +116,7 @@ def _add_links(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
     document.set_text_color(29, 79, 145)
     for first, last, address in list_links(plan, route, SERVICES[0]):
         text = f"{SERVICES[0].name}: {'depot' if first == 0 else f'stop {first}'} to "
-        text += "depot" if last == route.end.number else f"stop {last}"
+        text += "depot" if route.end is not None and last == route.end.number else f"stop {last}"
         document.cell(text=text, link=address, new_x="LMARGIN", new_y="NEXT", h=4.5)
 
 

@@ -11,9 +11,12 @@ from functools import cached_property
 
 from dynaroute.errors import UnsupportedError, Where
 from dynaroute.instance import Instance
+from dynaroute.schedule import schedule_route
 from dynaroute.solution import Solution
 
 __all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "Stop", "require_degrees"]
+
+_Times = tuple[float | None, float | None, float | None]
 
 NEEDS_DEGREES = (".geojson", ".gpx", ".kml")
 
@@ -43,6 +46,9 @@ class Stop:
         What it wants, and what this and all earlier stops want together, in the user's unit.
     distance
         Driven since the depot, in the instance's unit.
+    arrival, start, leave
+        Seconds: when the vehicle comes, when the service begins, and when it goes on; None where no times are known. Of
+        the depot the first is the return, the last the departure.
     details
         Further columns of the file, by their names.
     """
@@ -54,6 +60,9 @@ class Stop:
     demand: int | Decimal
     load: int | Decimal
     distance: float
+    arrival: float | None = None
+    start: float | None = None
+    leave: float | None = None
     details: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -70,29 +79,40 @@ class PlannedRoute:
     ----------
     number
         From 1.
+    vehicle
+        Name of the type of vehicle; empty where types have no names.
+    capacity
+        What the vehicle holds, in the user's unit.
     start, stops, end
-        The depot, the customers in order, the depot again.
+        The depot, the customers in order, the depot again; an open route has no such end.
     """
 
     number: int
+    vehicle: str
+    capacity: int | Decimal
     start: Stop
     stops: tuple[Stop, ...]
-    end: Stop
+    end: Stop | None
+
+    @property
+    def places(self) -> tuple[Stop, ...]:
+        """All that the vehicle comes to, depots included."""
+        return (self.start, *self.stops, *([] if self.end is None else [self.end]))
 
     @property
     def load(self) -> int | Decimal:
         """What all its customers want."""
-        return self.end.load
+        return self.places[-1].load
 
     @property
     def length(self) -> float:
         """Its length in the instance's unit."""
-        return self.end.distance
+        return self.places[-1].distance
 
     @property
     def called(self) -> str:
         """What the driver's sheet is headed by."""
-        return f"Route {self.number}"
+        return f"Route {self.number}, {self.vehicle}" if self.vehicle else f"Route {self.number}"
 
 
 @dataclass(frozen=True)
@@ -138,19 +158,46 @@ class Plan:
     @cached_property
     def routes(self) -> tuple[PlannedRoute, ...]:
         """The routes, stop by stop."""
-        return tuple(self._plan_route(number, route) for number, route in enumerate(self.solution.routes, start=1))
+        vehicles = self.solution.vehicle_types(self.instance)
+        pairs = zip(self.solution.routes, vehicles, strict=True)
+        return tuple(self._plan_route(number, route, kind) for number, (route, kind) in enumerate(pairs, start=1))
 
-    def _plan_route(self, number: int, route: tuple[int, ...]) -> PlannedRoute:
-        nodes = [0, *route, 0]
-        legs = self.instance.leg_lengths(nodes[:-1], nodes[1:]).tolist()
-        demands = self.instance.demands[nodes].tolist()
+    @property
+    def has_times(self) -> bool:
+        """Whether it is known when a vehicle comes to a stop."""
+        return self.instance.knows_times
+
+    def _plan_route(self, number: int, route: tuple[int, ...], kind: int) -> PlannedRoute:
+        instance, vehicle = self.instance, self.instance.fleet[kind]
+        is_open = vehicle.end == "open"
+        nodes = [0, *route] if is_open else [0, *route, 0]
+        legs = instance.leg_lengths(nodes[:-1], nodes[1:]).tolist()
+        demands = instance.demands[nodes].tolist()
+        times = self._list_times(route, kind)
         stops = [
-            self._make_stop(position, node, demands[position], sum(demands[: position + 1]), math.fsum(legs[:position]))
+            self._make_stop(
+                position,
+                node,
+                (demands[position], sum(demands[: position + 1])),
+                math.fsum(legs[:position]),
+                times[position],
+            )
             for position, node in enumerate(nodes)
         ]
-        return PlannedRoute(number, stops[0], tuple(stops[1:-1]), stops[-1])
+        capacity = instance.shown_demand(vehicle.capacity)
+        customers = stops[1:] if is_open else stops[1:-1]
+        end = None if is_open else stops[-1]
+        return PlannedRoute(number, vehicle.name, capacity, stops[0], tuple(customers), end)
 
-    def _make_stop(self, number: int, node: int, demand: int, load: int, distance: float) -> Stop:
+    def _list_times(self, route: tuple[int, ...], kind: int) -> list[_Times]:
+        """Arrival, start and leave of every place of a route."""
+        if not self.has_times:
+            return [(None, None, None)] * (len(route) + 2)
+        times = schedule_route(self.instance, route, kind)
+        stops: list[_Times] = [(stop.arrival, stop.start, stop.leave) for stop in times.stops]
+        return [(None, None, times.departure), *stops, (times.end, None, None)]
+
+    def _make_stop(self, number: int, node: int, amounts: tuple[int, int], distance: float, times: _Times) -> Stop:
         instance = self.instance
         details = {} if instance.details is None else dict(instance.details.of(node))
         name = details.pop(self.name_column, "") if self.name_column is not None else ""
@@ -159,9 +206,12 @@ class Plan:
             customer=node,
             id="" if node == 0 else instance.customer_name(node),
             name=name or ("depot" if node == 0 else ""),
-            demand=instance.shown_demand(demand),
-            load=instance.shown_demand(load),
+            demand=instance.shown_demand(amounts[0]),
+            load=instance.shown_demand(amounts[1]),
             distance=distance,
+            arrival=times[0],
+            start=times[1],
+            leave=times[2],
             details=details,
         )
 

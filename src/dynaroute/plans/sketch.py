@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.lengths import EARTH_RADIUS_METRES
-from dynaroute.plans.plan import Plan
+from dynaroute.plans.plan import Plan, PlannedRoute
 from dynaroute.plotting.routes import choose_colours, project
 from dynaroute.plotting.scale import round_down, show_scale
 
@@ -112,9 +112,7 @@ def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float 
         height=height,
         depot=_point(places[0]),
         others=tuple(_point(places[node]) for node in inside if node not in visited),
-        routes=tuple(
-            _sketch_route(places, plan.solution.routes[number - 1], colours[number - 1], numbered) for number in drawn
-        ),
+        routes=tuple(_sketch_route(places, plan.routes[number - 1], colours[number - 1], numbered) for number in drawn),
         scale=_make_scale(scale * plane.aspect, width) if plan.has_degrees else None,
     )
 
@@ -135,14 +133,14 @@ def _fit(
     return flipped + np.array([width / 2, height / 2 + _MARGIN]), scale, height + 2 * _MARGIN
 
 
-def _sketch_route(places: NDArray[np.float64], route: tuple[int, ...], colour: str, numbered: bool) -> SketchedRoute:
-    line = [_point(places[node]) for node in (0, *route, 0)]
+def _sketch_route(places: NDArray[np.float64], route: PlannedRoute, colour: str, numbered: bool) -> SketchedRoute:
+    line = [_point(places[stop.customer]) for stop in route.places]
     arrows = []
     for (x, y), (next_x, next_y) in pairwise(line):
         length = math.hypot(next_x - x, next_y - y)
         if length >= 26:
             arrows.append(((x + next_x) / 2, (y + next_y) / 2, (next_x - x) / length, (next_y - y) / length))
-    labels = [(_point(places[node]), str(number)) for number, node in enumerate(route, start=1)] if numbered else []
+    labels = [(_point(places[stop.customer]), str(stop.number)) for stop in route.stops] if numbered else []
     return SketchedRoute(colour, tuple(line), tuple(arrows), tuple(labels))
 
 

@@ -12,11 +12,25 @@ from dynaroute.errors import FormatError, SolutionError, Where
 from dynaroute.formats.text import shorten
 from dynaroute.instance import Instance
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.plans.words import show_time
 from dynaroute.solution import Solution
 
-__all__ = ["Cell", "guard", "list_columns", "list_rows", "look_up", "order_stops", "solution_from_rows", "unguard"]
+__all__ = [
+    "Cell",
+    "distance_column",
+    "guard",
+    "list_columns",
+    "list_rows",
+    "look_up",
+    "order_stops",
+    "solution_from_rows",
+    "table_distance",
+    "unguard",
+]
 
 Cell = str | int | float
+
+_TIMES = ("arrival", "start", "leave")
 
 _FORMULA = frozenset("=+-@\t\r\n")  # a spreadsheet takes a cell that begins so for a formula; wide letters as well
 
@@ -24,28 +38,41 @@ _FORMULA = frozenset("=+-@\t\r\n")  # a spreadsheet takes a cell that begins so 
 def list_columns(plan: Plan) -> list[str]:
     """The header: our own columns, and those that the file had beside."""
     name = ["name"] if plan.name_column is not None else []
-    ours = ["route", "stop", "id", *name, "demand", "load", _distance_column(plan.instance)]
+    vehicle = ["vehicle"] if _names_vehicles(plan) else []
+    times = list(_TIMES) if plan.has_times else []
+    ours = ["route", *vehicle, "stop", "id", *name, "demand", "load", distance_column(plan), *times]
     return [*ours, *(f"{column} (file)" if column in ours else column for column in plan.detail_columns)]
 
 
 def list_rows(plan: Plan) -> Iterator[list[Cell]]:
     """A row for each stop, the depot's first and last of each route included; theirs have no id."""
     for route in plan.routes:
-        for stop in (route.start, *route.stops, route.end):
+        for stop in route.places:
             yield _make_row(plan, route, stop)
 
 
 def _make_row(plan: Plan, route: PlannedRoute, stop: Stop) -> list[Cell]:
-    metres = plan.instance.unit == "m"
-    distance = round(stop.distance / 1000, 3) if metres else plain_number(round(stop.distance, 6))
+    vehicle = [route.vehicle] if _names_vehicles(plan) else []
     name = [stop.name] if plan.name_column is not None else []
     amounts = [plain_number(amount) if isinstance(amount, Decimal) else amount for amount in (stop.demand, stop.load)]
+    times = [show_time(getattr(stop, column)) for column in _TIMES] if plan.has_times else []
     details = [stop.details.get(column, "") for column in plan.detail_columns]
-    return [route.number, stop.number, stop.id, *name, *amounts, distance, *details]
+    distance = table_distance(plan, stop.distance)
+    return [route.number, *vehicle, stop.number, stop.id, *name, *amounts, distance, *times, *details]
 
 
-def _distance_column(instance: Instance) -> str:
-    return "distance km" if instance.unit == "m" else "distance"
+def _names_vehicles(plan: Plan) -> bool:
+    return any(vehicle.name for vehicle in plan.instance.fleet)
+
+
+def distance_column(plan: Plan) -> str:
+    """What the column of distances is called."""
+    return "distance km" if plan.instance.unit == "m" else "distance"
+
+
+def table_distance(plan: Plan, length: float) -> float:
+    """A distance as its column has it."""
+    return round(length / 1000, 3) if plan.instance.unit == "m" else plain_number(round(length, 6))
 
 
 def guard(text: str) -> str:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from dynaroute.display import show_length
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.times import format_clock
 
-__all__ = ["count_of", "describe_load", "describe_plan", "describe_route", "describe_stop"]
+__all__ = [
+    "count_of",
+    "describe_hours",
+    "describe_load",
+    "describe_plan",
+    "describe_route",
+    "describe_stop",
+    "show_time",
+]
 
 
 def describe_plan(plan: Plan) -> str:
@@ -18,17 +27,33 @@ def describe_plan(plan: Plan) -> str:
 def describe_route(plan: Plan, route: PlannedRoute) -> str:
     """Its stops, its load and its length."""
     length = show_length(route.length, plan.instance.unit)
-    return f"{count_of(len(route.stops), 'stop')}, load {describe_load(plan, route)}, {length}"
+    hours = describe_hours(route)
+    facts = [count_of(len(route.stops), "stop"), f"load {describe_load(route)}", length, *([hours] if hours else [])]
+    return ", ".join(facts)
 
 
-def describe_load(plan: Plan, route: PlannedRoute) -> str:
+def describe_load(route: PlannedRoute) -> str:
     """The load, and what the vehicle holds."""
-    return f"{route.load} of {plan.instance.shown_demand(plan.instance.capacity)}"
+    return f"{route.load} of {route.capacity}"
+
+
+def describe_hours(route: PlannedRoute) -> str:
+    """When it begins and ends; empty where no times are known."""
+    last = route.places[-1]
+    end = last.arrival if route.end is not None else last.leave
+    return "" if route.start.leave is None else f"{show_time(route.start.leave)} to {show_time(end)}"
+
+
+def show_time(seconds: float | None) -> str:
+    """Write a time as a clock shows it; empty where there is none."""
+    return "" if seconds is None else format_clock(seconds)
 
 
 def describe_stop(plan: Plan, stop: Stop) -> str:
     """What it wants, how far it is, and what else the file tells of it; of a depot the last alone."""
     facts = [] if stop.customer == 0 else [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)]
+    if stop.customer and stop.arrival is not None:
+        facts.append(f"at {show_time(stop.arrival)}")
     return "; ".join([*facts, *(f"{column}: {text}" for column, text in stop.details.items())])
 
 

@@ -45,8 +45,8 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
         An instance and its routes.
     path
         The file to make or to replace. Its suffix says what it holds: .json instance and routes together; .csv and
-        .xlsx a row for each stop; .html and .pdf sheets for drivers; .geojson, .gpx and .kml for maps, which need degrees;
-        .sol the routes alone.
+        .xlsx a row for each stop; .html and .pdf sheets for drivers; .geojson, .gpx and .kml for maps, which need
+        degrees; .sol the routes alone.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from dynaroute.errors import FormatError
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_content
 from dynaroute.plans.plan import Plan
-from dynaroute.plans.table import Cell, list_columns, list_rows, solution_from_rows
+from dynaroute.plans.table import Cell, distance_column, list_columns, list_rows, solution_from_rows, table_distance
 from dynaroute.plans.xml_text import xml_text
 from dynaroute.solution import Solution
 
@@ -39,19 +39,14 @@ def format_xlsx_plan(plan: Plan) -> bytes:
     assert stops is not None  # a new workbook has a sheet
     stops.title = "Stops"
     _fill(stops, [list_columns(plan), *list_rows(plan)])
-    distance = list_columns(plan)[-1 - len(plan.detail_columns)]
     routes = [
-        [route.number, len(route.stops), plain_number(route.load), _last_distance(plan, route.length)]
+        [route.number, len(route.stops), plain_number(route.load), table_distance(plan, route.length)]
         for route in plan.routes
     ]
-    _fill(book.create_sheet("Routes"), [["route", "stops", "load", distance], *routes])
+    _fill(book.create_sheet("Routes"), [["route", "stops", "load", distance_column(plan)], *routes])
     content = BytesIO()
     book.save(content)
     return content.getvalue()
-
-
-def _last_distance(plan: Plan, length: float) -> float:
-    return round(length / 1000, 3) if plan.instance.unit == "m" else plain_number(round(length, 6))
 
 
 def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]]) -> None:
