@@ -52,6 +52,7 @@ def obstacle(instance: Instance, suffix: str) -> str | None:
     return next((field for field, is_there in obstacles[suffix] if is_there), None)
 
 
+@pytest.mark.filterwarnings("ignore:.*km away:dynaroute.errors.InputWarning")  # places are drawn all over the globe
 @pytest.mark.parametrize("suffix", WRITABLE_INSTANCE_SUFFIXES)
 @given(instance=instances())
 def test_an_instance_reads_back_equal_or_is_refused_by_name(suffix: str, instance: Instance) -> None:

@@ -50,11 +50,14 @@ class Quantities:
         What one vehicle holds.
     scale
         How many of these units make one of the file's.
+    note
+        What was put right on the way; "" if nothing was.
     """
 
     demands: list[int]
     capacity: int
     scale: int
+    note: str = ""
 
 
 def parse_decimal(text: str, where: Where) -> Decimal:

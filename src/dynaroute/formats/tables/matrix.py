@@ -1,0 +1,253 @@
+"""Distances or durations between all nodes, from a table: a square of numbers, or a row for each leg."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.display import show_list
+from dynaroute.errors import FormatError, Where, in_file, warn_of_input
+from dynaroute.formats.numbers import refuse_unmeasurable
+from dynaroute.formats.tables.amounts import Entry, is_blank, read_amounts
+from dynaroute.formats.tables.cells import Grid, Row
+from dynaroute.formats.tables.headers import Header, find_header
+from dynaroute.formats.tables.units import Unit, find_unit
+from dynaroute.formats.tables.words import LEGS, is_depot, simplify
+from dynaroute.formats.text import shorten
+from dynaroute.limits import refuse_large_content
+from dynaroute.times import parse_time
+
+__all__ = ["Matrix", "read_matrix"]
+
+_BYTES_OF_LEG = 8
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Legs between all nodes.
+
+    Attributes
+    ----------
+    values
+        (n + 1, n + 1), from row to column, in the order of the nodes.
+    unit
+        Of lengths, where the table names one.
+    """
+
+    values: NDArray[np.float64]
+    unit: Unit | None
+
+
+def read_matrix(grid: Grid, kind: str, names: Sequence[str], source: str) -> Matrix:
+    """Read all legs.
+
+    Parameters
+    ----------
+    grid
+        A square with or without names in its first row and column, in any order; or rows with from, to and a number.
+    kind
+        distance or duration; bare numbers of durations are seconds.
+    names
+        What the nodes are called, the depot's name first.
+    source
+        The file's path.
+
+    Raises
+    ------
+    FormatError
+        If a leg is missing, twice there or no number, or names do not match.
+    """
+    with in_file(source):
+        if not grid.rows:
+            raise FormatError("there is no matrix.", remedy="Give a row and a column for each stop, the depot first.")
+        refuse_large_content(_BYTES_OF_LEG * len(names) ** 2, "matrix")
+        rows = _cut_title(grid)
+        header = find_header(Grid(rows, grid.delimiter, grid.sheet), LEGS, (), [frozenset(("from", "to", kind))])
+        if {"from", "to", kind} <= header.columns.keys():
+            cells = _read_list(Grid(rows, grid.delimiter, grid.sheet), header, kind, names)
+        else:
+            cells = _read_square(grid, rows, names, source)
+        return _read_numbers(cells, kind, names, source)
+
+
+_Cells = list[list[Entry | None]]
+
+
+def _cut_title(grid: Grid) -> list[Row]:
+    """Rows from the first that is wide: a title has a cell or two."""
+    width = max(len(row.filled) for row in grid.rows)
+    first = next(index for index, row in enumerate(grid.rows) if len(row.filled) >= max(1, width - 2))
+    return [row for row in grid.rows[first:] if row.filled]
+
+
+def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str) -> _Cells:
+    count = len(names)
+    has_header = _is_header(rows[0], names)
+    body = rows[1:] if has_header else rows
+    width = max((max(row.filled) + 1 for row in body), default=0)
+    labelled = has_header and not _is_number(rows[0].text(0)) and len(rows[0].filled) <= width or (
+        width > count or any(_is_name(row.text(0), names) for row in body)
+    )
+    if not has_header and width == count and len(body) == count:
+        labelled = any(row.text(0) and not _is_number(row.text(0)) for row in body)
+    start = 1 if labelled else 0
+    across = [rows[0].text(index) for index in range(start, max(rows[0].filled) + 1)] if has_header else None
+    down = [row.text(0) for row in body] if labelled else None
+    columns = _match(across, names, "columns", source) if across is not None else None
+    lines = _match(down, names, "rows", source) if down is not None else None
+    if across is None and down is not None:
+        columns = lines
+    if down is None and across is not None:
+        lines = columns
+    found = (len(body), width - start)
+    if (lines is None or columns is None) and found != (count, count):
+        raise FormatError(
+            f"the matrix has {found[0]} rows and {found[1]} columns, but there are {count} stops with the depot.",
+            where=Where(field="matrix"),
+            remedy="Give a row and a column for each, the depot first; or their names in the first row and column.",
+        )
+    cells: _Cells = []
+    for node in range(count):
+        row = body[lines[node] if lines is not None else node]
+        cells.append(
+            [
+                _entry(grid, row, start + (columns[other] if columns is not None else other))
+                for other in range(count)
+            ]
+        )
+    return cells
+
+
+def _entry(grid: Grid, row: Row, index: int) -> Entry | None:
+    if is_blank(row.text(index)) and row.kind(index) == "text":
+        return None
+    return Entry(row.text(index), row.kind(index), grid.where(row.line, index, f"column {index + 1}"))
+
+
+def _is_number(text: str) -> bool:
+    return any(character.isdigit() for character in text) and not any(character.isalpha() for character in text)
+
+
+def _is_name(text: str, names: Sequence[str]) -> bool:
+    return bool(text) and not _is_number(text) and (_key(text) in {_key(name) for name in names} or is_depot(text))
+
+
+def _is_header(row: Row, names: Sequence[str]) -> bool:
+    """Whether a row names nodes: words, or their numbers in order with no 0 for the way to oneself."""
+    texts = [row.text(index) for index in row.filled]
+    if any(not _is_number(text) for text in texts[1:]):
+        return any(not _is_unit(text) for text in texts[1:] if not _is_number(text))
+    keys = {_key(name) for name in names}
+    own = [_key(text) for text in texts]
+    return len(texts) >= len(names) and all(key in keys for key in own[-len(names) :]) and len(set(own)) == len(own)
+
+
+def _is_unit(text: str) -> bool:
+    """Whether a cell is a number with a unit, or a dash."""
+    return is_blank(text) or any(character.isdigit() for character in text) and find_unit(text.split()[-1]) is not None
+
+
+def _key(name: str) -> str:
+    """What names are compared by: the same for 7 and 7.0, with and without accents and capitals."""
+    plain = name.strip().removesuffix(".0") if _is_number(name) else name.strip()
+    return simplify(plain) or plain.casefold()
+
+
+def _match(found: Sequence[str], names: Sequence[str], what: str, source: str) -> list[int]:
+    """Where each node's row or column is."""
+    places: dict[str, int] = {}
+    for index, name in enumerate(found):
+        if name and _key(name) in places:
+            raise FormatError(
+                f"{shorten(name)} comes twice in the {what} of the matrix.", where=Where(field="matrix"), remedy="Keep one."
+            )
+        if name:
+            places[_key(name)] = index
+    depot = next((index for index, name in enumerate(found) if is_depot(name)), None)
+    order = [places.get(_key(name), depot if node == 0 else None) for node, name in enumerate(names)]
+    if order[0] is None and len(places) == len(names) and None not in order[1:]:
+        order[0] = next(index for key, index in places.items() if index not in order)  # the only one that is left
+    missing = [name for name, place in zip(names, order, strict=True) if place is None]
+    numbered = [str(number) for number in range(1, len(names) + 1)]
+    if missing and list(found[: len(names)]) == numbered and len(found) == len(names):
+        return list(range(len(names)))
+    if missing:
+        raise FormatError(
+            f"the {what} of the matrix lack {show_list(missing)}; found are {show_list([name for name in found if name])}.",
+            where=Where(field="matrix"),
+            remedy="Call each stop as the list of stops does; the depot, too.",
+        )
+    further = [name for name in found if name and places[_key(name)] not in order]
+    if further:
+        warn_of_input(source, f"the {what} of the matrix for {show_list(further)} were not needed.")
+    return [place for place in order if place is not None]
+
+
+def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _Cells:
+    nodes = {_key(name): node for node, name in enumerate(names)}
+    cells: _Cells = [[None] * len(names) for _ in names]
+    start, end, number = (header.columns[role] for role in ("from", "to", kind))
+    for row in grid.rows[header.last + 1 :]:
+        ends = []
+        for column in (start, end):
+            text = row.text(column.index)
+            node = nodes.get(_key(text), 0 if is_depot(text) else None)
+            if node is None:
+                raise FormatError(
+                    f"{shorten(text)} is no stop of the list.",
+                    where=grid.where(row.line, column.index, column.label),
+                    remedy="Call each stop as the list of stops does.",
+                )
+            ends.append(node)
+        if cells[ends[0]][ends[1]] is not None:
+            raise FormatError(
+                f"the leg from {shorten(names[ends[0]])} to {shorten(names[ends[1]])} comes twice.",
+                where=grid.where(row.line, number.index, number.label),
+                remedy="Keep one of the two.",
+            )
+        entry = Entry(
+            row.text(number.index), row.kind(number.index), grid.where(row.line, number.index, number.label)
+        )
+        unit = f" {number.unit.name}" if number.unit and entry.kind == "number" and kind == "distance" else ""
+        cells[ends[0]][ends[1]] = None if is_blank(entry.text) else entry._replace(text=entry.text + unit) if unit else entry
+    return cells
+
+
+def _read_numbers(cells: _Cells, kind: str, names: Sequence[str], source: str) -> Matrix:
+    """Numbers of all cells; a half that is blank is the other one mirrored."""
+    count = len(names)
+    mirrored = _mirror(cells, names)
+    if mirrored:
+        warn_of_input(source, f"took the {kind}s of {mirrored} blank cells from the way back.")
+    places = [(row, column) for row in range(count) for column in range(count) if row != column]
+    entries = [entry for row, column in places if (entry := cells[row][column]) is not None]
+    values = np.zeros((count, count))
+    if kind == "duration":
+        numbers = [parse_time(entry.text, entry.where) for entry in entries]
+        unit = None
+    else:
+        amounts = read_amounts(entries, open_points="point", open_commas="comma")
+        numbers = [refuse_unmeasurable(float(v), e.where) for v, e in zip(amounts.values, entries, strict=True)]
+        unit = amounts.unit
+    for (row, column), number in zip(places, numbers, strict=True):
+        values[row, column] = number
+    return Matrix(values, unit)
+
+
+def _mirror(cells: _Cells, names: Sequence[str]) -> int:
+    """Fill blank cells with those of the way back, and count them."""
+    count = len(names)
+    blank = [(i, j) for i in range(count) for j in range(count) if i != j and cells[i][j] is None]
+    is_triangle = all(i < j for i, j in blank) or all(i > j for i, j in blank)
+    for row, column in blank:
+        if cells[column][row] is None or not is_triangle or len(blank) < count * (count - 1) // 2:
+            raise FormatError(
+                f"the way from {shorten(names[row])} to {shorten(names[column])} is missing.",
+                where=Where(field="matrix"),
+                remedy="Fill in the cell.",
+            )
+        cells[row][column] = cells[column][row]
+    return len(blank)
