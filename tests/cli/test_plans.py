@@ -125,3 +125,53 @@ def test_wrong_plan_names_customers_by_their_ids(plan: Path) -> None:
     result = invoke("check", plan)
     assert result.exit_code == 1
     assert "A-1" in result.stdout
+
+
+NEW = "id;lat;lon;demand\nN-1;53,55;10,0;1\n"
+
+
+def test_insert_tells_route_stop_and_cost_and_writes_the_plan(plan: Path) -> None:
+    customers = save(plan.parent, "new.csv", NEW)
+    document = invoke_json("insert", plan, customers, "--out", plan.with_name("more.json"))
+
+    (insertion,) = document["insertions"]
+    assert (insertion["id"], insertion["route"], insertion["customer"]) == ("N-1", 1, 4)
+    assert document["cost"] == pytest.approx(document["cost_before"] + insertion["cost"])
+    assert document["unit"] == "m"
+    assert invoke_json("check", plan.with_name("more.json"))["ok"] is True
+    printed = invoke("insert", plan, customers).stdout
+    assert "N-1" in printed and "km" in printed
+
+
+def test_insert_ends_with_4_where_a_customer_fits_nowhere(plan: Path) -> None:
+    document = json.loads(plan.read_text())
+    document["instance"]["vehicles"] = [{"name": "van", "capacity": 10, "count": 1}]
+    plan.write_text(json.dumps(document))
+    result = invoke("insert", plan, save(plan.parent, "new.csv", NEW.replace(";1\n", ";9\n")))
+
+    assert result.exit_code == 4
+    assert "no vehicle has room or time for N-1" in result.stderr
+
+
+def test_insert_refuses_what_is_no_plan_and_what_it_would_replace(plan: Path) -> None:
+    customers = save(plan.parent, "new.csv", NEW)
+
+    assert_refused(invoke("insert", plan.with_name("day.csv"), customers), "day.csv", "plan with its instance")
+    assert_refused(invoke("insert", plan, customers, "--out", plan), "would replace")
+    assert_refused(invoke("insert", plan, customers, "--out", plan.with_name("a.doc")), "no format '.doc'")
+
+
+def test_kept_routes_stay_in_a_search(tmp_path: Path) -> None:
+    path = tmp_path / "a.vrp"
+    assert invoke("generate", "--size", "20", "--count", "1", "--seed", "1", "--out", path).exit_code == 0
+    assert invoke("solve", path, "--fast", "--out", tmp_path / "plan.json").exit_code == 0
+    before = json.loads((tmp_path / "plan.json").read_text())
+    start = ("solve", path, "--start", tmp_path / "plan.json")
+    (after,) = invoke_json(*start, "--keep", "route:2", "--keep", "stop:3", "--iterations", "50")
+
+    assert after["routes"][1] == before["routes"][1]
+    assert after["cost"] <= before["cost"] + 1e-9
+    assert after["trace"][0][1] == pytest.approx(before["cost"])
+    assert_refused(invoke("solve", path, "--keep", "route:2", "--iterations", "5"), "--keep", "--start")
+    assert_refused(invoke(*start, "--keep", "route:2", "--improve", "local"), "--keep", "without a search")
+    assert_refused(invoke(*start, "--keep", "route:99", "--iterations", "5"), "--keep", "no route '99'")

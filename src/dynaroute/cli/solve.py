@@ -52,6 +52,7 @@ from dynaroute.solving.options import Observers, SolveOptions, choose_search_sec
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
+    from dynaroute.solution import Solution
     from dynaroute.solving.result import Result
 
 _MOST_SEARCHED_UNASKED = 4  # instances: of more, nobody expects to wait for each
@@ -74,6 +75,16 @@ def solve(
     iterations: IterationsOption = None,
     target: TargetOption = None,
     start: StartOption = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="WHAT",
+            help="Of the routes of --start, what stays as it is: route:2, route:1,3, or stop:ID, which keeps the stops "
+            "before and after it. May be given several times.",
+            rich_help_panel=PANELS["improving"],
+        ),
+    ] = None,
     fast: Annotated[
         bool,
         typer.Option(
@@ -168,10 +179,14 @@ def solve(
         [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, outs))],
         [*(job.file for job in jobs), *list_starts(start, jobs), *list_model_files(model)],
     )
-    if start is not None:
-        options = replace(options, start=read_starts(start, jobs))
-    load_what_is_needed(options, [job.instance for job in jobs])
-    results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
+    starts = [] if start is None else read_starts(start, jobs)
+    if starts:
+        options = replace(options, start=starts)
+    if keep:
+        results = [_search_around(jobs, starts, options, keep, trace)]
+    else:
+        load_what_is_needed(options, [job.instance for job in jobs])
+        results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
     write_results(jobs, results, outs, plot, sheets)
 
     print_notes(jobs, results)
@@ -182,6 +197,35 @@ def solve(
     if any(result.is_interrupted for result in results):
         print_note("The search was interrupted; these are the best routes so far.")
         raise typer.Exit(INTERRUPTED)
+
+
+def _search_around(
+    jobs: Sequence[Job], starts: Sequence[Solution], options: SolveOptions, keep: Sequence[str], trace: Path | None
+) -> Result:
+    """Search the part of the one problem that is not kept, and put both together again."""
+    from dynaroute.plans.keeping import hold, parse_keep
+
+    where = Where(field="--keep")
+    if len(jobs) > 1 or not starts:
+        raise OptionError(
+            "routes can be kept of one instance whose routes are known.", where=where, remedy="Add --start plan.json."
+        )
+    if not options.searches:
+        raise OptionError("without a search nothing changes anyway.", where=where, remedy="Add --time-limit.")
+    if trace is not None:
+        raise OptionError("a trace tells of whole plans alone.", where=where, remedy="Leave --trace out.")
+    instance, known = jobs[0].instance, starts[0]
+    routes, stops = parse_keep(keep, instance, known)
+    held = hold(instance, known, routes, stops)
+    target = None if options.target is None else options.target - held.kept_cost
+    part = replace(options, start=[held.start], target=target)
+    load_what_is_needed(part, [held.instance])
+    (result,) = _search_jobs([replace(jobs[0], instance=held.instance)], part, None)
+    solution = held.restore(result.solution)
+    course = tuple((seconds, cost + held.kept_cost) for seconds, cost in result.trace)
+    whole = replace(result, instance=instance, solution=solution, cost=solution.cost(instance), trace=course)
+    told = tuple(whole.improvement if message == result.improvement else message for message in result.messages)
+    return replace(whole, messages=told)
 
 
 def _refuse_fast_search(fast: bool, options: SolveOptions) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from dynaroute.errors import UnsupportedError, in_file
+from dynaroute.errors import UnsupportedError, Where, in_file
 from dynaroute.files import write_bytes
 from dynaroute.formats import write
 from dynaroute.plans.csv_plan import format_csv_plan
@@ -20,7 +20,7 @@ from dynaroute.plans.plan import Plan
 from dynaroute.plans.xlsx_plan import format_xlsx_plan
 from dynaroute.vocabulary import join_with_or
 
-__all__ = ["PLAN_SUFFIXES", "list_sheets", "write_plan", "write_sheets"]
+__all__ = ["PLAN_SUFFIXES", "list_sheets", "require_plan_suffix", "write_plan", "write_sheets"]
 
 _FORMATS: dict[str, Callable[[Plan], str | bytes]] = {
     ".json": format_json_plan,
@@ -56,18 +56,25 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
         If the suffix is unknown or the file cannot be written.
     """
     file = Path(path)
-    suffix = file.suffix.lower()
+    suffix = require_plan_suffix(file)
     if suffix == ".sol":
         write(plan.solution, file)
         return
     with in_file(os.fspath(path)):
-        if suffix not in _FORMATS:
-            raise UnsupportedError(
-                f"a plan has no format {suffix!r}." if suffix else "the file name has no suffix.",
-                remedy=f"Use {join_with_or(PLAN_SUFFIXES)}.",
-            )
         content = _FORMATS[suffix](plan)
     write_bytes(file, content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
+
+
+def require_plan_suffix(path: Path) -> str:
+    """The suffix in small letters, if plans have such a format."""
+    suffix = path.suffix.lower()
+    if suffix in PLAN_SUFFIXES:
+        return suffix
+    raise UnsupportedError(
+        f"a plan has no format {suffix!r}." if suffix else "the file name has no suffix.",
+        where=Where(file=str(path)),
+        remedy=f"Use {join_with_or(PLAN_SUFFIXES)}.",
+    )
 
 
 def list_sheets(routes: int, folder: Path) -> list[Path]:

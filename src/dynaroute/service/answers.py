@@ -13,6 +13,8 @@ __all__ = [
     "ErrorAnswer",
     "HealthAnswer",
     "ImprovementAnswer",
+    "InsertAnswer",
+    "InsertionAnswer",
     "JobAnswer",
     "JobState",
     "ModelAnswer",
@@ -144,6 +146,31 @@ class CheckAnswer(Answer):
     cost: float | None = Field(description="Recomputed; null if an unknown customer is visited.")
     violations: list[ViolationAnswer]
     left_out: int | None = Field(default=None, description="How many more there are; absent if all are listed.")
+
+
+class InsertionAnswer(Answer):
+    """Where a new customer goes."""
+
+    customer: int = Field(description="Its number, following those of the plan.")
+    id: str
+    route: int | None = Field(description="From 1; null if it fits nowhere.")
+    stop: int | None = Field(description="Which stop of the route it is, from 1.")
+    cost: float | None = Field(description="How much longer the plan becomes by it.")
+    opens_route: bool = Field(description="Whether one more vehicle drives for it.")
+
+
+class InsertAnswer(Answer):
+    """A plan with new customers in it."""
+
+    insertions: list[InsertionAnswer]
+    unserved: list[int] = Field(description="New customers that fit nowhere.")
+    cost_before: float
+    cost: float
+    unit: str | None
+    routes: list[list[int]]
+    ids: list[list[str]]
+    loads: list[float]
+    messages: list[str] = Field(description="Remarks about the input.")
 
 
 class ModelAnswer(Answer):

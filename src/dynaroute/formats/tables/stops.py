@@ -53,12 +53,15 @@ class Reading:
         What columns are, where their headings do not say it.
     distances, durations
         Tables of legs, each with the path of its file.
+    has_depot
+        Whether one of the rows is the depot; else all are customers, and the first lends its place to a depot.
     """
 
     capacity: float | Decimal | str | None = None
     columns: Renames = ()
     distances: tuple[Grid, str] | None = None
     durations: tuple[Grid, str] | None = None
+    has_depot: bool = True
 
 
 @dataclass
@@ -119,6 +122,8 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             where=Where(line=header.line),
             remedy="The first row is the depot, the others are customers.",
         )
+    if not reading.has_depot:
+        table = _lend_depot(table)
     known = _Understood(table, source)
     elsewhere = _find_notation(table)
     capacity, capacity_place, demands, unit = _read_loads(known, reading, elsewhere)
@@ -224,6 +229,16 @@ def _put_depot_first(table: Table, source: str) -> Table:
     label = rows[place].text(columns["id"].index) if "id" in columns else ""
     warn_of_input(source, f"took line {rows[place].line}{f' ({label})' if label else ''} for the depot.")
     return replace(table, rows=[rows[place], *rows[:place], *rows[place + 1 :]])
+
+
+def _lend_depot(table: Table) -> Table:
+    """Put a depot before the rows, unless there is one that is called so: the first row without what it wants."""
+    first, columns = table.rows[0], table.header.columns
+    if _is_called_depot(first, table):
+        return table
+    kept = {column.index for role, column in columns.items() if role in (*_GLOBE, *_PLANE, "position")}
+    cells = tuple(cell if index in kept else "" for index, cell in enumerate(first.cells))
+    return replace(table, rows=[replace(first, cells=cells, kinds={}), *table.rows])
 
 
 def _find_marked(table: Table) -> tuple[int | None, Table]:
