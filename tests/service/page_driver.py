@@ -104,6 +104,8 @@ class PageDriver:
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def choose_method(self, method: str) -> None:
+        if method in ("augment", "2opt"):
+            self.evaluate("document.querySelector('.more-methods').open = true")
         self.find(f"[name=method][value='{method}']").check()
 
     def solve(self, method: str = "greedy") -> None:
@@ -126,6 +128,7 @@ class PageDriver:
         self.find("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content.encode()})
 
     def cost(self) -> float:
+        """Of a problem whose lengths have no unit."""
         return float(self.text(".cost-value").replace(",", ""))
 
     def drawn_routes(self) -> int:

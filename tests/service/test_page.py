@@ -83,7 +83,7 @@ def test_placed_points_are_solved_and_drawn(desk: PageDriver, tmp_path: Path) ->
     desk.solve()
 
     assert desk.find("#map .point").count() == 7
-    assert desk.drawn_routes() == 3 == desk.find(".routes-table tbody tr").count()
+    assert desk.drawn_routes() == 3 == desk.find(".routes-table tr[data-route]").count()
     assert "Checked: all visited once" in desk.text("#headline")
     answer = desk.answer(tmp_path)
     assert check(instance_from_json(answer["problem"]), Solution(answer["routes"], answer["cost"])) == []

@@ -36,7 +36,7 @@ def judge(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
 
 
 def convert(body: bytes, *, content_type: str, query: FileOptions, limits: ReadingLimits, largest: int) -> str:
-    """Write the problem in a body as JSON.
+    """Write the problem in a body as JSON, with remarks about the input where there are any.
 
     Parameters
     ----------
@@ -50,7 +50,10 @@ def convert(body: bytes, *, content_type: str, query: FileOptions, limits: Readi
         Bytes that the answer may have.
     """
     problem = read_problem(body, content_type, query, limits)
-    document = json.dumps(instance_to_json(problem.instance), ensure_ascii=False, allow_nan=False)
+    instance = instance_to_json(problem.instance)
+    if problem.notes:
+        instance["messages"] = list(problem.notes)
+    document = json.dumps(instance, ensure_ascii=False, allow_nan=False)
     refuse_large_answer(document.encode(), largest)  # here, so that it need not travel
     return document
 

@@ -17,6 +17,7 @@ from dynaroute.vocabulary import Rounding
 
 __all__ = [
     "CheckQuestion",
+    "ConvertAnswer",
     "FileOptions",
     "InsertQuestion",
     "InstanceQuestion",
@@ -150,6 +151,12 @@ EXAMPLE_INSTANCE: dict[str, Any] = {
     ],
     "rounding": "nearest",
 }
+
+
+class ConvertAnswer(InstanceQuestion):
+    """A problem that was read."""
+
+    messages: list[str] | None = Field(default=None, description="Remarks about the input; absent if there are none.")
 
 
 class SolveQuestion(InstanceQuestion):

@@ -13,7 +13,7 @@ from dynaroute.service.answers import CheckAnswer, InsertAnswer, SolveAnswer
 from dynaroute.service.direct_answers import convert, insert, judge
 from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, INSERT_BODY, SOLVE_BODY, describe_failures
 from dynaroute.service.patience import leave_with_client
-from dynaroute.service.questions import FileOptions, InstanceQuestion, QueryOptions
+from dynaroute.service.questions import ConvertAnswer, FileOptions, QueryOptions
 from dynaroute.service.reading import Problem, read_problem
 from dynaroute.service.replies import reply, reply_json
 from dynaroute.service.service import Service
@@ -68,7 +68,7 @@ def make_solving_router(service: Service) -> APIRouter:
 
     @router.post(
         "/convert",
-        response_model=InstanceQuestion,
+        response_model=ConvertAnswer,
         responses=describe_failures(*READING_FAILURES),
         openapi_extra=CONVERT_BODY,
         tags=["check"],
