@@ -48,8 +48,8 @@ def test_a_value_that_cannot_be_meant_is_refused_by_its_field(field: str, value:
 
 
 def test_numbers_of_numpy_become_those_of_python() -> None:
-    capacity: Any = np.int64(5)
-    vehicle = VehicleType(capacity, count=np.int32(2), max_duration=np.float64(3), shift=(np.float64(0), 9))
+    numbers: dict[str, Any] = {"count": np.int32(2), "max_duration": np.float32(3), "shift": (np.float64(0), 9)}
+    vehicle = VehicleType(int(np.int64(5)), **numbers)
     assert [type(value) for value in (vehicle.capacity, vehicle.count, vehicle.max_duration)] == [int, int, float]
     assert vehicle.shift == (0.0, 9.0)
 

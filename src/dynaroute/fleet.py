@@ -84,7 +84,7 @@ class VehicleType:
 
 
 def _read_whole(value: Any, field: str) -> int:
-    words = field.replace("_", " ")
+    words = {"max_stops": "number of stops"}.get(field, field)
     if value is None:
         raise _fault(field, f"there is no {words}.", "Give a whole number above 0.")
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:

@@ -37,6 +37,7 @@ from dynaroute.instance_checks import (
 )
 from dynaroute.lengths import great_circle, round_lengths, straight_line
 from dynaroute.memory import memory_for_all_legs, require_memory
+from dynaroute.times import format_clock, format_duration
 from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
@@ -178,6 +179,12 @@ class Instance:
         return (VehicleType(self.capacity),) if self.vehicles is None else self.vehicles
 
     @property
+    def parts_of_fleet(self) -> tuple[str, ...]:
+        """Names of the optional fields that are given: what makes this more than customers, demands and a capacity."""
+        names = ("vehicles", "service", "windows", "durations", "speed")
+        return tuple(name for name in names if getattr(self, name) is not None)
+
+    @property
     def has_times(self) -> bool:
         """Whether it matters when or for how long a vehicle drives: there are windows, shifts or longest durations."""
         return self.windows is not None or any(vehicle.limits_time for vehicle in self.vehicles or ())
@@ -224,6 +231,30 @@ class Instance:
             A demand, a load or the capacity, as stored.
         """
         return unscale(load, self.demand_scale)
+
+    def shown_time(self, seconds: float) -> str:
+        """Write a time as a clock shows it; as a plain number where time is distance, as in Solomon's instances.
+
+        Parameters
+        ----------
+        seconds
+            Since midnight, or since the start.
+        """
+        return f"{round(seconds, 2):.10g}" if self._counts_in_distance else format_clock(seconds)
+
+    def shown_duration(self, seconds: float) -> str:
+        """Write how long something takes, in hours, minutes and seconds; as a plain number where time is distance.
+
+        Parameters
+        ----------
+        seconds
+            How long.
+        """
+        return f"{float(f'{seconds:.6g}'):.10g}" if self._counts_in_distance else format_duration(seconds)
+
+    @property
+    def _counts_in_distance(self) -> bool:
+        return self.speed == 1 and self.durations is None  # nobody drives one metre a second
 
     def leg_lengths(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
         """Lengths of the legs between pairs of nodes, under this instance's metric and rounding.

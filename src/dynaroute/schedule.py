@@ -208,7 +208,7 @@ def assign_vehicles(instance: Instance, routes: Sequence[_Route]) -> tuple[int, 
     for route in range(len(routes)):
         _assign_one(route, assigned, prices, room)
     by_size = sorted(range(len(types)), key=lambda index: -types[index].capacity)
-    for route in np.flatnonzero(assigned < 0):
+    for route in np.flatnonzero(assigned < 0).tolist():
         assigned[route] = next((kind for kind in by_size if np.isfinite(prices[route, kind])), by_size[0])
     return tuple(assigned.tolist())
 

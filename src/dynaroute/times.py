@@ -8,7 +8,7 @@ import re
 from dynaroute.display import show_text
 from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where
 
-__all__ = ["format_clock", "parse_time", "parse_window"]
+__all__ = ["format_clock", "format_duration", "parse_time", "parse_window"]
 
 # English, German, French and Spanish
 _UNITS = {
@@ -132,6 +132,22 @@ def format_clock(seconds: float) -> str:
     minutes, second = divmod(whole, 60)
     hour, minute = divmod(minutes, 60)
     return f"{sign}{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
+
+
+def format_duration(seconds: float) -> str:
+    """Write how long something takes: 1 h 20 min; seconds where they matter.
+
+    Parameters
+    ----------
+    seconds
+        0 or more.
+    """
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    parts = [(hours, "h"), (minute, "min"), (second if hours == 0 else 0, "s")]
+    return " ".join(f"{count:,} {unit}" for count, unit in parts if count)
 
 
 def _read_clock(hours: str, minutes: str, seconds: str | None, half: str | None, text: str, where: Where) -> float:

@@ -11,6 +11,7 @@ __all__ = [
     "DepotPosition",
     "Metric",
     "Objective",
+    "ReadingRule",
     "Rounding",
     "RouteEnd",
     "ViolationKind",
@@ -18,6 +19,7 @@ __all__ = [
 ]
 
 Rounding = Literal["none", "nearest", "up"]
+ReadingRule = Literal["none", "nearest", "up", "dimacs"]  # of lengths in a file: dimacs cuts them to one decimal
 Metric = Literal["euclidean", "great_circle"]
 RouteEnd = Literal["depot", "open"]
 Objective = Literal["distance", "vehicles"]

@@ -8,20 +8,48 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.contents import holds_plan, holds_solution
-from dynaroute.cli.options import CapacityOption, JsonOption
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
+from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_note
 from dynaroute.cli.places import refuse_missing_folder, refuse_overwriting
+from dynaroute.cli.tables import (
+    CapacityOption,
+    ColumnsOption,
+    DurationsOption,
+    FormatOption,
+    MatrixOption,
+    SheetOption,
+    TableOptions,
+)
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File to read.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File to read, or -.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its suffix chooses the format.")],
     capacity: CapacityOption = None,
+    format: FormatOption = None,
+    sheet: SheetOption = None,
+    columns: ColumnsOption = None,
+    matrix: MatrixOption = None,
+    durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Convert a file to another format, which the suffix of OUT names.
 
-    Instances: .vrp, .csv, .json, .npz, and from .pkl. Solutions: .sol, .json.
+    Instances: .vrp, .csv, .json, .npz, and from .xlsx, .tsv, .txt and .pkl.
+    Solutions: .sol, .json.
     Plans, which hold both: from .json to .csv, .xlsx, .html, .pdf, .geojson,
     .gpx, .kml, .sol (routes alone), .vrp or .npz (problem alone), or a folder
     for a printable page each driver. A format that cannot hold all that is
@@ -29,12 +57,15 @@ def convert(
 
     Example:
       dynaroute convert customers.csv customers.json --capacity 50
+      dynaroute convert orders.xlsx orders.json --sheet Monday --capacity "450 kg"
       dynaroute convert vrp100_test_seed1234.pkl test100.npz
       dynaroute convert plan.json drivers.pdf
     """
-    from dynaroute.formats import read_set, read_solution, write
+    from dynaroute.formats import read_solution, write
 
-    refuse_overwriting([("OUT", target)], [source])
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
+    refuse_overwriting([("OUT", target)], [source, *tables.files])
     if holds_plan(source):
         _write_plan(source, target)
         kind, count = "plan", 1
@@ -43,7 +74,7 @@ def convert(
         write(solution, target)
         kind, count = "solution", 1
     else:
-        instances = read_set(source, capacity=capacity)
+        instances = tables.read_set(source)
         write(instances[0] if len(instances) == 1 else instances, target)
         kind, count = "instance", len(instances)
 

@@ -8,9 +8,26 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.contents import holds_plan
-from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
+from dynaroute.cli.options import InstanceArgument, JsonOption
 from dynaroute.cli.output import print_json, print_line, print_note
 from dynaroute.cli.places import refuse_overwriting
+from dynaroute.cli.tables import (
+    CapacityOption,
+    ColumnsOption,
+    DurationsOption,
+    FormatOption,
+    MatrixOption,
+    SheetOption,
+    TableOptions,
+)
 
 
 def plot(
@@ -26,6 +43,16 @@ def plot(
     ] = None,
     names: Annotated[bool, typer.Option("--names", help="Write the customers' names beside them.")] = False,
     capacity: CapacityOption = None,
+    format: FormatOption = None,
+    sheet: SheetOption = None,
+    columns: ColumnsOption = None,
+    matrix: MatrixOption = None,
+    durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Draw an instance, and its routes if a solution is given.
@@ -40,14 +67,15 @@ def plot(
       dynaroute plot plan.json --out routes.png --names
     """
     from dynaroute.errors import in_file
-    from dynaroute.formats import read
     from dynaroute.plans import read_routes
     from dynaroute.plotting import check_picture_path, plot_instance, plot_solution, save_figure
     from dynaroute.solution import check
 
     check_picture_path(out)
-    refuse_overwriting([("--out", out)], [instance, solution])
-    problem = read(instance, capacity=capacity)
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
+    refuse_overwriting([("--out", out)], [instance, solution, *tables.files])
+    problem = tables.read(instance)
     if solution is None and holds_plan(instance):
         solution = instance
     answer = None if solution is None else read_routes(solution, problem)

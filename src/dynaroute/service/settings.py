@@ -35,7 +35,8 @@ class ServiceSettings:
         Names under which a proxy or another machine reaches the service, beside addresses and names without a dot; "*"
         takes any.
     tiles
-        Address of a street map's pictures, which the page may show behind the routes: https://.../{z}/{x}/{y}.png. Without
+        Address of a street map's pictures, which the page may show behind the routes: https://.../{z}/{x}/{y}.png.
+        Without
         one, no street map is offered. Whoever looks at it, their browser asks that server.
     tiles_attribution
         Who made the street map; shown on it, as licences demand.

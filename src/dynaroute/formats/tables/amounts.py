@@ -23,21 +23,28 @@ __all__ = ["Amounts", "Entry", "Notation", "find_evidence", "is_blank", "read_am
 Notation = Literal["point", "comma"]  # which of the two is the decimal one
 
 _SPACES = " \u00a0\u2009\u202f"
+_APOSTROPHES = "'\u2019"
+_DASHES = ("-", "\u2013", "\u2014")
+_GROUPS = rf"[0-9]{{1,3}}(?P<separator>[.,{_APOSTROPHES}{_SPACES}])[0-9]{{3}}(?:(?P=separator)[0-9]{{3}})*"
 _NUMBER = re.compile(
-    rf"(?P<sign>[+-]?)(?P<whole>[0-9]+|[0-9]{{1,3}}(?P<separator>[.,'’{_SPACES}])[0-9]{{3}}(?:(?P=separator)[0-9]{{3}})*)?"
+    rf"(?P<sign>[+-]?)(?P<whole>[0-9]+|{_GROUPS})?"
     r"(?:(?P<mark>[.,])(?P<decimals>[0-9]*))?(?P<exponent>[eE][+-]?[0-9]{1,5})?"
 )
 _LONGEST = 1000
-_WITH_UNIT = re.compile(rf"(?P<number>[+-]?[0-9.,'’{_SPACES}]*[0-9][.,]?)[{_SPACES}]*(?P<unit>[^0-9+\-.,\s][^0-9]*[³23]?)")
-_UNIT_FIRST = re.compile(rf"(?P<unit>[^0-9+\-.,\s]+)[.{_SPACES}]*(?P<number>[+-]?[0-9][0-9.,'’{_SPACES}]*)")
-_MONTHS = "jan|feb|m[äa]r|mrz|apr|avr|abr|mai|may|jun|juin|jul|juil|aug|ao[uû]|ago|sep|okt|oct|nov|de[zc]|ene|f[ée]v|dic"
+_WITH_UNIT = re.compile(
+    rf"(?P<number>[+-]?[0-9.,{_APOSTROPHES}{_SPACES}]*[0-9][.,]?)[{_SPACES}]*(?P<unit>[^0-9+\-.,\s][^0-9]*[³23]?)"
+)
+_UNIT_FIRST = re.compile(rf"(?P<unit>[^0-9+\-.,\s]+)[.{_SPACES}]*(?P<number>[+-]?[0-9][0-9.,{_APOSTROPHES}{_SPACES}]*)")
+_MONTHS = (
+    "jan|feb|m[äa]r|mrz|apr|avr|abr|mai|may|jun|juin|jul|juil|aug|ao[uû]|ago|sep|okt|oct|nov|de[zc]|ene|f[ée]v|dic"
+)
 _DATE = re.compile(
     rf"[0-9]{{1,2}}\.?[ -]*(?:{_MONTHS})[a-zéû]*\.?[ -]*(?:[0-9]{{2,4}})?|(?:{_MONTHS})[a-zéû]*\.?[ -]*[0-9]{{1,4}}"
     r"|[0-9]{1,4}([./-])[0-9]{1,2}\1(?:[0-9]{2,4})?",
     re.IGNORECASE,
 )
 _CURRENCY = re.compile(r"[€$£¥₣]|\b(?:EUR|USD|GBP|CHF|Euro|Dollar)\b", re.IGNORECASE)
-_NO_VALUES = frozenset(("-", "–", "—", "n/a", "na", "n.a.", "none", "null", "?", "k.a.", "tbd"))
+_NO_VALUES = frozenset((*_DASHES, "n/a", "na", "n.a.", "none", "null", "?", "k.a.", "tbd"))
 
 
 class Entry(NamedTuple):
@@ -137,7 +144,7 @@ def split_unit(text: str) -> tuple[str, str]:
 
 def tidy(text: str) -> str:
     """A cell without what spreadsheets and web pages leave around a number."""
-    return text.strip(f"{_SPACES}\t'\"’\u200b\ufeff").replace("\u2212", "-")
+    return text.strip(f'{_SPACES}{_APOSTROPHES}\t"\u200b\ufeff').replace("\u2212", "-")
 
 
 def find_evidence(entries: Iterable[Entry]) -> set[Notation]:
@@ -220,8 +227,8 @@ def _settle(entries: Sequence[Entry], figures: Sequence[_Figure | None]) -> Nota
     if len(shown) == 2:
         (first, one), (second, other) = shown["comma"], shown["point"]
         raise FormatError(
-            f"{shorten(other.text)} has a decimal point, but {shorten(one.text)} on line {first.where.line} of the same "
-            "column a decimal comma.",
+            f"{shorten(other.text)} has a decimal point, but {shorten(one.text)} on line {first.where.line} of the "
+            "same column has a decimal comma.",
             where=second.where,
             remedy="Write all numbers of a column alike.",
         )
@@ -275,7 +282,7 @@ def _convert(value: Decimal, own: Unit, unit: Unit) -> Decimal:
 def _ambiguous(entry: Entry, figure: _Figure) -> FormatError:
     digits = f"{figure.sign}{figure.whole}"
     return FormatError(
-        f"{shorten(figure.text)} may be {digits}{figure.decimals} or {digits}.{figure.decimals}; nothing in the column "
+        f"{shorten(figure.text)} may be {digits}{figure.decimals} or {digits}.{figure.decimals}; nothing around it "
         "tells which.",
         where=entry.where,
         remedy=f"Write {digits}{figure.decimals}, or {digits}.{figure.decimals}0.",
@@ -296,9 +303,7 @@ def _no_number(entry: Entry, text: str) -> FormatError:
     if text.startswith("#") and text.rstrip("!?/0").isupper():
         return _error_fault(entry)
     if _CURRENCY.search(text):
-        return FormatError(
-            f"{shorten(text)} is an amount of money.", where=entry.where, remedy="Give a plain number."
-        )
+        return FormatError(f"{shorten(text)} is an amount of money.", where=entry.where, remedy="Give a plain number.")
     return FormatError(
         f"{shorten(entry.text)} is not a number.",
         where=entry.where,
@@ -341,4 +346,4 @@ def _wrong_kind(entry: Entry) -> FormatError:
 
 def is_blank(text: str) -> bool:
     """Whether a cell holds nothing, or a dash that stands for it."""
-    return not tidy(text) or tidy(text) in ("-", "–", "—")
+    return not tidy(text) or tidy(text) in _DASHES

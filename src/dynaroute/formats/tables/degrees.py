@@ -12,12 +12,15 @@ from dynaroute.formats.text import shorten
 __all__ = ["read_degrees", "split_pair"]
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
+_DEGREE = "[°º˚]"
+_MINUTE = "['\u2019\u2032]"
+_SECOND = f'(?:["\u201d\u2033]|{_MINUTE}{_MINUTE})'
 _ANGLE = re.compile(
-    rf"(?P<before>[NSEWO])?\s*(?P<sign>[+-]?)\s*(?P<degrees>{_NUMBER})\s*[°º˚]?\s*"
-    rf"(?:(?P<minutes>{_NUMBER})\s*(?:['’′]|min)?\s*(?:(?P<seconds>{_NUMBER})\s*(?:[\"”″]|''|’’|′′|sec)?)?)?\s*(?P<after>[NSEWO])?",
+    rf"(?P<before>[NSEWO])?\s*(?P<sign>[+-]?)\s*(?P<degrees>{_NUMBER})\s*{_DEGREE}?\s*"
+    rf"(?:(?P<minutes>{_NUMBER})\s*{_MINUTE}?\s*(?:(?P<seconds>{_NUMBER})\s*{_SECOND}?)?)?\s*(?P<after>[NSEWO])?",
     re.IGNORECASE,
 )
-_MARKED = re.compile(r"[°º˚'’′\"”″]|[NSEWO]", re.IGNORECASE)
+_MARKED = re.compile(f"{_DEGREE}|{_MINUTE}|{_SECOND}|[NSEWO]", re.IGNORECASE)
 _MARKED_OR_POINT = re.compile(r"[.°º˚]|[NSEWO]", re.IGNORECASE)
 _LETTERS = {"lat": "NS", "lon": "EW"}
 _AROUND = re.compile(r"^\s*[(\[]?\s*|\s*[)\]]?\s*$")

@@ -197,9 +197,7 @@ def _make_header(
         for index, heading in enumerate(headings)
         if heading and index not in named and (meaning := vocabulary.look_up(heading)) is not None
     }
-    columns = {
-        role: Column(index, headings[index] or name_column(index), role, -1) for index, role in named.items()
-    }
+    columns = {role: Column(index, headings[index] or name_column(index), role, -1) for index, role in named.items()}
     for role in vocabulary.roles:
         if role not in columns and not _is_displaced(role, columns):
             chosen = _choose(role, meanings, headings, line)
@@ -277,27 +275,27 @@ def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Rena
         index, role = found
         if index in named or role in named.values():
             raise OptionError(
-                f"{shorten(left)} or {shorten(right)} is named twice.", where=Where(field="columns"), remedy="Name it once."
+                f"{shorten(left)} or {shorten(right)} is named twice.",
+                where=Where(field="columns"),
+                remedy="Name it once.",
             )
         named[index] = role
     return named
 
 
-def _match(
-    name: str, meaning: str, headings: Sequence[str], vocabulary: Vocabulary
-) -> tuple[int, str] | None:
+def _match(name: str, meaning: str, headings: Sequence[str], vocabulary: Vocabulary) -> tuple[int, str] | None:
     """The column of a name, by its heading or its letter, and what is meant with it."""
     role = _find_role(meaning, vocabulary)
     if role is None:
         return None
-    for alike in (
-        lambda index: headings[index].casefold() == name.casefold(),
-        lambda index: bool(simplify(name)) and simplify(headings[index]) == simplify(name),
-        lambda index: name_column(index) == name.upper(),
-    ):
-        found = [index for index in range(len(headings)) if alike(index)]
-        if found:
-            return found[0], role
+    ways = (
+        [heading.casefold() == name.casefold() for heading in headings],
+        [bool(simplify(name)) and simplify(heading) == simplify(name) for heading in headings],
+        [name_column(index) == name.upper() for index in range(len(headings))],
+    )
+    for alike in ways:
+        if any(alike):
+            return alike.index(True), role
     return None
 
 

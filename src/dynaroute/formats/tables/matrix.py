@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dynaroute.display import show_list
 from dynaroute.errors import FormatError, Where, in_file, warn_of_input
 from dynaroute.formats.numbers import refuse_unmeasurable
-from dynaroute.formats.tables.amounts import Entry, is_blank, read_amounts
+from dynaroute.formats.tables.amounts import Entry, is_blank, read_amounts, split_unit, tidy
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.headers import Header, find_header
 from dynaroute.formats.tables.units import Unit, find_unit
@@ -64,7 +64,7 @@ def read_matrix(grid: Grid, kind: str, names: Sequence[str], source: str) -> Mat
         if not grid.rows:
             raise FormatError("there is no matrix.", remedy="Give a row and a column for each stop, the depot first.")
         refuse_large_content(_BYTES_OF_LEG * len(names) ** 2, "matrix")
-        rows = _cut_title(grid)
+        rows = _cut_title(grid.rows, names)
         header = find_header(Grid(rows, grid.delimiter, grid.sheet), LEGS, (), [frozenset(("from", "to", kind))])
         if {"from", "to", kind} <= header.columns.keys():
             cells = _read_list(Grid(rows, grid.delimiter, grid.sheet), header, kind, names)
@@ -76,49 +76,40 @@ def read_matrix(grid: Grid, kind: str, names: Sequence[str], source: str) -> Mat
 _Cells = list[list[Entry | None]]
 
 
-def _cut_title(grid: Grid) -> list[Row]:
-    """Rows from the first that is wide: a title has a cell or two."""
-    width = max(len(row.filled) for row in grid.rows)
-    first = next(index for index, row in enumerate(grid.rows) if len(row.filled) >= max(1, width - 2))
-    return [row for row in grid.rows[first:] if row.filled]
+def _cut_title(rows: list[Row], names: Sequence[str]) -> list[Row]:
+    """Rows without the titles above them: a word or two that name no stop."""
+    for index, row in enumerate(rows):
+        texts = [row.text(cell) for cell in row.filled]
+        if len(texts) > 2 or any(_is_number(text) or _is_name(text, names) for text in texts):
+            return rows[index:]
+    return rows
 
 
 def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str) -> _Cells:
+    """Cells in the order of the nodes, which names in the first row and column may give in another."""
     count = len(names)
-    has_header = _is_header(rows[0], names)
-    body = rows[1:] if has_header else rows
-    width = max((max(row.filled) + 1 for row in body), default=0)
-    labelled = has_header and not _is_number(rows[0].text(0)) and len(rows[0].filled) <= width or (
-        width > count or any(_is_name(row.text(0), names) for row in body)
-    )
-    if not has_header and width == count and len(body) == count:
-        labelled = any(row.text(0) and not _is_number(row.text(0)) for row in body)
-    start = 1 if labelled else 0
-    across = [rows[0].text(index) for index in range(start, max(rows[0].filled) + 1)] if has_header else None
-    down = [row.text(0) for row in body] if labelled else None
-    columns = _match(across, names, "columns", source) if across is not None else None
-    lines = _match(down, names, "rows", source) if down is not None else None
-    if across is None and down is not None:
-        columns = lines
-    if down is None and across is not None:
-        lines = columns
-    found = (len(body), width - start)
-    if (lines is None or columns is None) and found != (count, count):
+    left = min(min(row.filled) for row in rows)
+    width = max(max(row.filled) for row in rows) + 1 - left
+    is_named_across = len(rows) == count + 1 or _has_words(rows[0], range(left + 1, left + width))
+    is_named_down = width == count + 1 or any(_is_word(row.text(left)) for row in rows[1:])
+    top, side = rows[is_named_across:], left + is_named_down
+    if not (is_named_across or is_named_down) and (len(rows), width) != (count, count):
         raise FormatError(
-            f"the matrix has {found[0]} rows and {found[1]} columns, but there are {count} stops with the depot.",
+            f"the matrix has {len(rows)} rows and {width} columns, but there are {count} stops with the depot.",
             where=Where(field="matrix"),
             remedy="Give a row and a column for each, the depot first; or their names in the first row and column.",
         )
-    cells: _Cells = []
-    for node in range(count):
-        row = body[lines[node] if lines is not None else node]
-        cells.append(
-            [
-                _entry(grid, row, start + (columns[other] if columns is not None else other))
-                for other in range(count)
-            ]
+    across = [rows[0].text(index) for index in range(side, left + width)]
+    columns = _match(across, names, "columns", source) if is_named_across else None
+    lines = _match([row.text(left) for row in top], names, "rows", source) if is_named_down else None
+    lines, columns = lines or columns or list(range(count)), columns or lines or list(range(count))
+    if max(lines) >= len(top):
+        raise FormatError(
+            f"the matrix has {len(top)} rows, but there are {count} stops with the depot.",
+            where=Where(field="matrix"),
+            remedy="Give a row and a column for each.",
         )
-    return cells
+    return [[_entry(grid, top[line], side + column) for column in columns] for line in lines]
 
 
 def _entry(grid: Grid, row: Row, index: int) -> Entry | None:
@@ -135,19 +126,13 @@ def _is_name(text: str, names: Sequence[str]) -> bool:
     return bool(text) and not _is_number(text) and (_key(text) in {_key(name) for name in names} or is_depot(text))
 
 
-def _is_header(row: Row, names: Sequence[str]) -> bool:
-    """Whether a row names nodes: words, or their numbers in order with no 0 for the way to oneself."""
-    texts = [row.text(index) for index in row.filled]
-    if any(not _is_number(text) for text in texts[1:]):
-        return any(not _is_unit(text) for text in texts[1:] if not _is_number(text))
-    keys = {_key(name) for name in names}
-    own = [_key(text) for text in texts]
-    return len(texts) >= len(names) and all(key in keys for key in own[-len(names) :]) and len(set(own)) == len(own)
+def _is_word(text: str) -> bool:
+    """Whether a cell is neither a number, with or without a unit, nor blank."""
+    return not is_blank(text) and not _is_number(text) and not find_unit(split_unit(tidy(text))[1])
 
 
-def _is_unit(text: str) -> bool:
-    """Whether a cell is a number with a unit, or a dash."""
-    return is_blank(text) or any(character.isdigit() for character in text) and find_unit(text.split()[-1]) is not None
+def _has_words(row: Row, indices: range) -> bool:
+    return any(_is_word(row.text(index)) for index in indices)
 
 
 def _key(name: str) -> str:
@@ -162,7 +147,9 @@ def _match(found: Sequence[str], names: Sequence[str], what: str, source: str) -
     for index, name in enumerate(found):
         if name and _key(name) in places:
             raise FormatError(
-                f"{shorten(name)} comes twice in the {what} of the matrix.", where=Where(field="matrix"), remedy="Keep one."
+                f"{shorten(name)} comes twice in the {what} of the matrix.",
+                where=Where(field="matrix"),
+                remedy="Keep one.",
             )
         if name:
             places[_key(name)] = index
@@ -176,7 +163,7 @@ def _match(found: Sequence[str], names: Sequence[str], what: str, source: str) -
         return list(range(len(names)))
     if missing:
         raise FormatError(
-            f"the {what} of the matrix lack {show_list(missing)}; found are {show_list([name for name in found if name])}.",
+            f"the {what} of the matrix lack {show_list(missing)}; found are {show_list(list(filter(None, found)))}.",
             where=Where(field="matrix"),
             remedy="Call each stop as the list of stops does; the depot, too.",
         )
@@ -208,11 +195,11 @@ def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _
                 where=grid.where(row.line, number.index, number.label),
                 remedy="Keep one of the two.",
             )
-        entry = Entry(
-            row.text(number.index), row.kind(number.index), grid.where(row.line, number.index, number.label)
-        )
+        entry = Entry(row.text(number.index), row.kind(number.index), grid.where(row.line, number.index, number.label))
         unit = f" {number.unit.name}" if number.unit and entry.kind == "number" and kind == "distance" else ""
-        cells[ends[0]][ends[1]] = None if is_blank(entry.text) else entry._replace(text=entry.text + unit) if unit else entry
+        cells[ends[0]][ends[1]] = (
+            None if is_blank(entry.text) else entry._replace(text=entry.text + unit) if unit else entry
+        )
     return cells
 
 

@@ -66,4 +66,5 @@ def _tell(node: int, instance: Instance, centre: NDArray[np.float64], distances:
 def _in_europe(places: NDArray[np.float64]) -> NDArray[np.bool_]:
     (south, north), (west, east) = _EUROPE
     latitudes, longitudes = places.T
-    return (latitudes >= south) & (latitudes <= north) & (longitudes >= west) & (longitudes <= east)
+    is_inside = (latitudes >= south) & (latitudes <= north) & (longitudes >= west) & (longitudes <= east)
+    return np.asarray(is_inside)

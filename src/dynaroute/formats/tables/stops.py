@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -26,15 +26,13 @@ from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.table import Table, find_label, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.units import Unit
-from dynaroute.formats.tables.words import STOPS, is_depot, read_truth
+from dynaroute.formats.tables.words import STOPS, Language, is_depot, read_truth
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.vocabulary import Rounding, join_with_or
 
 __all__ = ["Reading", "has_header", "parse_stops"]
-
-Axes = tuple[str, str]
 
 _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
@@ -49,6 +47,8 @@ class Reading:
     ----------
     capacity
         Capacity of a vehicle; goes before the file's own.
+    sheet
+        Name of the sheet of a workbook; None: the first visible one that has a header.
     columns
         What columns are, where their headings do not say it.
     distances, durations
@@ -58,6 +58,7 @@ class Reading:
     """
 
     capacity: float | Decimal | str | None = None
+    sheet: str | None = None
     columns: Renames = ()
     distances: tuple[Grid, str] | None = None
     durations: tuple[Grid, str] | None = None
@@ -192,8 +193,8 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
     return FormatError(
         f"{names} missing{sheet}; {told}.",
         where=Where(line=header.line, field=", ".join(missing)),
-        remedy="One row must name the columns: demand, and x and y or lat and lon; id if you like. Or say which is which: "
-        f"--columns '{example}={missing[-1]}'.",
+        remedy="One row must name the columns: demand, and x and y or lat and lon; id if you like. Or say which is "
+        f"which: --columns '{example}={missing[-1]}'.",
     )
 
 
@@ -385,7 +386,8 @@ def _read_places(known: _Understood, axes: tuple[str, ...], elsewhere: Notation 
         if _names_longitude_first(column.heading):
             pairs = [(entry, (second, first)) for entry, (first, second) in pairs]
         cells = {
-            axis: [Entry(pair[index], "text", entry.where) for entry, pair in pairs] for index, axis in enumerate(_GLOBE)
+            axis: [Entry(pair[index], "text", entry.where) for entry, pair in pairs]
+            for index, axis in enumerate(_GLOBE)
         }
         languages = dict.fromkeys(_GLOBE, column.language)
         units: dict[str, Unit | None] = dict.fromkeys(_GLOBE)
@@ -408,12 +410,7 @@ def _read_places(known: _Understood, axes: tuple[str, ...], elsewhere: Notation 
                 open_commas="comma",
             )
         )
-        values.append(
-            [
-                _read_axis(value, axis, entry)
-                for value, entry in zip(amounts.values, entries, strict=True)
-            ]
-        )
+        values.append([_read_axis(value, axis, entry) for value, entry in zip(amounts.values, entries, strict=True)])
     return np.array(values, dtype=np.float64).T
 
 
@@ -424,8 +421,8 @@ def _names_longitude_first(heading: str) -> bool:
     return 0 <= first < second
 
 
-def _plain_angle(entry: Entry, axis: str, languages: dict[str, object]) -> Entry:
-    degrees = read_degrees(entry, axis, languages[axis])  # type: ignore[arg-type]
+def _plain_angle(entry: Entry, axis: str, languages: Mapping[str, Language]) -> Entry:
+    degrees = read_degrees(entry, axis, languages[axis])
     return entry if degrees is None else Entry(degrees, "number", entry.where)
 
 
@@ -492,9 +489,7 @@ def _read_details(table: Table) -> Details | None:
     return Details(tuple(headings), tuple(tuple(row.text(column.index) for column in kept) for row in table.rows))
 
 
-def _read_legs(
-    given: tuple[Grid, str], kind: str, ids: tuple[str, ...] | None, table: Table, count: int
-) -> Matrix:
+def _read_legs(given: tuple[Grid, str], kind: str, ids: tuple[str, ...] | None, table: Table, count: int) -> Matrix:
     grid, source = given
     names = ids if ids is not None else tuple(map(str, range(count)))
     return read_matrix(grid, kind, names, source)
@@ -545,7 +540,8 @@ def _tell(known: _Understood, names: tuple[str, ...] | None, unit: Unit | None) 
     ]
     if rows:
         warn_of_input(
-            source, f"took the rows that start with '#' for comments, lines {show_list(rows)}; ids with '#' need quotes."
+            source,
+            f"took the rows that start with '#' for comments, lines {show_list(rows)}; ids with '#' need quotes.",
         )
 
 
@@ -562,7 +558,9 @@ def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) ->
         warn_of_input(source, f"left out the hidden columns {show_list(concealed)}.")
     bare = [index for index, heading in enumerate(header.headings) if not heading]
     width = len(header.headings)
-    if any(any(row.text(index) for index in (*bare, *range(width, len(row.cells)))) for row in table.rows):
+    capacities = list(find_label(table, "capacity", STOPS))
+    beside = [row for row in table.rows if any(row.text(index) for index in (*bare, *range(width, len(row.cells))))]
+    if any(all(entry.where.line != row.line for entry in capacities) for row in beside):
         warn_of_input(source, "ignored the columns without a name.")
     identity = header.columns.get("id")
     if identity is not None and names is None and identity.tier == 2:

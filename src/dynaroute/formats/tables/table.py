@@ -10,10 +10,10 @@ from decimal import Decimal
 from dynaroute.display import show_list, show_text
 from dynaroute.errors import FormatError, Where, warn_of_input
 from dynaroute.formats.tables.amounts import Entry
-from dynaroute.formats.tables.cells import Grid, Row
+from dynaroute.formats.tables.cells import Grid, Kind, Row
 from dynaroute.formats.tables.headers import Column, Header
 from dynaroute.formats.tables.units import find_unit
-from dynaroute.formats.tables.words import Vocabulary, is_total
+from dynaroute.formats.tables.words import STOPS, Vocabulary, is_total
 
 __all__ = ["Table", "find_label", "sort_rows"]
 
@@ -172,10 +172,10 @@ def _fit(row: Row, header: Header, grid: Grid) -> Row:
 def _tell(above: Sequence[Row], aside: dict[str, list[Row]], grid: Grid, source: str) -> None:
     """Name what was left out."""
     for rows, what in (
-        (above, "skipped what stands above the header"),
+        ([row for row in above if not _is_capacity(row)], "skipped what stands above the header"),
         (aside["total"], "left out what sums up other rows"),
         (aside["repeated"], "skipped the header where it comes again"),
-        (aside["remark"], "skipped remarks among or below the rows"),
+        ([row for row in aside["remark"] if not _is_capacity(row)], "skipped remarks among or below the rows"),
     ):
         if rows:
             warn_of_input(source, f"{what}: {_describe(rows)}.")
@@ -186,6 +186,11 @@ def _tell(above: Sequence[Row], aside: dict[str, list[Row]], grid: Grid, source:
         warn_of_input(
             source, f"read only the first table; below it, from {_describe(aside['further'][:1])} on, nothing was read."
         )
+
+
+def _is_capacity(row: Row) -> bool:
+    """Whether a row says the capacity, so that it is not skipped."""
+    return any(label for label in _find_values(row, row.filled, "capacity", STOPS))
 
 
 def _describe(rows: Sequence[Row]) -> str:
@@ -206,17 +211,17 @@ def find_label(table: Table, role: str, vocabulary: Vocabulary) -> Iterator[Entr
     """
     width = len(table.header.headings)
     bare = [index for index, heading in enumerate(table.header.headings) if not heading]
-    for row in table.outside:
-        yield from _find_in(row, range(len(row.cells)), role, vocabulary, table)
-    for row in table.rows:
-        beside = [*bare, *range(width, len(row.cells))]
-        if any(row.text(index) for index in beside):
-            yield from _find_in(row, beside, role, vocabulary, table)
+    places = [(row, row.filled) for row in table.outside]
+    places += [(row, [*bare, *range(width, len(row.cells))]) for row in table.rows]
+    for row, indices in places:
+        for index, text, kind in _find_values(row, indices, role, vocabulary):
+            yield Entry(text, kind, table.grid.where(row.line, index, role))
 
 
-def _find_in(
-    row: Row, indices: Sequence[int] | range, role: str, vocabulary: Vocabulary, table: Table
-) -> Iterator[Entry]:
+def _find_values(
+    row: Row, indices: Sequence[int], role: str, vocabulary: Vocabulary
+) -> Iterator[tuple[int, str, Kind]]:
+    """Where a value stands beside a word or after its colon, its text and its kind."""
     filled = [index for index in indices if row.text(index)]
     for position, index in enumerate(filled):
         found = _LABEL.fullmatch(row.text(index))
@@ -224,9 +229,11 @@ def _find_in(
         if found is None or meaning is None or meaning.role != role:
             continue
         if found[2]:
-            yield Entry(found[2], "text", table.grid.where(row.line, index, role))
+            yield index, found[2], "text"
         elif position + 1 < len(filled):
             beside = filled[position + 1]
-            entry = Entry(row.text(beside), row.kind(beside), table.grid.where(row.line, beside, role))
             unit = row.text(filled[position + 2]) if position + 2 < len(filled) else ""
-            yield entry._replace(text=f"{entry.text} {unit}", kind="text") if find_unit(unit) else entry
+            if find_unit(unit):
+                yield beside, f"{row.text(beside)} {unit}", "text"
+            else:
+                yield beside, row.text(beside), row.kind(beside)

@@ -11,7 +11,7 @@ from dynaroute.errors import FormatError, Where
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.text import refuse_many_pieces, shorten, split_lines
 
-__all__ = ["DELIMITERS", "choose_matrix_delimiter", "cut_text"]
+__all__ = ["DELIMITERS", "choose_matrix_delimiter", "cut_text", "read_directive"]
 
 DELIMITERS = ",;\t"
 _DIRECTIVE = re.compile(r"#\s*(capacity|name|rounding)\s*[:=](.*)", re.IGNORECASE)
@@ -21,7 +21,7 @@ _LINES_LOOKED_AT = 100  # for a header
 ScoreLine = Callable[[list[str]], int]
 
 
-def cut_text(text: str, score: ScoreLine) -> Grid:
+def cut_text(text: str, score: ScoreLine, delimiter: str | None = None) -> Grid:
     """Cut a text into rows of cells.
 
     Parameters
@@ -30,6 +30,8 @@ def cut_text(text: str, score: ScoreLine) -> Grid:
         All of a file. Lines that start with '#' are comments; some say the capacity, the name or the rounding.
     score
         How much a row of cells looks like the header: what separates the best one's cells separates all.
+    delimiter
+        What separates cells, if that is known.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def cut_text(text: str, score: ScoreLine) -> Grid:
         If a line cannot be cut, or says twice what can be said once.
     """
     lines = split_lines(text)
-    declared = _find_declared(lines, text)
+    declared = _find_declared(lines, text) or delimiter
     delimiter, header = _find_header(lines, [declared] if declared else list(DELIMITERS), score)
     rows: list[Row] = []
     directives: dict[str, tuple[str, int]] = {}
@@ -49,7 +51,7 @@ def cut_text(text: str, score: ScoreLine) -> Grid:
         if not rows and line.startswith('"#'):  # as spreadsheets write a comment with a comma
             line = line.rstrip(DELIMITERS).strip('"')
         if line.startswith("#") and number != header:
-            _read_directive(directives, line, number)
+            read_directive(directives, line, number)
             comments.append((number, line.count(delimiter)))
         elif not line.strip(DELIMITERS + " \u00a0"):
             follows_blank = True
@@ -79,7 +81,9 @@ def _find_declared(lines: list[str], text: str) -> str:
 
 def _find_header(lines: list[str], delimiters: list[str], score: ScoreLine) -> tuple[str, int]:
     """What cuts out the best header, and its line if it looks like a comment: "#" may be the heading of numbers."""
-    numbered = [(number, line.strip(" ")) for number, line in enumerate(lines, start=1) if line.strip(DELIMITERS + ' "')]
+    numbered = [
+        (number, line.strip(" ")) for number, line in enumerate(lines, start=1) if line.strip(DELIMITERS + ' "')
+    ]
     plain = [(number, line) for number, line in numbered if not line.lstrip('"').startswith("#")][:_LINES_LOOKED_AT]
     commented = [(number, line) for number, line in numbered if line.startswith("#")][:_LINES_LOOKED_AT]
     for candidates in (plain, commented):
@@ -98,10 +102,11 @@ def _split_roughly(line: str, delimiter: str) -> list[str]:
     return [cell.strip(' "') for cell in line.split(delimiter)]
 
 
-def _read_directive(directives: dict[str, tuple[str, int]], line: str, number: int) -> None:
+def read_directive(directives: dict[str, tuple[str, int]], line: str, number: int) -> bool:
+    """Take down what a comment says on the capacity, the name or the rounding; False if it says nothing of them."""
     directive = _DIRECTIVE.fullmatch(line)
     if directive is None:
-        return
+        return False
     key, value = directive[1].lower(), directive[2].strip()
     if key != "name":
         value = value.rstrip(DELIMITERS + " ")  # spreadsheets fill the line up with empty cells
@@ -112,6 +117,7 @@ def _read_directive(directives: dict[str, tuple[str, int]], line: str, number: i
             where=Where(line=number, field=key),
             remedy="Keep one of the two.",
         )
+    return True
 
 
 def _split_cells(line: str, following: Iterator[tuple[int, str]], delimiter: str, number: int) -> list[str]:

@@ -18,7 +18,7 @@ from dynaroute.times import parse_time, parse_window
 __all__ = ["read_service", "read_time_cell", "read_window_cell", "read_windows"]
 
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
-_BARE_HOURS = re.compile(r"[0-9]{1,2}\s*[-–—]\s*[0-9]{1,2}")
+_BARE_HOURS = re.compile(r"[0-9]{1,2}\s*[-\u2013\u2014]\s*[0-9]{1,2}")
 _UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\d]+)\s*$|[\s_]([^\W\d]+)\s*$")
 
 

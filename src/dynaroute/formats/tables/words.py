@@ -26,13 +26,12 @@ Language = Literal["en", "de", "fr", "es"]
 _LANGUAGES: tuple[Language, ...] = ("en", "de", "fr", "es")
 
 # Headings are often longer than the word that counts: "GPS Latitude", "Liefermenge in kg".
-_FILLERS = frozenset(
-    """gps geo geogr geographische geografische geographic geographical wgs84 wgs 84 in of the der des de du la le les
-    el los del stop customer customers kunde kunden client clients cliente clientes delivery lieferung destination
-    coord coords coordinate coordinates koordinate koordinaten coordonnee coordonnees coordenada coordenadas
-    dezimal dezimalgrad decimal decimale degree degrees deg grad dd value wert total gesamt netto brutto net gross
-    kg g t lb lbs l hl m3 m km min mins minuten minutes minutos s sec sek h std stk stck pcs""".split()
-)
+_ADORNMENTS = """gps geo geogr geographische geografische geographic geographical wgs84 wgs 84 in of the der des de du
+    la le les el los del stop customer customers kunde kunden client clients cliente clientes delivery lieferung
+    destination coord coords coordinate coordinates koordinate koordinaten coordonnee coordonnees coordenada
+    coordenadas dezimal dezimalgrad decimal decimale degree degrees deg grad dd value wert total gesamt netto brutto
+    net gross kg g t lb lbs l hl m3 m km min mins minuten minutes minutos s sec sek h std stk stck pcs"""
+_FILLERS = frozenset(_ADORNMENTS.split())
 _BRACKETS = re.compile(r"[(\[{][^)\]}]*[)\]}]")
 _CAMEL = re.compile(r"([a-z0-9])([A-ZÄÖÜ])")
 _OTHER_SIGNS = re.compile(r"[^a-z0-9#]+")
@@ -109,12 +108,12 @@ STOPS = Vocabulary(
             "id / id / id / id",
             "no, nr, number, stop id, stop no, stop number, customer id, customer no, customer number, client id, code,"
             " key, #, ref, reference, cust no, node, node id, stopid"
-            "/ nummer, kundennummer, kunden nr, kundennr, kd nr, kdnr, stopp nr, stoppnummer, kunden id, lfd nr, kennung,"
-            " kürzel"
+            "/ nummer, kundennummer, kunden nr, kundennr, kd nr, kdnr, stopp nr, stoppnummer, kunden id, lfd nr,"
+            " kennung, kürzel"
             "/ numéro, n°, no client, numéro client, code client, identifiant, réf, référence"
             "/ número, núm, n.º, código, código cliente, número cliente, identificador, referencia, clave",
-            "customer, stop, client, order, order id, order no / kunde, stopp, halt, auftrag, auftragsnummer, auftrags nr,"
-            " bestellnummer / arrêt, commande, no commande / cliente, parada, pedido",
+            "customer, stop, client, order, order id, order no / kunde, stopp, halt, auftrag, auftragsnummer,"
+            " auftrags nr, bestellnummer / arrêt, commande, no commande / cliente, parada, pedido",
         ),
         "x": (
             "x",
@@ -153,8 +152,8 @@ STOPS = Vocabulary(
             "demand, demands / bedarf / demande / demanda",
             "quantity, qty, weight, volume, parcels, pallets, boxes, pieces, packages, order quantity,"
             " delivery quantity, shipment weight"
-            "/ menge, liefermenge, bestellmenge, auftragsmenge, gewicht, liefergewicht, ladung, ladungsmenge, nachfrage,"
-            " volumen, pakete, kisten, paletten, stück, stückzahl, sendungsgewicht, ladegewicht"
+            "/ menge, liefermenge, bestellmenge, auftragsmenge, gewicht, liefergewicht, ladung, ladungsmenge,"
+            " nachfrage, volumen, pakete, kisten, paletten, stück, stückzahl, sendungsgewicht, ladegewicht"
             "/ quantité, qté, poids, charge, colis, palettes, chargement"
             "/ cantidad, cant, peso, carga, volumen, bultos, cajas, palés, palets",
             "amount, units, items, size, crates / anzahl, last, einheiten, größe, posten / nombre, unités"
@@ -174,8 +173,8 @@ STOPS = Vocabulary(
         "window": (
             "window",
             "time window, timewindow, delivery window, tw, opening hours, opening times, delivery time window"
-            "/ zeitfenster, lieferfenster, lieferzeitfenster, öffnungszeit, öffnungszeiten, anlieferzeit, anlieferzeiten,"
-            " annahmezeit, annahmezeiten, warenannahme"
+            "/ zeitfenster, lieferfenster, lieferzeitfenster, öffnungszeit, öffnungszeiten, anlieferzeit,"
+            " anlieferzeiten, annahmezeit, annahmezeiten, warenannahme"
             "/ fenêtre, fenêtre horaire, fenêtre de temps, créneau, créneau horaire, plage horaire, horaires,"
             " horaires d'ouverture"
             "/ ventana, ventana horaria, ventana de tiempo, franja horaria, horario, horario de entrega",
@@ -218,7 +217,11 @@ STOPS = Vocabulary(
 LEGS = Vocabulary(
     {
         "from": ("from / von / de / desde", "origin, source, start / start, quelle / origine, départ / origen", ""),
-        "to": ("to / nach / à, vers / hasta, a", "destination, target, end / ziel / destination, arrivée / destino", ""),
+        "to": (
+            "to / nach / à, vers / hasta, a",
+            "destination, target, end / ziel / destination, arrivée / destino",
+            "",
+        ),
         "distance": (
             "distance / entfernung / distance / distancia",
             "length, km, metres, meters / distanz, strecke, länge, kilometer / longueur / longitud, kilómetros",
@@ -274,7 +277,8 @@ VEHICLES = Vocabulary(
         ),
         "shift_end": (
             "shift end, latest end",
-            "to, until, latest, end time / schichtende, ende, bis, dienstende / fin, heure de fin / fin, hora de fin, hasta",
+            "to, until, latest, end time / schichtende, ende, bis, dienstende / fin, heure de fin"
+            "/ fin, hora de fin, hasta",
             "",
         ),
         "max_stops": (
@@ -283,7 +287,11 @@ VEHICLES = Vocabulary(
             "/ arrêts max, arrêts maximum / paradas máximas, paradas max",
             "",
         ),
-        "end": ("end, route end / rückkehr / retour / regreso", "return, open / rückfahrt, offen / ouvert / abierto", ""),
+        "end": (
+            "end, route end / rückkehr / retour / regreso",
+            "return, open / rückfahrt, offen / ouvert / abierto",
+            "",
+        ),
     }
 )
 
@@ -304,7 +312,9 @@ _UNTRUTHS = frozenset(("", "0", "no", "n", "false", "falsch", "nein", "non", "fa
 
 def is_total(label: str) -> bool:
     """Whether a row with this label sums up others: "Summe", "Total (60 stops)", "Gesamt 1200 kg"."""
-    words = (word for word in simplify(label).split() if not word.isdigit() and word not in _FILLERS - {"total", "gesamt"})
+    words = (
+        word for word in simplify(label).split() if not word.isdigit() and word not in _FILLERS - {"total", "gesamt"}
+    )
     return " ".join(words) in _TOTAL_WORDS
 
 
