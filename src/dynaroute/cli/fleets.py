@@ -92,7 +92,9 @@ class FleetWords:
     @property
     def files(self) -> list[Path]:
         """What is read beside the instance's own file."""
-        return [] if self.vehicles is None or _is_number(self.vehicles) else [Path(self.vehicles)]
+        from dynaroute.formats.side_tables import split_sheet
+
+        return [] if self.vehicles is None or _is_number(self.vehicles) else [Path(split_sheet(self.vehicles)[0])]
 
 
 def _read_vehicles(text: str | None) -> int | VehicleList | None:

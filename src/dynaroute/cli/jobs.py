@@ -71,12 +71,12 @@ def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
 
 def _list_folder(folder: Path) -> list[Path]:
     from dynaroute.formats import INSTANCE_SUFFIXES
-    from dynaroute.formats.collection import is_cost_table
+    from dynaroute.formats.collection import is_cost_table, is_note
 
     files = sorted(
         file
         for file in folder.iterdir()
-        if file.suffix.lower() in INSTANCE_SUFFIXES and file.is_file() and not is_cost_table(file)
+        if file.suffix.lower() in INSTANCE_SUFFIXES and file.is_file() and not is_cost_table(file) and not is_note(file)
     )
     if not files:
         raise FileError(

@@ -9,19 +9,16 @@ from pathlib import Path
 from dynaroute.errors import FormatError, OptionError, Where, in_file
 from dynaroute.files import STDIN, read_bytes, read_stdin, refuse_unreadable
 from dynaroute.fleet_options import FleetOptions, VehicleList
+from dynaroute.formats.side_tables import cut_legs
 from dynaroute.formats.table import (
     FORMATS,
     INSTANCE_SUFFIXES,
     SOLUTION_SUFFIXES,
-    TABLE_SUFFIXES,
     Capacity,
     require_suffix,
 )
-from dynaroute.formats.tables.cells import Grid
 from dynaroute.formats.tables.headers import read_renames
 from dynaroute.formats.tables.stops import Reading
-from dynaroute.formats.tables.text_cells import choose_matrix_delimiter, cut_text
-from dynaroute.formats.tables.workbook import cut_workbook
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
@@ -132,7 +129,7 @@ def read_set(
             suffix, capacity=capacity, sheet=sheet, columns=columns, matrix=matrix, durations=durations
         )
         content = read_stdin() if source == "-" else read_bytes(file)
-        distances, times = (None if legs is None else _read_legs(os.fspath(legs)) for legs in (matrix, durations))
+        distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
         if known.is_table and capacity is None and isinstance(fleet.vehicles, VehicleList):
             capacity = fleet.vehicles.largest_capacity  # tables need not state what the vehicles have
         reading = Reading(capacity, sheet, read_renames(columns), distances, times)
@@ -176,26 +173,6 @@ def _refuse_void_options(suffix: str, **options: object) -> None:
         raise OptionError(
             f"a {suffix} file {message}.", where=Where(field=name), remedy=f"Give the option with {what} alone."
         )
-
-
-def _read_legs(spec: str) -> tuple[Grid, str]:
-    """The cells of a table of legs: FILE, or FILE#SHEET of a workbook."""
-    name, sign, sheet = spec.rpartition("#")
-    if not sign or Path(spec).exists():
-        name, sheet = spec, ""
-    file = Path(name)
-    with in_file(name):
-        refuse_unreadable(file)
-        suffix = require_suffix(file, TABLE_SUFFIXES, "a matrix")
-        content = read_bytes(file)
-        if FORMATS[suffix].has_sheets:
-            return cut_workbook(content, sheet or None, lambda grid: len(grid.rows) > 1, name), name
-        if sheet:
-            raise OptionError(
-                f"a {suffix} file has no sheets.", where=Where(field="matrix"), remedy="Name the file alone."
-            )
-        text = decode_text(content)
-        return cut_text(text, lambda _: 0, choose_matrix_delimiter(text)), name
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:

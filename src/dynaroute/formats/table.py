@@ -115,7 +115,7 @@ FORMATS = {
         format_one=format_vrplib,
         holds_fleets=True,
     ),
-    ".csv": Format(parse=_parse_text, format_one=format_csv, is_table=True),
+    ".csv": Format(parse=_parse_text, format_one=format_csv, is_table=True, holds_fleets=True),
     ".tsv": Format(parse=_parse_text, is_table=True),
     ".txt": Format(parse=_parse_txt, format_one=format_solomon, is_table=True, holds_fleets=True),
     ".xlsx": Format(parse=_parse_workbook, is_table=True, has_sheets=True),

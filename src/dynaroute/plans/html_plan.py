@@ -154,7 +154,7 @@ def _stop_row(plan: Plan, stop: Stop, has_names: bool) -> str:
     is_depot = stop.customer == 0
     texts = [stop.id or stop.name, *([stop.name if not is_depot else ""] if has_names else [])]
     texts += [stop.details.get(column, "") for column in plan.detail_columns]
-    amounts = [show_time(stop.arrival), show_time(stop.leave)] if plan.has_times else []
+    amounts = [show_time(plan, stop.arrival), show_time(plan, stop.leave)] if plan.has_times else []
     amounts += ["" if is_depot else str(stop.demand), str(stop.load), show_length(stop.distance, plan.instance.unit)]
     cells = [
         '<td class="done"><span></span></td>',

@@ -101,7 +101,7 @@ def _list_cells(plan: Plan, stop: Stop, has_names: bool) -> list[str]:
         stop.id or stop.name,
         *(["" if is_depot else stop.name] if has_names else []),
         *(stop.details.get(column, "") for column in plan.detail_columns),
-        *([show_time(stop.arrival), show_time(stop.leave)] if plan.has_times else []),
+        *([show_time(plan, stop.arrival), show_time(plan, stop.leave)] if plan.has_times else []),
         "" if is_depot else str(stop.demand),
         str(stop.load),
         show_length(stop.distance, plan.instance.unit),

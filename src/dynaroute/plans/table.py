@@ -55,7 +55,7 @@ def _make_row(plan: Plan, route: PlannedRoute, stop: Stop) -> list[Cell]:
     vehicle = [route.vehicle] if _names_vehicles(plan) else []
     name = [stop.name] if plan.name_column is not None else []
     amounts = [plain_number(amount) if isinstance(amount, Decimal) else amount for amount in (stop.demand, stop.load)]
-    times = [show_time(getattr(stop, column)) for column in _TIMES] if plan.has_times else []
+    times = [show_time(plan, getattr(stop, column)) for column in _TIMES] if plan.has_times else []
     details = [stop.details.get(column, "") for column in plan.detail_columns]
     distance = table_distance(plan, stop.distance)
     return [route.number, *vehicle, stop.number, stop.id, *name, *amounts, distance, *times, *details]

@@ -36,8 +36,7 @@ class ServiceSettings:
         takes any.
     tiles
         Address of a street map's pictures, which the page may show behind the routes: https://.../{z}/{x}/{y}.png.
-        Without
-        one, no street map is offered. Whoever looks at it, their browser asks that server.
+        Without one, no street map is offered. The browser of whoever looks at it asks that server.
     tiles_attribution
         Who made the street map; shown on it, as licences demand.
     device

@@ -213,7 +213,7 @@ def _read_figure(entry: Entry) -> _Figure | None:
         return None if text == entry.text else _take_apart(text)
     number, _ = split_unit(text)
     figure = _take_apart(number)
-    if figure is None:
+    if figure is None or text.startswith("="):
         raise _no_number(entry, text)
     return figure
 
@@ -238,28 +238,33 @@ def _settle(entries: Sequence[Entry], figures: Sequence[_Figure | None]) -> Nota
 def _settle_units(entries: Sequence[Entry], heading_unit: Unit | None) -> tuple[Unit | None, list[Unit | None]]:
     """The unit of a column, and that of each cell which names one."""
     units: list[Unit | None] = []
-    common = heading_unit
+    smallest = heading_unit
     for entry in entries:
         if entry.kind != "text" or entry.text.isdigit():
             units.append(None)
             continue
         _, word = split_unit(tidy(entry.text))
         unit = _name_unit(word, entry) if word else None
-        common = common or unit
-        if unit is not None and common is not None and unit.family != common.family:
-            raise FormatError(
-                f"{shorten(entry.text)} is not in {common.name}, as the others are.",
-                where=entry.where,
-                remedy=f"Give all of them in {common.name}.",
-            )
         units.append(unit)
-    return common, units
+        if unit is None:
+            continue
+        if smallest is not None and unit.family != smallest.family:
+            raise FormatError(
+                f"{shorten(entry.text)} is not in {smallest.name}, as the others are.",
+                where=entry.where,
+                remedy=f"Give all of them in {smallest.name}.",
+            )
+        if smallest is None or (heading_unit is None and unit.size < smallest.size):
+            smallest = unit
+    return smallest, units
 
 
 def _name_unit(word: str, entry: Entry) -> Unit:
     unit = find_unit(word)
     if unit is not None:
         return unit
+    if _DATE.fullmatch(tidy(entry.text)):
+        raise _date_fault(entry)
     if "%" in word:
         raise FormatError(
             f"{shorten(entry.text)} is a percentage.", where=entry.where, remedy="Give the amount itself."
@@ -300,6 +305,10 @@ def _no_number(entry: Entry, text: str) -> FormatError:
         )
     if _DATE.fullmatch(text):
         return _date_fault(entry)
+    if text.startswith("="):
+        return FormatError(
+            f"{shorten(text)} is the text of a formula, not its value.", where=entry.where, remedy="Type the number."
+        )
     if text.startswith("#") and text.rstrip("!?/0").isupper():
         return _error_fault(entry)
     if _CURRENCY.search(text):

@@ -153,10 +153,10 @@ def find_header(grid: Grid, vocabulary: Vocabulary, renames: Renames, wanted: Se
     if scores[best] < 2:
         best = next((index for index, row in enumerate(rows) if len(row.filled) > 1), 0)
     single = _make_header(best, best, rows[best].line, rows[best].cells, vocabulary, renames)
-    if _is_complete(single, wanted):
-        return single
-    for upper, lower in pairwise(range(len(rows))):
-        if lower - upper == 1 and (scores[upper] or scores[lower]) and not _has_numbers(rows[lower]):
+    pairs = [(best, best + 1)] if _is_complete(single, wanted) else list(pairwise(range(len(rows))))
+    for upper, lower in pairs:
+        # a row without any number below a header is no stop: it names units, or goes on with the headings
+        if lower < len(rows) and (scores[upper] or scores[lower]) and _goes_on(rows[upper], rows[lower]):
             headings = _join_headings(rows[upper], rows[lower], vocabulary)
             double = _make_header(upper, lower, rows[lower].line, headings, vocabulary, renames)
             if _is_complete(double, wanted):
@@ -168,8 +168,11 @@ def _is_complete(header: Header, wanted: Sequence[frozenset[str]]) -> bool:
     return any(roles <= header.columns.keys() for roles in wanted)
 
 
-def _has_numbers(row: Row) -> bool:
-    return any(row.kind(index) == "number" or _NUMBER.fullmatch(row.text(index)) for index in row.filled)
+def _goes_on(upper: Row, lower: Row) -> bool:
+    """Whether a row may belong to the header above it."""
+    if lower.follows_blank or len(lower.filled) < 2 or lower.cells == upper.cells:
+        return False
+    return not any(character.isdigit() for index in lower.filled for character in lower.text(index))
 
 
 def _join_headings(upper: Row, lower: Row, vocabulary: Vocabulary) -> tuple[str, ...]:
@@ -191,6 +194,7 @@ def _join_headings(upper: Row, lower: Row, vocabulary: Vocabulary) -> tuple[str,
 def _make_header(
     first: int, last: int, line: int, headings: Sequence[str], vocabulary: Vocabulary, renames: Renames
 ) -> Header:
+    headings = _without_labels(headings, vocabulary)
     named = _name_columns(headings, vocabulary, renames)
     meanings = {
         index: meaning
@@ -207,6 +211,16 @@ def _make_header(
     used = {column.index for column in columns.values()}
     others = tuple(Column(index, heading) for index, heading in enumerate(headings) if heading and index not in used)
     return Header(first, last, line, tuple(headings), columns, others)
+
+
+def _without_labels(headings: Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """Headings without a word that has its value beside it: "Capacity" and 80, right of the table."""
+    kept = list(headings)
+    for index, (heading, beside) in enumerate(pairwise(headings)):
+        meaning = vocabulary.look_up(heading) if heading else None
+        if meaning is not None and meaning.role == "capacity" and _NUMBER.match(beside):
+            kept[index] = kept[index + 1] = ""
+    return kept
 
 
 def _is_displaced(role: str, named: Mapping[str, Column]) -> bool:
@@ -247,6 +261,9 @@ def _drop_lonely(columns: dict[str, Column], headings: Sequence[str]) -> None:
         if found and is_vague and (len(found) == 1 or (pair[0] == "lat" and _names_height(headings))):
             for column in found:
                 del columns[column.role]
+    if {"x", "y"} <= columns.keys() and all(columns[axis].tier == 2 for axis in ("lat", "lon") if axis in columns):
+        for axis in ("lat", "lon"):
+            columns.pop(axis, None)
     others = {"lat", "lon", "x", "y"} & columns.keys()
     if "position" in columns and others and columns["position"].tier >= 0:
         del columns["position"]
@@ -261,7 +278,9 @@ def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Rena
     """What the user says that columns are, by their indices."""
     named: dict[int, str] = {}
     for left, right in renames:
-        found = _match(left, right, headings, vocabulary) or _match(right, left, headings, vocabulary)
+        found = _match(left, _find_role(right, vocabulary), headings)
+        if found is None and left.casefold() in vocabulary.roles:
+            found = _match(right, left.casefold(), headings)  # the other way round
         if found is None:
             known = next((word for word in (right, left) if _find_role(word, vocabulary)), None)
             if known is None:
@@ -283,9 +302,8 @@ def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Rena
     return named
 
 
-def _match(name: str, meaning: str, headings: Sequence[str], vocabulary: Vocabulary) -> tuple[int, str] | None:
+def _match(name: str, role: str | None, headings: Sequence[str]) -> tuple[int, str] | None:
     """The column of a name, by its heading or its letter, and what is meant with it."""
-    role = _find_role(meaning, vocabulary)
     if role is None:
         return None
     ways = (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.display import show_list
-from dynaroute.errors import FormatError, Where, in_file, warn_of_input
+from dynaroute.errors import FormatError, InstanceError, Where, in_file, warn_of_input
 from dynaroute.formats.numbers import refuse_unmeasurable
 from dynaroute.formats.tables.amounts import Entry, is_blank, read_amounts, split_unit, tidy
 from dynaroute.formats.tables.cells import Grid, Row
@@ -41,7 +42,7 @@ class Matrix:
     unit: Unit | None
 
 
-def read_matrix(grid: Grid, kind: str, names: Sequence[str], source: str) -> Matrix:
+def read_matrix(grid: Grid, kind: str, ids: Sequence[str] | None, count: int, source: str) -> Matrix:
     """Read all legs.
 
     Parameters
@@ -50,8 +51,10 @@ def read_matrix(grid: Grid, kind: str, names: Sequence[str], source: str) -> Mat
         A square with or without names in its first row and column, in any order; or rows with from, to and a number.
     kind
         distance or duration; bare numbers of durations are seconds.
-    names
-        What the nodes are called, the depot's name first.
+    ids
+        What the nodes are called, the depot first; None: by their numbers.
+    count
+        How many there are.
     source
         The file's path.
 
@@ -63,7 +66,8 @@ def read_matrix(grid: Grid, kind: str, names: Sequence[str], source: str) -> Mat
     with in_file(source):
         if not grid.rows:
             raise FormatError("there is no matrix.", remedy="Give a row and a column for each stop, the depot first.")
-        refuse_large_content(_BYTES_OF_LEG * len(names) ** 2, "matrix")
+        refuse_large_content(_BYTES_OF_LEG * count**2, "matrix")
+        names = ids if ids is not None else _number(grid, count)
         rows = _cut_title(grid.rows, names)
         header = find_header(Grid(rows, grid.delimiter, grid.sheet), LEGS, (), [frozenset(("from", "to", kind))])
         if {"from", "to", kind} <= header.columns.keys():
@@ -71,6 +75,13 @@ def read_matrix(grid: Grid, kind: str, names: Sequence[str], source: str) -> Mat
         else:
             cells = _read_square(grid, rows, names, source)
         return _read_numbers(cells, kind, names, source)
+
+
+def _number(grid: Grid, count: int) -> list[str]:
+    """Numbers of the nodes, from 0 as we count, or from 1 if the table does."""
+    labels = [row.text(min(row.filled)) for row in grid.rows[-count:]]
+    first = 1 if labels == [str(number) for number in range(1, count + 1)] else 0
+    return [str(number) for number in range(first, first + count)]
 
 
 _Cells = list[list[Entry | None]]
@@ -90,8 +101,10 @@ def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str)
     count = len(names)
     left = min(min(row.filled) for row in rows)
     width = max(max(row.filled) for row in rows) + 1 - left
-    is_named_across = len(rows) == count + 1 or _has_words(rows[0], range(left + 1, left + width))
-    is_named_down = width == count + 1 or any(_is_word(row.text(left)) for row in rows[1:])
+    is_named_across = len(rows) == count + 1 or _are_words(
+        [rows[0].text(index) for index in range(left + 1, left + width)]
+    )
+    is_named_down = width == count + 1 or _are_words([row.text(left) for row in rows[1:]])
     top, side = rows[is_named_across:], left + is_named_down
     if not (is_named_across or is_named_down) and (len(rows), width) != (count, count):
         raise FormatError(
@@ -131,8 +144,10 @@ def _is_word(text: str) -> bool:
     return not is_blank(text) and not _is_number(text) and not find_unit(split_unit(tidy(text))[1])
 
 
-def _has_words(row: Row, indices: range) -> bool:
-    return any(_is_word(row.text(index)) for index in indices)
+def _are_words(texts: Sequence[str]) -> bool:
+    """Whether most cells name something: one word among numbers is a fault, and told as such."""
+    filled = [text for text in texts if text]
+    return 2 * sum(map(_is_word, filled)) > len(filled)
 
 
 def _key(name: str) -> str:
@@ -155,12 +170,10 @@ def _match(found: Sequence[str], names: Sequence[str], what: str, source: str) -
             places[_key(name)] = index
     depot = next((index for index, name in enumerate(found) if is_depot(name)), None)
     order = [places.get(_key(name), depot if node == 0 else None) for node, name in enumerate(names)]
-    if order[0] is None and len(places) == len(names) and None not in order[1:]:
-        order[0] = next(index for key, index in places.items() if index not in order)  # the only one that is left
+    left = [index for index, name in enumerate(found) if name and index not in order]
+    if order[0] is None and len(left) == 1 and None not in order[1:] and not _is_number(found[left[0]]):
+        order[0] = left[0]  # the depot is called otherwise here
     missing = [name for name, place in zip(names, order, strict=True) if place is None]
-    numbered = [str(number) for number in range(1, len(names) + 1)]
-    if missing and list(found[: len(names)]) == numbered and len(found) == len(names):
-        return list(range(len(names)))
     if missing:
         raise FormatError(
             f"the {what} of the matrix lack {show_list(missing)}; found are {show_list(list(filter(None, found)))}.",
@@ -217,11 +230,19 @@ def _read_numbers(cells: _Cells, kind: str, names: Sequence[str], source: str) -
         unit = None
     else:
         amounts = read_amounts(entries, open_points="point", open_commas="comma")
-        numbers = [refuse_unmeasurable(float(v), e.where) for v, e in zip(amounts.values, entries, strict=True)]
+        numbers = [_read_length(value, entry) for value, entry in zip(amounts.values, entries, strict=True)]
         unit = amounts.unit
+        if unit is not None:
+            warn_of_input(source, f"the distances are in {unit.name}.")
     for (row, column), number in zip(places, numbers, strict=True):
         values[row, column] = number
     return Matrix(values, unit)
+
+
+def _read_length(value: Decimal, entry: Entry) -> float:
+    if value < 0:
+        raise InstanceError(f"the distance {entry.text} is negative.", where=entry.where, remedy="Give 0 or more.")
+    return refuse_unmeasurable(float(value), entry.where)
 
 
 def _mirror(cells: _Cells, names: Sequence[str]) -> int:

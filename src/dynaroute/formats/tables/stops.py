@@ -20,13 +20,13 @@ from dynaroute.formats.requests import asks_for_more
 from dynaroute.formats.tables.amounts import Amounts, Entry, Notation, find_evidence, is_blank, read_amounts
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.degrees import read_degrees, split_pair
-from dynaroute.formats.tables.headers import Column, Header, Renames, find_header
-from dynaroute.formats.tables.matrix import Matrix, read_matrix
+from dynaroute.formats.tables.headers import Column, Header, Renames, find_header, score_header
+from dynaroute.formats.tables.matrix import read_matrix
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.table import Table, find_label, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.units import Unit
-from dynaroute.formats.tables.words import STOPS, Language, is_depot, read_truth
+from dynaroute.formats.tables.words import STOPS, Language, is_depot, read_truth, simplify
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
@@ -36,6 +36,8 @@ __all__ = ["Reading", "has_header", "parse_stops"]
 
 _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
+_ROWS_LOOKED_AT = 60
+_PICKUPS = frozenset(("pickup", "pickups", "pick up", "abholmenge", "abholung", "collecte", "recogida"))
 _WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
 
 
@@ -125,6 +127,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
         )
     if not reading.has_depot:
         table = _lend_depot(table)
+    _refuse_pickups(table)
     known = _Understood(table, source)
     elsewhere = _find_notation(table)
     capacity, capacity_place, demands, unit = _read_loads(known, reading, elsewhere)
@@ -132,7 +135,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
     coordinates = _read_places(known, axes, elsewhere) if axes else None
     names, ids = _read_names(table)
     distances, durations = (
-        None if given is None else _read_legs(given, kind, ids, table, len(table.rows))
+        None if given is None else read_matrix(given[0], kind, ids, len(table.rows), given[1])
         for given, kind in ((reading.distances, "distance"), (reading.durations, "duration"))
     )
     with placed(_make_place(table, capacity_place)):
@@ -183,18 +186,21 @@ def _choose_axes(header: Header, grid: Grid, *, needs_places: bool) -> tuple[str
 
 def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> FormatError:
     found = [heading for heading in header.headings if heading]
+    remedy = "One row must name the columns: demand, and x and y or lat and lon; id if you like."
     if found and not any(character.isalpha() for heading in found for character in heading):
         told = "the first row holds numbers, not the names of columns"
+    elif score_header([row.text(0) for row in grid.rows[:_ROWS_LOOKED_AT]], STOPS, ()) > 2:
+        told, remedy = "the headings stand in the first column", "Exchange rows and columns: a row for each stop."
     else:
         told = f"found are {show_list(found, 30)}" if found else "there is no header"
+        example = next((name for name in found if name not in {c.heading for c in header.columns.values()}), "Mng")
+        remedy += f" Or say which is which: --columns '{example}={missing[-1]}'."
     names = f"the columns {', '.join(missing)} are" if len(missing) > 1 else f"the column {missing[0]} is"
-    example = next((heading for heading in found if heading not in {c.heading for c in header.columns.values()}), "Mng")
     sheet = f" in the sheet {grid.sheet!r}" if grid.sheet else ""
     return FormatError(
         f"{names} missing{sheet}; {told}.",
         where=Where(line=header.line, field=", ".join(missing)),
-        remedy="One row must name the columns: demand, and x and y or lat and lon; id if you like. Or say which is "
-        f"which: --columns '{example}={missing[-1]}'.",
+        remedy=remedy,
     )
 
 
@@ -428,6 +434,12 @@ def _plain_angle(entry: Entry, axis: str, languages: Mapping[str, Language]) -> 
 
 def _read_axis(value: Decimal, axis: str, entry: Entry) -> float:
     number = refuse_unmeasurable(float(value), entry.where)
+    if axis in _GLOBE and len(re.findall(r"[.,]", entry.text)) > 1:  # 53.550.123: a spreadsheet's work
+        raise FormatError(
+            f"{shorten(entry.text)} has lost its decimal point.",
+            where=entry.where,
+            remedy="A spreadsheet took it for thousands: format the column as text, and copy the coordinates again.",
+        )
     return refuse_off_globe(number, axis, entry.where)
 
 
@@ -445,11 +457,9 @@ def _read_names(table: Table) -> tuple[tuple[str, ...] | None, tuple[str, ...] |
     for index, (row, name) in enumerate(zip(table.rows, names, strict=True)):
         where = table.where(row, column)
         if row.kind(column.index) in ("error", "formula"):
-            raise FormatError(
-                f"the id is {row.text(column.index) or 'a formula without a value'}.",
-                where=where,
-                remedy="Mend the formula, or type the id.",
-            )
+            told = row.text(column.index) or "a formula, but the file does not hold its value"
+            remedy = "Let a spreadsheet program calculate and save it; or type the id."
+            raise FormatError(f"the id is {told}.", where=where, remedy=remedy)
         if "\n" in row.text(column.index) and table.grid.delimiter:  # a quote astray would take whole rows into it
             raise FormatError(
                 "the id goes on over a line end.", where=where, remedy="Check the quotes; ids are one line."
@@ -489,12 +499,6 @@ def _read_details(table: Table) -> Details | None:
     return Details(tuple(headings), tuple(tuple(row.text(column.index) for column in kept) for row in table.rows))
 
 
-def _read_legs(given: tuple[Grid, str], kind: str, ids: tuple[str, ...] | None, table: Table, count: int) -> Matrix:
-    grid, source = given
-    names = ids if ids is not None else tuple(map(str, range(count)))
-    return read_matrix(grid, kind, names, source)
-
-
 def _make_place(table: Table, capacity_place: Where) -> Callable[[Where], Where]:
     """Turn fields and customers of an instance into cells of the table."""
 
@@ -518,6 +522,20 @@ def _make_place(table: Table, capacity_place: Where) -> Callable[[Where], Where]
         return where
 
     return place
+
+
+def _refuse_pickups(table: Table) -> None:
+    for column in table.header.others:
+        if simplify(column.heading) not in _PICKUPS:
+            continue
+        for row in table.rows:
+            text = row.text(column.index)
+            if any(digit in text for digit in "123456789"):
+                raise UnsupportedError(
+                    f"{shorten(text)} is to be picked up, and only deliveries are planned here.",
+                    where=table.where(row, column),
+                    remedy="Remove the column to plan without it.",
+                )
 
 
 def _tell(known: _Understood, names: tuple[str, ...] | None, unit: Unit | None) -> None:
@@ -554,6 +572,9 @@ def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) ->
     if carried:
         more = f"; {show_list(limiting)} does not limit the routes" if limiting else ""
         warn_of_input(source, f"carried along the columns {show_list(carried)}{more}.")
+    used = [column.heading for column in header.columns.values() if column.index in hidden]
+    if used:
+        warn_of_input(source, f"used the hidden columns {show_list(used)}.")
     if concealed := [column.heading for column in filled if column.index in hidden]:
         warn_of_input(source, f"left out the hidden columns {show_list(concealed)}.")
     bare = [index for index, heading in enumerate(header.headings) if not heading]

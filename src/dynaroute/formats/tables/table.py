@@ -14,6 +14,7 @@ from dynaroute.formats.tables.cells import Grid, Kind, Row
 from dynaroute.formats.tables.headers import Column, Header
 from dynaroute.formats.tables.units import find_unit
 from dynaroute.formats.tables.words import STOPS, Vocabulary, is_total
+from dynaroute.formats.text import shorten
 
 __all__ = ["Table", "find_label", "sort_rows"]
 
@@ -67,6 +68,12 @@ class Table:
                 where=self.where(row, column),
                 remedy="Unmerge them, and fill in each row.",
             )
+        if len(row.filled) == 1:
+            return FormatError(
+                f"the row holds nothing but {shorten(row.text(row.filled[0]))}.",
+                where=self.where(row, column),
+                remedy="Complete it, or delete it; remarks stand below a blank row.",
+            )
         return FormatError(
             "a number is missing.",
             where=self.where(row, column),
@@ -93,8 +100,10 @@ def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> T
     below = grid.rows[header.last + 1 :]
     rows: list[Row] = []
     aside: dict[str, list[Row]] = {"hidden": [], "repeated": [], "total": [], "remark": [], "further": []}
+    kind = "row"
     for position, row in enumerate(below):
-        kind = _judge(row, header, columns, rows, grid)
+        is_apart = row.follows_blank or kind in ("remark", "total")
+        kind = _judge(row, header, columns, rows, grid, is_apart=is_apart)
         if kind == "further":
             aside["further"] = below[position:]
             break
@@ -106,11 +115,15 @@ def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> T
     return Table(grid, header, rows, [*above, *aside["remark"], *aside["further"]])
 
 
-def _judge(row: Row, header: Header, keys: Sequence[Column], earlier: Sequence[Row], grid: Grid) -> str:
-    """What a row below the header is."""
+def _judge(
+    row: Row, header: Header, keys: Sequence[Column], earlier: Sequence[Row], grid: Grid, *, is_apart: bool
+) -> str:
+    """What a row below the header is; one that stands apart from those above may be no stop."""
     if tuple(row.cells[: len(header.headings)]) == header.headings:
         return "repeated"
     filled = row.filled
+    if earlier and _is_capacity(row) and not all(row.text(column.index) for column in keys):
+        return "remark"
     has_key = any(row.text(column.index) for column in keys)
     is_total_row = any(is_total(row.text(index)) for index in filled[:3])
     if not has_key and (is_total_row or _is_unnamed_total(row, header, earlier)):
@@ -119,7 +132,7 @@ def _judge(row: Row, header: Header, keys: Sequence[Column], earlier: Sequence[R
         return "total"
     if row.is_hidden:
         return "hidden"
-    if row.follows_blank and earlier:
+    if is_apart and earlier:
         if not has_key and len(filled) == 1:
             return "remark"
         texts = [row.text(column.index) for column in keys]
@@ -211,8 +224,9 @@ def find_label(table: Table, role: str, vocabulary: Vocabulary) -> Iterator[Entr
     """
     width = len(table.header.headings)
     bare = [index for index, heading in enumerate(table.header.headings) if not heading]
+    headers = table.grid.rows[table.header.first : table.header.last + 1]
     places = [(row, row.filled) for row in table.outside]
-    places += [(row, [*bare, *range(width, len(row.cells))]) for row in table.rows]
+    places += [(row, [*bare, *range(width, len(row.cells))]) for row in (*headers, *table.rows)]
     for row, indices in places:
         for index, text, kind in _find_values(row, indices, role, vocabulary):
             yield Entry(text, kind, table.grid.where(row.line, index, role))

@@ -14,6 +14,7 @@ from dynaroute.formats.text import refuse_many_pieces, shorten, split_lines
 __all__ = ["DELIMITERS", "choose_matrix_delimiter", "cut_text", "read_directive"]
 
 DELIMITERS = ",;\t"
+_RARE_DELIMITER = "|"
 _DIRECTIVE = re.compile(r"#\s*(capacity|name|rounding)\s*[:=](.*)", re.IGNORECASE)
 _DELIMITER_LINE = re.compile(r"sep=(.)", re.IGNORECASE)  # spreadsheets write and obey it
 _LINES_LOOKED_AT = 100  # for a header
@@ -40,7 +41,9 @@ def cut_text(text: str, score: ScoreLine, delimiter: str | None = None) -> Grid:
     """
     lines = split_lines(text)
     declared = _find_declared(lines, text) or delimiter
-    delimiter, header = _find_header(lines, [declared] if declared else list(DELIMITERS), score)
+    delimiter, header = _find_header(lines, [declared] if declared else [*DELIMITERS, _RARE_DELIMITER], score)
+    if delimiter == _RARE_DELIMITER:
+        refuse_many_pieces(text, delimiter)
     rows: list[Row] = []
     directives: dict[str, tuple[str, int]] = {}
     comments: list[tuple[int, int]] = []

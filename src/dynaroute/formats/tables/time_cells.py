@@ -15,7 +15,7 @@ from dynaroute.formats.tables.table import Table
 from dynaroute.formats.text import shorten
 from dynaroute.times import parse_time, parse_window
 
-__all__ = ["read_service", "read_time_cell", "read_window_cell", "read_windows"]
+__all__ = ["read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
 
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _BARE_HOURS = re.compile(r"[0-9]{1,2}\s*[-\u2013\u2014]\s*[0-9]{1,2}")
@@ -27,7 +27,7 @@ def read_service(table: Table) -> NDArray[np.float64] | None:
     column = table.header.columns.get("service")
     if column is None:
         return None
-    seconds = np.array([_read_duration(table.entry(row, column), column) for row in table.rows])
+    seconds = np.array([read_duration_cell(table.entry(row, column), column) for row in table.rows])
     return seconds if seconds.any() else None
 
 
@@ -78,7 +78,8 @@ def read_time_cell(entry: Entry, column: Column) -> float:
     return parse_time(_with_unit(entry, column, "08:00"), entry.where)
 
 
-def _read_duration(entry: Entry, column: Column) -> float:
+def read_duration_cell(entry: Entry, column: Column) -> float:
+    """Read how long something takes; a blank cell is nothing."""
     if is_blank(entry.text) and entry.kind == "text":
         return 0.0
     if entry.kind not in ("text", "number", "time"):
@@ -95,11 +96,8 @@ def _with_unit(entry: Entry, column: Column, example: str) -> str:
         return f"{text} {unit}"
     if column.tier <= 0 or not float(text.replace(",", ".")):
         return text
-    raise FormatError(
-        f"{shorten(text)} has no unit.",
-        where=entry.where,
-        remedy=f"Write {example}, or name the unit in the heading: '{column.heading} (min)'.",
-    )
+    heading = f", or name the unit in the heading: '{column.heading} (min)'" if example.endswith("min") else ""
+    raise FormatError(f"{shorten(text)} has no unit.", where=entry.where, remedy=f"Write {example}{heading}.")
 
 
 def _time_unit(heading: str) -> str | None:

@@ -86,6 +86,8 @@ def cut_workbook(content: bytes, sheet: str | None, has_header: Callable[[Grid],
                 return grid
             if first is None and grid.rows:
                 first = grid
+        others = [f"{other.title} ({'hidden' if other.sheet_state != 'visible' else 'visible'})" for other in sheets]
+        warn_of_input(source, f"no visible sheet has a header that is understood; the sheets are {show_list(others)}.")
         if first is None:
             raise FormatError("the visible sheets are empty.", remedy="Name another sheet: --sheet NAME.")
         return first
