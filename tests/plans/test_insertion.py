@@ -51,7 +51,7 @@ def test_who_fits_nowhere_is_told_and_the_others_are_in() -> None:
     result = insert_customers(fleet, [at(3, 2, 8), at(0, 1, 1)])
 
     assert result.unserved == [4]
-    assert [insertion.route for insertion in result.insertions] == [None, 2]
+    assert [insertion.route for insertion in result.insertions] == [None, 1]
     assert [violation.kind for violation in check(result.plan.instance, result.plan.solution)] == ["missing"]
 
 

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from example_plans import ODD_IDS, globe_plan, plane_plan
@@ -17,7 +16,6 @@ from strategies import instances, solutions_of
 
 from dynaroute import check, read
 from dynaroute.errors import DynarouteError, FormatError, SolutionError, UnsupportedError
-from dynaroute.limits import LARGEST_CONTENT
 from dynaroute.plans import PLAN_SUFFIXES, ROUTE_SUFFIXES, Plan, read_plan, read_routes, write_plan, write_sheets
 from dynaroute.plans.csv_plan import format_csv_plan, parse_csv_plan
 from dynaroute.plans.geojson import format_geojson, parse_geojson
@@ -116,15 +114,9 @@ def test_faulty_tables_are_refused_in_words(text: str, kind: type[Exception], me
         parse_csv_plan(text.encode(), plane_plan().instance)
 
 
-def test_what_is_no_workbook_or_too_large_a_one_is_refused() -> None:
-    with pytest.raises(FormatError, match="not a workbook"):
+def test_what_is_no_workbook_is_refused() -> None:
+    with pytest.raises(FormatError, match="not an Excel workbook"):
         parse_xlsx_plan(b"route,stop,id", plane_plan().instance)
-    bomb = io.BytesIO()
-    with ZipFile(bomb, "w", ZIP_DEFLATED) as archive, archive.open("xl/worksheets/sheet1.xml", "w") as sheet:
-        for _ in range(LARGEST_CONTENT // 8 // 1_000_000 + 1):
-            sheet.write(b" " * 1_000_000)
-    with pytest.raises(FormatError, match="memory"):
-        parse_xlsx_plan(bomb.getvalue(), plane_plan().instance)
 
 
 @pytest.mark.parametrize("suffix", [".geojson", ".gpx", ".kml"])

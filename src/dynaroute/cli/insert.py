@@ -26,7 +26,7 @@ def insert(
         typer.Argument(
             metavar="CUSTOMERS",
             readable=False,
-            help="New customers, no depot: a .csv or .tsv table, or a .json list.",
+            help="New customers, no depot: a .csv, .tsv or .xlsx table, or a .json list.",
         ),
     ],
     out: Annotated[

@@ -12,18 +12,17 @@ from typing import Any
 
 from dynaroute.errors import FormatError, UnsupportedError, Where, in_file, placed
 from dynaroute.files import read_bytes, refuse_unreadable
-from dynaroute.formats.csv import parse_text_table
 from dynaroute.formats.json import instance_from_json, instance_to_json
 from dynaroute.formats.json_document import load_json, require, require_list
 from dynaroute.formats.numbers import format_load
-from dynaroute.formats.table import require_suffix
+from dynaroute.formats.table import FORMATS, require_suffix
 from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 
 __all__ = ["CUSTOMER_SUFFIXES", "Customers", "extend_instance", "read_customers"]
 
-CUSTOMER_SUFFIXES = (".csv", ".tsv", ".json")
+CUSTOMER_SUFFIXES = (*(suffix for suffix, known in FORMATS.items() if known.is_table), ".json")
 
 Customers = Sequence[object]
 
@@ -36,7 +35,7 @@ def read_customers(path: str | os.PathLike[str], instance: Instance) -> Customer
     Parameters
     ----------
     path
-        A table (.csv, .tsv) with the columns of an instance, but without a depot and a capacity; or a .json file with a
+        A table (.csv, .tsv, .xlsx) with the columns of an instance, but without a depot and a capacity; or a .json file with a
         list of customers, or with an object that holds them as "customers".
     instance
         The instance that they come to.
@@ -53,8 +52,10 @@ def read_customers(path: str | os.PathLike[str], instance: Instance) -> Customer
         if suffix == ".json":
             document = load_json(decode_text(read_bytes(file), ",[{"))
             return list_customers(document)
+        parse = FORMATS[suffix].parse
+        assert parse is not None  # or the suffix would have been refused
         reading = Reading(capacity=format_load(instance, instance.capacity), has_depot=False)
-        table = parse_text_table(decode_text(read_bytes(file)), reading, source)
+        (table,) = parse(read_bytes(file), source, reading)
         customers: Any = instance_to_json(table)["customers"]
         return list(customers)
 

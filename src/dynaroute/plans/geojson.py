@@ -77,7 +77,11 @@ def _describe_stop(plan: Plan, route: PlannedRoute, stop: Stop) -> dict[str, obj
         "load": plain_number(stop.load),
         "distance": plain_number(stop.distance),
         "unit": plan.instance.unit,
-        **({} if stop.arrival is None else {"arrival": show_time(plan, stop.arrival), "leave": show_time(plan, stop.leave)}),
+        **(
+            {}
+            if stop.arrival is None
+            else {"arrival": show_time(plan, stop.arrival), "leave": show_time(plan, stop.leave)}
+        ),
     }
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile, ZipFile
 
 from dynaroute.decimals import plain_number
-from dynaroute.errors import FormatError
+from dynaroute.errors import gather_notes
+from dynaroute.formats.tables.cells import Grid
+from dynaroute.formats.tables.workbook import cut_workbook
 from dynaroute.instance import Instance
-from dynaroute.limits import refuse_large_content
 from dynaroute.plans.plan import Plan
 from dynaroute.plans.table import Cell, distance_column, list_columns, list_rows, solution_from_rows, table_distance
 from dynaroute.plans.xml_text import xml_text
@@ -68,7 +68,7 @@ def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]]) -> None:
 
 
 def parse_xlsx_plan(content: bytes, instance: Instance) -> Solution:
-    """Read the routes of a plan from the first sheet of a workbook.
+    """Read the routes of a plan from the first sheet of a workbook that has them.
 
     Parameters
     ----------
@@ -82,17 +82,10 @@ def parse_xlsx_plan(content: bytes, instance: Instance) -> Solution:
     DynarouteError
         If it is no workbook, or its first sheet is no such table.
     """
-    from openpyxl import load_workbook
-
-    try:
-        with ZipFile(BytesIO(content)) as archive:
-            refuse_large_content(8 * sum(entry.file_size for entry in archive.infolist()))
-        book = load_workbook(BytesIO(content), read_only=True, data_only=True)
-        rows = [[_plain(cell) for cell in row] for row in book.worksheets[0].iter_rows(values_only=True)]
-    except (BadZipFile, KeyError, ValueError, IndexError, SyntaxError, OSError) as error:
-        raise FormatError("this is not a workbook.", remedy="Save it as .xlsx again, or write .csv.") from error
-    return solution_from_rows(rows, instance)
+    with gather_notes():  # which sheet was read needs no word: the other one is ours, too
+        grid = cut_workbook(content, None, _has_header, "")
+    return solution_from_rows([row.cells for row in grid.rows], instance)
 
 
-def _plain(value: object) -> Cell | None:
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+def _has_header(grid: Grid) -> bool:
+    return any({"route", "stop", "id"} <= {cell.lower() for cell in row.cells} for row in grid.rows[:1])
