@@ -35,8 +35,8 @@ def read_customers(path: str | os.PathLike[str], instance: Instance) -> Customer
     Parameters
     ----------
     path
-        A table (.csv, .tsv, .xlsx) with the columns of an instance, but without a depot and a capacity; or a .json file with a
-        list of customers, or with an object that holds them as "customers".
+        A table (.csv, .tsv, .xlsx) with the columns of an instance, but without a depot and a capacity; or a .json file
+        with a list of customers, or with an object that holds them as "customers".
     instance
         The instance that they come to.
 
