@@ -123,9 +123,10 @@ class PageDriver:
         self.find("#search-progress").wait_for()
         self.find(".cost-value").wait_for()
 
-    def upload(self, name: str, content: str) -> None:
+    def upload(self, name: str, content: str | bytes) -> None:
         self.find("#tab-file").click()
-        self.find("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content.encode()})
+        buffer = content.encode() if isinstance(content, str) else content
+        self.find("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": buffer})
 
     def cost(self) -> float:
         """Of a problem whose lengths have no unit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import io
 import json
 import math
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from openpyxl import Workbook
 from page_driver import PageDriver, needs_browser, opened_page, running_browser
 from running_service import RunningService, running_service
 
@@ -154,6 +156,28 @@ def test_table_without_capacity_asks_for_it_and_typing_it_is_enough(desk: PageDr
     desk.page.keyboard.type("20")
     desk.page.keyboard.press("Enter")
     desk.page.get_by_text("tour · 20 customers, capacity 20").wait_for()
+
+
+def test_workbook_is_read_and_asks_for_its_capacity(desk: PageDriver) -> None:
+    book = Workbook()
+    sheet = book.active
+    for row in (
+        ["Kunde", "Breite", "Länge", "Menge"],
+        ["Depot", 53.5, 10, 0],
+        ["Nord", 53.6, 10, 3],
+        ["Ost", 53.5, 10.1, 4],
+    ):
+        sheet.append(row)
+    content = io.BytesIO()
+    book.save(content)
+    desk.upload("tour.xlsx", content.getvalue())
+    desk.find("#file-notice [role=alert]").wait_for()
+    desk.page.keyboard.type("10")
+    desk.page.keyboard.press("Enter")
+
+    desk.page.locator("#problem-summary", has_text="2 customers, capacity 10").wait_for()
+    desk.solve()
+    assert sorted(name for names in stops(desk) for name in names) == ["Nord", "Ost"]
 
 
 def test_filled_capacity_does_not_make_json_refused(desk: PageDriver) -> None:

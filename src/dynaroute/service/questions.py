@@ -225,6 +225,6 @@ class UploadQuestion(BaseModel):
     """A form with a file; its other fields are options."""
 
     file: str = Field(
-        description="A .vrp, .csv or .json file; the name's suffix tells which.",
+        description="A .vrp, .csv, .tsv, .xlsx or .json file; the name's suffix tells which.",
         json_schema_extra={"format": "binary"},
     )

@@ -18,7 +18,9 @@ from dynaroute.decimals import plain_number
 from dynaroute.errors import FormatError, OptionError, Where, gather_notes, in_file, placed
 from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
 from dynaroute.formats.json_document import load_json, require, require_list, require_object
+from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
+from dynaroute.formats.xlsx import parse_xlsx
 from dynaroute.instance import Instance
 from dynaroute.plans.additions import Customers
 from dynaroute.plans.json_plan import plan_from_json
@@ -34,6 +36,7 @@ __all__ = ["FORM", "JSON", "SUFFIXES", "Judgement", "Problem", "read_insertion",
 JSON = "application/json"
 FORM = "multipart/form-data"
 SUFFIXES = {JSON: ".json", "text/csv": ".csv", "text/plain": ".vrp"}
+FILE_SUFFIXES = (*SUFFIXES.values(), ".tsv", ".xlsx")
 
 _CONSTANT = re.compile(r"NaN|Infinity")
 
@@ -98,6 +101,8 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
     with gather_notes() as notes, _in_upload(upload.name):
         if upload.suffix == ".json":
             instance, options = _read_document(upload, limits)
+        elif upload.suffix == ".xlsx":
+            instance, options = _read_workbook(upload, limits)
         else:
             instance, options = _read_text(upload, limits)
         limits.refuse_customers(instance.size)
@@ -194,11 +199,11 @@ def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Uplo
         raise refuse_invalid(error.errors()) from None
     name = files[0].file_name or ""
     suffix = PurePosixPath(name).suffix.lower()
-    if suffix not in SUFFIXES.values():
+    if suffix not in FILE_SUFFIXES:
         raise FormatError(
             f"the suffix {suffix!r} of the file is not one for an instance.",
             where=Where(file=name, field="file"),
-            remedy=f"Use one of {', '.join(SUFFIXES.values())}.",
+            remedy=f"Use one of {', '.join(FILE_SUFFIXES)}.",
         )
     return _Upload(bytes(files[0].content), suffix, name, _merge(query, options))
 
@@ -213,13 +218,20 @@ def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, di
     return instance_from_json(document, source=upload.name), options
 
 
+def _read_workbook(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
+    limits.refuse_large_workbook(upload.content)
+    options = dict(upload.options)
+    reading = Reading(capacity=options.pop("capacity", None))
+    return parse_xlsx(upload.content, reading, upload.name), options
+
+
 def _read_text(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
     if not upload.content:
         raise FormatError("the body is empty.", remedy="Send the file's text.")
     text = decode_text(upload.content)
     options = dict(upload.options)
     capacity = options.pop("capacity", None)
-    if upload.suffix == ".csv":
+    if upload.suffix in (".csv", ".tsv"):
         limits.refuse_large_table(text)
         return parse_csv(text, capacity=capacity, source=upload.name), options
     if capacity is not None:
@@ -271,7 +283,7 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def _refuse_capacity() -> NoReturn:
-    message = "only a CSV file can lack its capacity."
+    message = "only a table can lack its capacity."
     raise OptionError(message, where=Where(field="capacity"), remedy="Leave the option out.")
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
@@ -22,6 +24,9 @@ _FEW_LISTS = 250_000  # are no burden, whatever the size of instances
 _LINES_A_CUSTOMER = 8  # with sections, comments, empty lines and addresses of several lines
 _MOST_DIFFERENT_KEYS = 256
 _LONGEST_LINE = 100_000  # characters of a line of a table
+_LARGEST_WORKBOOK = 20_000_000  # bytes, unpacked
+_SMALL_WORKBOOK = 200_000  # bytes, unpacked; below, how well it was packed does not matter
+_MOST_UNPACKING = 25  # times that a workbook may grow when it is unpacked; those of spreadsheets grow six to ten times
 _LONGEST_TITLE = 1_000  # characters of a line of a .vrp file that does not begin with a number
 _LARGEST_STOP = 2**31
 
@@ -70,6 +75,17 @@ class ReadingLimits:
         most = _PARTS_A_CUSTOMER * (self.customers + 2)
         if sum(map(text.count, ",;\t")) > most:
             raise refuse_large(f"there are more than {most} cells.")
+
+    def refuse_large_workbook(self, content: bytes) -> None:
+        """Refuse a workbook that would become far more than it is; what is none, its reader refuses."""
+        try:
+            with ZipFile(BytesIO(content)) as archive:
+                size = sum(entry.file_size for entry in archive.infolist())
+        except (BadZipFile, ValueError, NotImplementedError):
+            return
+        most = min(_LARGEST_WORKBOOK, max(_SMALL_WORKBOOK, _MOST_UNPACKING * len(content)))
+        if size > most:
+            raise refuse_large(f"the workbook has {size} bytes when it is unpacked, of {most} at most.")
 
     def refuse_large_vrp(self, text: str) -> None:
         """Refuse a .vrp file with far more in it than the largest instance has."""
