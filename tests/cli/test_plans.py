@@ -98,6 +98,9 @@ def test_plan_is_drawn_checked_and_described_by_itself(plan: Path) -> None:
     assert invoke_json("plot", plan, "--out", plan.with_name("a.png"), "--names")["routes"] == 1
     assert invoke_json("check", plan)["ok"] is True
     assert "32.87 km" in invoke("check", plan).stdout
+    document = invoke_json("info", plan)
+    assert (document["kind"], document["routes"], document["customers"]) == ("plan", 1, 3)
+    assert "1 routes, 32.87 km" in invoke("info", plan).stdout
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".geojson", ".sol", ".json"])
@@ -147,9 +150,11 @@ def test_insert_ends_with_4_where_a_customer_fits_nowhere(plan: Path) -> None:
     document = json.loads(plan.read_text())
     document["instance"]["vehicles"] = [{"name": "van", "capacity": 10, "count": 1}]
     plan.write_text(json.dumps(document))
-    result = invoke("insert", plan, save(plan.parent, "new.csv", NEW.replace(";1\n", ";9\n")))
+    customers = save(plan.parent, "new.csv", NEW.replace(";1\n", ";9\n"))
+    result = invoke("insert", plan, customers, "--out", plan.with_name("more.json"))
 
     assert result.exit_code == 4
+    assert json.loads(plan.with_name("more.json").read_text())["unserved"] == [4]
     assert "no vehicle has room or time for N-1" in result.stderr
 
 

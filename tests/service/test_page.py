@@ -90,6 +90,10 @@ def test_placed_points_are_solved_and_drawn(desk: PageDriver, tmp_path: Path) ->
     desk.keep_screenshot("drawn")
 
 
+def test_street_map_is_not_offered_unless_the_service_names_one(desk: PageDriver) -> None:
+    assert desk.find("#streets-field").is_hidden()
+
+
 def test_depot_tool_moves_the_depot_to_a_click(desk: PageDriver) -> None:
     before = desk.centre_of("#map .depot")
     desk.find("[name=tool][value=depot]").check(force=True)

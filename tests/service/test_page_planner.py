@@ -8,7 +8,7 @@ import json
 import math
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +42,49 @@ SQUARE = {
 CROSS = "# capacity: 10\nid,x,y,demand\ndepot,0,0,0\neast,10,1,4\nfar east,12,0,4\nwest,-10,1,4\nfar west,-12,0,2\n"
 
 
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63b8f3efff7f0009d40"
+    "3e2b2b0b0f40000000049454e44ae426082"
+)
+
+
+@dataclass
+class Tiles:
+    """A server of a street map's pictures, and what it was asked for."""
+
+    address: str
+    asked: list[str]
+
+
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    with running_service(tmp_path_factory.mktemp("service")) as service:
+def tiles() -> Iterator[Tiles]:
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "image/png")
+            self.send_header("Content-Length", str(len(PIXEL)))
+            self.end_headers()
+            self.wfile.write(PIXEL)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield Tiles(f"http://127.0.0.1:{server.server_port}", asked)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, tiles: Tiles) -> Iterator[RunningService]:
+    settings = {"tiles": f"{tiles.address}/{{z}}/{{x}}/{{y}}.png", "tiles_attribution": "© Somebody <b>"}
+    with running_service(tmp_path_factory.mktemp("service"), **settings) as service:
         yield service
 
 
@@ -314,64 +354,25 @@ def test_picture_has_legend_numbers_and_kilometres(desk: PageDriver, tmp_path: P
     assert {"1", "2", "3"} <= set(written), "the order of stops"
 
 
-PIXEL = bytes.fromhex(
-    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63b8f3efff7f0009d40"
-    "3e2b2b0b0f40000000049454e44ae426082"
-)
-
-
-@contextmanager
-def running_tiles() -> Iterator[tuple[str, list[str]]]:
-    """A server of pictures; yields its address and what it was asked for."""
-    asked: list[str] = []
-
-    class Tiles(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(200)
-            self.send_header("Content-Type", "image/png")
-            self.send_header("Content-Length", str(len(PIXEL)))
-            self.end_headers()
-            self.wfile.write(PIXEL)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Tiles)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def test_street_map_is_not_offered_unless_the_service_names_one(desk: PageDriver) -> None:
-    assert desk.find("#streets-field").is_hidden()
-
-
 def test_street_map_is_off_until_asked_for_and_the_policy_lets_its_server_alone_in(
-    browser: Browser, tmp_path: Path
+    desk: PageDriver, tiles: Tiles
 ) -> None:
-    with running_tiles() as (address, asked):
-        settings = {"tiles": f"{address}/{{z}}/{{x}}/{{y}}.png", "tiles_attribution": "© Somebody <b>"}
-        with running_service(tmp_path, **settings) as service, service.client() as client:
-            policy = client.get("/").headers["content-security-policy"]
-            assert policy.endswith(f"img-src 'self' {address}")
-            with opened_page(browser, service.address, SIZES["desk"]) as page:
-                load(page, "tour.csv", TABLE, 20)
-                assert asked == []
-                page.find("#streets").check()
-                page.find("#map image").first.wait_for(state="attached")
-                page.find("#map image").nth(3).wait_for(state="attached")
-                assert page.text("#attribution") == "© Somebody <b>"
-                assert_tiles_lie_right(page)
-                page.keep_screenshot("planner-streets")
-                page.find("#streets").uncheck()
-                assert page.find("#map image").count() == 0
-                assert all(request.startswith(address) for request in page.foreign_requests)
-                page.foreign_requests.clear()
-    assert asked
+    load(desk, "tour.csv", TABLE, 20)
+    before = len(tiles.asked)
+    desk.page.wait_for_timeout(200)
+    assert len(tiles.asked) == before
+    desk.find("#streets").check()
+    desk.find("#map image").nth(3).wait_for(state="attached")
+    assert desk.text("#attribution") == "© Somebody <b>"
+    assert_tiles_lie_right(desk)
+    desk.keep_screenshot("planner-streets")
+    desk.find("#streets").uncheck()
+    assert desk.find("#map image").count() == 0
+    assert len(tiles.asked) > before
+    assert all(request.startswith(tiles.address) for request in desk.foreign_requests)
+    desk.foreign_requests.clear()
+    policy = desk.page.request.get(desk.address).headers["content-security-policy"]
+    assert policy.endswith(f"img-src 'self' {tiles.address}")
 
 
 def assert_tiles_lie_right(page: PageDriver) -> None:
