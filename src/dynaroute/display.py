@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-__all__ = ["show_length", "show_list", "show_text"]
+__all__ = ["count_of", "show_length", "show_list", "show_text"]
 
 LONGEST_TEXT = 2000  # of a whole message
 LONGEST_NAME = 200
@@ -52,6 +52,11 @@ def show_list(items: Sequence[object], most: int = 10) -> str:
     shown: Iterable[str] = (show_text(str(item), LONGEST_ITEM) for item in islice(items, most))
     rest = f" and {len(items) - most:,} more" if len(items) > most else ""
     return ", ".join(shown) + rest
+
+
+def count_of(number: int, noun: str) -> str:
+    """Write a number of things: 1 route, 2 routes."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def show_length(length: float, unit: str | None = None) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from example_plans import globe_plan, plane_plan
 
+from dynaroute.details import Details
 from dynaroute.instance import Instance
 from dynaroute.lengths import great_circle
 from dynaroute.plans import Plan
@@ -91,6 +92,19 @@ def test_pdf_has_a_page_for_each_driver_and_is_the_same_each_time() -> None:
 
     assert len(re.findall(rb"/Type /Page\b", content)) == 2
     assert content == format_pdf(globe_plan())
+
+
+def test_many_columns_of_the_file_share_one() -> None:
+    plain = plane_plan()
+    columns = tuple(f"column {number}" for number in range(40))
+    rows = tuple(tuple(f"Donaudampfschifffahrtsgesellschaft {node}" for _ in columns) for node in range(4))
+    plan = Plan(replace(plain.instance, details=Details(columns, rows)), plain.solution)
+
+    page = Tags(format_html_sheet(plan, plan.routes[0]))
+    assert page.texts.count("column 2") == 1
+    assert "column 3" not in page.texts
+    assert any(text.startswith("column 3: Donau") and "; column 39: Donau" in text for text in page.texts)
+    assert format_pdf(plan).startswith(b"%PDF")
 
 
 def test_long_route_goes_on_over_pages() -> None:

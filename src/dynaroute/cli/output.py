@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dynaroute.display import LONGEST_NAME, show_length, show_text
+from dynaroute.display import LONGEST_NAME, count_of, show_length, show_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,11 +97,6 @@ def make_console(**settings: Any) -> Console:
     from rich.console import Console
 
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=False, **settings)
-
-
-def count_of(number: int, noun: str) -> str:
-    """Write a number of things: 1 route, 2 routes."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def show_counts(counts: Mapping[str, int]) -> str:

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement
 from dynaroute.plans.links import SERVICES, list_links
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
 from dynaroute.plans.words import describe_route, describe_stop
-from dynaroute.plans.xml_text import write_xml, xml_text
+from dynaroute.plans.xml_text import add_text, write_xml
 
 __all__ = ["format_gpx"]
 
@@ -30,7 +30,7 @@ def format_gpx(plan: Plan) -> str:
     require_degrees(plan.instance, ".gpx")
     root = Element("gpx", {"xmlns": _NAMESPACE, "version": "1.1", "creator": "Dynaroute"})
     if plan.instance.name:
-        _add(SubElement(root, "metadata"), "name", plan.instance.name)
+        add_text(SubElement(root, "metadata"), "name", plan.instance.name)
     for route in plan.routes:
         _add_route(root, plan, route)
     return write_xml(root)
@@ -38,12 +38,12 @@ def format_gpx(plan: Plan) -> str:
 
 def _add_route(root: Element, plan: Plan, route: PlannedRoute) -> None:
     element = SubElement(root, "rte")  # what it holds comes in the order of the schema
-    _add(element, "name", route.called)
-    _add(element, "desc", describe_route(plan, route))
+    add_text(element, "name", route.called)
+    add_text(element, "desc", describe_route(plan, route))
     for first, last, address in list_links(plan, route, SERVICES[0]):
         link = SubElement(element, "link", {"href": address})
-        _add(link, "text", f"{SERVICES[0].name}, {first} to {last}")
-    _add(element, "number", str(route.number))
+        add_text(link, "text", f"{SERVICES[0].name}, {first} to {last}")
+    add_text(element, "number", str(route.number))
     for stop in route.places:
         _add_point(element, plan, stop)
 
@@ -53,10 +53,6 @@ def _add_point(parent: Element, plan: Plan, stop: Stop) -> None:
     # the schema wants longitudes below 180
     written = -180.0 if longitude == 180 else longitude
     point = SubElement(parent, "rtept", {"lat": f"{latitude:.7f}", "lon": f"{written:.7f}"})
-    _add(point, "name", stop.label)
+    add_text(point, "name", stop.label)
     if description := describe_stop(plan, stop):
-        _add(point, "desc", description)
-
-
-def _add(parent: Element, tag: str, text: str) -> None:
-    SubElement(parent, tag).text = xml_text(text)
+        add_text(point, "desc", description)

@@ -6,9 +6,10 @@ from html import escape
 
 from dynaroute.display import show_length
 from dynaroute.plans.links import SERVICES, list_links
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.plans.plan import Plan, PlannedRoute
+from dynaroute.plans.sheet import list_sheet_cells, list_sheet_columns
 from dynaroute.plans.sketch import Sketch, sketch_plan
-from dynaroute.plans.words import describe_load, describe_plan, describe_route, show_time
+from dynaroute.plans.words import describe_load, describe_plan, describe_route
 
 __all__ = ["format_html_plan", "format_html_sheet"]
 
@@ -127,42 +128,18 @@ def _sheet(plan: Plan, route: PlannedRoute) -> str:
 
 
 def _stop_table(plan: Plan, route: PlannedRoute) -> str:
-    has_names = plan.name_column is not None
-    times = ["Arrival", "Leave"] if plan.has_times else []
+    columns = list_sheet_columns(plan)
+    classes = [' class="number"' if column.is_number else "" for column in columns]
     heads = [
-        "",
-        "Stop",
-        "Id",
-        *(["Name"] if has_names else []),
-        *plan.detail_columns,
-        *times,
-        "Demand",
-        "Load",
-        "Distance",
+        f'<th scope="col"{name}>{escape(column.heading)}</th>' for column, name in zip(columns, classes, strict=True)
     ]
-    numeric = ("Stop", *times, "Demand", "Load", "Distance")
-    head = "".join(
-        f'<th scope="col"{" class=number" if text in numeric and text not in plan.detail_columns else ""}>'
-        f"{escape(text) or 'Done'}</th>"
-        for text in heads
-    )
-    rows = [_stop_row(plan, stop, has_names) for stop in route.places[1:]]
+    rows = []
+    for stop in route.places[1:]:
+        cells = zip(list_sheet_cells(plan, stop), classes, strict=True)
+        texts = "".join(f"<td{name}>{escape(text)}</td>" for text, name in cells)
+        rows.append(f'<tr><td class="done"><span></span></td>{texts}</tr>')
+    head = f'<th scope="col">Done</th>{"".join(heads)}'
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
-
-
-def _stop_row(plan: Plan, stop: Stop, has_names: bool) -> str:
-    is_depot = stop.customer == 0
-    texts = [stop.id or stop.name, *([stop.name if not is_depot else ""] if has_names else [])]
-    texts += [stop.details.get(column, "") for column in plan.detail_columns]
-    amounts = [show_time(plan, stop.arrival), show_time(plan, stop.leave)] if plan.has_times else []
-    amounts += ["" if is_depot else str(stop.demand), str(stop.load), show_length(stop.distance, plan.instance.unit)]
-    cells = [
-        '<td class="done"><span></span></td>',
-        f'<td class="number">{"" if is_depot else stop.number}</td>',
-        *(f"<td>{escape(text)}</td>" for text in texts),
-        *(f'<td class="number">{escape(text)}</td>' for text in amounts),
-    ]
-    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _links(plan: Plan, route: PlannedRoute) -> str:

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
 from dynaroute.plans.words import describe_route, describe_stop
-from dynaroute.plans.xml_text import write_xml, xml_text
+from dynaroute.plans.xml_text import add_text, write_xml, xml_text
 from dynaroute.plotting.routes import choose_colours
 
 __all__ = ["format_kml"]
@@ -31,11 +31,11 @@ def format_kml(plan: Plan) -> str:
     require_degrees(plan.instance, ".kml")
     root = Element("kml", {"xmlns": _NAMESPACE})
     document = SubElement(root, "Document")
-    _add(document, "name", plan.instance.name or "Plan")
+    add_text(document, "name", plan.instance.name or "Plan")
     for number, colour in enumerate(choose_colours(plan.instance, plan.solution), start=1):
         line = SubElement(SubElement(document, "Style", {"id": f"route-{number}"}), "LineStyle")
-        _add(line, "color", _kml_colour(colour))
-        _add(line, "width", "3")
+        add_text(line, "color", _kml_colour(colour))
+        add_text(line, "width", "3")
     if plan.routes:
         _add_stop(document, plan, plan.routes[0].start)
     for route in plan.routes:
@@ -45,29 +45,29 @@ def format_kml(plan: Plan) -> str:
 
 def _add_route(document: Element, plan: Plan, route: PlannedRoute) -> None:
     folder = SubElement(document, "Folder")
-    _add(folder, "name", route.called)
-    _add(folder, "description", escape(describe_route(plan, route)))
+    add_text(folder, "name", route.called)
+    add_text(folder, "description", escape(describe_route(plan, route)))
     mark = SubElement(folder, "Placemark")
-    _add(mark, "name", route.called)
-    _add(mark, "styleUrl", f"#route-{route.number}")
+    add_text(mark, "name", route.called)
+    add_text(mark, "styleUrl", f"#route-{route.number}")
     line = SubElement(mark, "LineString")
-    _add(line, "tessellate", "1")
-    _add(line, "coordinates", " ".join(_written(plan, stop) for stop in route.places))
+    add_text(line, "tessellate", "1")
+    add_text(line, "coordinates", " ".join(_written(plan, stop) for stop in route.places))
     for stop in route.stops:
         _add_stop(folder, plan, stop)
 
 
 def _add_stop(parent: Element, plan: Plan, stop: Stop) -> None:
     mark = SubElement(parent, "Placemark")
-    _add(mark, "name", stop.label if stop.customer == 0 else f"{stop.number}. {stop.label}")
+    add_text(mark, "name", stop.label if stop.customer == 0 else f"{stop.number}. {stop.label}")
     if description := describe_stop(plan, stop):
         # viewers show a description as HTML: it is escaped as such, and once more as XML
-        _add(mark, "description", escape(description))
+        add_text(mark, "description", escape(description))
     if stop.details:
         data = SubElement(mark, "ExtendedData")
         for column, text in stop.details.items():
-            _add(SubElement(data, "Data", {"name": xml_text(column)}), "value", text)
-    _add(SubElement(mark, "Point"), "coordinates", _written(plan, stop))
+            add_text(SubElement(data, "Data", {"name": xml_text(column)}), "value", text)
+    add_text(SubElement(mark, "Point"), "coordinates", _written(plan, stop))
 
 
 def _written(plan: Plan, stop: Stop) -> str:
@@ -78,7 +78,3 @@ def _written(plan: Plan, stop: Stop) -> str:
 def _kml_colour(colour: str) -> str:
     """From #rrggbb to aabbggrr."""
     return f"ff{colour[5:7]}{colour[3:5]}{colour[1:3]}"
-
-
-def _add(parent: Element, tag: str, text: str) -> None:
-    SubElement(parent, tag).text = xml_text(text)

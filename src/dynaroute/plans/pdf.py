@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynaroute.display import show_length
 from dynaroute.plans.links import SERVICES, list_links
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.plans.plan import Plan, PlannedRoute
+from dynaroute.plans.sheet import list_sheet_cells, list_sheet_columns
 from dynaroute.plans.sketch import Sketch, sketch_plan
-from dynaroute.plans.words import describe_route, show_time
+from dynaroute.plans.words import describe_route
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -20,6 +20,7 @@ __all__ = ["format_pdf"]
 
 _FONT = "DejaVu"
 _INK, _FAINT = (28, 31, 36), (140, 145, 152)
+_TEXT_WIDTH, _NUMBER_WIDTH = 30, 17  # of a column, as shares of all
 _POINTS = 72 / 25.4  # to the millimetre
 _NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # the same plan makes the same file
 
@@ -74,13 +75,9 @@ def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
     from fpdf.enums import TableBordersLayout
     from fpdf.fonts import FontFace
 
-    has_names = plan.name_column is not None
-    texts = ["Id", *(["Name"] if has_names else []), *plan.detail_columns]
-    times = ["Arrival", "Leave"] if plan.has_times else []
-    heads = ["Stop", *texts, *times, "Demand", "Load", "Distance"]
-    # fpdf2 reads these as shares of the width
-    widths = [10, *(30 for _ in texts), *(16 for _ in times), 14, 14, 20]
-    align = ["RIGHT", *("LEFT" for _ in texts), *("RIGHT" for _ in times), "RIGHT", "RIGHT", "RIGHT"]
+    columns = list_sheet_columns(plan)
+    widths = [_NUMBER_WIDTH if column.is_number else _TEXT_WIDTH for column in columns]
+    align = ["RIGHT" if column.is_number else "LEFT" for column in columns]
     document.set_font(_FONT, "", 9)
     document.set_draw_color(*_FAINT)
     document.set_fill_color(255, 255, 255)
@@ -88,24 +85,11 @@ def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
     with document.table(
         headings_style=FontFace(emphasis="BOLD"), borders_layout=TableBordersLayout.HORIZONTAL_LINES, **settings
     ) as table:
-        for cells in (heads, *(_list_cells(plan, stop, has_names) for stop in route.places[1:])):
+        heads = [column.heading for column in columns]
+        for cells in (heads, *(list_sheet_cells(plan, stop) for stop in route.places[1:])):
             row = table.row()
             for cell in cells:
                 row.cell(cell)
-
-
-def _list_cells(plan: Plan, stop: Stop, has_names: bool) -> list[str]:
-    is_depot = stop.customer == 0
-    return [
-        "" if is_depot else str(stop.number),
-        stop.id or stop.name,
-        *(["" if is_depot else stop.name] if has_names else []),
-        *(stop.details.get(column, "") for column in plan.detail_columns),
-        *([show_time(plan, stop.arrival), show_time(plan, stop.leave)] if plan.has_times else []),
-        "" if is_depot else str(stop.demand),
-        str(stop.load),
-        show_length(stop.distance, plan.instance.unit),
-    ]
 
 
 def _add_links(document: FPDF, plan: Plan, route: PlannedRoute) -> None:

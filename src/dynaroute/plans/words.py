@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dynaroute.display import show_length
+from dynaroute.display import count_of, show_length
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop
 
 __all__ = [
-    "count_of",
     "describe_hours",
     "describe_load",
     "describe_plan",
@@ -54,8 +53,3 @@ def describe_stop(plan: Plan, stop: Stop) -> str:
     if stop.customer and stop.arrival is not None:
         facts.append(f"at {show_time(plan, stop.arrival)}")
     return "; ".join([*facts, *(f"{column}: {text}" for column, text in stop.details.items())])
-
-
-def count_of(number: int, noun: str) -> str:
-    """Write a number of things: 1 route, 2 routes."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.display import show_text
+from dynaroute.display import count_of, show_text
 from dynaroute.errors import UnsupportedError, Where
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES
@@ -78,7 +78,7 @@ def plot_instance(instance: Instance, ax: Axes | None = None, *, names: bool = F
     if names:
         _draw_names(axes, plane, instance)
     capacity = instance.shown_demand(instance.capacity)
-    _title(axes, instance, f"{_count(instance.size, 'customer')}, capacity {capacity}")
+    _title(axes, instance, f"{count_of(instance.size, 'customer')}, capacity {capacity}")
     return axes
 
 
@@ -132,7 +132,7 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     else:
         _draw_summary(axes, instance, loads, lengths)
     total = _lengths(instance, [math.fsum(lengths)], digits=5)[0]
-    _title(axes, instance, f"{_count(len(solution.routes), 'route')}, length {total}")
+    _title(axes, instance, f"{count_of(len(solution.routes), 'route')}, length {total}")
     return axes
 
 
@@ -391,10 +391,6 @@ def _title(ax: Axes, instance: Instance, facts: str) -> None:
 def _padded(cells: list[str]) -> list[str]:
     width = max(map(len, cells), default=0)
     return [FIGURE_SPACE * (width - len(cell)) + cell for cell in cells]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> list[str]:
