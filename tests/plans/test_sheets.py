@@ -97,7 +97,7 @@ def test_pdf_has_a_page_for_each_driver_and_is_the_same_each_time() -> None:
 def test_many_columns_of_the_file_share_one() -> None:
     plain = plane_plan()
     columns = tuple(f"column {number}" for number in range(40))
-    rows = tuple(tuple(f"Donaudampfschifffahrtsgesellschaft {node}" for _ in columns) for node in range(4))
+    rows = tuple(tuple(f"Donaudampfschifffahrtsgesellschaft {node} " * 9 for _ in columns) for node in range(4))
     plan = Plan(replace(plain.instance, details=Details(columns, rows)), plain.solution)
 
     page = Tags(format_html_sheet(plan, plan.routes[0]))

@@ -21,6 +21,7 @@ __all__ = ["format_pdf"]
 _FONT = "DejaVu"
 _INK, _FAINT = (28, 31, 36), (140, 145, 152)
 _TEXT_WIDTH, _NUMBER_WIDTH = 30, 17  # of a column, as shares of all
+_LONGEST_CELL = 200  # characters
 _POINTS = 72 / 25.4  # to the millimetre
 _NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # the same plan makes the same file
 
@@ -44,9 +45,13 @@ def format_pdf(plan: Plan) -> bytes:
     document.set_auto_page_break(True, margin=14)
     for style, file in (("", "DejaVuSans.ttf"), ("B", "DejaVuSans-Bold.ttf")):
         document.add_font(_FONT, style, _font_folder() / file)
-    for route in plan.routes:
-        _add_sheet(document, plan, route)
-    return bytes(document.output())
+    try:
+        for route in plan.routes:
+            _add_sheet(document, plan, route)
+        return bytes(document.output())
+    finally:
+        for font in document.fonts.values():
+            font.ttfont.close()  # fpdf2 leaves their files open
 
 
 def _font_folder() -> Path:
@@ -89,7 +94,12 @@ def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
         for cells in (heads, *(list_sheet_cells(plan, stop) for stop in route.places[1:])):
             row = table.row()
             for cell in cells:
-                row.cell(cell)
+                row.cell(_cut(cell))
+
+
+def _cut(text: str) -> str:
+    """A row must fit on a page, whatever somebody wrote into a cell."""
+    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
 
 
 def _add_links(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
