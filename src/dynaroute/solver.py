@@ -96,7 +96,8 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
         One problem, or many, of any sizes.
     **settings
         The fields of `SolveOptions`: model, decode, samples, temperature, augment, seed, device, improve, time_limit,
-        total_time, iterations, target, objective, start, threads; and of `Observers`: progress, on_improvement, is_cancelled.
+        total_time, iterations, target, objective, start, threads; and of `Observers`: progress, on_improvement,
+        is_cancelled.
 
     Returns
     -------

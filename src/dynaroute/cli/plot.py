@@ -60,7 +60,9 @@ def plot(
     Customers are as large as their demand; each route has its colour and its
     number, and the legend tells its load and length. Arrows show the direction;
     up to 100 customers carry the number of their stop. Maps in degrees have a
-    scale in kilometres. A wrong solution is drawn, too, with a note.
+    scale in kilometres. Where legs take time, a chart beside the map shows when
+    each route drives, waits and serves. A wrong solution is drawn, too, with a
+    note.
 
     Example:
       dynaroute plot X-n101-k25.vrp X-n101-k25.sol --out routes.svg
@@ -68,7 +70,13 @@ def plot(
     """
     from dynaroute.errors import in_file
     from dynaroute.plans import read_routes
-    from dynaroute.plotting import check_picture_path, plot_instance, plot_solution, save_figure
+    from dynaroute.plotting import (
+        check_picture_path,
+        plot_instance,
+        plot_solution,
+        plot_solution_and_timetable,
+        save_figure,
+    )
     from dynaroute.solution import check
 
     check_picture_path(out)
@@ -80,7 +88,11 @@ def plot(
         solution = instance
     answer = None if solution is None else read_routes(solution, problem)
     with in_file(instance if solution is None else solution):
-        ax = plot_instance(problem, names=names) if answer is None else plot_solution(problem, answer, names=names)
+        if answer is None:
+            ax = plot_instance(problem, names=names)
+        else:
+            draw = plot_solution_and_timetable if problem.knows_times else plot_solution
+            ax = draw(problem, answer, names=names)
     if answer is not None and (violations := check(problem, answer)):
         print_note(f"the solution is wrong: {violations[0].message} See dynaroute check.")
     save_figure(ax, out)

@@ -140,9 +140,11 @@ def write_results(
 
 
 def _draw(job: Job, result: Result) -> Axes:
-    from dynaroute.plotting import plot_solution, plot_solution_and_trace
+    from dynaroute.plotting import plot_solution, plot_solution_and_timetable, plot_solution_and_trace
 
     with in_file(job.file):
+        if job.instance.knows_times:
+            return plot_solution_and_timetable(job.instance, result.solution)
         if result.iterations is None:
             return plot_solution(job.instance, result.solution)
         return plot_solution_and_trace(job.instance, result.solution, result.trace, until=result.seconds)

@@ -206,9 +206,7 @@ class FleetAnnealing:
             return
         mother = self._turn % len(self._plans)
         father = self._draw_father(mother)
-        self._begin(
-            cross_plans(self._plans[mother][1], self._plans[father][1], self._problem, self._state, self._most)
-        )
+        self._begin(cross_plans(self._plans[mother][1], self._plans[father][1], self._problem, self._state, self._most))
 
     def _keep(self, price: float, routes: FleetRoutes) -> None:
         """Take a plan in beside the others; if there are too many, the worst goes."""

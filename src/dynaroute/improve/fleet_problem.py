@@ -1,7 +1,7 @@
 """An instance with time windows, limits or several kinds of vehicles, as plain arrays for compiled code.
 
-Two nodes more than the instance has stand for the ends of routes: `n + 1` is back at the depot, and `n + 2` is where open
-routes end, to which no way leads that counts. So compiled code measures all legs alike, whatever kind of route it is on.
+Two nodes more than the instance has stand for the ends of routes: `n + 1` is back at the depot, and `n + 2` is where
+open routes end, to which no way leads that counts. So compiled code measures all legs alike, on whatever kind of route.
 """
 
 from __future__ import annotations

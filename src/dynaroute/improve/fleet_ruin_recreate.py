@@ -347,9 +347,7 @@ def _remove_string(
 
 
 @compiled_in_place
-def _exchange_kinds(
-    tours: FleetTours, log: FleetLog, routes: int, state: RandomState, problem: FleetProblem
-) -> float:
+def _exchange_kinds(tours: FleetTours, log: FleetLog, routes: int, state: RandomState, problem: FleetProblem) -> float:
     """Let another kind of vehicle drive one of the routes that became shorter; the change of the length."""
     slots = tours.slots
     slot = log.touched[draw_below(state, routes), 0] if routes > 0 else -1
@@ -395,7 +393,7 @@ def _try_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) ->
 def _draw_absent(tours: FleetTours, log: FleetLog, count: int, state: RandomState) -> int:
     """Choose some of those who are in no route, to be put in too; they come last in the list of them."""
     absent, total = tours.absent, tours.counts[ABSENT]
-    tried = min(total, _MOST_ABSENT)
+    tried = int(min(total, _MOST_ABSENT))
     for index in range(tried):
         place, last = draw_below(state, total - index), total - 1 - index
         absent[place], absent[last] = absent[last], absent[place]
@@ -443,9 +441,9 @@ def _sort(log: FleetLog, count: int, state: RandomState, problem: FleetProblem) 
 def _recreate(
     tours: FleetTours, customer: int, blinks: Longs, state: RandomState, wanted: int, problem: FleetProblem
 ) -> float:
-    """Put a customer where it costs least, now and then overlooking a position; what it cost, 0 if there is no place."""
+    """Put a customer where it costs least, now and then overlooking a position; what it cost, 0 without a place."""
     nodes, slots, legs, distances = tours.nodes, tours.slots, tours.legs, problem.distances
-    demand, size = problem.demands[customer], len(problem.demands) - 3
+    demand = problem.demands[customer]
     best_cost, kind = _choose_vehicle(tours, customer, state, problem)
     best_slot, best_previous = -1, 0
     until_blink = blinks[0]
@@ -500,9 +498,7 @@ def _recreate(
 
 
 @compiled_in_place
-def _choose_vehicle(
-    tours: FleetTours, customer: int, state: RandomState, problem: FleetProblem
-) -> tuple[float, int]:
+def _choose_vehicle(tours: FleetTours, customer: int, state: RandomState, problem: FleetProblem) -> tuple[float, int]:
     """What a new route to a customer costs, and of which kind it is; of equally cheap ones any. No kind is -1."""
     best_cost, best_kind, equals = np.inf, -1, 0
     if tours.counts[USED] >= tours.counts[MOST]:

@@ -1,4 +1,4 @@
-"""The time-limited search of one instance with windows, limits or kinds of vehicles: what `search` is for plain ones."""
+"""The time-limited search of one instance with windows, limits or kinds of vehicles, as `search` is for plain ones."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ A customer goes in or out in constant time; what is known of the times is refres
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,12 +53,12 @@ class FleetTours(NamedTuple):
     Attributes
     ----------
     nodes
-        (N, 3) of each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route, or -1
-        while it is in none.
+        (N, 3) of each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route,
+        or -1 while it is in none.
     legs
         (N,) of each customer: the length of the leg to the stop after it.
     ready, due
-        (N,) of each customer: the earliest start of service, and the latest with which the rest of the route is in time.
+        (N,) of each customer: the earliest start of service, and the latest with which all after it is in time.
     ahead, behind
         (N, 3) of the part of the route up to each customer, and from it on: the least time from its first start of
         service to its last, and the earliest and latest first start with which that is all it takes. Only where a
@@ -192,7 +191,7 @@ def insert_stop(tours: FleetTours, customer: int, slot: int, previous: int, prob
 
 @compiled_in_place
 def remove_stop(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
-    """Take a customer out of its route; one without customers is closed, and its vehicle free. Times stay as they are."""
+    """Take a customer out of its route; one without customers is closed, its vehicle free. No time is refreshed."""
     slots, nodes, distances = tours.slots, tours.nodes, problem.distances
     slot, previous, following = nodes[customer, ROUTE], nodes[customer, BEFORE], nodes[customer, AFTER]
     tours.lengths[slot] -= distances[previous, customer] + distances[customer, following]
@@ -299,6 +298,8 @@ def _refresh_backward(tours: FleetTours, slot: int, last: int, is_known: bool, p
     customer = last
     while customer != 0:
         time = min(time - durations[customer, following], problem.latest[customer])
+        if time < problem.earliest[customer]:
+            time = -np.inf  # nobody who waits until then is in time later
         if is_known and time == due[customer]:
             break
         due[customer] = time
@@ -382,7 +383,7 @@ def is_within_limits(tours: FleetTours, slot: int, problem: FleetProblem) -> boo
     first, last = slots[slot, FIRST], slots[slot, LAST]
     if slots[slot, ROOM] < 0 or slots[slot, SIZE] > kinds.stops[kind] or tours.lengths[slot] > kinds.distances[kind]:
         return False
-    if kinds.starts[kind] + problem.durations[0, first] > tours.due[first]:
+    if tours.ready[first] > tours.due[first]:
         return False
     if not problem.has_durations:
         return True

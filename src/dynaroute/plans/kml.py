@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
 from dynaroute.plans.words import describe_route, describe_stop
 from dynaroute.plans.xml_text import add_text, write_xml, xml_text
-from dynaroute.plotting.routes import choose_colours
+from dynaroute.plotting.routes import colour_routes
 
 __all__ = ["format_kml"]
 
@@ -32,7 +32,7 @@ def format_kml(plan: Plan) -> str:
     root = Element("kml", {"xmlns": _NAMESPACE})
     document = SubElement(root, "Document")
     add_text(document, "name", plan.instance.name or "Plan")
-    for number, colour in enumerate(choose_colours(plan.instance, plan.solution), start=1):
+    for number, colour in enumerate(colour_routes(plan.instance, plan.solution), start=1):
         line = SubElement(SubElement(document, "Style", {"id": f"route-{number}"}), "LineStyle")
         add_text(line, "color", _kml_colour(colour))
         add_text(line, "width", "3")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynaroute.lengths import EARTH_RADIUS_METRES
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plotting.routes import choose_colours, project
+from dynaroute.plotting.routes import colour_routes, project
 from dynaroute.plotting.scale import round_down, show_scale
 
 __all__ = ["ScaleBar", "Sketch", "SketchedRoute", "sketch_plan"]
@@ -99,7 +99,7 @@ def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float 
     if instance.coordinates is None or not plan.routes:
         return None
     plane = project(instance)
-    colours = choose_colours(instance, plan.solution)
+    colours = colour_routes(instance, plan.solution)
     drawn = range(1, len(plan.routes) + 1) if routes is None else routes
     stretched = plane.points * np.array([1.0, plane.aspect])
     shown = sorted({0, *(node for number in drawn for node in plan.solution.routes[number - 1])})

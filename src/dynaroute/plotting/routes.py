@@ -24,7 +24,7 @@ __all__ = [
     "FIGURE_INCHES",
     "INK",
     "Plane",
-    "choose_colours",
+    "colour_routes",
     "plot_instance",
     "plot_solution",
     "project",
@@ -110,18 +110,19 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     plane = project(instance)
     lengths = solution.route_costs(instance)
     loads = solution.loads(instance)
-    colours = choose_colours(instance, solution)
+    colours = colour_routes(instance, solution)
     axes = _prepare(plane, ax)
 
     customer_colours = ["none"] * instance.size
     for route, colour in zip(solution.routes, colours, strict=True):
         for customer in route:
             customer_colours[customer - 1] = colour
-    _draw_routes(axes, plane, solution, colours)
+    are_open = [instance.fleet[kind].end == "open" for kind in solution.vehicle_types(instance)]
+    _draw_routes(axes, plane, solution, colours, are_open)
     _draw_customers(axes, plane, instance, customer_colours)
     _draw_depot(axes, plane)
     _draw_scale(axes, plane, instance)
-    _draw_arrows(axes, plane, solution, colours)
+    _draw_arrows(axes, plane, solution, colours, are_open)
     if instance.size <= MOST_NUMBERED:
         _draw_order(axes, plane, solution)
     if names:
@@ -199,15 +200,16 @@ def _draw_depot(ax: Axes, plane: Plane) -> None:
     ax.plot([x], [y], "s", color=INK, markersize=10, markeredgecolor="white", markeredgewidth=1.5, zorder=5)
 
 
-def _draw_routes(ax: Axes, plane: Plane, solution: Solution, colours: list[str]) -> None:
+def _draw_routes(ax: Axes, plane: Plane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
     from matplotlib.collections import LineCollection
 
     stops = [plane.points[list(route)] for route in solution.routes]
     depot = plane.points[0]
-    depot_legs = [np.array([depot, place]) for route in stops for place in (route[0], route[-1])]
+    ends = [route[:1] if is_open else route[[0, -1]] for route, is_open in zip(stops, are_open, strict=True)]
+    depot_legs = [np.array([depot, place]) for places in ends for place in places]
     width = float(np.clip(28 / math.sqrt(max(len(plane.points), 1)), 1.0, 2.2))
-    twice = [colour for colour in colours for _ in range(2)]
-    ax.add_collection(LineCollection(depot_legs, colors=twice, linewidths=0.5 * width, alpha=0.45, zorder=1))
+    colours_of_legs = [colour for colour, places in zip(colours, ends, strict=True) for _ in places]
+    ax.add_collection(LineCollection(depot_legs, colors=colours_of_legs, linewidths=0.5 * width, alpha=0.45, zorder=1))
     ax.add_collection(
         LineCollection(stops, colors=colours, linewidths=width, capstyle="round", joinstyle="round", zorder=2)
     )
@@ -238,13 +240,13 @@ def _draw_numbers(ax: Axes, plane: Plane, solution: Solution, colours: list[str]
         )
 
 
-def _draw_arrows(ax: Axes, plane: Plane, solution: Solution, colours: list[str]) -> None:
+def _draw_arrows(ax: Axes, plane: Plane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
     """Show on each leg that is long enough which way it is driven."""
     shortest = LEAST_ARROW * float(np.ptp(ax.get_xlim()))
     stretch = np.array([1.0, plane.aspect])
     starts, directions, paints = [], [], []
-    for route, colour in zip(solution.routes, colours, strict=True):
-        places = plane.points[[0, *route, 0]]
+    for route, colour, is_open in zip(solution.routes, colours, are_open, strict=True):
+        places = plane.points[[0, *route] if is_open else [0, *route, 0]]
         legs = np.diff(places, axis=0)
         lengths = np.hypot(*(legs * stretch).T)
         for place, leg, length in zip(places[:-1], legs, lengths, strict=True):
@@ -403,13 +405,19 @@ def _lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> l
     return [f"{length:.{decimals}f}" if decimals <= 6 else f"{length:.{digits}g}" for length in lengths]
 
 
-def choose_colours(instance: Instance, solution: Solution) -> list[str]:
+def colour_routes(instance: Instance, solution: Solution) -> list[str]:
+    """The colour of each route, the same in all pictures of a solution."""
+    if instance.coordinates is None:
+        return ["#4477aa"] * len(solution.routes)
+    return _route_colours(project(instance).points, solution)
+
+
+def _route_colours(points: NDArray[np.float64], solution: Solution) -> list[str]:
     """Give routes that lie side by side colours that lie far apart.
 
     Seen from the depot the routes are taken in order of direction, and each turns the hue by the golden angle: any few
     in a row, and so any neighbours, are about as far apart on the colour circle as that many can be.
     """
-    points = project(instance).points
     centres = [points[list(route)].mean(axis=0) - points[0] for route in solution.routes]
     directions = [math.atan2(centre[1], centre[0]) for centre in centres]
     colours = [""] * len(centres)

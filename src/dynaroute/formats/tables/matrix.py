@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.display import show_list
-from dynaroute.errors import FormatError, InstanceError, Where, in_file, warn_of_input
+from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where, in_file, warn_of_input
 from dynaroute.formats.numbers import refuse_unmeasurable
 from dynaroute.formats.tables.amounts import Entry, is_blank, read_amounts, split_unit, tidy
 from dynaroute.formats.tables.cells import Grid, Row
@@ -69,12 +69,22 @@ def read_matrix(grid: Grid, kind: str, ids: Sequence[str] | None, count: int, so
         refuse_large_content(_BYTES_OF_LEG * count**2, "matrix")
         names = ids if ids is not None else _number(grid, count)
         rows = _cut_title(grid.rows, names)
-        header = find_header(Grid(rows, grid.delimiter, grid.sheet), LEGS, (), [frozenset(("from", "to", kind))])
-        if {"from", "to", kind} <= header.columns.keys():
+        header = _find_list(Grid(rows, grid.delimiter, grid.sheet), kind)
+        if header is not None:
             cells = _read_list(Grid(rows, grid.delimiter, grid.sheet), header, kind, names)
         else:
             cells = _read_square(grid, rows, names, source)
         return _read_numbers(cells, kind, names, source)
+
+
+def _find_list(grid: Grid, kind: str) -> Header | None:
+    """The header of rows with a leg in each; None if there is none."""
+    wanted = frozenset(("from", "to", kind))
+    try:
+        header = find_header(grid, LEGS, (), [wanted])
+    except DynarouteError:  # names of stops, two of which would mean the same in a header
+        return None
+    return header if wanted <= header.columns.keys() else None
 
 
 def _number(grid: Grid, count: int) -> list[str]:

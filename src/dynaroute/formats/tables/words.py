@@ -216,9 +216,9 @@ STOPS = Vocabulary(
 
 LEGS = Vocabulary(
     {
-        "from": ("from / von / de / desde", "origin, source, start / start, quelle / origine, départ / origen", ""),
+        "from": ("from / von / depuis / desde", "origin, source, start / start, quelle / origine, départ / origen", ""),
         "to": (
-            "to / nach / à, vers / hasta, a",
+            "to / nach / vers / hasta",
             "destination, target, end / ziel / destination, arrivée / destino",
             "",
         ),
