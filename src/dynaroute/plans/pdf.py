@@ -35,6 +35,7 @@ def format_pdf(plan: Plan) -> bytes:
         The plan.
     """
     from fpdf import FPDF
+    from fpdf.fonts import TTFFont
 
     logging.getLogger("fpdf").setLevel(logging.ERROR)  # a script that the font lacks is drawn as boxes
     logging.getLogger("fontTools").setLevel(logging.ERROR)
@@ -51,7 +52,8 @@ def format_pdf(plan: Plan) -> bytes:
         return bytes(document.output())
     finally:
         for font in document.fonts.values():
-            font.ttfont.close()  # fpdf2 leaves their files open
+            if isinstance(font, TTFFont):
+                font.ttfont.close()  # fpdf2 leaves their files open
 
 
 def _font_folder() -> Path:
