@@ -391,3 +391,11 @@ def assert_tiles_lie_right(page: PageDriver) -> None:
     y = (1 - math.asinh(math.tan(math.radians(53.55))) / math.pi) / 2 * count
     assert (column + left, row + top) == pytest.approx((x, y), abs=0.03)
     assert 128 < size < 512
+
+
+def test_fleet_is_told_and_keeps_its_own_capacities(desk: PageDriver) -> None:
+    vehicles = [{"name": "van", "capacity": 10, "count": 2}, {"name": "bike", "capacity": 4}]
+    load(desk, "fleet.json", json.dumps({**SQUARE, "version": 2, "vehicles": vehicles}), 2)
+
+    assert "Vehicles: 2 van, any number of bike." in desk.text("#capacity-hint")
+    assert desk.find("#capacity").is_disabled()

@@ -1,7 +1,7 @@
 // The map as a picture, drawn on a canvas in the colours of the theme: routes, stop numbers, a legend, a scale.
 
 import { colourValue, dashOf, themeValue } from "./colours.js";
-import { boundsOf, placedNodes, placeOf } from "./instance.js";
+import { boundsOf, capacityOf, placedNodes, placeOf } from "./instance.js";
 import { formatLength, scaleBar } from "./lengths.js";
 import { projectionOf } from "./map.js";
 import { countOf, formatAmount } from "./numbers.js";
@@ -52,7 +52,7 @@ function drawLegend(pen, run) {
     drawLine(pen, [[WIDTH - LEGEND, y - 5], [WIDTH - LEGEND + 26, y - 5]], 3, 1);
     pen.setLineDash([]);
     pen.fillStyle = themeValue("--text");
-    const load = `${formatAmount(run.loads[route])}/${formatAmount(run.instance.capacity)}`;
+    const load = `${formatAmount(run.loads[route])}/${formatAmount(capacityOf(run, route))}`;
     const text = `${route + 1}   ${load}   ${formatLength(run.instance, run.lengths[route])}`;
     pen.fillText(text, WIDTH - LEGEND + 36, y, LEGEND - 50);
   });

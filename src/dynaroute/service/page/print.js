@@ -1,7 +1,7 @@
 // Sheets for drivers, one page each, made when the page is printed.
 
 import { byId, make, makeSvg } from "./dom.js";
-import { boundsOf, nodesOf, placedNodes, placeOf } from "./instance.js";
+import { boundsOf, capacityOf, nodesOf, placedNodes, placeOf } from "./instance.js";
 import { distancesSoFar, formatLength } from "./lengths.js";
 import { projectionOf } from "./map.js";
 import { countOf, formatAmount } from "./numbers.js";
@@ -24,7 +24,7 @@ function makeSheets(run) {
 
 function makeSheet(run, stops, route) {
   const { instance } = run;
-  const load = `load ${formatAmount(run.loads[route])} of ${formatAmount(instance.capacity)}`;
+  const load = `load ${formatAmount(run.loads[route])} of ${formatAmount(capacityOf(run, route))}`;
   const facts = [countOf(stops.length, "stop"), load, formatLength(instance, run.lengths[route])].join(", ");
   const name = instance.name ? `${instance.name} · ` : "";
   return make(

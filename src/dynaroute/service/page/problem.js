@@ -2,7 +2,7 @@
 
 import { ApiError } from "./api.js";
 import { byId } from "./dom.js";
-import { emptyInstance, hasFreePlaces, leastRoutes, totalDemand } from "./instance.js";
+import { describeFleet, emptyInstance, hasFreePlaces, leastRoutes, totalDemand } from "./instance.js";
 import { withCapacity, withCustomer, withDepot } from "./instance.js";
 import { announce, clearNotice, showError, showNote } from "./notices.js";
 import { countOf, formatAmount } from "./numbers.js";
@@ -92,6 +92,7 @@ export class ProblemCard {
     const message = `${file.name} does not say how much a vehicle holds.`;
     const remedy = "Type it under “Capacity of a vehicle” and press Enter: the file is read at once.";
     showError(byId("file-notice"), { message, remedy });
+    this.#capacity.disabled = false;
     this.#capacity.value = "";
     this.#capacity.focus();
   }
@@ -147,9 +148,10 @@ export class ProblemCard {
 
   #show(instance) {
     this.#capacity.value = instance.capacity;
+    this.#capacity.disabled = Boolean(instance.vehicles); // each type of vehicle says its own
     const count = instance.customers.length;
     const least = `at least ${countOf(leastRoutes(instance), "route")}`;
-    const hint = `Total demand ${formatAmount(totalDemand(instance))}: ${least}. The fleet is unlimited.`;
+    const hint = `Total demand ${formatAmount(totalDemand(instance))}: ${least}. ${describeFleet(instance)}`;
     byId("capacity-hint").textContent = count === 0 ? "" : hint;
     const name = instance.name ? `${instance.name} · ` : "";
     const capacity = formatAmount(instance.capacity);

@@ -1,7 +1,7 @@
 // Taking a stop to another route: by dragging, by keys, or in the small form beside a point.
 
 import { formatLength } from "./lengths.js";
-import { nameOf } from "./instance.js";
+import { hasOpenRoutes, nameOf } from "./instance.js";
 import { announce } from "./notices.js";
 import { figuresOf, withStopMoved } from "./routes.js";
 import { editRoutes, findRun, isLocked, isSearching } from "./state.js";
@@ -11,7 +11,9 @@ let changes = 0; // of this page, to name the runs by
 /** The run whose routes may be changed now, or null. */
 export function changeableRun(state) {
   if (isSearching(state) || state.playback !== null || state.comparedRun !== null) return null;
-  return findRun(state, state.shownRun);
+  const run = findRun(state, state.shownRun);
+  // what an open route costs depends on who drives it, which only the service decides
+  return run !== null && hasOpenRoutes(run.instance) ? null : run;
 }
 
 /** Index of the route that visits a customer, or -1. */
@@ -49,6 +51,7 @@ export function moveStop(store, api, stop, target, place = null) {
     seconds: 0,
     trace: [],
     snapshots: [],
+    vehicles: null,
     messages: [message],
     violations: undefined,
   };

@@ -17,6 +17,7 @@ export function makeRun(id, instance, request, answer, snapshots = []) {
     routes: answer.routes,
     loads: answer.loads,
     lengths: answer.route_costs,
+    vehicles: answer.vehicles ?? null, // types of the routes' vehicles, where there are types
     seconds: answer.seconds,
     method: answer.method,
     model: answer.model,

@@ -3,6 +3,7 @@
 
 import { colourIndex, dashOf } from "./colours.js";
 import { make, makeSvg } from "./dom.js";
+import { capacityOf } from "./instance.js";
 import { formatLength } from "./lengths.js";
 import { formatAmount } from "./numbers.js";
 import { changeableRun, moveStop, routeOfStop } from "./reassign.js";
@@ -64,12 +65,13 @@ export class RouteTable {
   #makeBody(run, route) {
     const { instance } = run;
     const stops = run.routes[route];
-    const share = run.loads[route] / instance.capacity;
+    const capacity = capacityOf(run, route);
+    const share = run.loads[route] / capacity;
     const isChangeable = changeableRun(this.#store.state) === run;
     const locked = isLocked(this.#store.state, stops);
     const pin = make("button", { type: "button", class: "route-toggle", "aria-pressed": "false" }, swatch(route));
     pin.append(make("span", { class: "visually-hidden", text: "Show route " }), String(route + 1));
-    const load = `${formatAmount(run.loads[route])} / ${formatAmount(instance.capacity)}`;
+    const load = `${formatAmount(run.loads[route])} / ${formatAmount(capacity)}`;
     const row = make(
       "tr",
       { "data-route": route, class: share > 1 ? "overloaded" : null },
@@ -93,7 +95,7 @@ export class RouteTable {
     const stop = stopAt(element);
     const route = routeAt(element);
     if (stop !== null) this.#store.update({ selectedNode: stop });
-    else if (element.closest(".lock")) toggleLock(this.#store, changeableRun(this.#store.state).routes[route]);
+    else if (element.closest(".lock:not(:disabled)")) toggleLock(this.#store, changeableRun(this.#store.state).routes[route]);
     else if (route !== null) this.#pin(route);
   }
 
