@@ -18,7 +18,7 @@ from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.requests import asks_for_more
 from dynaroute.formats.tables.amounts import Amounts, Notation, find_evidence
 from dynaroute.formats.tables.cells import Grid, Row
-from dynaroute.formats.tables.depots import put_depot_first
+from dynaroute.formats.tables.depots import lend_depot, put_depot_first
 from dynaroute.formats.tables.headers import Column, Header, Renames, find_header, score_header
 from dynaroute.formats.tables.loads import read_loads
 from dynaroute.formats.tables.matrix import read_matrix
@@ -61,6 +61,8 @@ class Reading:
         What columns are, where their headings do not say it.
     distances, durations
         Tables of legs, each with the path of its file.
+    has_depot
+        Whether one of the rows is the depot; else all are customers, and the first lends its place to a depot.
     """
 
     capacity: float | Decimal | str | None = None
@@ -68,6 +70,7 @@ class Reading:
     columns: Renames = ()
     distances: tuple[Grid, str] | None = None
     durations: tuple[Grid, str] | None = None
+    has_depot: bool = True
 
 
 def has_header(grid: Grid, columns: Renames) -> bool:
@@ -112,6 +115,8 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             where=Where(line=header.line),
             remedy="The first row is the depot, the others are customers.",
         )
+    if not reading.has_depot:
+        table = lend_depot(table)
     _refuse_pickups(table)
     loads = read_loads(table, reading.capacity, lambda: _find_notation(table))
     rounding = _read_rounding(grid)
