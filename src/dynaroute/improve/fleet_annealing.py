@@ -129,6 +129,8 @@ class FleetAnnealing:
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Go on with another plan beside those that there are."""
         self._keep(cost, tuple(map(tuple, routes)))
+        if self._problem.vehicle_price > 0 and cost < self._problem.absence_price:
+            self._most = min(self._most, len(routes))
 
     def halt(self) -> None:
         """End a run that goes on in another thread, within an iteration, and all later ones."""
