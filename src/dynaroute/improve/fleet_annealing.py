@@ -214,7 +214,9 @@ class FleetAnnealing:
         self._begin(cross_plans(self._plans[mother][1], self._plans[father][1], self._problem, self._state, self._most))
 
     def _keep(self, price: float, routes: FleetRoutes) -> None:
-        """Take a plan in beside the others; if there are too many, the worst goes."""
+        """Take a plan in beside the others, unless it is one of them; if there are too many, the worst goes."""
+        if (price, routes) in self._plans:
+            return
         self._plans.append((price, routes))
         if len(self._plans) > self._settings.plans:
             self._plans.remove(max(self._plans))
