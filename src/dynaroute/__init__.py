@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dynaroute.errors import DynarouteError
+    from dynaroute.fleet import VehicleType
     from dynaroute.formats import read, read_set, read_solution, write
     from dynaroute.instance import Instance
     from dynaroute.model import Policy
-    from dynaroute.fleet import VehicleType
     from dynaroute.solution import Solution, check, make_timetable
     from dynaroute.solver import solve
     from dynaroute.solving.result import Result

@@ -276,3 +276,20 @@ def test_options_of_windows_that_make_no_sense_are_refused(options: tuple[str, .
     result = invoke("generate", "--size", "12", *options, "--out", tmp_path / "a.json")
     assert result.exit_code == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_types_that_a_sol_file_cannot_name_are_noted(tmp_path: Path) -> None:
+    plan = save(tmp_path, "plan.json", '{"routes": [[1, 2], [3]], "vehicles": ["van", "bicycle"]}')
+    result = invoke("convert", plan, tmp_path / "plan.sol")
+    assert result.exit_code == 0
+    assert "types of vehicles are given to them anew" in result.stderr
+
+
+def test_a_plan_that_leaves_customers_out_is_not_measured(tmp_path: Path) -> None:
+    result = invoke("evaluate", "--data", save_impossible_to_pack(tmp_path), "--model", "savings", *SEARCH)
+    assert_refused(result, "no plan that keeps all limits")
+
+
+def test_info_of_a_set_tells_of_its_fleets(tmp_path: Path) -> None:
+    path = save(tmp_path, "set.json", json.dumps([make_day(), make_day()]))
+    assert invoke_json("info", path)["fleet"] == "3 vehicles"

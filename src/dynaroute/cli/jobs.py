@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
 
+LOCK = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
+
 
 @dataclass(frozen=True)
 class Job:
@@ -102,7 +104,9 @@ def _list_folder(folder: Path) -> list[Path]:
     files = sorted(
         file
         for file in folder.iterdir()
-        if file.suffix.lower() in INSTANCE_SUFFIXES and file.is_file() and not is_cost_table(file) and not is_note(file)
+        if file.suffix.lower() in INSTANCE_SUFFIXES
+        and file.is_file()
+        and not (is_cost_table(file) or is_note(file) or file.name.startswith(LOCK))
     )
     if not files:
         raise FileError(
