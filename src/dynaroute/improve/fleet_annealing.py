@@ -60,7 +60,7 @@ class FleetSettings:
     child_iterations: float = 40.0
     mean_removed: float = 15.0
     longest_string: float = 15.0
-    neighbours: int = 20
+    neighbours: int = 40
 
 
 class _Stage(NamedTuple):
