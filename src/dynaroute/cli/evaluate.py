@@ -19,6 +19,7 @@ from dynaroute.cli.options import (
     IterationsOption,
     JsonOption,
     ModelOption,
+    ObjectiveOption,
     SamplesOption,
     SeedOption,
     TargetOption,
@@ -60,6 +61,7 @@ def evaluate(
     total_time: TotalTimeOption = None,
     iterations: IterationsOption = None,
     target: TargetOption = None,
+    objective: ObjectiveOption = None,
     threads: ThreadsOption = None,
     reference: Annotated[
         str | None,
@@ -106,6 +108,7 @@ def evaluate(
         total_time=total_time,
         iterations=iterations,
         target=target,
+        objective=objective,
         threads=threads,
     )
     refuse_unknown_model(options)
