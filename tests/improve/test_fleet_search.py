@@ -230,3 +230,11 @@ def test_solve_can_have_fewer_vehicles_first_without_any_fleet() -> None:
     corners = np.array([[0.0, 0.0], [-9.0, 1.0], [9.0, 1.0], [-9.0, -1.0], [9.0, -1.0], [0.5, 0.0]])
     instance = Instance(corners, np.array([0, 2, 2, 2, 2, 1]), 3 * 3)
     assert len(dynaroute.solve(instance, objective="vehicles", iterations=200).solution.routes) == 1
+
+
+def test_a_longer_plan_with_fewer_vehicles_is_told_as_such() -> None:
+    line = np.array([[0.0, 0.0], [-9.0, 0.0], [9.0, 0.0]])
+    instance = Instance(line, np.array([0, 1, 1]), 2, vehicles=(VehicleType(2, end="open"),))
+    result = dynaroute.solve(instance, objective="vehicles", start=Solution(((1,), (2,))), iterations=10)
+    assert (result.first_cost, result.cost) == (18.0, 27.0)
+    assert "18 -> 27, with fewer vehicles" in result.improvement

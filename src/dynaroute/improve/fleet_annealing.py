@@ -60,7 +60,7 @@ class FleetSettings:
     child_iterations: float = 40.0
     mean_removed: float = 15.0
     longest_string: float = 15.0
-    neighbours: int = 20
+    neighbours: int = 40
 
 
 class _Stage(NamedTuple):
@@ -129,6 +129,8 @@ class FleetAnnealing:
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Go on with another plan beside those that there are."""
         self._keep(cost, tuple(map(tuple, routes)))
+        if self._problem.vehicle_price > 0 and cost < self._problem.absence_price:
+            self._most = min(self._most, len(routes))
 
     def halt(self) -> None:
         """End a run that goes on in another thread, within an iteration, and all later ones."""
@@ -212,7 +214,9 @@ class FleetAnnealing:
         self._begin(cross_plans(self._plans[mother][1], self._plans[father][1], self._problem, self._state, self._most))
 
     def _keep(self, price: float, routes: FleetRoutes) -> None:
-        """Take a plan in beside the others; if there are too many, the worst goes."""
+        """Take a plan in beside the others, unless it is one of them; if there are too many, the worst goes."""
+        if (price, routes) in self._plans:
+            return
         self._plans.append((price, routes))
         if len(self._plans) > self._settings.plans:
             self._plans.remove(max(self._plans))

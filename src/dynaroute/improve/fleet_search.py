@@ -11,10 +11,11 @@ import numpy as np
 
 from dynaroute.fleet import VehicleType
 from dynaroute.improve.combined import Team
-from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings
+from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings, cross_plans
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes, price_absence
 from dynaroute.improve.fleet_small import MOST_CUSTOMERS, find_best_of_all
 from dynaroute.improve.pacing import Searcher, run_slices
+from dynaroute.improve.random_numbers import make_random_state
 from dynaroute.improve.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
@@ -92,6 +93,7 @@ def load_machine_code_of_fleets() -> None:
     square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     instance = Instance(square, np.array([0, 1, 1, 1]), 2, vehicles=(VehicleType(2, max_stops=2),))
     search_fleet(instance, None, Stopping(iterations=1))
+    cross_plans(((0, 1, 2), (0, 3)), ((0, 1), (0, 2, 3)), FleetProblem.from_instance(instance), make_random_state(0), 2)
 
 
 def _choose_searcher(

@@ -116,6 +116,8 @@ class Result:
         way, before, after = _describe_improver(self.improver, self.limit), self.first_cost, self.cost
         if after < before:
             change = f"{self._show(before)} -> {self._show(after)} ({100 * (after / before - 1):.2f} %)"
+        elif after > before:  # where their number comes first
+            change = f"{self._show(before)} -> {self._show(after)}, with fewer vehicles"
         else:
             change = f"no improvement of {self._show(before)}"
         is_counted = self.iterations is not None and self.limit is not None and self.limit.seconds is not None
