@@ -19,6 +19,7 @@ __all__ = [
     "Need",
     "find_free_memory",
     "memory_for_all_legs",
+    "memory_for_fleets",
     "memory_for_savings",
     "memory_for_search",
     "require_memory",
@@ -104,6 +105,11 @@ def memory_for_search(size: int, is_measured: bool = False) -> Need:
     if is_measured or size <= LARGEST_MATRIX:
         return Need(9 * size**2, size)
     return Need(_BYTES_A_CUSTOMER * size, size, 1, "for their neighbours and routes")
+
+
+def memory_for_fleets(size: int) -> int:
+    """Bytes that a search with time windows or limits takes: distances, durations, and who may follow whom."""
+    return 20 * size**2
 
 
 def find_free_memory() -> int | None:

@@ -5,11 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["CustomerPositions", "DemandKind", "DepotPosition", "Metric", "Rounding", "ViolationKind", "join_with_or"]
+__all__ = [
+    "CustomerPositions",
+    "DemandKind",
+    "DepotPosition",
+    "Metric",
+    "Objective",
+    "ReadingRule",
+    "Rounding",
+    "RouteEnd",
+    "ViolationKind",
+    "join_with_or",
+]
 
 Rounding = Literal["none", "nearest", "up"]
+ReadingRule = Literal["none", "nearest", "up", "dimacs"]  # of lengths in a file: dimacs cuts them to one decimal
 Metric = Literal["euclidean", "great_circle"]
-ViolationKind = Literal["unknown", "missing", "repeated", "overload", "cost"]
+RouteEnd = Literal["depot", "open"]
+Objective = Literal["distance", "vehicles"]
+ViolationKind = Literal[
+    "unknown",
+    "missing",
+    "repeated",
+    "overload",
+    "late",
+    "too_long",
+    "too_far",
+    "too_many_stops",
+    "no_such_vehicle",
+    "fleet",
+    "cost",
+]
 
 CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]

@@ -13,13 +13,13 @@ from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
     AugmentOption,
     BestOption,
-    CapacityOption,
     DecodeOption,
     DeviceOption,
     ImproveOption,
     IterationsOption,
     JsonOption,
     ModelOption,
+    ObjectiveOption,
     SamplesOption,
     SeedOption,
     TargetOption,
@@ -34,6 +34,7 @@ from dynaroute.cli.output import print_facts, print_json, print_note, show_count
 from dynaroute.cli.places import list_files, list_model_files, refuse_missing_folder, refuse_overwriting
 from dynaroute.cli.progress import show_progress
 from dynaroute.cli.reference import read_reference
+from dynaroute.cli.tables import CapacityOption, TableOptions
 from dynaroute.errors import OptionError, Where
 from dynaroute.solving.options import Observers, SolveOptions
 
@@ -60,6 +61,7 @@ def evaluate(
     total_time: TotalTimeOption = None,
     iterations: IterationsOption = None,
     target: TargetOption = None,
+    objective: ObjectiveOption = None,
     threads: ThreadsOption = None,
     reference: Annotated[
         str | None,
@@ -106,6 +108,7 @@ def evaluate(
         total_time=total_time,
         iterations=iterations,
         target=target,
+        objective=objective,
         threads=threads,
     )
     refuse_unknown_model(options)
@@ -113,7 +116,7 @@ def evaluate(
     if gaps is not None:
         refuse_missing_folder(gaps)
         refuse_overwriting([("--gaps", gaps)], [*list_files(data, best, reference), *list_model_files(model)])
-    jobs = gather_jobs([data], capacity)
+    jobs = gather_jobs([data], TableOptions(capacity))
     instances = [job.instance for job in jobs]
     known = _read_best(data, best, jobs, limit)
     if gaps is not None and known is None:

@@ -10,13 +10,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynaroute.cli.contents import holds_solution
-from dynaroute.cli.options import CapacityOption, JsonOption
+from dynaroute.cli.contents import holds_plan, holds_solution
+from dynaroute.cli.fleet_facts import count_vehicles, describe_fleet, tell_fleet
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
+from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import print_facts, print_json, show_counts
+from dynaroute.cli.tables import (
+    CapacityOption,
+    ColumnsOption,
+    DurationsOption,
+    FormatOption,
+    MatrixOption,
+    SheetOption,
+    TableOptions,
+)
 from dynaroute.decimals import plain_number
+from dynaroute.display import show_length
 
 if TYPE_CHECKING:
     from dynaroute.instance import Instance
+    from dynaroute.plans import Plan
     from dynaroute.solution import Solution
 
 Document = dict[str, Any]
@@ -27,12 +47,23 @@ ROUNDINGS = {"none": "not rounded", "nearest": "rounded to the nearest integer",
 
 def info(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", readable=False, help="An instance, a set of instances, or a solution.")
+        Path,
+        typer.Argument(metavar="FILE", readable=False, help="An instance, a set of instances, a solution, or a plan."),
     ],
     capacity: CapacityOption = None,
+    format: FormatOption = None,
+    sheet: SheetOption = None,
+    columns: ColumnsOption = None,
+    matrix: MatrixOption = None,
+    durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say what is in a file: an instance, a set of instances, or a solution.
+    """Say what is in a file: an instance, a set of them, a solution, or a plan.
 
     Of a set it tells the number of instances, their sizes and capacities. It
     says which model --model auto would choose, and why.
@@ -40,11 +71,16 @@ def info(
     Example:
       dynaroute info X-n101-k25.vrp
     """
-    from dynaroute.formats import read_set, read_solution
+    from dynaroute.formats import read_solution
+    from dynaroute.plans import read_plan
 
-    if holds_solution(file):
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
+    if holds_plan(file):
+        document, facts = _describe_plan(read_plan(file))
+    elif holds_solution(file):
         document, facts = _describe_solution(read_solution(file))
-    elif len(instances := read_set(file, capacity=capacity)) == 1:
+    elif len(instances := tables.read_set(file)) == 1:
         document, facts = _describe_instance(instances[0])
     else:
         document, facts = _describe_set(instances)
@@ -55,9 +91,7 @@ def info(
 
 
 def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, str]]]:
-    from dynaroute.weights.choice import choose_model
-
-    choice = choose_model(instance)
+    model, reason = _choose_model(instance)
     demands = _range(instance.shown_demand(demand) for demand in instance.demands[1:].tolist())
     total = plain_number(instance.shown_demand(int(instance.demands.sum())))
     document: Document = {
@@ -68,11 +102,11 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         "capacity": plain_number(instance.shown_demand(instance.capacity)),
         "demand": {**demands, "total": total},
         "minimum_routes": instance.minimum_routes,
-        "fleet": "unlimited",
+        **describe_fleet(instance),
         "distances": "matrix" if instance.distances is not None else instance.metric,
         "rounding": instance.rounding,
         "bounds": _bounds(instance),
-        "model": {"name": choice.name, "reason": choice.reason},
+        "model": {"name": model, "reason": reason},
     }
     facts = [
         ("kind", "instance"),
@@ -80,12 +114,31 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         ("customers", f"{instance.size}, with names" if document["named_customers"] else f"{instance.size}"),
         ("capacity", f"{document['capacity']}"),
         ("demand", f"{_in_words(demands)}, {total} in all"),
-        ("routes", f"at least {instance.minimum_routes}; the fleet is unlimited"),
+        ("routes", f"at least {instance.minimum_routes}; the fleet is {document['fleet']}"),
         ("distances", f"{DISTANCES[document['distances']]}, {ROUNDINGS[instance.rounding]}"),
+        *tell_fleet(instance),
     ]
     facts += [(axis, _in_words(limits)) for axis, limits in (document["bounds"] or {}).items()]
-    facts.append(("model", f"{choice.name} ({choice.reason})"))
+    facts.append(("model", f"{model} ({reason})"))
     return document, facts
+
+
+def _choose_model(instance: Instance) -> tuple[str, str]:
+    """The model that would build first routes, and why."""
+    from dynaroute.weights.choice import choose_model
+
+    if not instance.is_plain:
+        return "none", "policies know capacities and lengths only; a search starts from insertion"
+    choice = choose_model(instance)
+    return choice.name, choice.reason
+
+
+def _describe_plan(plan: Plan) -> tuple[Document, list[tuple[str, str]]]:
+    document, facts = _describe_instance(plan.instance)
+    cost = show_length(plan.cost, plan.instance.unit)
+    routes = {"routes": len(plan.routes), "cost": plain_number(plan.cost), "unit": plan.instance.unit}
+    facts = [("kind", "plan: an instance and its routes (dynaroute check judges them)"), *facts[1:]]
+    return {**document, "kind": "plan", **routes}, [*facts, ("plan", f"{len(plan.routes)} routes, {cost}")]
 
 
 def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[str, str]]]:
@@ -97,16 +150,16 @@ def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[s
         ),
         "minimum_routes": _range(instance.minimum_routes for instance in instances),
     }
-    from dynaroute.weights.choice import choose_model
-
-    models = dict(Counter(choose_model(instance).name for instance in instances))
-    document = {"kind": "set", "count": len(instances), **ranges, "fleet": "unlimited", "models": models}
+    models = dict(Counter(_choose_model(instance)[0] for instance in instances))
+    fleets = {count_vehicles(instance) for instance in instances}
+    fleet = fleets.pop() if len(fleets) == 1 else "limited in some"
+    document = {"kind": "set", "count": len(instances), **ranges, "fleet": fleet, "models": models}
     facts = [
         ("kind", f"set of {len(instances)} instances"),
         ("customers", _in_words(ranges["customers"])),
         ("capacity", _in_words(ranges["capacity"])),
         ("demand", _in_words(ranges["demand"])),
-        ("routes", f"at least {_in_words(ranges['minimum_routes'])}; the fleet is unlimited"),
+        ("routes", f"at least {_in_words(ranges['minimum_routes'])}; the fleet is {fleet}"),
         ("models", show_counts(models)),
     ]
     return document, facts

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dynaroute.cli.tables import TableOptions
 from dynaroute.errors import DynarouteError, FileError, OptionError, Where, in_file
 
 if TYPE_CHECKING:
     from dynaroute.instance import Instance
     from dynaroute.solution import Solution
 
-__all__ = ["Job", "gather_jobs", "list_starts", "read_starts"]
+__all__ = ["Job", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
+
+LOCK = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
 
 
 @dataclass(frozen=True)
@@ -40,15 +43,15 @@ class Job:
         return self.instance.name or self.label
 
 
-def gather_jobs(paths: Iterable[Path], capacity: float | None) -> list[Job]:
+def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
     """Read all instances of all files; a folder stands for the instance files in it.
 
     Parameters
     ----------
     paths
         Files and folders, as the user named them.
-    capacity
-        Vehicle capacity, for files that do not state it.
+    tables
+        What the user said about tables.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def gather_jobs(paths: Iterable[Path], capacity: float | None) -> list[Job]:
     faults: list[DynarouteError] = []
     for file in files:
         try:
-            jobs += _read_jobs(file, capacity)
+            jobs += _read_jobs(file, tables)
         except DynarouteError as error:
             faults.append(error)
     if faults:
@@ -68,14 +71,42 @@ def gather_jobs(paths: Iterable[Path], capacity: float | None) -> list[Job]:
     return jobs
 
 
+def refuse_impossible_jobs(jobs: Iterable[Job]) -> None:
+    """Explain what no plan can solve at once, before machine code is loaded for a search.
+
+    Parameters
+    ----------
+    jobs
+        What was read.
+
+    Raises
+    ------
+    ExceptionGroup
+        With an error for every impossible instance.
+    """
+    from dynaroute.impossible import refuse_impossible
+
+    faults: list[DynarouteError] = []
+    for job in jobs:
+        try:
+            with in_file(job.file):
+                refuse_impossible(job.instance)
+        except DynarouteError as error:
+            faults.append(error)
+    if faults:
+        raise ExceptionGroup("problems that no plan can solve", faults)
+
+
 def _list_folder(folder: Path) -> list[Path]:
     from dynaroute.formats import INSTANCE_SUFFIXES
-    from dynaroute.formats.collection import is_cost_table
+    from dynaroute.formats.collection import is_cost_table, is_note
 
     files = sorted(
         file
         for file in folder.iterdir()
-        if file.suffix.lower() in INSTANCE_SUFFIXES and file.is_file() and not is_cost_table(file)
+        if file.suffix.lower() in INSTANCE_SUFFIXES
+        and file.is_file()
+        and not (is_cost_table(file) or is_note(file) or file.name.startswith(LOCK))
     )
     if not files:
         raise FileError(
@@ -86,13 +117,12 @@ def _list_folder(folder: Path) -> list[Path]:
     return files
 
 
-def _read_jobs(file: Path, capacity: float | None) -> list[Job]:
-    from dynaroute.formats import read_set
-
-    instances = read_set(file, capacity=capacity)
+def _read_jobs(file: Path, tables: TableOptions) -> list[Job]:
+    instances = tables.read_set(file)
+    label = "stdin" if str(file) == "-" else file.stem
     if len(instances) == 1:
-        return [Job(instances[0], file, file.stem)]
-    return [Job(instance, file, f"{file.stem}-{number}") for number, instance in enumerate(instances, start=1)]
+        return [Job(instances[0], file, label)]
+    return [Job(instance, file, f"{label}-{number}") for number, instance in enumerate(instances, start=1)]
 
 
 def read_starts(path: Path, jobs: Sequence[Job]) -> list[Solution]:
@@ -101,7 +131,8 @@ def read_starts(path: Path, jobs: Sequence[Job]) -> list[Solution]:
     Parameters
     ----------
     path
-        A .sol or .json file for a single instance; a folder with NAME.sol for each, as ``--out`` writes it.
+        A .sol, .json, .csv, .xlsx or .geojson file for a single instance; a folder with NAME.sol for each, as
+        ``--out`` writes it.
     jobs
         The instances.
 
@@ -129,10 +160,10 @@ def list_starts(path: Path | None, jobs: Sequence[Job]) -> list[Path]:
 
 
 def _read_start(path: Path, job: Job) -> Solution:
-    from dynaroute.formats import read_solution
+    from dynaroute.plans import read_routes
     from dynaroute.solver import refuse_wrong_start
 
     with in_file(path):
-        solution = read_solution(path)
+        solution = read_routes(path, job.instance)
         refuse_wrong_start(job.instance, solution)
     return solution

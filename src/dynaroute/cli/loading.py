@@ -28,9 +28,10 @@ def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) ->
     instances
         What it will be asked for: if that is too large, nothing is loaded for it.
     """
-    from dynaroute.solver import refuse_too_large
+    from dynaroute.solver import refuse_improving_fleets, refuse_too_large
 
     refuse_too_large(instances, options)
+    refuse_improving_fleets(instances, options)
     improver = IMPROVERS.get(options.way)
     if improver is None:
         return
@@ -38,6 +39,10 @@ def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) ->
     patience.start()
     try:
         improver.prepare(max((instance.size for instance in instances), default=0))
+        if options.objective == "vehicles" or not all(instance.is_plain for instance in instances):
+            from dynaroute.improve.fleet_search import load_machine_code_of_fleets
+
+            load_machine_code_of_fleets()
         import dynaroute.solving.searching
 
         if options.total_time is not None:

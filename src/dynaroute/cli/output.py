@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dynaroute.display import LONGEST_NAME, show_text
+from dynaroute.display import LONGEST_NAME, count_of, show_length, show_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,15 +28,18 @@ __all__ = [
 ]
 
 
-def print_json(document: object) -> None:
+def print_json(document: object, *, to_stderr: bool = False) -> None:
     """Print one JSON document, on one line.
 
     Parameters
     ----------
     document
         Plain data with finite numbers.
+    to_stderr
+        Whether it is an error, not a result.
     """
-    typer.echo(json.dumps(document, allow_nan=False))
+    with suppress(OSError) if to_stderr else nullcontext():  # where even stderr is full, the exit code still tells
+        typer.echo(json.dumps(document, allow_nan=False), err=to_stderr)
 
 
 def print_line(text: str, *, styled: str = "", to_stderr: bool = False) -> None:
@@ -96,24 +99,12 @@ def make_console(**settings: Any) -> Console:
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=False, **settings)
 
 
-def count_of(number: int, noun: str) -> str:
-    """Write a number of things: 1 route, 2 routes."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def show_counts(counts: Mapping[str, int]) -> str:
     """Write how many there are of each kind, the most frequent first; of a single kind, its name alone."""
     if len(counts) == 1:
         return next(iter(counts))
     ordered = sorted(counts.items(), key=lambda item: -item[1])
     return ", ".join(f"{count} {name}" for name, count in ordered)
-
-
-def show_length(length: float) -> str:
-    """Write a length or a cost: whole numbers as such, others to four decimals or digits."""
-    if length == round(length):
-        return f"{length:.0f}"
-    return f"{length:.4f}" if length >= 1 else f"{length:.4g}"
 
 
 def _looks_numeric(cell: str) -> bool:

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.display import show_list
-from dynaroute.errors import FormatError, UnsupportedError, Where, placed, warn_of_input
+from dynaroute.errors import FormatError, Where, merge_notes, placed, warn_of_input
+from dynaroute.formats.holding import refuse_unholdable
 from dynaroute.formats.numbers import instance_from_arrays
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_content, refuse_large_set
@@ -67,7 +68,8 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
             f"this is not a sound .npz archive ({textwrap.shorten(str(error), 80, placeholder=' ...')}).",
             remedy="Write it with numpy.savez, and copy it whole.",
         ) from error
-    instances = _make_instances(arrays, Path(source).stem)
+    with merge_notes(source):
+        instances = _make_instances(arrays, Path(source).stem)
     ignored = [name.removesuffix(".npy") for name in names if name.removesuffix(".npy") not in _KEYS]
     if ignored:
         warn_of_input(source, f"ignored the arrays {show_list(ignored)}; known are {', '.join(_KEYS)}.")
@@ -109,11 +111,7 @@ def _refuse_unholdable(instance: Instance, size: int) -> None:
         "rounding": ("rounded distances", instance.rounding != "none"),
         "size": ("instances of different sizes", instance.size != size),
     }
-    for field, (thing, is_there) in obstacles.items():
-        if is_there:
-            raise UnsupportedError(
-                f"a .npz file cannot hold {thing}.", where=Where(field=field), remedy="Write a .json file."
-            )
+    refuse_unholdable("a .npz file", obstacles)
 
 
 def _shown_loads(instance: Instance, loads: list[int]) -> list[int] | list[float]:

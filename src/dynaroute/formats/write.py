@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from dynaroute.errors import InstanceError, UnsupportedError, Where, in_file
+from dynaroute.display import show_list
+from dynaroute.errors import InstanceError, UnsupportedError, Where, in_file, warn_of_input
 from dynaroute.files import write_bytes
 from dynaroute.formats.table import (
     FORMATS,
@@ -27,7 +28,7 @@ def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLi
     Parameters
     ----------
     value
-        One instance (.vrp, .csv, .json, .npz), several (.json, .npz), or a solution (.sol, .json).
+        One instance (.vrp, .txt, .csv, .json, .npz), several (.json, .npz), or a solution (.sol, .json).
     path
         The file to make or to replace.
 
@@ -45,7 +46,11 @@ def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLi
 
 
 def _format_solution(solution: Solution, file: Path) -> str:
-    write_routes = FORMATS[require_suffix(file, SOLUTION_SUFFIXES, "writing a solution")].format_solution
+    suffix = require_suffix(file, SOLUTION_SUFFIXES, "writing a solution")
+    if suffix == ".sol" and len(set(solution.vehicles or solution.vehicle_names or ())) > 1:
+        message = "holds routes only: types of vehicles are given to them anew when it is read; .json keeps them."
+        warn_of_input(str(file), f"a .sol file {message}")
+    write_routes = FORMATS[suffix].format_solution
     assert write_routes is not None  # or the suffix would have been refused
     return write_routes(solution)
 
@@ -58,6 +63,16 @@ def _format_instances(value: Instance | Sequence[Instance], file: Path) -> str |
             "there is no instance to write.", where=Where(field="instances"), remedy="Give at least one."
         )
     known = FORMATS[suffix]
+    for instance in () if known.holds_fleets else instances:
+        if instance.parts_of_fleet:
+            raise UnsupportedError(
+                f"a {suffix} file cannot hold {' and '.join(instance.parts_of_fleet)}.",
+                where=Where(field=instance.parts_of_fleet[0]),
+                remedy="Write a .json file, which holds everything.",
+            )
+    if not known.holds_details and any(instance.details is not None for instance in instances):
+        columns = next(instance.details.columns for instance in instances if instance.details is not None)
+        warn_of_input("", f"a {suffix} file does not hold the columns {show_list(columns)}; .csv and .json do.")
     if known.format_set and not (known.format_one and isinstance(value, Instance)):
         return known.format_set(instances)
     assert known.format_one is not None  # or the suffix would have been refused

@@ -13,6 +13,8 @@ __all__ = [
     "ErrorAnswer",
     "HealthAnswer",
     "ImprovementAnswer",
+    "InsertAnswer",
+    "InsertionAnswer",
     "JobAnswer",
     "JobState",
     "ModelAnswer",
@@ -79,6 +81,15 @@ class TracePoint(Answer):
     cost: float
 
 
+class ViolationAnswer(Answer):
+    """One thing that is wrong with a solution."""
+
+    kind: ViolationKind
+    route: int | None
+    customer: int | None
+    message: str
+
+
 class SolveAnswer(Answer):
     """Routes and what is known about them."""
 
@@ -92,10 +103,22 @@ class SolveAnswer(Answer):
     seconds: float = Field(description="Time of solving; of requests solved together, an equal share.")
     method: str = Field(description="How: greedy, greedy x8 + 2opt, savings + search 2 s, ...")
     model: str | None = Field(description="The policy; null if none built the routes.")
+    ids: list[list[str]] = Field(default=[], description="The routes once more, with the customers' own ids.")
+    unit: str | None = Field(
+        default=None, description="Unit of all lengths and costs: m, or null where the problem does not say it."
+    )
     messages: list[str] = Field(description="What a user should know about the input and the choice of the model.")
     timing: TimingAnswer
     trace: list[TracePoint] = Field(description="Cost over time; empty without a search.")
     is_interrupted: bool = Field(description="Whether a search was ended before its time.")
+    vehicles: list[str | int] | None = Field(
+        default=None, description="Of a fleet: the type of each route, by its name, or by its number from 0."
+    )
+    unserved: list[int] | None = Field(default=None, description="Of a fleet: customers that no route was found for.")
+    arrivals: list[list[float]] | None = Field(default=None, description="Seconds, a list for each route.")
+    violations: list[ViolationAnswer] | None = Field(
+        default=None, description="Of a fleet: what is wrong with the best plan that was found in time."
+    )
 
 
 class ImprovementAnswer(Answer):
@@ -124,15 +147,6 @@ class JobAnswer(Answer):
     error: ErrorAnswer | None = Field(description="Why it failed.")
 
 
-class ViolationAnswer(Answer):
-    """One thing that is wrong with a solution."""
-
-    kind: ViolationKind
-    route: int | None
-    customer: int | None
-    message: str
-
-
 class CheckAnswer(Answer):
     """The judgement of a solution."""
 
@@ -140,6 +154,31 @@ class CheckAnswer(Answer):
     cost: float | None = Field(description="Recomputed; null if an unknown customer is visited.")
     violations: list[ViolationAnswer]
     left_out: int | None = Field(default=None, description="How many more there are; absent if all are listed.")
+
+
+class InsertionAnswer(Answer):
+    """Where a new customer goes."""
+
+    customer: int = Field(description="Its number, following those of the plan.")
+    id: str
+    route: int | None = Field(description="From 1; null if it fits nowhere.")
+    stop: int | None = Field(description="Which stop of the route it is, from 1.")
+    cost: float | None = Field(description="How much longer the plan becomes by it.")
+    opens_route: bool = Field(description="Whether one more vehicle drives for it.")
+
+
+class InsertAnswer(Answer):
+    """A plan with new customers in it."""
+
+    insertions: list[InsertionAnswer]
+    unserved: list[int] = Field(description="New customers that fit nowhere.")
+    cost_before: float
+    cost: float
+    unit: str | None
+    routes: list[list[int]]
+    ids: list[list[str]]
+    loads: list[float]
+    messages: list[str] = Field(description="Remarks about the input.")
 
 
 class ModelAnswer(Answer):

@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from dynaroute.device import choose_device
 from dynaroute.errors import OptionError, UnsupportedError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
-from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint
+from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint, ViolationAnswer
 from dynaroute.service.gathering import Gathering
 from dynaroute.service.settings import PREFIX
 from dynaroute.solution import Solution
@@ -188,6 +188,9 @@ def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) 
         timing=timing,
         trace=[TracePoint(seconds=seconds, cost=cost) for seconds, cost in _thin_out(result.trace)],
         is_interrupted=result.is_interrupted,
+        violations=None
+        if result.instance.is_plain
+        else [ViolationAnswer(**asdict(violation)) for violation in result.violations],
     )
 
 

@@ -17,20 +17,39 @@ from pydantic import ValidationError
 from dynaroute.decimals import plain_number
 from dynaroute.errors import FormatError, OptionError, Where, gather_notes, in_file, placed
 from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
-from dynaroute.formats.json_document import load_json, require, require_object
+from dynaroute.formats.json_document import load_json, require, require_list, require_object
+from dynaroute.formats.solomon import looks_like_solomon, parse_solomon
+from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
+from dynaroute.formats.xlsx import parse_xlsx
+from dynaroute.impossible import refuse_impossible
 from dynaroute.instance import Instance
+from dynaroute.plans.additions import Customers
+from dynaroute.plans.json_plan import plan_from_json
+from dynaroute.plans.plan import Plan
 from dynaroute.service.multipart import read_form
-from dynaroute.service.questions import FileOptions, OptionsQuestion, QueryOptions
-from dynaroute.service.refusals import RequestError, refuse_invalid
+from dynaroute.service.questions import MOST_NEW_CUSTOMERS, FileOptions, OptionsQuestion, QueryOptions
+from dynaroute.service.refusals import RequestError, refuse_invalid, refuse_large
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import Solution
 
-__all__ = ["FORM", "JSON", "SUFFIXES", "Judgement", "Problem", "read_judgement", "read_problem"]
+__all__ = [
+    "FORM",
+    "JSON",
+    "SUFFIXES",
+    "Judgement",
+    "Problem",
+    "read_insertion",
+    "read_judgement",
+    "read_problem",
+    "read_solvable_problem",
+]
 
 JSON = "application/json"
 FORM = "multipart/form-data"
 SUFFIXES = {JSON: ".json", "text/csv": ".csv", "text/plain": ".vrp"}
+_TEXT_TABLES = (".csv", ".tsv", ".txt")
+_UPLOADS = (*SUFFIXES.values(), ".tsv", ".txt", ".xlsx")  # of forms, where the file's name tells what it is
 
 _CONSTANT = re.compile(r"NaN|Infinity")
 
@@ -73,7 +92,7 @@ class _Upload:
 
 
 def read_problem(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> Problem:
-    """Understand the body of a request for routes.
+    """Understand the body of a request that brings a problem.
 
     Parameters
     ----------
@@ -100,6 +119,22 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
         limits.refuse_customers(instance.size)
         limits.refuse_long_names(instance)
     return Problem(instance, options, tuple(notes))
+
+
+def read_solvable_problem(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> Problem:
+    """Understand the body of a request for routes, and refuse what would fail others that are solved with it.
+
+    Parameters
+    ----------
+    body, content_type, query, limits
+        As for `read_problem`.
+    """
+    problem = read_problem(body, content_type, query, limits)
+    refuse_impossible(problem.instance)
+    if not problem.instance.is_plain and problem.options.get("improve") in ("2opt", "local"):
+        message = "time windows, limits and types of vehicles take a search."
+        raise OptionError(message, where=Where(field="improve"), remedy="Give a time limit, or improve search.")
+    return problem
 
 
 def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Judgement:
@@ -129,10 +164,46 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
     with placed(partial(_prefix, "instance")):
         limits.refuse_large_document(require_object(problem, ""))
         instance = instance_from_json(problem)
+        if instance.has_times:
+            instance.require_times()
     with placed(partial(_prefix, "solution")):
         limits.refuse_large_solution(answer, instance.size)
         solution = solution_from_json(answer)
     return Judgement(instance, solution)
+
+
+def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tuple[Plan, Customers]:
+    """Understand the body of a request to put new customers into a plan.
+
+    Parameters
+    ----------
+    body, content_type, limits
+        As in `read_judgement`.
+
+    Returns
+    -------
+    tuple[Plan, Customers]
+        The plan, whose routes may be wrong but visit nobody unknown; and the customers, in decoded JSON.
+    """
+    if _media_type(content_type) != JSON:
+        _refuse_media_type(content_type, [JSON])
+    limits.refuse_large_json(body)
+    document = require_object(_load_strictly(body), "")
+    for key in document.keys() - {"plan", "customers"}:
+        raise FormatError("there is no such key.", where=Where(field=key), remedy="Give plan and customers.")
+    customers = require_list(require(document, "customers", ""), "customers")
+    if len(customers) > MOST_NEW_CUSTOMERS:
+        message = f"there are {len(customers)} new customers; {MOST_NEW_CUSTOMERS} are put in at a time."
+        raise refuse_large(message, "customers")
+    limits.refuse_large_document({"customers": customers})
+    with placed(partial(_prefix, "plan")):
+        given = require_object(require(document, "plan", ""), "")
+        problem = require_object(require(given, "instance", ""), "instance")
+        limits.refuse_large_document(problem)
+        limits.refuse_customers(len(customers) + len(require_list(problem.get("customers"), "instance.customers")))
+        limits.refuse_large_solution(given, limits.customers)
+        plan = plan_from_json(given)
+    return plan, customers
 
 
 def _receive(body: bytes, content_type: str, query: dict[str, Any]) -> _Upload:
@@ -157,11 +228,11 @@ def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Uplo
         raise refuse_invalid(error.errors()) from None
     name = files[0].file_name or ""
     suffix = PurePosixPath(name).suffix.lower()
-    if suffix not in SUFFIXES.values():
+    if suffix not in _UPLOADS:
         raise FormatError(
             f"the suffix {suffix!r} of the file is not one for an instance.",
             where=Where(file=name, field="file"),
-            remedy=f"Use one of {', '.join(SUFFIXES.values())}.",
+            remedy=f"Use one of {', '.join(_UPLOADS)}.",
         )
     return _Upload(bytes(files[0].content), suffix, name, _merge(query, options))
 
@@ -179,14 +250,20 @@ def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, di
 def _read_text(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
     if not upload.content:
         raise FormatError("the body is empty.", remedy="Send the file's text.")
-    text = decode_text(upload.content)
     options = dict(upload.options)
     capacity = options.pop("capacity", None)
-    if upload.suffix == ".csv":
+    if upload.suffix == ".xlsx":
+        limits.refuse_large_workbook(upload.content)
+        return parse_xlsx(upload.content, Reading(capacity), upload.name), options
+    text = decode_text(upload.content)
+    if upload.suffix in _TEXT_TABLES and not (upload.suffix == ".txt" and looks_like_solomon(text)):
         limits.refuse_large_table(text)
         return parse_csv(text, capacity=capacity, source=upload.name), options
     if capacity is not None:
         _refuse_capacity()
+    if upload.suffix == ".txt":
+        limits.refuse_large_table(text)
+        return parse_solomon(text, source=upload.name), options
     limits.refuse_large_vrp(text)
     return parse_vrplib(text, source=upload.name), options
 
@@ -234,7 +311,7 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def _refuse_capacity() -> NoReturn:
-    message = "only a CSV file can lack its capacity."
+    message = "only a table can lack its capacity."
     raise OptionError(message, where=Where(field="capacity"), remedy="Leave the option out.")
 
 

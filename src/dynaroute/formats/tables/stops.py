@@ -1,0 +1,376 @@
+"""From a table of stops to an instance."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from dynaroute.details import Details
+from dynaroute.display import show_list
+from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where, placed, warn_of_input
+from dynaroute.formats.numbers import scale_quantities
+from dynaroute.formats.requests import asks_for_more
+from dynaroute.formats.tables.amounts import Amounts, Notation, find_evidence
+from dynaroute.formats.tables.cells import Grid, Row
+from dynaroute.formats.tables.depots import lend_depot, put_depot_first
+from dynaroute.formats.tables.headers import Column, Header, Renames, find_header, score_header
+from dynaroute.formats.tables.loads import read_loads
+from dynaroute.formats.tables.matrix import read_matrix
+from dynaroute.formats.tables.places import warn_of_odd_places
+from dynaroute.formats.tables.positions import read_positions
+from dynaroute.formats.tables.table import Table, find_label, sort_rows
+from dynaroute.formats.tables.time_cells import read_service, read_windows
+from dynaroute.formats.tables.words import STOPS, simplify
+from dynaroute.formats.text import one_line, shorten
+from dynaroute.instance import Instance
+from dynaroute.lengths import ROUNDING_CODES
+from dynaroute.vocabulary import Rounding, join_with_or
+
+__all__ = ["Reading", "has_header", "parse_stops"]
+
+_GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
+_WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
+_ROWS_LOOKED_AT = 60
+_PICKUPS = frozenset(("pickup", "pickups", "pick up", "abholmenge", "abholung", "collecte", "recogida"))
+_NUMBERS = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
+_STREETS = (
+    "address, street, city, town, zip, postcode, postal code, Adresse, Anschrift, Straße, PLZ, Ort, Stadt, rue, ville,"
+    " code postal, dirección, calle, ciudad, código postal"
+)
+_ADDRESSES = frozenset(map(simplify, _STREETS.split(",")))
+_WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the user wants a table to be read.
+
+    Attributes
+    ----------
+    capacity
+        Capacity of a vehicle; goes before the file's own.
+    sheet
+        Name of the sheet of a workbook; None: the first visible one that has a header.
+    columns
+        What columns are, where their headings do not say it.
+    distances, durations
+        Tables of legs, each with the path of its file.
+    has_depot
+        Whether one of the rows is the depot; else all are customers, and the first lends its place to a depot.
+    """
+
+    capacity: float | Decimal | str | None = None
+    sheet: str | None = None
+    columns: Renames = ()
+    distances: tuple[Grid, str] | None = None
+    durations: tuple[Grid, str] | None = None
+    has_depot: bool = True
+
+
+def has_header(grid: Grid, columns: Renames) -> bool:
+    """Whether a sheet holds a table of stops, as far as its header tells."""
+    if not grid.rows:
+        return False
+    try:
+        header = find_header(grid, STOPS, columns, _WANTED)
+    except DynarouteError:
+        return True  # of two columns that claim the same there is more to say than that this is none
+    return "demand" in header.columns and len(header.columns) > 1
+
+
+def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
+    """Make an instance of a table with a stop in each row.
+
+    Parameters
+    ----------
+    grid
+        Rows of cells.
+    reading
+        What the user said about them.
+    source
+        The file's path: named in notes, and its stem is the name of an instance without one.
+
+    Raises
+    ------
+    DynarouteError
+        If the table cannot be read or is no problem.
+    """
+    if not grid.rows:
+        raise FormatError("there is no header.", remedy="Start with a line 'id,x,y,demand'.")
+    has_matrix = reading.distances is not None
+    wanted = (*_WANTED, frozenset(("demand",))) if has_matrix else _WANTED
+    header = find_header(grid, STOPS, reading.columns, wanted)
+    axes = _choose_axes(header, grid, needs_places=not has_matrix)
+    keys = _position_roles(header, axes) or ("id", "demand")
+    table = put_depot_first(sort_rows(grid, header, keys, source), source)
+    if not table.rows:
+        raise FormatError(
+            "there is no row below the header.",
+            where=Where(line=header.line),
+            remedy="The first row is the depot, the others are customers.",
+        )
+    if not reading.has_depot:
+        table = lend_depot(table)
+    _refuse_pickups(table)
+    loads = read_loads(table, reading.capacity, lambda: _find_notation(table))
+    rounding = _read_rounding(grid)
+    coordinates, written = read_positions(table, axes, lambda: _find_notation(table)) if axes else (None, [])
+    names, ids = _read_names(table)
+    distances, durations = (
+        None if given is None else read_matrix(given[0], kind, ids, len(table.rows), given[1])
+        for given, kind in ((reading.distances, "distance"), (reading.durations, "duration"))
+    )
+    with placed(_make_place(table, loads.place)):
+        quantities = scale_quantities(loads.demands, loads.capacity, names)
+        instance = Instance(
+            coordinates=coordinates,
+            demands=np.array(quantities.demands),
+            capacity=quantities.capacity,
+            name=one_line(grid.directives["name"][0]) if "name" in grid.directives else Path(source).stem,
+            distances=None if distances is None else distances.values,
+            durations=None if durations is None else durations.values,
+            rounding=rounding,
+            metric="great_circle" if axes in (_GLOBE, ("position",)) else "euclidean",
+            customer_names=names,
+            demand_scale=quantities.scale,
+            service=read_service(table),
+            windows=read_windows(table),
+            details=_read_details(table, names),
+        )
+    _tell(table, [loads.amounts, *written], names, source)
+    if quantities.note:
+        warn_of_input(source, quantities.note)
+    warn_of_odd_places(instance, {column.language for column in header.columns.values()}, source)
+    return instance
+
+
+def _choose_axes(header: Header, grid: Grid, *, needs_places: bool) -> tuple[str, ...]:
+    """Roles of the columns with positions; none where a matrix makes them needless."""
+    columns = header.columns
+    globe, plane = [axis for axis in _GLOBE if axis in columns], [axis for axis in _PLANE if axis in columns]
+    where = Where(line=header.line, field="header")
+    if globe and plane:
+        raise FormatError(
+            "there are columns for the plane (x, y) and for the globe (lat, lon).",
+            where=where,
+            remedy="Keep one of the two pairs, or say which counts: --columns x=x,y=y.",
+        )
+    axes: tuple[str, ...] = _GLOBE if globe else _PLANE
+    has_pairs = "position" in columns and (columns["position"].tier < 2 or _holds_pairs(grid, header))
+    if not globe and not plane and has_pairs:
+        axes = ("position",)
+    if not needs_places and not globe and not plane and not has_pairs:
+        axes = ()
+    missing = [name for name in (*axes, "demand") if name not in columns]
+    if missing:
+        raise _missing_columns(missing, header, grid)
+    return axes
+
+
+def _holds_pairs(grid: Grid, header: Header) -> bool:
+    """Whether a column with a vague heading holds two numbers in each cell."""
+    index = header.columns["position"].index
+    rows = grid.rows[header.last + 1 : header.last + 4]
+    return bool(rows) and all(len(_NUMBERS.findall(row.text(index))) >= 2 for row in rows)
+
+
+def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> FormatError:
+    found = [heading for heading in header.headings if heading]
+    remedy = "One row must name the columns: demand, and x and y or lat and lon; id if you like."
+    if found and not any(character.isalpha() for heading in found for character in heading):
+        told = "the first row holds numbers, not the names of columns"
+    elif score_header([row.text(0) for row in grid.rows[:_ROWS_LOOKED_AT]], STOPS, ()) > 2:
+        told, remedy = "the headings stand in the first column", "Exchange rows and columns: a row for each stop."
+    elif "demand" not in missing and any(simplify(heading) in _ADDRESSES for heading in found):
+        told = f"found are {show_list(found, 30)}"
+        remedy = "Addresses are not looked up: add columns lat and lon with degrees, or give --matrix with distances."
+    else:
+        told = f"found are {show_list(found, 30)}" if found else "there is no header"
+        example = next((name for name in found if name not in {c.heading for c in header.columns.values()}), "Mng")
+        remedy += f" Or say which is which: --columns '{example}={missing[-1]}'."
+    names = f"the columns {', '.join(missing)} are" if len(missing) > 1 else f"the column {missing[0]} is"
+    sheet = f" in the sheet {grid.sheet!r}" if grid.sheet else ""
+    return FormatError(
+        f"{names} missing{sheet}; {told}.",
+        where=Where(line=header.line, field=", ".join(missing)),
+        remedy=remedy,
+    )
+
+
+def _position_roles(header: Header, axes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(axis for axis in axes if axis in header.columns)
+
+
+def _find_notation(table: Table) -> Notation | None:
+    """What is decimal in the numbers of the whole table, if they agree."""
+    columns = [column for role, column in table.header.columns.items() if role in (*_GLOBE, *_PLANE, "demand")]
+    found: set[Notation] = set()
+    for column in columns:
+        found |= find_evidence(row.text(column.index) for row in table.rows if row.kind(column.index) == "text")
+    return found.pop() if len(found) == 1 else None
+
+
+def _read_rounding(grid: Grid) -> Rounding:
+    value, line = grid.directives.get("rounding", ("none", 0))
+    for rounding in ROUNDING_CODES:
+        if value.lower() == rounding:
+            return rounding
+    raise FormatError(
+        f"the rounding rule {shorten(value)} is unknown.",
+        where=Where(line=line, field="rounding"),
+        remedy=f"Use {join_with_or(tuple(ROUNDING_CODES))}.",
+    )
+
+
+def _read_names(table: Table) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """Names of the customers; and those of all nodes, the depot's first."""
+    column = table.header.columns.get("id")
+    if column is None:
+        return None, None
+    names = [one_line(row.text(column.index)) for row in table.rows]
+    if column.tier == 2 and (len(set(names)) < len(names) or not all(names[1:])):
+        return None, None  # a customer who ordered twice; the column is carried along
+    if all(_WHOLE_POINT_ZERO.fullmatch(name) for name in names[1:]):  # what becomes of numbers beside a blank cell
+        names = [name.removesuffix(".0") for name in names]
+    lines: dict[str, int] = {}
+    for index, (row, name) in enumerate(zip(table.rows, names, strict=True)):
+        if fault := _find_fault(row, column, name, lines, table, is_depot_row=index == 0):
+            fault.where = table.where(row, column)
+            raise fault
+        lines[name] = row.line
+    return tuple(names[1:]), tuple(names)
+
+
+def _find_fault(
+    row: Row, column: Column, name: str, lines: Mapping[str, int], table: Table, *, is_depot_row: bool
+) -> FormatError | None:
+    """What is wrong with an id, if anything is."""
+    if row.kind(column.index) in ("error", "formula"):
+        told = row.text(column.index) or "a formula, but the file does not hold its value"
+        remedy = "Let a spreadsheet program calculate and save it; or type the id."
+        return FormatError(f"the id is {told}.", remedy=remedy)
+    if table.grid.delimiter and "\n" in row.text(column.index):  # a quote astray would take whole rows into it
+        return FormatError("the id goes on over a line end.", remedy="Check the quotes; ids are one line.")
+    if not name and not is_depot_row:
+        return FormatError("the id is missing.", remedy="Give each customer an id.")
+    if name in lines:
+        message = f"the id {shorten(name)} comes twice, first on line {lines[name]}."
+        return FormatError(message, remedy="Ids must differ.")
+    return None
+
+
+def _read_details(table: Table, names: tuple[str, ...] | None) -> Details | None:
+    """Further columns; hidden ones stay at home."""
+    header = table.header
+    columns = list(header.others)
+    identity = header.columns.get("id")
+    if identity is not None and names is None:
+        columns.insert(0, identity)
+    kept = [
+        column
+        for column in columns
+        if column.index not in table.grid.hidden_columns and any(row.text(column.index) for row in table.rows)
+    ]
+    if not kept:
+        return None
+    seen: Counter[str] = Counter()
+    headings = []
+    for column in kept:
+        heading = one_line(column.heading)
+        seen[heading] += 1
+        headings.append(heading if seen[heading] == 1 else f"{heading} ({seen[heading]})")
+    return Details(tuple(headings), tuple(tuple(row.text(column.index) for column in kept) for row in table.rows))
+
+
+def _make_place(table: Table, capacity_place: Where) -> Callable[[Where], Where]:
+    """Turn fields and customers of an instance into cells of the table."""
+
+    def place(where: Where) -> Where:
+        if where.file is not None or where.line is not None:
+            return where
+        if where.field == "capacity":
+            return capacity_place
+        row = table.rows[where.customer or 0]
+        roles = {"demands": "demand", "customer_names": "id", "service": "service"}
+        column = table.header.columns.get(roles.get(where.field or "", "")) or (
+            table.header.columns.get("window") or table.header.columns.get("latest")
+            if where.field == "windows"
+            else None
+        )
+        if column is not None:
+            cell = table.where(row, column)
+            return replace(where, line=cell.line, field=cell.field)
+        if where.customer is not None:
+            return replace(where, line=row.line)
+        return where
+
+    return place
+
+
+def _refuse_pickups(table: Table) -> None:
+    for column in table.header.others:
+        if simplify(column.heading) not in _PICKUPS:
+            continue
+        for row in table.rows:
+            text = row.text(column.index)
+            if any(digit in text for digit in "123456789"):
+                raise UnsupportedError(
+                    f"{shorten(text)} is to be picked up, and only deliveries are planned here.",
+                    where=table.where(row, column),
+                    remedy="Remove the column to plan without it.",
+                )
+
+
+def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | None, source: str) -> None:
+    """Name what was understood, put right and not used."""
+    header = table.header
+    guessed = [column for column in header.columns.values() if column.tier > 0]
+    if guessed:
+        told = show_list([f"{column.heading} as {column.role}" for column in guessed], 12)
+        warn_of_input(source, f"understood the columns {told}.")
+    if any(amounts.notation == "comma" for amounts in written):
+        warn_of_input(source, "read decimal commas as decimal points.")
+    if grouped := next((amounts.grouped for amounts in written if amounts.grouped), ""):
+        warn_of_input(source, f"took the separator in {grouped} for one of thousands.")
+    _tell_of_others(table, names, source)
+    rows = [
+        line
+        for line, delimiters in table.grid.comments
+        if line > header.line and delimiters == len(header.headings) - 1
+    ]
+    if rows:
+        warn_of_input(
+            source,
+            f"took the rows that start with '#' for comments, lines {show_list(rows)}; ids with '#' need quotes.",
+        )
+
+
+def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) -> None:
+    header = table.header
+    hidden = table.grid.hidden_columns
+    filled = [column for column in header.others if any(row.text(column.index) for row in table.rows)]
+    carried = [column.heading for column in filled if column.index not in hidden]
+    limiting = [heading for heading in carried if asks_for_more(heading)]
+    if carried:
+        more = f"; {show_list(limiting)} does not limit the routes" if limiting else ""
+        warn_of_input(source, f"carried along the columns {show_list(carried)}{more}.")
+    used = [column.heading for column in header.columns.values() if column.index in hidden]
+    if used:
+        warn_of_input(source, f"used the hidden columns {show_list(used)}.")
+    if concealed := [column.heading for column in filled if column.index in hidden]:
+        warn_of_input(source, f"left out the hidden columns {show_list(concealed)}.")
+    bare = [index for index, heading in enumerate(header.headings) if not heading]
+    width = len(header.headings)
+    capacities = list(find_label(table, "capacity", STOPS))
+    beside = [row for row in table.rows if any(row.text(index) for index in (*bare, *range(width, len(row.cells))))]
+    if any(all(entry.where.line != row.line for entry in capacities) for row in beside):
+        warn_of_input(source, "ignored the columns without a name.")
+    identity = header.columns.get("id")
+    if identity is not None and names is None and identity.tier == 2:
+        warn_of_input(source, f"{identity.heading} does not tell the stops apart, so they are called by their numbers.")

@@ -1,0 +1,86 @@
+"""The searcher of plans for fleets."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from fleet_problems import make_delivery_day
+
+from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings, cross_plans
+from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes
+from dynaroute.improve.pacing import Pace
+from dynaroute.improve.random_numbers import make_random_state
+
+_PROBLEM = FleetProblem.from_instance(make_delivery_day(count=6))
+_FEW_PLANS = FleetSettings(plans=3, child_iterations=4.0)
+
+
+def make_searcher(settings: FleetSettings = _FEW_PLANS, stream: int = 0, start: FleetRoutes = ()) -> FleetAnnealing:
+    return FleetAnnealing(_PROBLEM, start, settings, seed=1, stream=stream)
+
+
+@pytest.mark.parametrize("plans", [1, 3])
+def test_it_does_not_matter_in_how_many_calls_it_runs(plans: int) -> None:
+    settings = FleetSettings(plans=plans, child_iterations=4.0)
+    at_once, piece_by_piece = make_searcher(settings), make_searcher(settings)
+    pace = Pace(0.0, 1 / 1200)
+    assert at_once.run(1200, pace) == 1200
+    for count in (1, 99, 350, 50, 700):
+        assert piece_by_piece.run(count, pace) == count
+    assert at_once.best_routes == piece_by_piece.best_routes
+    assert at_once.best_cost == piece_by_piece.best_cost
+
+
+def test_its_price_is_that_of_its_routes() -> None:
+    searcher = make_searcher()
+    for _ in range(6):
+        searcher.run(150, Pace(0.0, 1 / 900))
+        assert searcher.best_cost == pytest.approx(_PROBLEM.price(searcher.best_routes))
+
+
+def test_who_is_halted_runs_no_more() -> None:
+    searcher = make_searcher()
+    searcher.halt()
+    assert searcher.run(100, Pace(0.0, 0.01)) == 0
+
+
+def test_a_plan_that_is_adopted_is_not_lost() -> None:
+    better = make_searcher(stream=1)
+    better.run(2000, Pace(0.0, 1 / 2000))
+    searcher = make_searcher()
+    searcher.adopt(better.best_routes, better.best_cost)
+    searcher.run(50, Pace(0.0, 1 / 1000))
+    assert searcher.best_cost <= better.best_cost
+
+
+def test_the_best_plan_is_kept_from_a_start_on() -> None:
+    known = make_searcher(stream=1)
+    known.run(1000, Pace(0.0, 1 / 1000))
+    searcher = make_searcher(FleetSettings(plans=2, child_iterations=4.0), start=known.best_routes)
+    for _ in range(8):
+        searcher.run(100, Pace(0.0, 1 / 800))
+        assert searcher.best_cost <= known.best_cost + 1e-9
+
+
+def test_a_child_has_whole_routes_of_one_and_what_is_left_of_the_other() -> None:
+    mother, father = make_searcher(stream=1), make_searcher(stream=2)
+    for parent in (mother, father):
+        parent.run(300, Pace(0.0, 1 / 300))
+    state = make_random_state(0)
+    for _ in range(50):
+        child = cross_plans(mother.best_routes, father.best_routes, _PROBLEM, state, most=7)
+        customers = [customer for _, *stops in child for customer in stops]
+        assert len(customers) == len(set(customers))
+        assert len(child) <= 7
+        used = Counter(kind for kind, *_ in child)
+        assert all(count <= _PROBLEM.kinds.counts[kind] for kind, count in used.items())
+        assert set(child) & set(father.best_routes)
+
+
+def test_vehicles_are_saved_one_by_one_until_no_fewer_could_hold_everything() -> None:
+    problem = FleetProblem.from_instance(make_delivery_day(), vehicles_first=True)
+    searcher = FleetAnnealing(problem, (), _FEW_PLANS, seed=1)
+    before = len(searcher.best_routes)
+    searcher.run(4000, Pace(0.0, 1 / 4000))
+    assert problem.fewest_routes <= len(searcher.best_routes) < before
