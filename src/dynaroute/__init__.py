@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dynaroute.formats import read, read_set, read_solution, write
     from dynaroute.instance import Instance
     from dynaroute.model import Policy
+    from dynaroute.plans import Plan, read_plan, write_plan
     from dynaroute.solution import Solution, check, make_timetable
     from dynaroute.solver import solve
     from dynaroute.solving.result import Result
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "DynarouteError": "dynaroute.errors",
     "Instance": "dynaroute.instance",
+    "Plan": "dynaroute.plans",
     "Policy": "dynaroute.model",
     "Result": "dynaroute.solving.result",
     "Solution": "dynaroute.solution",
@@ -36,15 +38,18 @@ _HOMES = {
     "check": "dynaroute.solution",
     "make_timetable": "dynaroute.solution",
     "read": "dynaroute.formats",
+    "read_plan": "dynaroute.plans",
     "read_set": "dynaroute.formats",
     "read_solution": "dynaroute.formats",
     "solve": "dynaroute.solver",
     "write": "dynaroute.formats",
+    "write_plan": "dynaroute.plans",
 }
 
 __all__ = [
     "DynarouteError",
     "Instance",
+    "Plan",
     "Policy",
     "Result",
     "Solution",
@@ -52,10 +57,12 @@ __all__ = [
     "check",
     "make_timetable",
     "read",
+    "read_plan",
     "read_set",
     "read_solution",
     "solve",
     "write",
+    "write_plan",
 ]
 
 

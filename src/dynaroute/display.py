@@ -1,12 +1,16 @@
-"""Text of others, made fit for a terminal or a log: one line, nothing hidden in it, no longer than it deserves."""
+"""Text of others, made fit for a terminal or a log: one line, nothing hidden in it, no longer than it deserves.
+
+And lengths, with the digits and the unit that people read.
+"""
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-__all__ = ["show_list", "show_text"]
+__all__ = ["count_of", "show_length", "show_list", "show_text"]
 
 LONGEST_TEXT = 2000  # of a whole message
 LONGEST_NAME = 200
@@ -48,6 +52,32 @@ def show_list(items: Sequence[object], most: int = 10) -> str:
     shown: Iterable[str] = (show_text(str(item), LONGEST_ITEM) for item in islice(items, most))
     rest = f" and {len(items) - most:,} more" if len(items) > most else ""
     return ", ".join(shown) + rest
+
+
+def count_of(number: int, noun: str) -> str:
+    """Write a number of things: 1 route, 2 routes."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def show_length(length: float, unit: str | None = None) -> str:
+    """Write a length or a cost: metres as kilometres from 1,000 on; else whole numbers as such, others to six digits.
+
+    Parameters
+    ----------
+    length
+        In the instance's own unit.
+    unit
+        That unit, if it is known: "m" for metres.
+    """
+    if unit == "m":
+        if abs(length) < 1000:
+            return f"{length:.0f} m"
+        return f"{length / 1000:.1f} km" if abs(length) >= 100_000 else f"{length / 1000:.2f} km"
+    if length == round(length):
+        return f"{length:.0f}"
+    if abs(length) < 1:
+        return f"{length:.4g}"
+    return f"{length:.{min(4, max(0, 5 - math.floor(math.log10(abs(length)))))}f}"
 
 
 def _show_character(character: str) -> str:

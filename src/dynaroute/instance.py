@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -173,7 +173,7 @@ class Instance:
             demand, routes = demand - vehicle.count * vehicle.capacity, routes + vehicle.count
         return max(1, routes + -(-demand // self.capacity))
 
-    @property
+    @cached_property
     def fleet(self) -> tuple[VehicleType, ...]:
         """The types of vehicles; where none were given, the one that stands for as many as needed."""
         return (VehicleType(self.capacity),) if self.vehicles is None else self.vehicles
@@ -212,6 +212,11 @@ class Instance:
         types = self.vehicles
         is_usual_fleet = types is None or (len(types) == 1 and types[0].is_plain)
         return is_usual_fleet and self.windows is None and self._has_symmetric_distances
+
+    @property
+    def unit(self) -> Literal["m"] | None:
+        """Unit of lengths and costs: metres where they come from degrees; None where the file does not say it."""
+        return "m" if self.metric == "great_circle" and self.distances is None else None
 
     def customer_name(self, customer: int) -> str:
         """The user's own name of customer 1..n, or its number."""

@@ -77,7 +77,7 @@ def judge_route(instance: Instance, number: int, route: _Route, vehicle: Vehicle
         Of the route, from 1, for messages.
     """
     by = f" of {vehicle.name}" if vehicle.name else ""
-    load = sum(int(instance.demands[customer]) for customer in route)
+    load = sum(instance.demands[list(route)].tolist())
     if load > vehicle.capacity:
         shown, excess, limit = map(instance.shown_demand, (load, load - vehicle.capacity, vehicle.capacity))
         message = f"Route {number} carries {shown}, {excess} more than the capacity {limit}{by}."

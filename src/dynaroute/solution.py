@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral
 from operator import index
@@ -171,7 +171,10 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     customers = range(1, instance.size + 1)
     violations: list[Violation] = []
     visits: Counter[int] = Counter()
-    known = [[customer for customer in route if customer in customers] for route in solution.routes]
+    known = [
+        route if all(map(customers.__contains__, route)) else _drop_unknown(route, customers)
+        for route in solution.routes
+    ]
     stated = solution.stated_types(instance)
     types = choose_types(instance, known) if stated is None else stated
     fleet = instance.fleet
@@ -199,11 +202,15 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     unpriced = ("unknown", "no_such_vehicle")
     if solution.stated_cost is None or any(violation.kind in unpriced for violation in violations):
         return violations
-    cost = recompute_cost(instance, replace(solution, vehicles=tuple(types), vehicle_names=None))
+    cost = _add_legs(instance, solution.routes, types)
     if not _agrees(solution.stated_cost, cost, exact=_is_integral(instance)):
         message = f"The stated cost is {solution.stated_cost:.10g}, but the routes cost {cost:.10g}."
         violations.append(Violation("cost", message))
     return violations
+
+
+def _drop_unknown(route: tuple[int, ...], customers: range) -> tuple[int, ...]:
+    return tuple(customer for customer in route if customer in customers)
 
 
 def recompute_cost(instance: Instance, solution: Solution) -> float:
@@ -218,8 +225,12 @@ def recompute_cost(instance: Instance, solution: Solution) -> float:
     """
     stated = solution.stated_types(instance)
     types = choose_types(instance, solution.routes) if stated is None else stated
+    return _add_legs(instance, solution.routes, types)
+
+
+def _add_legs(instance: Instance, routes: Sequence[Sequence[int]], types: Sequence[int]) -> float:
     fleet, legs = instance.fleet, []
-    for route, kind in zip(solution.routes, types, strict=True):
+    for route, kind in zip(routes, types, strict=True):
         legs.extend(measure_legs(instance, route, fleet[kind]))
     return math.fsum(legs)
 

@@ -41,7 +41,7 @@ def test_one_instance_is_shown_route_by_route(tmp_path: Path) -> None:
 def test_json_has_the_promised_keys(tmp_path: Path) -> None:
     (document,) = invoke_json("solve", save(tmp_path, "a.vrp", INSTANCE), "--fast")
 
-    assert list(document) == ["instance", "cost", "routes", "loads", "seconds", "method", "model"]
+    assert list(document) == ["instance", "cost", "routes", "loads", "seconds", "method", "model", "ids", "unit"]
     assert (document["instance"], document["cost"], document["loads"]) == ("small", 14, [9, 9])
     assert sorted(map(sorted, document["routes"])) == [[1, 2], [3]]
 
@@ -351,7 +351,7 @@ def test_routes_are_improved_as_the_options_say(tmp_path: Path, options: tuple[s
 def test_json_of_a_search_tells_its_course(tmp_path: Path) -> None:
     (document,) = invoke_json("solve", save(tmp_path, "a.vrp", INSTANCE), "--iterations", "30")
 
-    assert list(document)[:7] == ["instance", "cost", "routes", "loads", "seconds", "method", "model"]
+    assert list(document)[:9] == ["instance", "cost", "routes", "loads", "seconds", "method", "model", "ids", "unit"]
     assert (document["iterations"], document["interrupted"]) == (30, False)
     assert document["trace"][-1][1] == document["cost"]
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.quiver import Quiver
 from matplotlib.text import Annotation
 from strategies import Placement, instances, solutions_of
 
 from dynaroute.errors import SolutionError, UnsupportedError
 from dynaroute.instance import Instance
+from dynaroute.lengths import great_circle
 from dynaroute.plotting import plot_instance, plot_solution, save_figure
 from dynaroute.solution import Solution
 
@@ -38,8 +41,9 @@ def legend_lines(ax: Axes) -> list[str]:
     return [" ".join(text.get_text().replace("\u2007", " ").split()) for text in legend.get_texts()]
 
 
-def written_notes(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts if isinstance(text, Annotation)]
+def written_notes(ax: Axes, kind: str | None = None) -> list[str]:
+    """What is written beside things: route numbers and summary, or stop numbers, names or the scale."""
+    return [text.get_text() for text in ax.texts if isinstance(text, Annotation) and text.get_gid() == kind]
 
 
 def test_given_axes_are_drawn_on_and_returned() -> None:
@@ -110,6 +114,37 @@ def test_legend_of_fifty_routes_fits_beside_the_axes_without_overlap() -> None:
 
 def test_routes_are_numbered_where_they_end() -> None:
     assert written_notes(plot_solution(*ring(12))) == [str(number) for number in range(1, 13)]
+
+
+def test_stops_carry_their_order_up_to_a_hundred_customers() -> None:
+    assert written_notes(plot_solution(*ring(3)), "stop") == ["1", "2"] * 3
+    assert written_notes(plot_solution(*ring(51)), "stop") == []
+
+
+def test_names_are_written_where_they_are_asked_for_and_are_no_formulas() -> None:
+    instance = replace(small_instance(), customer_names=("$x^$", "b", "c"))
+
+    assert written_notes(plot_instance(instance), "name") == []
+    assert written_notes(plot_instance(instance, names=True), "name") == ["$x^$", "b", "c"]
+
+
+def test_arrows_point_the_way_that_is_driven() -> None:
+    ax = plot_solution(small_instance(), Solution(((2,),)))
+
+    (arrows,) = [part for part in ax.collections if isinstance(part, Quiver)]
+    assert np.asarray(arrows.U).tolist() == [1.0, -1.0]
+    assert np.asarray(arrows.V).tolist() == [0.0, 0.0]
+
+
+def test_maps_in_degrees_have_a_scale_that_is_right() -> None:
+    places = np.array([[53.5, 9.0], [53.5, 10.0], [53.6, 9.5]])
+    ax = plot_solution(Instance(places, np.array([0, 1, 1]), 5, metric="great_circle"), Solution(((1, 2),)))
+
+    assert written_notes(ax, "scale") == ["10 km"]
+    (bar,) = [places for line in ax.lines if len(places := np.asarray(line.get_xdata())) == 2]
+    left, right = bar.tolist()
+    assert great_circle(np.array([53.55, left]), np.array([53.55, right])) == pytest.approx(10_000, rel=1e-3)
+    assert written_notes(plot_solution(*ring(3)), "scale") == []
 
 
 def test_more_than_sixty_routes_get_a_summary_instead_of_a_legend() -> None:

@@ -104,6 +104,8 @@ class PageDriver:
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def choose_method(self, method: str) -> None:
+        if method in ("augment", "2opt"):
+            self.evaluate("document.querySelector('.more-methods').open = true")
         self.find(f"[name=method][value='{method}']").check()
 
     def solve(self, method: str = "greedy") -> None:
@@ -121,11 +123,13 @@ class PageDriver:
         self.find("#search-progress").wait_for()
         self.find(".cost-value").wait_for()
 
-    def upload(self, name: str, content: str) -> None:
+    def upload(self, name: str, content: str | bytes) -> None:
         self.find("#tab-file").click()
-        self.find("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content.encode()})
+        buffer = content.encode() if isinstance(content, str) else content
+        self.find("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": buffer})
 
     def cost(self) -> float:
+        """Of a problem whose lengths have no unit."""
         return float(self.text(".cost-value").replace(",", ""))
 
     def drawn_routes(self) -> int:

@@ -83,11 +83,15 @@ def test_placed_points_are_solved_and_drawn(desk: PageDriver, tmp_path: Path) ->
     desk.solve()
 
     assert desk.find("#map .point").count() == 7
-    assert desk.drawn_routes() == 3 == desk.find(".routes-table tbody tr").count()
+    assert desk.drawn_routes() == 3 == desk.find(".routes-table tr[data-route]").count()
     assert "Checked: all visited once" in desk.text("#headline")
     answer = desk.answer(tmp_path)
     assert check(instance_from_json(answer["problem"]), Solution(answer["routes"], answer["cost"])) == []
     desk.keep_screenshot("drawn")
+
+
+def test_street_map_is_not_offered_unless_the_service_names_one(desk: PageDriver) -> None:
+    assert desk.find("#streets-field").is_hidden()
 
 
 def test_depot_tool_moves_the_depot_to_a_click(desk: PageDriver) -> None:

@@ -41,6 +41,9 @@ def test_environment_sets_every_kind_of_setting() -> None:
         ("DYNAROUTE_WORK", "999"),
         ("DYNAROUTE_TOKEN", "naïve"),
         ("DYNAROUTE_HOSTS", "https://routes.example.org"),
+        ("DYNAROUTE_TILES", "https://tiles.example.org/{z}/{x}.png"),
+        ("DYNAROUTE_TILES", "https://tiles.example.org; script-src */{z}/{x}/{y}"),
+        ("DYNAROUTE_TILES", "javascript:{z}{x}{y}"),
     ],
 )
 def test_faulty_variable_is_named(variable: str, text: str) -> None:
@@ -52,7 +55,18 @@ def test_faulty_variable_is_named(variable: str, text: str) -> None:
 
 
 ROOT = Path(__file__).parents[2]
-NO_LIMITS = {"token", "cors_origins", "hosts", "device", "batch_seconds", "batch_size", "batch_work", "jobs_folder"}
+NO_LIMITS = {
+    "token",
+    "cors_origins",
+    "hosts",
+    "tiles",
+    "tiles_attribution",
+    "device",
+    "batch_seconds",
+    "batch_size",
+    "batch_work",
+    "jobs_folder",
+}
 
 
 def read_defaults(page: Path) -> dict[str, str]:
@@ -62,7 +76,8 @@ def read_defaults(page: Path) -> dict[str, str]:
 
 
 def describe_defaults() -> dict[str, str]:
-    words = {"search_workers": "cores", "token": "none", "cors_origins": "none", "hosts": "none", "jobs_folder": "none"}
+    unset = ("token", "cors_origins", "hosts", "tiles", "tiles_attribution", "jobs_folder")
+    words = {"search_workers": "cores", **dict.fromkeys(unset, "none")}
     defaults = {entry.name: getattr(ServiceSettings(), entry.name) for entry in fields(ServiceSettings)}
     return {name: words.get(name) or str(value).removesuffix(".0") for name, value in defaults.items()}
 
@@ -79,3 +94,11 @@ def test_15_security_page_states_every_limit_with_its_default() -> None:
 
 def test_token_is_not_shown() -> None:
     assert "secret" not in repr(ServiceSettings(token="secret"))
+
+
+def test_street_map_needs_the_name_of_who_made_it() -> None:
+    tiles = "https://tiles.example.org/{z}/{x}/{y}.png"
+    with pytest.raises(OptionError) as caught:
+        ServiceSettings(tiles=tiles)
+    assert caught.value.where.field == "DYNAROUTE_TILES_ATTRIBUTION"
+    assert ServiceSettings(tiles=tiles, tiles_attribution="somebody").tiles == tiles

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile
+
 import pytest
 from policies import draw_instances
 
@@ -34,6 +38,18 @@ def test_signs_of_too_large_a_vrp_file_are_413(text: str) -> None:
         LIMITS.refuse_large_vrp(text)
 
     assert caught.value.status == 413
+
+
+@pytest.mark.parametrize(("size", "is_refused"), [(150_000, False), (300_000, True), (30_000_000, True)])
+def test_workbook_that_becomes_much_larger_is_413(size: int, is_refused: bool) -> None:
+    content = BytesIO()
+    with ZipFile(content, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b" " * size)
+    with pytest.raises(RequestError) if is_refused else nullcontext() as caught:
+        LIMITS.refuse_large_workbook(content.getvalue())
+
+    assert caught is None or caught.value.status == 413
+    LIMITS.refuse_large_workbook(b"no archive: its reader says so")
 
 
 def test_largest_instance_passes() -> None:

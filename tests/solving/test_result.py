@@ -73,7 +73,7 @@ def test_method_is_told_in_words(start: Start, improver: Any, limit: Limit | Non
 def test_json_has_the_promised_keys() -> None:
     document = make_result().to_json()
 
-    assert list(document) == ["instance", "cost", "routes", "loads", "seconds", "method", "model"]
+    assert list(document) == ["instance", "cost", "routes", "loads", "seconds", "method", "model", "ids", "unit"]
     assert (document["cost"], document["method"], document["model"]) == (150, "greedy + 2opt", "amd-20")
     assert type(document["cost"]) is int
 

@@ -22,6 +22,7 @@ from dynaroute.cli.exit_codes import INPUT_FAULT, INTERRUPTED
 from dynaroute.cli.generate import generate
 from dynaroute.cli.import_kool import import_kool
 from dynaroute.cli.info import info
+from dynaroute.cli.insert import insert
 from dynaroute.cli.models import models
 from dynaroute.cli.output import print_error, print_json, print_note
 from dynaroute.cli.plot import plot
@@ -157,6 +158,7 @@ for command in (
     info,
     plot,
     convert,
+    insert,
     generate,
     evaluate,
     models,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,13 +29,24 @@ from dynaroute.cli.tables import (
 )
 from dynaroute.cli.timetable import describe_times, print_timetable
 from dynaroute.decimals import plain_number
+from dynaroute.display import show_length
+
+if TYPE_CHECKING:
+    from dynaroute.instance import Instance
 
 MOST_ROWS = 1000
 
 
 def check(
     instance: InstanceArgument,
-    solution: Annotated[Path, typer.Argument(metavar="SOLUTION", readable=False, help="Solution file: .sol or .json.")],
+    solution: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SOLUTION]",
+            readable=False,
+            help="Solution file: .sol, .json, .csv, .xlsx or .geojson; a plan (.json) holds its own.",
+        ),
+    ] = None,
     capacity: CapacityOption = None,
     format: FormatOption = None,
     sheet: SheetOption = None,
@@ -61,15 +72,16 @@ def check(
 
     Example:
       dynaroute check X-n101-k25.vrp X-n101-k25.sol
+      dynaroute check plan.json
       dynaroute check day.json plan.json --timetable
     """
-    from dynaroute.formats import read_solution
+    from dynaroute.plans import read_routes
     from dynaroute.solution import check as find_violations
     from dynaroute.solution import make_timetable, recompute_cost
 
     fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
     problem = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet).read(instance)
-    answer = read_solution(solution)
+    answer = read_routes(instance if solution is None else solution, problem)
     violations = find_violations(problem, answer)
     is_unclear = any(violation.kind in ("unknown", "no_such_vehicle") for violation in violations)
     cost = None if is_unclear else plain_number(recompute_cost(problem, answer))
@@ -84,7 +96,7 @@ def check(
         print_json({"ok": not violations, "cost": cost, "violations": found, **more})
     elif violations:
         rows = [
-            (violation.kind, _shown(violation.route), _shown(violation.customer), violation.message)
+            (violation.kind, _shown(violation.route), _called(problem, violation.customer), violation.message)
             for violation in violations[:MOST_ROWS]
         ]
         print_table(("Violation", "Route", "Customer", "What is wrong"), rows)
@@ -92,11 +104,17 @@ def check(
             print_line(f"and {len(violations) - MOST_ROWS:,} more; --json tells all.")
     else:
         routes, customers = count_of(len(answer.routes), "route"), count_of(problem.size, "customer")
-        print_line(f"ok: {routes}, {customers}, cost {cost:.10g}")
+        print_line(f"ok: {routes}, {customers}, cost {show_length(cost or 0, problem.unit)}")
     if times and not json:
         print_timetable(problem, times)
     if violations:
         raise typer.Exit(WRONG_SOLUTION)
+
+
+def _called(problem: Instance, customer: int | None) -> str:
+    """The id of a customer, or the number of one that is not there."""
+    is_known = customer is not None and 1 <= customer <= problem.size
+    return problem.customer_name(customer) if is_known and customer is not None else _shown(customer)
 
 
 def _shown(number: int | None) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from dynaroute.errors import in_file
 
-__all__ = ["holds_solution"]
+__all__ = ["holds_plan", "holds_solution"]
 
 _ROUTES_KEY = re.compile(rb'"routes"\s*:')
+_PLAN_KEY = re.compile(rb'"instance"\s*:\s*\{')
 
 
 def holds_solution(file: Path) -> bool:
@@ -28,3 +29,22 @@ def holds_solution(file: Path) -> bool:
         return suffix in SOLUTION_SUFFIXES
     with in_file(file):
         return _ROUTES_KEY.search(read_bytes(file)) is not None
+
+
+def holds_plan(file: Path) -> bool:
+    """Whether a file holds an instance and its routes together.
+
+    Parameters
+    ----------
+    file
+        Any file; whether it is sound shows when it is read.
+    """
+    from dynaroute.files import read_bytes
+
+    if file.suffix.lower() != ".json":
+        return False
+    with in_file(file):
+        content = read_bytes(file)
+    return content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and all(
+        key.search(content) for key in (_PLAN_KEY, _ROUTES_KEY)
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynaroute.cli.contents import holds_solution
+from dynaroute.cli.contents import holds_plan, holds_solution
 from dynaroute.cli.fleet_facts import count_vehicles, describe_fleet, tell_fleet
 from dynaroute.cli.fleets import (
     FleetWords,
@@ -32,9 +32,11 @@ from dynaroute.cli.tables import (
     TableOptions,
 )
 from dynaroute.decimals import plain_number
+from dynaroute.display import show_length
 
 if TYPE_CHECKING:
     from dynaroute.instance import Instance
+    from dynaroute.plans import Plan
     from dynaroute.solution import Solution
 
 Document = dict[str, Any]
@@ -45,7 +47,8 @@ ROUNDINGS = {"none": "not rounded", "nearest": "rounded to the nearest integer",
 
 def info(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", readable=False, help="An instance, a set of instances, or a solution.")
+        Path,
+        typer.Argument(metavar="FILE", readable=False, help="An instance, a set of instances, a solution, or a plan."),
     ],
     capacity: CapacityOption = None,
     format: FormatOption = None,
@@ -60,7 +63,7 @@ def info(
     rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say what is in a file: an instance, a set of instances, or a solution.
+    """Say what is in a file: an instance, a set of them, a solution, or a plan.
 
     Of a set it tells the number of instances, their sizes and capacities. It
     says which model --model auto would choose, and why.
@@ -69,10 +72,13 @@ def info(
       dynaroute info X-n101-k25.vrp
     """
     from dynaroute.formats import read_solution
+    from dynaroute.plans import read_plan
 
     fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
     tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
-    if holds_solution(file):
+    if holds_plan(file):
+        document, facts = _describe_plan(read_plan(file))
+    elif holds_solution(file):
         document, facts = _describe_solution(read_solution(file))
     elif len(instances := tables.read_set(file)) == 1:
         document, facts = _describe_instance(instances[0])
@@ -125,6 +131,14 @@ def _choose_model(instance: Instance) -> tuple[str, str]:
         return "none", "policies know capacities and lengths only; a search starts from insertion"
     choice = choose_model(instance)
     return choice.name, choice.reason
+
+
+def _describe_plan(plan: Plan) -> tuple[Document, list[tuple[str, str]]]:
+    document, facts = _describe_instance(plan.instance)
+    cost = show_length(plan.cost, plan.instance.unit)
+    routes = {"routes": len(plan.routes), "cost": plain_number(plan.cost), "unit": plan.instance.unit}
+    facts = [("kind", "plan: an instance and its routes (dynaroute check judges them)"), *facts[1:]]
+    return {**document, "kind": "plan", **routes}, [*facts, ("plan", f"{len(plan.routes)} routes, {cost}")]
 
 
 def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[str, str]]]:

@@ -131,7 +131,8 @@ def read_starts(path: Path, jobs: Sequence[Job]) -> list[Solution]:
     Parameters
     ----------
     path
-        A .sol or .json file for a single instance; a folder with NAME.sol for each, as ``--out`` writes it.
+        A .sol, .json, .csv, .xlsx or .geojson file for a single instance; a folder with NAME.sol for each, as
+        ``--out`` writes it.
     jobs
         The instances.
 
@@ -159,10 +160,10 @@ def list_starts(path: Path | None, jobs: Sequence[Job]) -> list[Path]:
 
 
 def _read_start(path: Path, job: Job) -> Solution:
-    from dynaroute.formats import read_solution
+    from dynaroute.plans import read_routes
     from dynaroute.solver import refuse_wrong_start
 
     with in_file(path):
-        solution = read_solution(path)
+        solution = read_routes(path, job.instance)
         refuse_wrong_start(job.instance, solution)
     return solution

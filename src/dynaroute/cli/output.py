@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dynaroute.display import LONGEST_NAME, show_text
+from dynaroute.display import LONGEST_NAME, count_of, show_length, show_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,24 +99,12 @@ def make_console(**settings: Any) -> Console:
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=False, **settings)
 
 
-def count_of(number: int, noun: str) -> str:
-    """Write a number of things: 1 route, 2 routes."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def show_counts(counts: Mapping[str, int]) -> str:
     """Write how many there are of each kind, the most frequent first; of a single kind, its name alone."""
     if len(counts) == 1:
         return next(iter(counts))
     ordered = sorted(counts.items(), key=lambda item: -item[1])
     return ", ".join(f"{count} {name}" for name, count in ordered)
-
-
-def show_length(length: float) -> str:
-    """Write a length or a cost: whole numbers as such, others to four decimals or digits."""
-    if length == round(length):
-        return f"{length:.0f}"
-    return f"{length:.4f}" if length >= 1 else f"{length:.4g}"
 
 
 def _looks_numeric(cell: str) -> bool:

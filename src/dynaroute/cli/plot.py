@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dynaroute.cli.contents import holds_plan
 from dynaroute.cli.fleets import (
     FleetWords,
     MaxDistanceOption,
@@ -33,8 +34,14 @@ def plot(
     instance: InstanceArgument,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Picture to write: .png, .svg or .pdf.")],
     solution: Annotated[
-        Path | None, typer.Argument(metavar="SOLUTION", readable=False, help="Routes to draw: a .sol or .json file.")
+        Path | None,
+        typer.Argument(
+            metavar="SOLUTION",
+            readable=False,
+            help="Routes to draw: a .sol, .json, .csv, .xlsx or .geojson file; a plan (.json) holds its own.",
+        ),
     ] = None,
+    names: Annotated[bool, typer.Option("--names", help="Write the customers' names beside them.")] = False,
     capacity: CapacityOption = None,
     format: FormatOption = None,
     sheet: SheetOption = None,
@@ -51,15 +58,18 @@ def plot(
     """Draw an instance, and its routes if a solution is given.
 
     Customers are as large as their demand; each route has its colour and its
-    number, and the legend tells its load and length. Where legs take time, a
-    chart beside the map shows when each route drives, waits and serves. A wrong
-    solution is drawn, too, with a note.
+    number, and the legend tells its load and length. Arrows show the direction;
+    up to 100 customers carry the number of their stop. Maps in degrees have a
+    scale in kilometres. Where legs take time, a chart beside the map shows when
+    each route drives, waits and serves. A wrong solution is drawn, too, with a
+    note.
 
     Example:
       dynaroute plot X-n101-k25.vrp X-n101-k25.sol --out routes.svg
+      dynaroute plot plan.json --out routes.png --names
     """
     from dynaroute.errors import in_file
-    from dynaroute.formats import read_solution
+    from dynaroute.plans import read_routes
     from dynaroute.plotting import (
         check_picture_path,
         plot_instance,
@@ -74,13 +84,15 @@ def plot(
     tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     refuse_overwriting([("--out", out)], [instance, solution, *tables.files])
     problem = tables.read(instance)
-    answer = None if solution is None else read_solution(solution)
+    if solution is None and holds_plan(instance):
+        solution = instance
+    answer = None if solution is None else read_routes(solution, problem)
     with in_file(instance if solution is None else solution):
         if answer is None:
-            ax = plot_instance(problem)
+            ax = plot_instance(problem, names=names)
         else:
             draw = plot_solution_and_timetable if problem.knows_times else plot_solution
-            ax = draw(problem, answer)
+            ax = draw(problem, answer, names=names)
     if answer is not None and (violations := check(problem, answer)):
         print_note(f"the solution is wrong: {violations[0].message} See dynaroute check.")
     save_figure(ax, out)

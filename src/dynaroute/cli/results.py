@@ -54,50 +54,85 @@ def describe(job: Job, result: Result) -> dict[str, Any]:
     }
 
 
-def check_destinations(jobs: Sequence[Job], out: Path | None, plot: Path | None) -> None:
+def check_destinations(jobs: Sequence[Job], outs: Sequence[Path], plot: Path | None, sheets: Path | None) -> None:
     """Refuse places that the results cannot be written to, before any work is done for them.
 
     Parameters
     ----------
     jobs
         What will be solved.
-    out
-        File or folder for the routes, if wanted.
+    outs
+        Files or folders for the routes.
     plot
         File for the picture, if wanted.
+    sheets
+        Folder for the drivers' sheets, if wanted.
     """
     if plot is not None:
         _check_plot(jobs, plot)
-    if out is None:
-        return
-    from dynaroute.formats import SOLUTION_SUFFIXES
+    if sheets is not None:
+        _check_sheets(jobs, sheets)
+    for out in outs:
+        _check_out(jobs, out)
+
+
+def _check_out(jobs: Sequence[Job], out: Path) -> None:
+    from dynaroute.plans import PLAN_SUFFIXES
+    from dynaroute.plans.plan import NEEDS_DEGREES
 
     refuse_missing_folder(out)
     if _is_folder(out):
         _refuse_unusable_folder(jobs, out)
         return
-    if out.suffix.lower() not in SOLUTION_SUFFIXES:
-        raise _fault(
-            "--out", out, "routes have no such format.", f"Name a {join_with_or(SOLUTION_SUFFIXES)} file, or a folder."
-        )
-    if out.suffix.lower() == ".sol" and len(jobs) > 1:
-        message = f"a .sol file holds one solution, not {len(jobs)}."
+    suffix = out.suffix.lower()
+    if suffix not in PLAN_SUFFIXES:
+        remedy = f"Name a {join_with_or(PLAN_SUFFIXES)} file, or a folder."
+        raise _fault("--out", out, "routes have no such format.", remedy)
+    if suffix != ".json" and len(jobs) > 1:
+        message = f"a {suffix} file holds one solution, not {len(jobs)}."
         raise _fault("--out", out, message, "Name a folder, or a .json file.")
+    if suffix in NEEDS_DEGREES:
+        require_degrees_of(jobs[0].instance, out)
 
 
-def list_route_files(jobs: Sequence[Job], out: Path | None) -> list[Path]:
-    """The files that `write_results` makes for the routes."""
-    if out is None:
-        return []
+def require_degrees_of(instance: Instance, out: Path) -> None:
+    """Refuse a file for maps of an instance that is not on the globe, before any work is done for it."""
+    from dynaroute.plans.plan import require_degrees
+
+    with in_file(out):
+        require_degrees(instance, out.suffix.lower())
+
+
+def _check_sheets(jobs: Sequence[Job], sheets: Path) -> None:
+    if len(jobs) > 1:
+        remedy = "Write plans with --out, and sheets of each by dynaroute convert."
+        raise _fault("--sheets", sheets, f"sheets are for one instance, not for {len(jobs)}.", remedy)
+    refuse_missing_folder(sheets)
+    if sheets.exists() and not sheets.is_dir():
+        raise _fault("--sheets", sheets, "this is a file, not a folder.", "Name a folder; or --out FILE.html for one.")
+
+
+def list_route_files(jobs: Sequence[Job], outs: Sequence[Path]) -> list[Path]:
+    """The files that `write_results` makes for the routes, but for the sheets."""
+    return [file for out in outs for file in _list_files(jobs, out)]
+
+
+def _list_files(jobs: Sequence[Job], out: Path) -> list[Path]:
     return [out / f"{job.label}.sol" for job in jobs] if _is_folder(out) else [out]
 
 
-def write_results(jobs: Sequence[Job], results: Sequence[Result], out: Path | None, plot: Path | None) -> None:
+def write_results(
+    jobs: Sequence[Job], results: Sequence[Result], outs: Sequence[Path], plot: Path | None, sheets: Path | None
+) -> None:
     """Write routes and picture where `check_destinations` found them possible."""
     # drawn before anything is written, since not every instance can be drawn
     drawing = None if plot is None else _draw(jobs[0], results[0])
-    if out is not None:
+    for out in outs:
         _write_routes(jobs, results, out)
+    if sheets is not None:
+        from dynaroute.plans import Plan, write_sheets
+
+        write_sheets(Plan(jobs[0].instance, results[0].solution), sheets)
     if plot is not None and drawing is not None:
         from dynaroute.plotting import save_figure
 
@@ -118,13 +153,14 @@ def _draw(job: Job, result: Result) -> Axes:
 def _write_routes(jobs: Sequence[Job], results: Sequence[Result], out: Path) -> None:
     from dynaroute.files import write_bytes
     from dynaroute.formats import write
+    from dynaroute.plans import Plan, write_plan
 
     if _is_folder(out):
         out.mkdir(exist_ok=True)
-        for file, result in zip(list_route_files(jobs, out), results, strict=True):
+        for file, result in zip(_list_files(jobs, out), results, strict=True):
             write(result.solution, file)
     elif len(jobs) == 1:
-        write(results[0].solution, out)
+        write_plan(Plan(jobs[0].instance, results[0].solution), out)
     else:
         documents = [describe(job, result) for job, result in zip(jobs, results, strict=True)]
         write_bytes(out, json.dumps(documents, allow_nan=False).encode())
@@ -210,7 +246,7 @@ def _print_routes(job: Job, result: Result) -> None:
             str(number),
             *([_call_type(instance, kind)] if has_types else []),
             f"{instance.shown_demand(load)}/{instance.shown_demand(instance.fleet[kind].capacity)}",
-            show_length(length),
+            show_length(length, instance.unit),
             *([instance.shown_time(times.departure), instance.shown_time(times.end)] if times else []),
             separator.join(map(instance.customer_name, route)),
         )
@@ -226,7 +262,8 @@ def _print_routes(job: Job, result: Result) -> None:
             start=1,
         )
     ]
-    print_line(f"{_called(job)}: {count_of(len(routes), 'route')}, cost {show_length(result.cost)}; by {_how(result)}")
+    cost = show_length(result.cost, instance.unit)
+    print_line(f"{_called(job)}: {count_of(len(routes), 'route')}, cost {cost}; by {_how(result)}")
     vehicle, times_of_day = ["Vehicle"] if has_types else [], ["Departure", "End"] if any(timetable) else []
     print_table(("Route", *vehicle, "Load", "Length", *times_of_day, "Customers"), rows)
 
@@ -252,7 +289,9 @@ def _print_summary(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     saved = f" ({100 * (mean / first - 1):.2f} % by improving)" if mean < first else ""
     seconds = math.fsum(result.seconds for result in results)
     ways = show_counts(Counter(result.how for result in results))
-    print_line(f"{len(jobs)} instances, mean cost {show_length(mean)}{saved}, {seconds:.2f} s in all; {ways}")
+    units = {job.instance.unit for job in jobs}
+    shown = show_length(mean, units.pop() if len(units) == 1 else None)
+    print_line(f"{len(jobs)} instances, mean cost {shown}{saved}, {seconds:.2f} s in all; {ways}")
 
 
 def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
@@ -262,8 +301,8 @@ def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
             _called(job),
             str(job.instance.size),
             str(len(result.solution.routes)),
-            *([show_length(result.first_cost)] if is_improved else []),
-            show_length(result.cost),
+            *([show_length(result.first_cost, job.instance.unit)] if is_improved else []),
+            show_length(result.cost, job.instance.unit),
             _how(result),
         )
         for job, result in zip(jobs, results, strict=True)

@@ -70,6 +70,7 @@ from dynaroute.solving.options import Observers, SolveOptions, choose_search_sec
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
+    from dynaroute.solution import Solution
     from dynaroute.solving.result import Result
 
 _MOST_SEARCHED_UNASKED = 4  # instances: of more, nobody expects to wait for each
@@ -96,6 +97,16 @@ def solve(
     target: TargetOption = None,
     objective: ObjectiveOption = None,
     start: StartOption = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="WHAT",
+            help="Of the routes of --start, what stays as it is: route:2, route:1,3, or stop:ID, which keeps the stops "
+            "before and after it. May be given several times.",
+            rich_help_panel=PANELS["improving"],
+        ),
+    ] = None,
     fast: Annotated[
         bool,
         typer.Option(
@@ -115,12 +126,17 @@ def solve(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--out",
             metavar="FILE|FOLDER",
-            help="One instance: a .sol or .json file. Many: a folder (NAME.sol each) or a .json file.",
+            help="One instance: .json (problem and routes), .sol, .csv, .xlsx, .html, .pdf, .geojson, .gpx or .kml. "
+            "Many: a folder (NAME.sol each) or a .json file. May be given several times.",
         ),
+    ] = None,
+    sheets: Annotated[
+        Path | None,
+        typer.Option("--sheets", metavar="FOLDER", help="A printable page for each driver: route-01.html, ..."),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -167,6 +183,7 @@ def solve(
       dynaroute solve X-n101-k25.vrp --time-limit 10 --trace cost.csv
       dynaroute solve folder/ test100.npz --improve local --out solutions/
       dynaroute solve folder/ --total-time 60 --out solutions/
+      dynaroute solve stops.csv --out plan.json --out drivers.pdf
       dynaroute solve stops.json --vehicles 3 --max-duration 8h --speed 40km/h
       dynaroute solve C101.txt --objective vehicles
       dynaroute solve a.vrp --model my-model/ --decode sample --samples 64
@@ -199,16 +216,21 @@ def solve(
         options = _settle(options, jobs)
         check_trace(trace, options)
     print_void_options(options, has_start=start is not None)
-    check_destinations(jobs, out, plot)
+    outs = out or []
+    check_destinations(jobs, outs, plot, sheets)
     refuse_overwriting(
-        [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, out))],
+        [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, outs))],
         [*(job.file for job in jobs), *tables.files, *list_starts(start, jobs), *list_model_files(model)],
     )
-    if start is not None:
-        options = replace(options, start=read_starts(start, jobs))
-    load_what_is_needed(options, [job.instance for job in jobs])
-    results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
-    write_results(jobs, results, out, plot)
+    starts = [] if start is None else read_starts(start, jobs)
+    if starts:
+        options = replace(options, start=starts)
+    if keep:
+        results = [_search_around(jobs, starts, options, keep, trace)]
+    else:
+        load_what_is_needed(options, [job.instance for job in jobs])
+        results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
+    write_results(jobs, results, outs, plot, sheets)
 
     print_notes(jobs, results)
     print_violations(jobs, results)
@@ -221,6 +243,35 @@ def solve(
         raise typer.Exit(INTERRUPTED)
     if any(result.violations for result in results):
         raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _search_around(
+    jobs: Sequence[Job], starts: Sequence[Solution], options: SolveOptions, keep: Sequence[str], trace: Path | None
+) -> Result:
+    """Search the part of the one problem that is not kept, and put both together again."""
+    from dynaroute.plans.keeping import hold, parse_keep
+
+    where = Where(field="--keep")
+    if len(jobs) > 1 or not starts:
+        raise OptionError(
+            "routes can be kept of one instance whose routes are known.", where=where, remedy="Add --start plan.json."
+        )
+    if not options.searches:
+        raise OptionError("without a search nothing changes anyway.", where=where, remedy="Add --time-limit.")
+    if trace is not None:
+        raise OptionError("a trace tells of whole plans alone.", where=where, remedy="Leave --trace out.")
+    instance, known = jobs[0].instance, starts[0]
+    routes, stops = parse_keep(keep, instance, known)
+    held = hold(instance, known, routes, stops)
+    target = None if options.target is None else options.target - held.kept_cost
+    part = replace(options, start=[held.start], target=target)
+    load_what_is_needed(part, [held.instance])
+    (result,) = _search_jobs([replace(jobs[0], instance=held.instance)], part, None)
+    solution = held.restore(result.solution)
+    course = tuple((seconds, cost + held.kept_cost) for seconds, cost in result.trace)
+    whole = replace(result, instance=instance, solution=solution, cost=solution.cost(instance), trace=course)
+    told = tuple(whole.improvement if message == result.improvement else message for message in result.messages)
+    return replace(whole, messages=told)
 
 
 def _refuse_fast_search(fast: bool, options: SolveOptions) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,14 @@ from dynaroute.lengths import LARGEST_DEGREES, LONGEST_LENGTH, ROUNDING_CODES
 from dynaroute.limits import refuse_large_set
 from dynaroute.vocabulary import Rounding, join_with_or
 
-__all__ = ["format_json", "format_json_set", "instance_from_json", "instance_to_json", "parse_json"]
+__all__ = [
+    "format_json",
+    "format_json_set",
+    "instance_from_json",
+    "instance_to_json",
+    "parse_json",
+    "plan_instance_from_json",
+]
 
 _Axes = tuple[Literal["x"], Literal["y"]] | tuple[Literal["lat"], Literal["lon"]]
 
@@ -91,6 +98,8 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
         If it is not JSON, not of the right shape, or no problem; the field is a path such as customers[3].demand.
     """
     document = load_json(text)
+    if is_plan(document):
+        return [plan_instance_from_json(document, source=source)]
     if not isinstance(document, list):
         return [instance_from_json(document, source=source)]
     refuse_large_set(len(document), 0)
@@ -150,6 +159,25 @@ def instance_from_json(data: object, *, source: str = "") -> Instance:
         instance = _read_instance(data, Path(source).stem)
     _warn_of_unknown_keys(_unknown_keys(data), source)
     return instance
+
+
+def is_plan(document: object) -> TypeGuard[dict[str, object]]:
+    """Whether decoded JSON is a plan, which holds an instance and its routes together."""
+    return isinstance(document, dict) and "routes" in document and isinstance(document.get("instance"), dict)
+
+
+def plan_instance_from_json(document: Mapping[str, object], *, source: str = "") -> Instance:
+    """Make the instance of a plan from decoded JSON.
+
+    Parameters
+    ----------
+    document
+        A plan: its instance stands under "instance".
+    source
+        As in `instance_from_json`.
+    """
+    with placed(lambda where: replace(where, field=join_path("instance", where.field or ""))):
+        return instance_from_json(document["instance"], source=source)
 
 
 def instance_to_json(instance: Instance) -> dict[str, object]:

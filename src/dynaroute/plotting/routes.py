@@ -9,21 +9,36 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.display import show_text
+from dynaroute.display import count_of, show_text
 from dynaroute.errors import UnsupportedError, Where
 from dynaroute.instance import Instance
+from dynaroute.lengths import EARTH_RADIUS_METRES
+from dynaroute.plotting.scale import round_down, show_scale
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FAINT", "FIGURE_INCHES", "INK", "colour_routes", "plot_instance", "plot_solution", "tidy_axes"]
+__all__ = [
+    "FAINT",
+    "FIGURE_INCHES",
+    "INK",
+    "Plane",
+    "colour_routes",
+    "plot_instance",
+    "plot_solution",
+    "project",
+    "tidy_axes",
+]
 
 INK = "#22252b"
 FAINT = "#8a8f98"
 
 LARGEST_LEGEND = 60  # routes; a longer list tells a reader less than its summary
 LEGEND_ROWS = 30
+MOST_NUMBERED = 100  # customers; the numbers of more would hide the map
+LONGEST_LABEL = 24  # characters of a customer's name
+LEAST_ARROW = 0.05  # of the picture's width: legs that are shorter have no arrow
 LONGEST_TITLE = 80  # characters of a name
 FIGURE_INCHES = (7.0, 7.0)
 GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
@@ -38,7 +53,7 @@ class Plane(NamedTuple):
     labels: tuple[str, str]
 
 
-def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
+def plot_instance(instance: Instance, ax: Axes | None = None, *, names: bool = False) -> Axes:
     """Draw the depot and the customers, each as large as its demand.
 
     Parameters
@@ -47,26 +62,32 @@ def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
         The problem; it needs coordinates.
     ax
         Axes to draw on; a new figure's if None.
+    names
+        Whether the customers' names, or numbers, stand beside them.
 
     Raises
     ------
     UnsupportedError
         If the instance has distances but no coordinates.
     """
-    plane = _project(instance)
+    plane = project(instance)
     axes = _prepare(plane, ax)
     _draw_customers(axes, plane, instance, ["#4477aa"] * instance.size)
     _draw_depot(axes, plane)
+    _draw_scale(axes, plane, instance)
+    if names:
+        _draw_names(axes, plane, instance)
     capacity = instance.shown_demand(instance.capacity)
-    _title(axes, instance, f"{_count(instance.size, 'customer')}, capacity {capacity}")
+    _title(axes, instance, f"{count_of(instance.size, 'customer')}, capacity {capacity}")
     return axes
 
 
-def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None) -> Axes:
+def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None, *, names: bool = False) -> Axes:
     """Draw the routes, each in a colour of its own, with load and length in a legend beside the axes.
 
-    The first and the last leg of a route are drawn thin, so that the depot stays visible under many routes. A customer
-    that no route visits is hollow. Above 60 routes the legend is a summary.
+    The first and the last leg of a route are drawn thin, so that the depot stays visible under many routes; arrows on
+    long legs show the direction. Up to 100 customers carry the number of their stop. A customer that no route visits is
+    hollow. Above 60 routes the legend is a summary.
 
     Parameters
     ----------
@@ -76,6 +97,8 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
         Its routes; they may be wrong in every way but visiting customers that do not exist.
     ax
         Axes to draw on; a new figure's if None.
+    names
+        Whether the customers' names, or numbers, stand beside them.
 
     Raises
     ------
@@ -84,10 +107,10 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     SolutionError
         If a route visits a customer that does not exist.
     """
-    plane = _project(instance)
+    plane = project(instance)
     lengths = solution.route_costs(instance)
     loads = solution.loads(instance)
-    colours = _route_colours(plane.points, solution)
+    colours = colour_routes(instance, solution)
     axes = _prepare(plane, ax)
 
     customer_colours = ["none"] * instance.size
@@ -98,17 +121,35 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     _draw_routes(axes, plane, solution, colours, are_open)
     _draw_customers(axes, plane, instance, customer_colours)
     _draw_depot(axes, plane)
+    _draw_scale(axes, plane, instance)
+    _draw_arrows(axes, plane, solution, colours, are_open)
+    if instance.size <= MOST_NUMBERED:
+        _draw_order(axes, plane, solution)
+    if names:
+        _draw_names(axes, plane, instance)
     if len(solution.routes) <= LARGEST_LEGEND:
         _draw_numbers(axes, plane, solution, colours)
         _draw_legend(axes, instance, colours, loads, lengths)
     else:
         _draw_summary(axes, instance, loads, lengths)
     total = _lengths(instance, [math.fsum(lengths)], digits=5)[0]
-    _title(axes, instance, f"{_count(len(solution.routes), 'route')}, length {total}")
+    _title(axes, instance, f"{count_of(len(solution.routes), 'route')}, length {total}")
     return axes
 
 
-def _project(instance: Instance) -> Plane:
+def project(instance: Instance) -> Plane:
+    """Lay positions out as a map shows them.
+
+    Parameters
+    ----------
+    instance
+        The problem; it needs coordinates.
+
+    Raises
+    ------
+    UnsupportedError
+        If the instance has distances but no coordinates.
+    """
     if instance.coordinates is None:
         raise UnsupportedError(
             "the instance has distances but no coordinates, so there is nothing to draw.",
@@ -199,6 +240,97 @@ def _draw_numbers(ax: Axes, plane: Plane, solution: Solution, colours: list[str]
         )
 
 
+def _draw_arrows(ax: Axes, plane: Plane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
+    """Show on each leg that is long enough which way it is driven."""
+    shortest = LEAST_ARROW * float(np.ptp(ax.get_xlim()))
+    stretch = np.array([1.0, plane.aspect])
+    starts, directions, paints = [], [], []
+    for route, colour, is_open in zip(solution.routes, colours, are_open, strict=True):
+        places = plane.points[[0, *route] if is_open else [0, *route, 0]]
+        legs = np.diff(places, axis=0)
+        lengths = np.hypot(*(legs * stretch).T)
+        for place, leg, length in zip(places[:-1], legs, lengths, strict=True):
+            if length >= shortest:
+                starts.append(place + 0.5 * leg)
+                directions.append(leg * stretch / length)
+                paints.append(colour)
+    if not starts:
+        return
+    at, towards = np.array(starts), np.array(directions)
+    # heads without shafts, in the plane of the paper: the same size whatever the map's scale
+    ax.quiver(
+        at[:, 0],
+        at[:, 1],
+        towards[:, 0],
+        towards[:, 1],
+        color=paints,
+        angles="uv",
+        pivot="mid",
+        units="inches",
+        scale_units="inches",
+        scale=12,
+        width=0.014,
+        headwidth=5,
+        headlength=6,
+        headaxislength=5.5,
+        minlength=0,
+        zorder=2.5,
+    )
+
+
+def _draw_order(ax: Axes, plane: Plane, solution: Solution) -> None:
+    """Write on each customer which stop of its route it is."""
+    from matplotlib.patheffects import withStroke
+
+    for route in solution.routes:
+        for number, customer in enumerate(route, start=1):
+            ax.annotate(
+                str(number),
+                tuple(plane.points[customer]),
+                fontsize=5.5,
+                color=INK,
+                ha="center",
+                va="center",
+                path_effects=[withStroke(linewidth=1.6, foreground="white")],
+                zorder=6,
+                gid="stop",
+            )
+
+
+def _draw_names(ax: Axes, plane: Plane, instance: Instance) -> None:
+    """Write each customer's name beside it."""
+    from matplotlib.patheffects import withStroke
+
+    for customer in range(1, instance.size + 1):
+        ax.annotate(
+            show_text(instance.customer_name(customer), LONGEST_LABEL),
+            tuple(plane.points[customer]),
+            xytext=(5, 5),
+            textcoords="offset points",
+            fontsize=6,
+            color=INK,
+            path_effects=[withStroke(linewidth=1.6, foreground="white")],
+            parse_math=False,
+            zorder=6,
+            gid="name",
+        )
+
+
+def _draw_scale(ax: Axes, plane: Plane, instance: Instance) -> None:
+    """A bar of so many kilometres in the lower left corner, where places are in degrees."""
+    if instance.metric != "great_circle":
+        return
+    left, right = ax.get_xlim()
+    bottom, top = ax.get_ylim()
+    metres_a_degree = math.radians(1) * EARTH_RADIUS_METRES / plane.aspect
+    length = round_down(0.25 * (right - left) * metres_a_degree)
+    x, y = left + 0.02 * (right - left), bottom + 0.02 * (top - bottom)
+    ax.plot([x, x + length / metres_a_degree], [y, y], color=INK, linewidth=2, solid_capstyle="butt", zorder=6)
+    ax.annotate(
+        show_scale(length), (x, y), xytext=(0, 4), textcoords="offset points", fontsize=7, color=INK, gid="scale"
+    )
+
+
 def _draw_legend(ax: Axes, instance: Instance, colours: list[str], loads: list[int], lengths: list[float]) -> None:
     from matplotlib.lines import Line2D
 
@@ -263,10 +395,6 @@ def _padded(cells: list[str]) -> list[str]:
     return [FIGURE_SPACE * (width - len(cell)) + cell for cell in cells]
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> list[str]:
     """Write lengths alike: whole numbers as such, others with so many digits of the largest, or more."""
     if instance.metric == "great_circle" and instance.distances is None:
@@ -281,7 +409,7 @@ def colour_routes(instance: Instance, solution: Solution) -> list[str]:
     """The colour of each route, the same in all pictures of a solution."""
     if instance.coordinates is None:
         return ["#4477aa"] * len(solution.routes)
-    return _route_colours(_project(instance).points, solution)
+    return _route_colours(project(instance).points, solution)
 
 
 def _route_colours(points: NDArray[np.float64], solution: Solution) -> list[str]:

@@ -57,13 +57,15 @@ def plot_timetable(instance: Instance, solution: Solution, ax: Axes | None = Non
     return ax
 
 
-def plot_solution_and_timetable(instance: Instance, solution: Solution) -> Axes:
+def plot_solution_and_timetable(instance: Instance, solution: Solution, *, names: bool = False) -> Axes:
     """Draw the routes and, beside them, when they drive.
 
     Parameters
     ----------
     instance, solution
         As for `plot_solution` and `plot_timetable`.
+    names
+        As for `plot_solution`.
 
     Returns
     -------
@@ -72,7 +74,7 @@ def plot_solution_and_timetable(instance: Instance, solution: Solution) -> Axes:
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    routes = plot_solution(instance, solution)
+    routes = plot_solution(instance, solution, names=names)
     routes.apply_aspect()  # moves the axes to where they will be drawn
     _, bottom, width, height = routes.get_position().bounds
     figure = routes.get_figure(root=True)

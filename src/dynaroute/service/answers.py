@@ -13,6 +13,8 @@ __all__ = [
     "ErrorAnswer",
     "HealthAnswer",
     "ImprovementAnswer",
+    "InsertAnswer",
+    "InsertionAnswer",
     "JobAnswer",
     "JobState",
     "ModelAnswer",
@@ -101,6 +103,10 @@ class SolveAnswer(Answer):
     seconds: float = Field(description="Time of solving; of requests solved together, an equal share.")
     method: str = Field(description="How: greedy, greedy x8 + 2opt, savings + search 2 s, ...")
     model: str | None = Field(description="The policy; null if none built the routes.")
+    ids: list[list[str]] = Field(default=[], description="The routes once more, with the customers' own ids.")
+    unit: str | None = Field(
+        default=None, description="Unit of all lengths and costs: m, or null where the problem does not say it."
+    )
     messages: list[str] = Field(description="What a user should know about the input and the choice of the model.")
     timing: TimingAnswer
     trace: list[TracePoint] = Field(description="Cost over time; empty without a search.")
@@ -148,6 +154,31 @@ class CheckAnswer(Answer):
     cost: float | None = Field(description="Recomputed; null if an unknown customer is visited.")
     violations: list[ViolationAnswer]
     left_out: int | None = Field(default=None, description="How many more there are; absent if all are listed.")
+
+
+class InsertionAnswer(Answer):
+    """Where a new customer goes."""
+
+    customer: int = Field(description="Its number, following those of the plan.")
+    id: str
+    route: int | None = Field(description="From 1; null if it fits nowhere.")
+    stop: int | None = Field(description="Which stop of the route it is, from 1.")
+    cost: float | None = Field(description="How much longer the plan becomes by it.")
+    opens_route: bool = Field(description="Whether one more vehicle drives for it.")
+
+
+class InsertAnswer(Answer):
+    """A plan with new customers in it."""
+
+    insertions: list[InsertionAnswer]
+    unserved: list[int] = Field(description="New customers that fit nowhere.")
+    cost_before: float
+    cost: float
+    unit: str | None
+    routes: list[list[int]]
+    ids: list[list[str]]
+    loads: list[float]
+    messages: list[str] = Field(description="Remarks about the input.")
 
 
 class ModelAnswer(Answer):

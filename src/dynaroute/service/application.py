@@ -61,7 +61,7 @@ def make_application(service: Service) -> ASGIApp:
     application.include_router(make_state_router(service))
     application.include_router(make_solving_router(service))
     application.include_router(make_jobs_router(service))
-    application.include_router(make_page_router())
+    application.include_router(make_page_router(service.settings))
     description = describe_api(application, service.settings)
     application.openapi = lambda: description  # type: ignore[method-assign]
     _serve_description(application, json.dumps(description).encode())

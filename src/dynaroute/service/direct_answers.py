@@ -6,15 +6,17 @@ import json
 from dataclasses import asdict
 
 from dynaroute.decimals import plain_number
+from dynaroute.errors import gather_notes
 from dynaroute.formats import instance_to_json
+from dynaroute.plans.insertion import insert_customers, insertions_to_json
 from dynaroute.service.answers import CheckAnswer, ViolationAnswer
 from dynaroute.service.questions import FileOptions
-from dynaroute.service.reading import Judgement, read_judgement, read_problem
+from dynaroute.service.reading import Judgement, read_insertion, read_judgement, read_problem
 from dynaroute.service.replies import refuse_large_answer
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import check, recompute_cost
 
-__all__ = ["convert", "judge"]
+__all__ = ["convert", "insert", "judge"]
 
 _MOST_VIOLATIONS = 1_000  # that are listed; the others are counted
 
@@ -34,7 +36,7 @@ def judge(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
 
 
 def convert(body: bytes, *, content_type: str, query: FileOptions, limits: ReadingLimits, largest: int) -> str:
-    """Write the problem in a body as JSON.
+    """Write the problem in a body as JSON, with remarks about the input where there are any.
 
     Parameters
     ----------
@@ -48,9 +50,28 @@ def convert(body: bytes, *, content_type: str, query: FileOptions, limits: Readi
         Bytes that the answer may have.
     """
     problem = read_problem(body, content_type, query, limits)
-    document = json.dumps(instance_to_json(problem.instance), ensure_ascii=False, allow_nan=False)
+    instance = instance_to_json(problem.instance)
+    if problem.notes:
+        instance["messages"] = list(problem.notes)
+    document = json.dumps(instance, ensure_ascii=False, allow_nan=False)
     refuse_large_answer(document.encode(), largest)  # here, so that it need not travel
     return document
+
+
+def insert(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
+    """Put the new customers in a body into its plan.
+
+    Parameters
+    ----------
+    body, content_type
+        Of the request.
+    limits
+        What is larger is refused.
+    """
+    with gather_notes() as notes:
+        plan, customers = read_insertion(body, content_type, limits)
+        result = insert_customers(plan, customers)
+    return json.dumps({**insertions_to_json(result, plan.cost), "messages": notes}, allow_nan=False)
 
 
 def _judge(judgement: Judgement) -> CheckAnswer:

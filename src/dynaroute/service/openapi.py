@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from dynaroute.service.answers import ErrorAnswer
-from dynaroute.service.questions import CheckQuestion, InstanceQuestion, SolveQuestion, UploadQuestion
+from dynaroute.service.questions import CheckQuestion, InsertQuestion, InstanceQuestion, SolveQuestion, UploadQuestion
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.weights import shipped_models
 
@@ -18,6 +18,7 @@ __all__ = [
     "CHECK_BODY",
     "CONVERT_BODY",
     "EVENTS_ANSWER",
+    "INSERT_BODY",
     "JOB_ANSWER",
     "METRICS_ANSWER",
     "SOLVE_BODY",
@@ -63,6 +64,9 @@ SOLVE_BODY = _describe_problem(SolveQuestion)
 CONVERT_BODY = _describe_problem(InstanceQuestion)
 CHECK_BODY: dict[str, Any] = {
     "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(CheckQuestion)}}}
+}
+INSERT_BODY: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(InsertQuestion)}}}
 }
 JOB_ANSWER: dict[int | str, dict[str, Any]] = {
     202: {"headers": {"Location": {"description": "Of the job.", "schema": {"type": "string"}}}}
@@ -140,7 +144,7 @@ def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, A
 
 def _describe_bodies() -> dict[str, Any]:
     _, definitions = models_json_schema(
-        [(model, "validation") for model in (SolveQuestion, CheckQuestion, UploadQuestion)],
+        [(model, "validation") for model in (SolveQuestion, CheckQuestion, InsertQuestion, UploadQuestion)],
         ref_template="#/components/schemas/{model}",
     )
     schemas: dict[str, Any] = definitions["$defs"]

@@ -17,7 +17,9 @@ from dynaroute.vocabulary import Objective, Rounding, RouteEnd
 
 __all__ = [
     "CheckQuestion",
+    "ConvertAnswer",
     "FileOptions",
+    "InsertQuestion",
     "InstanceQuestion",
     "OptionsQuestion",
     "QueryOptions",
@@ -25,6 +27,7 @@ __all__ = [
     "UploadQuestion",
 ]
 
+MOST_NEW_CUSTOMERS = 100
 _MOST_SAMPLES = 1_000_000
 _AUGMENT = "Decode in all eight orientations; keep the best."
 
@@ -200,6 +203,12 @@ EXAMPLE_INSTANCE: dict[str, Any] = {
 }
 
 
+class ConvertAnswer(InstanceQuestion):
+    """A problem that was read."""
+
+    messages: list[str] | None = Field(default=None, description="Remarks about the input; absent if there are none.")
+
+
 class SolveQuestion(InstanceQuestion):
     """An instance, and how to solve it."""
 
@@ -234,6 +243,35 @@ class CheckQuestion(BaseModel):
 
     instance: InstanceQuestion
     solution: SolutionQuestion
+
+
+class PlanQuestion(_Document):
+    """An instance and its routes, as plan.json holds them."""
+
+    instance: InstanceQuestion
+    routes: list[list[int]] = Field(description="Customers 1..n; the depot is not written.")
+
+
+class InsertQuestion(BaseModel):
+    """A plan, and customers to put into it."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "plan": {"instance": EXAMPLE_INSTANCE, "routes": [[1, 2], [3]]},
+                    "customers": [{"id": "new", "x": 1, "y": 1, "demand": 1}],
+                }
+            ]
+        },
+    )
+
+    plan: PlanQuestion
+    customers: Annotated[
+        list[Customer] | list[GlobeCustomer],
+        Field(description="Placed as those of the plan are.", min_length=1, max_length=MOST_NEW_CUSTOMERS),
+    ]
 
 
 class UploadQuestion(BaseModel):

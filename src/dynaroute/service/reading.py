@@ -17,16 +17,19 @@ from pydantic import ValidationError
 from dynaroute.decimals import plain_number
 from dynaroute.errors import FormatError, OptionError, Where, gather_notes, in_file, placed
 from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
-from dynaroute.formats.json_document import load_json, require, require_object
+from dynaroute.formats.json_document import load_json, require, require_list, require_object
 from dynaroute.formats.solomon import looks_like_solomon, parse_solomon
 from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
 from dynaroute.formats.xlsx import parse_xlsx
 from dynaroute.impossible import refuse_impossible
 from dynaroute.instance import Instance
+from dynaroute.plans.additions import Customers
+from dynaroute.plans.json_plan import plan_from_json
+from dynaroute.plans.plan import Plan
 from dynaroute.service.multipart import read_form
-from dynaroute.service.questions import FileOptions, OptionsQuestion, QueryOptions
-from dynaroute.service.refusals import RequestError, refuse_invalid
+from dynaroute.service.questions import MOST_NEW_CUSTOMERS, FileOptions, OptionsQuestion, QueryOptions
+from dynaroute.service.refusals import RequestError, refuse_invalid, refuse_large
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import Solution
 
@@ -36,6 +39,7 @@ __all__ = [
     "SUFFIXES",
     "Judgement",
     "Problem",
+    "read_insertion",
     "read_judgement",
     "read_problem",
     "read_solvable_problem",
@@ -168,6 +172,40 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
     return Judgement(instance, solution)
 
 
+def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tuple[Plan, Customers]:
+    """Understand the body of a request to put new customers into a plan.
+
+    Parameters
+    ----------
+    body, content_type, limits
+        As in `read_judgement`.
+
+    Returns
+    -------
+    tuple[Plan, Customers]
+        The plan, whose routes may be wrong but visit nobody unknown; and the customers, in decoded JSON.
+    """
+    if _media_type(content_type) != JSON:
+        _refuse_media_type(content_type, [JSON])
+    limits.refuse_large_json(body)
+    document = require_object(_load_strictly(body), "")
+    for key in document.keys() - {"plan", "customers"}:
+        raise FormatError("there is no such key.", where=Where(field=key), remedy="Give plan and customers.")
+    customers = require_list(require(document, "customers", ""), "customers")
+    if len(customers) > MOST_NEW_CUSTOMERS:
+        message = f"there are {len(customers)} new customers; {MOST_NEW_CUSTOMERS} are put in at a time."
+        raise refuse_large(message, "customers")
+    limits.refuse_large_document({"customers": customers})
+    with placed(partial(_prefix, "plan")):
+        given = require_object(require(document, "plan", ""), "")
+        problem = require_object(require(given, "instance", ""), "instance")
+        limits.refuse_large_document(problem)
+        limits.refuse_customers(len(customers) + len(require_list(problem.get("customers"), "instance.customers")))
+        limits.refuse_large_solution(given, limits.customers)
+        plan = plan_from_json(given)
+    return plan, customers
+
+
 def _receive(body: bytes, content_type: str, query: dict[str, Any]) -> _Upload:
     media_type = _media_type(content_type)
     if media_type == FORM:
@@ -273,7 +311,7 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def _refuse_capacity() -> NoReturn:
-    message = "only a CSV file can lack its capacity."
+    message = "only a table can lack its capacity."
     raise OptionError(message, where=Where(field="capacity"), remedy="Leave the option out.")
 
 

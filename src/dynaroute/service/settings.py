@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -13,6 +14,11 @@ from dynaroute.errors import OptionError, Where
 __all__ = ["PREFIX", "ServiceSettings"]
 
 PREFIX = "DYNAROUTE_"
+
+# What stands between quotes and semicolons of a content policy must not end it.
+_TILES = re.compile(
+    r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?=[^\s]*\{z\})(?=[^\s]*\{x\})(?=[^\s]*\{y\})[^\s;,'\"<>]*"
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,11 @@ class ServiceSettings:
     hosts
         Names under which a proxy or another machine reaches the service, beside addresses and names without a dot; "*"
         takes any.
+    tiles
+        Address of a street map's pictures, which the page may show behind the routes: https://.../{z}/{x}/{y}.png.
+        Without one, no street map is offered. The browser of whoever looks at it asks that server.
+    tiles_attribution
+        Who made the street map; shown on it, as licences demand.
     device
         Where policies work: auto, cpu, cuda, ...
     body_bytes
@@ -96,6 +107,8 @@ class ServiceSettings:
     token: str | None = field(default=None, repr=False)
     cors_origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    tiles: str | None = None
+    tiles_attribution: str = ""
     device: str = "auto"
     body_bytes: int = 40_000_000  # two matrices of 1,000 customers with all digits of a float
     body_seconds: float = 10.0
@@ -139,6 +152,10 @@ class ServiceSettings:
             raise _fault("work", self.work, f"at least {self.customers}, so that the largest instance can be solved")
         if self.token is not None and not (self.token.isascii() and self.token.isprintable() and self.token.strip()):
             raise _fault("token", "***", "a word of plain letters and digits")
+        if self.tiles is not None and not _TILES.fullmatch(self.tiles):
+            raise _fault("tiles", self.tiles, "an address such as https://tiles.example.org/{z}/{x}/{y}.png")
+        if self.tiles is not None and not self.tiles_attribution.strip():
+            raise _fault("tiles_attribution", "", "who made the street map, such as © OpenStreetMap contributors")
         if any("/" in host for host in self.hosts):
             raise _fault("hosts", ", ".join(self.hosts), "names alone, such as routes.example.org")
 

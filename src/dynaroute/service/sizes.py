@@ -26,6 +26,8 @@ _MOST_DIFFERENT_KEYS = 256
 _LONGEST_LINE = 100_000  # characters of a line of a table
 _ENTRY, _MOST_MEMBERS = b"PK\x01\x02", 1_000  # of the list of a workbook's parts
 _LARGEST_RIM, _BYTES_A_ROW = 2_000_000, 4_000  # of a workbook, unpacked: styles and the like, and a row's XML
+_SMALL_WORKBOOK = 200_000  # bytes, unpacked; below, how well it was packed does not matter
+_MOST_UNPACKING = 25  # times that a workbook may grow when it is unpacked; those of spreadsheets grow six to ten times
 _LONGEST_TITLE = 1_000  # characters of a line of a .vrp file that does not begin with a number
 _LARGEST_STOP = 2**31
 
@@ -76,7 +78,7 @@ class ReadingLimits:
             raise refuse_large(f"there are more than {most} cells.")
 
     def refuse_large_workbook(self, content: bytes) -> None:
-        """Refuse a workbook that would unpack to far more than the largest instance takes."""
+        """Refuse a workbook that would unpack to far more than the largest instance takes, or than it is itself."""
         if content.count(_ENTRY) > _MOST_MEMBERS:
             raise refuse_large(f"the workbook has more than {_MOST_MEMBERS} parts.")
         try:
@@ -84,7 +86,7 @@ class ReadingLimits:
                 size = sum(member.file_size for member in archive.infolist())
         except zipfile.BadZipFile:
             return  # which its reader tells in better words
-        most = _LARGEST_RIM + _BYTES_A_ROW * self.customers
+        most = min(_LARGEST_RIM + _BYTES_A_ROW * self.customers, max(_SMALL_WORKBOOK, _MOST_UNPACKING * len(content)))
         if size > most:
             raise refuse_large(f"the workbook has {size} bytes when unpacked, of {most} at most.")
 

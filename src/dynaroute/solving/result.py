@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from dynaroute.decimals import plain_number
+from dynaroute.display import show_length
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution, Violation, check, make_timetable
 from dynaroute.solving.options import Decoding, Improve, Limit
@@ -114,13 +115,16 @@ class Result:
             return ""
         way, before, after = _describe_improver(self.improver, self.limit), self.first_cost, self.cost
         if after < before:
-            change = f"{_show(before)} -> {_show(after)} ({100 * (after / before - 1):.2f} %)"
+            change = f"{self._show(before)} -> {self._show(after)} ({100 * (after / before - 1):.2f} %)"
         elif after > before:  # where their number comes first
-            change = f"{_show(before)} -> {_show(after)}, with fewer vehicles"
+            change = f"{self._show(before)} -> {self._show(after)}, with fewer vehicles"
         else:
-            change = f"no improvement of {_show(before)}"
+            change = f"no improvement of {self._show(before)}"
         is_counted = self.iterations is not None and self.limit is not None and self.limit.seconds is not None
         return f"{way}: {change} in {self.iterations:,} iterations." if is_counted else f"{way}: {change}."
+
+    def _show(self, cost: float) -> str:
+        return show_length(cost, self.instance.unit)
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:
@@ -148,6 +152,8 @@ class Result:
             "seconds": self.seconds,
             "method": self.method,
             "model": self.model,
+            "ids": [list(map(instance.customer_name, route)) for route in solution.routes],
+            "unit": instance.unit,
         }
         if instance.is_plain and not instance.parts_of_fleet:
             return document
@@ -174,7 +180,3 @@ def describe_method(start: Start, improver: Improve | None, limit: Limit | None)
 def _describe_improver(improver: Improve | None, limit: Limit | None) -> str:
     words = _WORDS[improver or "none"]
     return words if limit is None else f"{words} {limit}"
-
-
-def _show(cost: float) -> str:
-    return f"{cost:.0f}" if cost == round(cost) else f"{cost:.4f}"

@@ -11,7 +11,7 @@ from dynaroute.formats.tables.headers import Column, Header
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import is_depot, read_truth
 
-__all__ = ["put_depot_first"]
+__all__ = ["lend_depot", "put_depot_first"]
 
 _NOTHING = ("", "0", "0.0", "0,0")
 _POSITIONS = ("lat", "lon", "x", "y", "position")
@@ -49,6 +49,23 @@ def put_depot_first(table: Table, source: str) -> Table:
     label = rows[place].text(columns["id"].index) if "id" in columns else ""
     warn_of_input(source, f"took line {rows[place].line}{f' ({label})' if label else ''} for the depot.")
     return replace(table, rows=[rows[place], *rows[:place], *rows[place + 1 :]])
+
+
+def lend_depot(table: Table) -> Table:
+    """Put a depot before the rows, unless the first is called so: the first row without what it wants.
+
+    Parameters
+    ----------
+    table
+        Customers alone.
+    """
+    first = table.rows[0]
+    if 0 in _find_named(table):
+        return table
+    kept = {column.index for role, column in table.header.columns.items() if role in _POSITIONS}
+    cells = tuple(cell if index in kept else "" for index, cell in enumerate(first.cells))
+    kinds = {index: kind for index, kind in first.kinds.items() if index in kept}
+    return replace(table, rows=[replace(first, cells=cells, kinds=kinds), *table.rows])
 
 
 def _find_marked(table: Table) -> tuple[int | None, Table]:

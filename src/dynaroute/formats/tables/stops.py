@@ -18,7 +18,7 @@ from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.requests import asks_for_more
 from dynaroute.formats.tables.amounts import Amounts, Notation, find_evidence
 from dynaroute.formats.tables.cells import Grid, Row
-from dynaroute.formats.tables.depots import put_depot_first
+from dynaroute.formats.tables.depots import lend_depot, put_depot_first
 from dynaroute.formats.tables.headers import Column, Header, Renames, find_header, score_header
 from dynaroute.formats.tables.loads import read_loads
 from dynaroute.formats.tables.matrix import read_matrix
@@ -38,6 +38,12 @@ _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
 _ROWS_LOOKED_AT = 60
 _PICKUPS = frozenset(("pickup", "pickups", "pick up", "abholmenge", "abholung", "collecte", "recogida"))
+_NUMBERS = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
+_STREETS = (
+    "address, street, city, town, zip, postcode, postal code, Adresse, Anschrift, Straße, PLZ, Ort, Stadt, rue, ville,"
+    " code postal, dirección, calle, ciudad, código postal"
+)
+_ADDRESSES = frozenset(map(simplify, _STREETS.split(",")))
 _WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
 
 
@@ -55,6 +61,8 @@ class Reading:
         What columns are, where their headings do not say it.
     distances, durations
         Tables of legs, each with the path of its file.
+    has_depot
+        Whether one of the rows is the depot; else all are customers, and the first lends its place to a depot.
     """
 
     capacity: float | Decimal | str | None = None
@@ -62,6 +70,7 @@ class Reading:
     columns: Renames = ()
     distances: tuple[Grid, str] | None = None
     durations: tuple[Grid, str] | None = None
+    has_depot: bool = True
 
 
 def has_header(grid: Grid, columns: Renames) -> bool:
@@ -106,6 +115,8 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             where=Where(line=header.line),
             remedy="The first row is the depot, the others are customers.",
         )
+    if not reading.has_depot:
+        table = lend_depot(table)
     _refuse_pickups(table)
     loads = read_loads(table, reading.capacity, lambda: _find_notation(table))
     rounding = _read_rounding(grid)
@@ -151,14 +162,22 @@ def _choose_axes(header: Header, grid: Grid, *, needs_places: bool) -> tuple[str
             remedy="Keep one of the two pairs, or say which counts: --columns x=x,y=y.",
         )
     axes: tuple[str, ...] = _GLOBE if globe else _PLANE
-    if not globe and not plane and "position" in columns:
+    has_pairs = "position" in columns and (columns["position"].tier < 2 or _holds_pairs(grid, header))
+    if not globe and not plane and has_pairs:
         axes = ("position",)
-    if not needs_places and not globe and not plane and "position" not in columns:
+    if not needs_places and not globe and not plane and not has_pairs:
         axes = ()
     missing = [name for name in (*axes, "demand") if name not in columns]
     if missing:
         raise _missing_columns(missing, header, grid)
     return axes
+
+
+def _holds_pairs(grid: Grid, header: Header) -> bool:
+    """Whether a column with a vague heading holds two numbers in each cell."""
+    index = header.columns["position"].index
+    rows = grid.rows[header.last + 1 : header.last + 4]
+    return bool(rows) and all(len(_NUMBERS.findall(row.text(index))) >= 2 for row in rows)
 
 
 def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> FormatError:
@@ -168,6 +187,9 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
         told = "the first row holds numbers, not the names of columns"
     elif score_header([row.text(0) for row in grid.rows[:_ROWS_LOOKED_AT]], STOPS, ()) > 2:
         told, remedy = "the headings stand in the first column", "Exchange rows and columns: a row for each stop."
+    elif "demand" not in missing and any(simplify(heading) in _ADDRESSES for heading in found):
+        told = f"found are {show_list(found, 30)}"
+        remedy = "Addresses are not looked up: add columns lat and lon with degrees, or give --matrix with distances."
     else:
         told = f"found are {show_list(found, 30)}" if found else "there is no header"
         example = next((name for name in found if name not in {c.heading for c in header.columns.values()}), "Mng")

@@ -122,9 +122,10 @@ def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> T
     rows: list[Row] = []
     aside: dict[str, list[Row]] = {"hidden": [], "repeated": [], "total": [], "remark": [], "further": []}
     kind = "row"
+    last = max((position for position, row in enumerate(below) if _has_numbers(row, columns)), default=-1)
     for position, row in enumerate(below):
         is_apart = row.follows_blank or kind in ("remark", "total")
-        kind = _judge(row, header, columns, rows, grid, is_apart=is_apart)
+        kind = _judge(row, header, columns, rows, grid, is_apart=is_apart, is_last=position > last)
         if kind == "further":
             aside["further"] = below[position:]
             break
@@ -137,10 +138,21 @@ def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> T
 
 
 def _judge(
-    row: Row, header: Header, keys: Sequence[Column], earlier: Sequence[Row], grid: Grid, *, is_apart: bool
+    row: Row,
+    header: Header,
+    keys: Sequence[Column],
+    earlier: Sequence[Row],
+    grid: Grid,
+    *,
+    is_apart: bool,
+    is_last: bool,
 ) -> str:
-    """What a row below the header is; one that stands apart from those above may be no stop."""
-    if all(map(_DIGIT.search, [row.text(column.index) for column in keys])):
+    """What a row below the header is.
+
+    One that stands apart from those above, or after which none is complete, may be something else than a stop that
+    lacks something.
+    """
+    if _has_numbers(row, keys):
         return "hidden" if row.is_hidden else "row"
     if tuple(row.cells[: len(header.headings)]) == header.headings:
         return "repeated"
@@ -158,14 +170,19 @@ def _judge(
     if is_apart and earlier:
         if not has_key and len(filled) == 1:
             return "remark"
-        texts = [row.text(column.index) for column in keys]
-        if len(filled) > 1 and not any(map(_DIGIT.search, texts)) and not _has_amount(row, header):
+        has_digits = any(_DIGIT.search(row.text(column.index)) for column in keys) or _has_amount(row, header)
+        if len(filled) > 1 and not has_digits and (has_key or is_last):
             return "further"
-    if not has_key and grid.delimiter and len(filled) == 1 and len(row.cells) == 1 < len(header.headings):
+    if is_last and not has_key and grid.delimiter and len(row.cells) == 1 < len(header.headings):
         return "remark"
     if not has_key and earlier and _is_label(row):
         return "remark"
     return "row"
+
+
+def _has_numbers(row: Row, keys: Sequence[Column]) -> bool:
+    """Whether all cells that no row may lack hold a digit."""
+    return all(map(_DIGIT.search, [row.text(column.index) for column in keys]))
 
 
 def _has_amount(row: Row, header: Header) -> bool:

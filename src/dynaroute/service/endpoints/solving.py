@@ -9,11 +9,11 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dynaroute.service.answers import CheckAnswer, SolveAnswer
-from dynaroute.service.direct_answers import convert, judge
-from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, SOLVE_BODY, describe_failures
+from dynaroute.service.answers import CheckAnswer, InsertAnswer, SolveAnswer
+from dynaroute.service.direct_answers import convert, insert, judge
+from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, INSERT_BODY, SOLVE_BODY, describe_failures
 from dynaroute.service.patience import leave_with_client
-from dynaroute.service.questions import FileOptions, InstanceQuestion, QueryOptions
+from dynaroute.service.questions import ConvertAnswer, FileOptions, QueryOptions
 from dynaroute.service.reading import Problem, read_solvable_problem
 from dynaroute.service.replies import reply, reply_json
 from dynaroute.service.service import Service
@@ -68,7 +68,7 @@ def make_solving_router(service: Service) -> APIRouter:
 
     @router.post(
         "/convert",
-        response_model=InstanceQuestion,
+        response_model=ConvertAnswer,
         responses=describe_failures(*READING_FAILURES),
         openapi_extra=CONVERT_BODY,
         tags=["check"],
@@ -77,6 +77,19 @@ def make_solving_router(service: Service) -> APIRouter:
         """Read a problem in any format, and return it in JSON."""
         content_type = request.headers.get("content-type", "")
         work = partial(convert, content_type=content_type, query=query, limits=limits, largest=largest)
+        return reply_json(await service.intake.take(request, work), largest)
+
+    @router.post(
+        "/insert",
+        response_model=InsertAnswer,
+        responses=describe_failures(*READING_FAILURES),
+        openapi_extra=INSERT_BODY,
+        tags=["solve"],
+    )
+    async def insert_customers(request: Request) -> Response:
+        """Put new customers into a plan, where each costs least; the other stops stay as they are."""
+        content_type = request.headers.get("content-type", "")
+        work = partial(insert, content_type=content_type, limits=limits)
         return reply_json(await service.intake.take(request, work), largest)
 
     return router

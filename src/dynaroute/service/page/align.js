@@ -18,7 +18,9 @@ export function alignedOrder(before, after) {
 export function aligned(before, found) {
   const order = alignedOrder(before, found.routes);
   const pick = (values) => order.map((route) => values[route]);
-  return { ...found, routes: pick(found.routes), loads: pick(found.loads), route_costs: pick(found.route_costs) };
+  const vehicles = found.vehicles ? { vehicles: pick(found.vehicles) } : {};
+  const figures = { loads: pick(found.loads), route_costs: pick(found.route_costs) };
+  return { ...found, ...figures, ...vehicles, routes: pick(found.routes) };
 }
 
 /** Pairs of an old and a new route that share customers, those that share most first. */

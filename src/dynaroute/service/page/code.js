@@ -17,7 +17,7 @@ export class CodePanel {
 
   show() {
     const run = findRun(this.#store.state, this.#store.state.shownRun);
-    if (run === null) {
+    if (run === null || run.request === null) {
       const text = "Solve the problem, and the lines that do the same from a shell or from Python appear here.";
       this.#place.replaceChildren(make("p", { class: "empty", text }));
       return;

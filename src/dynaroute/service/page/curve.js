@@ -1,14 +1,14 @@
 // The cost over time of a search, as a falling staircase.
 
 import { makeSvg } from "./dom.js";
-import { formatCost, formatSeconds } from "./numbers.js";
+import { formatSeconds } from "./numbers.js";
 
 const WIDTH = 320;
 const HEIGHT = 84;
 const PADDING = { left: 6, right: 6, top: 16, bottom: 16 };
 
-/** Draw `trace`, pairs of seconds and cost, up to `end` seconds. */
-export function drawCurve(svg, trace, end) {
+/** Draw `trace`, pairs of seconds and cost, up to `end` seconds; `formatCost` writes costs. */
+export function drawCurve(svg, trace, end, formatCost) {
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   const [first, last] = [trace[0][1], trace.at(-1)[1]];
   const x = (seconds) => PADDING.left + (Math.min(seconds / end, 1) || 0) * (WIDTH - PADDING.left - PADDING.right);

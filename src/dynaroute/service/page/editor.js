@@ -1,10 +1,11 @@
 // Turns mouse, touch and keys on the map into changes of the problem.
 
 import { byId } from "./dom.js";
-import { hasFreePlaces, nameOf, nodeAt, placeOf } from "./instance.js";
+import { hasFreePlaces, nameOf, nodeAt, placedNodes, placeOf } from "./instance.js";
 import { withCustomer, withDepot, withPlace, withoutCustomer } from "./instance.js";
 import { describeNode } from "./map.js";
 import { announce } from "./notices.js";
+import { changeableRun } from "./reassign.js";
 import { editInstance, undoEdit } from "./state.js";
 
 const MOUSE_REACH = 9; // pixels from a point that still mean the point
@@ -80,7 +81,7 @@ export class MapEditor {
     if (!drag.isMoving) return;
     this.#hover(null, null);
     if (drag.node === null) this.#map.pan(at[0] - before[0], at[1] - before[1]);
-    else if (this.#mayMove) this.#map.preview(drag.node, this.#map.view.toPlace(at));
+    else if (this.#mayDrag(drag.node)) this.#map.preview(drag.node, this.#map.view.toPlace(at));
   }
 
   #pinch(moved, before, now) {
@@ -97,6 +98,7 @@ export class MapEditor {
     if (drag === null) return;
     const place = this.#map.view.snap(this.#map.view.toPlace(this.#point(event)));
     if (!drag.isMoving) this.#click(drag.node, place, event);
+    else if (this.#isReassigning) this.#reassign(drag.node, event);
     else if (drag.node !== null && this.#mayMove) this.#moveNode(drag.node, place);
   }
 
@@ -109,9 +111,35 @@ export class MapEditor {
   /** Draw a point that is being dragged where it was. */
   #undoPreview() {
     const drag = this.#drag;
-    if (!drag?.isMoving || drag.node === null || !this.#mayMove) return;
-    this.#map.preview(drag.node, placeOf(nodeAt(this.#state.instance, drag.node)));
+    if (!drag?.isMoving || drag.node === null || !this.#mayDrag(drag.node)) return;
+    this.#putBack(drag.node);
   }
+
+  #putBack(node) {
+    this.#map.preview(node, placeOf(placedNodes(this.#state.instance)[node]));
+  }
+
+  get #isReassigning() {
+    return this.#state.tool === "reassign";
+  }
+
+  #mayDrag(node) {
+    return this.#isReassigning ? node > 0 && changeableRun(this.#state) !== null : this.#mayMove;
+  }
+
+  /** A stop was dropped on a stop or on the line of a route: that is where it goes. */
+  #reassign(node, event) {
+    if (node === null || !this.#mayDrag(node)) return;
+    this.#putBack(node);
+    const under = document.elementsFromPoint(event.clientX, event.clientY);
+    const other = this.#nodeAt(event);
+    const lines = under.map((part) => this.#map.routeOf(part));
+    const route = other > 0 ? this.#routeOfNode(other) : lines.find((found) => found !== null);
+    if (route !== null && route !== undefined) this.moveStop(node, route);
+  }
+
+  /** Take a stop to a route; set by whoever can ask the service what it thinks of that. */
+  moveStop = () => {};
 
   #click(node, place, event) {
     const { tool, instance } = this.#state;
@@ -121,7 +149,7 @@ export class MapEditor {
       return;
     }
     const route = this.#map.routeOf(event.target);
-    if (tool === "select") {
+    if (tool === "select" || tool === "reassign") {
       this.#store.update({ selectedNode: null, pinnedRoute: route === this.#state.pinnedRoute ? null : route });
       return;
     }

@@ -1,4 +1,4 @@
-// Files to take away: the solution as .sol, everything as JSON, the map as PNG.
+// Files to take away: the plan, the solution as .sol, all of a run as JSON, the map as PNG.
 
 import { byId } from "./dom.js";
 import { announce } from "./notices.js";
@@ -15,6 +15,7 @@ export function wireExport(store) {
     });
   save("export-sol", ".sol", (run) => new Blob([formatSol(run)], { type: "text/plain" }));
   save("export-json", ".solution.json", (run) => new Blob([formatJson(run)], { type: "application/json" }));
+  save("export-plan", ".plan.json", (run) => new Blob([formatPlan(run)], { type: "application/json" }));
   save("export-png", ".png", drawPicture);
 }
 
@@ -38,6 +39,12 @@ export function formatSol(run) {
 export function formatJson({ instance, cost, routes, loads, lengths, seconds, method, model, trace }) {
   const solution = { instance: instance.name ?? "", cost, routes, loads, route_costs: lengths, seconds, method, model };
   return `${JSON.stringify({ ...solution, trace, problem: instance }, null, 1)}\n`;
+}
+
+/** Problem and routes together, as `dynaroute insert`, `convert` and `check` take them. */
+export function formatPlan({ instance, cost, routes, loads, lengths }) {
+  const plan = { instance, routes, cost, loads, route_costs: lengths };
+  return `${JSON.stringify(plan, null, 1)}\n`;
 }
 
 function download(name, blob) {

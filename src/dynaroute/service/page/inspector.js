@@ -1,19 +1,26 @@
 // The small form beside the selected point.
 
 import { edited } from "./customers.js";
-import { byId } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { removeNode } from "./editor.js";
 import { axesOf, hasFreePlaces, hasPlace, nameOf, nodeAt } from "./instance.js";
-import { editInstance } from "./state.js";
+import { changeableRun, moveStop, routeOfStop } from "./reassign.js";
+import { editInstance, isLocked } from "./state.js";
 
 export class Inspector {
   #store;
   #map;
   #form = byId("inspector");
 
-  constructor(store, map) {
+  #route = byId("inspector-route");
+
+  constructor(store, map, api) {
     this.#store = store;
     this.#map = map;
+    this.#route.addEventListener("change", (event) => {
+      event.stopPropagation();
+      moveStop(store, api, store.state.selectedNode, Number(this.#route.value));
+    });
     this.#form.addEventListener("change", (event) => this.#change(event.target));
     this.#form.addEventListener("submit", (event) => event.preventDefault());
     this.#form.addEventListener("keydown", (event) => {
@@ -21,7 +28,7 @@ export class Inspector {
     });
     byId("inspector-close").addEventListener("click", () => store.update({ selectedNode: null }));
     byId("inspector-remove").addEventListener("click", () => removeNode(store, store.state.selectedNode));
-    store.watch(["selectedNode", "instance", "comparedRun"], (state) => this.#show(state));
+    store.watch(["selectedNode", "instance", "comparedRun", "shownRun", "search", "lockedRoutes"], (state) => this.#show(state));
   }
 
   #show({ selectedNode, instance, comparedRun }) {
@@ -43,6 +50,21 @@ export class Inspector {
     byId("inspector-demand").hidden = selectedNode === 0;
     this.#form.elements.demand.value = node.demand ?? "";
     byId("inspector-remove").hidden = selectedNode === 0 || !isFree;
+    this.#listRoutes(selectedNode);
+  }
+
+  /** Which route the stop is on, and those that it could go to. */
+  #listRoutes(node) {
+    const run = changeableRun(this.#store.state);
+    const own = run === null ? -1 : routeOfStop(run, node);
+    byId("inspector-route-field").hidden = own < 0;
+    if (own < 0) return;
+    const isFixed = run.routes.map((stops) => isLocked(this.#store.state, stops));
+    const names = [...run.routes.map((_, route) => `Route ${route + 1}`), "A route of its own"];
+    const options = names.map((text, route) => make("option", { value: route, text, disabled: isFixed[route] ?? false }));
+    this.#route.replaceChildren(...options);
+    this.#route.value = own;
+    this.#route.disabled = isFixed[own];
   }
 
   #change(input) {

@@ -55,6 +55,25 @@ export function nameOf(instance, node) {
   return `Customer ${instance.customers[node - 1].id ?? node}`;
 }
 
+/** What the vehicle of a route holds; `vehicles` are the names or numbers of the routes' types, where there are types. */
+export function capacityOf({ instance, vehicles }, route) {
+  const type = vehicles?.[route];
+  const found = instance.vehicles?.find(({ name }, index) => (name || index) === type);
+  return found?.capacity ?? instance.capacity;
+}
+
+/** Whether a route ends at its last customer, with some vehicle. */
+export function hasOpenRoutes(instance) {
+  return instance.vehicles?.some(({ end }) => end === "open") ?? false;
+}
+
+/** What vehicles there are, in words. */
+export function describeFleet(instance) {
+  if (!instance.vehicles) return "The fleet is unlimited.";
+  const types = instance.vehicles.map(({ name, count }, index) => `${count ?? "any number of"} ${name || `type ${index + 1}`}`);
+  return `Vehicles: ${types.join(", ")}.`;
+}
+
 export function totalDemand(instance) {
   return round(instance.customers.reduce((sum, customer) => sum + customer.demand, 0));
 }

@@ -9,12 +9,15 @@ import { MapEditor } from "./editor.js";
 import { wireExport } from "./export.js";
 import { Inspector } from "./inspector.js";
 import { RouteMap } from "./map.js";
-import { formatCost } from "./numbers.js";
+import { formatLength } from "./lengths.js";
 import { Player } from "./playback.js";
+import { wirePrinting } from "./print.js";
 import { ProblemCard } from "./problem.js";
+import { moveStop } from "./reassign.js";
 import { runToShow, showHeadline } from "./results.js";
 import { RunsPanel, sharedLegs } from "./runs.js";
 import { SolveCard } from "./solve.js";
+import { wireStreetMap } from "./street_map.js";
 import { createStore, drawingOf, findRun, undoEdit } from "./state.js";
 import { RouteTable } from "./table.js";
 import { wireTabs } from "./tabs.js";
@@ -28,17 +31,19 @@ function start() {
   wireColourScheme(byId("theme"));
   const map = new RouteMap(byId("map"), { isEditable: true });
   const secondMap = new RouteMap(byId("map-b"), { isEditable: false });
-  wireMaps(store, map, secondMap);
+  wireMaps(store, api, map, secondMap);
+  wireStreetMap(map);
   wireTools(store, map);
-  new Inspector(store, map);
+  new Inspector(store, map, api);
   new Player(store);
-  wireResults(store);
+  wireResults(store, api);
+  wirePrinting(store);
   wireExport(store);
   new SolveCard(store, api);
   new ProblemCard(store, api).loadRandom();
 }
 
-function wireMaps(store, map, secondMap) {
+function wireMaps(store, api, map, secondMap) {
   let loads = 0;
   map.onLook = (frame) => secondMap.look(frame);
   store.watch(["instance"], (state) => {
@@ -50,6 +55,7 @@ function wireMaps(store, map, secondMap) {
   });
   const editor = new MapEditor(map, store, byId("tooltip"));
   editor.routes = () => drawingOf(store.state).routes;
+  editor.moveStop = (stop, route) => moveStop(store, api, stop, route);
   const drawn = ["instance", "runs", "shownRun", "comparedRun", "search", "playback"];
   store.watch(drawn, (state) => drawMaps(state, map, secondMap));
   store.watch(["selectedNode", "instance"], ({ selectedNode }) => map.select(selectedNode));
@@ -63,11 +69,11 @@ function drawMaps(state, map, secondMap) {
   const isComparing = a !== null && b !== null && state.search === null;
   byId("frame-b").hidden = !isComparing;
   byId("maps").classList.toggle("comparing", isComparing);
-  byId("caption-a").textContent = isComparing ? `A · ${a.label} · ${formatCost(a.cost)}` : "";
+  byId("caption-a").textContent = isComparing ? `A · ${a.label} · ${formatLength(a.instance, a.cost)}` : "";
   const shared = isComparing ? sharedLegs(a, b) : null;
   map.showRoutes(drawingOf(state), shared);
   if (!isComparing) return;
-  byId("caption-b").textContent = `B · ${b.label} · ${formatCost(b.cost)}`;
+  byId("caption-b").textContent = `B · ${b.label} · ${formatLength(b.instance, b.cost)}`;
   secondMap.showRoutes({ routes: b.routes, tip: null }, shared);
 }
 
@@ -85,16 +91,17 @@ function wireTools(store, map) {
   });
 }
 
-function wireResults(store) {
-  const routes = new RouteTable(byId("panel-routes"), store);
+function wireResults(store, api) {
+  const routes = new RouteTable(byId("panel-routes"), store, api);
   const customers = new CustomerTable(byId("panel-customers"), store);
   const runs = new RunsPanel(byId("panel-runs"), store);
   const code = new CodePanel(byId("panel-code"), store);
   store.watch(["instance", "runs", "shownRun", "search"], (state) => {
     showHeadline(state);
-    routes.show(runToShow(state));
     code.show();
   });
+  const shown = ["instance", "runs", "shownRun", "search", "lockedRoutes", "comparedRun", "playback"];
+  store.watch(shown, (state) => routes.show(runToShow(state)));
   store.watch(["instance", "runs", "shownRun", "comparedRun"], () => runs.show());
   store.watch(["instance"], () => customers.show());
   store.watch(["selectedNode"], () => customers.mark());

@@ -2,9 +2,11 @@
 
 import { colourIndex, dashOf } from "./colours.js";
 import { makeSvg, setAttributes } from "./dom.js";
-import { axesOf, boundsOf, hasPlace, nameOf, nodeAt, placedNodes, placeOf } from "./instance.js";
+import { axesOf, boundsOf, hasPlace, hasPlaces, isOnGlobe, nameOf, nodeAt, placedNodes, placeOf } from "./instance.js";
+import { scaleBar } from "./lengths.js";
 import { formatAmount, formatPlace } from "./numbers.js";
-import { View } from "./view.js";
+import { StreetMap } from "./street_map.js";
+import { GLOBE, PLANE, View } from "./view.js";
 
 const MOST_LABELS = 60; // route numbers beyond these would hide the map
 const DEPOT_SIZE = 15;
@@ -13,6 +15,8 @@ const LABEL_SHIFTS = [[0, 0], [0, -17], [17, 0], [0, 17], [-17, 0], [20, -20], [
 
 export class RouteMap {
   #svg;
+  #streets = new StreetMap();
+  #scale = makeSvg("g", { class: "scale", "aria-hidden": "true" });
   #grid = makeSvg("g", { class: "grid", "aria-hidden": "true" });
   #routes = makeSvg("g", { class: "routes", "aria-hidden": "true" });
   #points = makeSvg("g", { class: "points" });
@@ -33,7 +37,7 @@ export class RouteMap {
     this.isEditable = isEditable;
     this.view = new View();
     this.#labels.append(this.#vehicle);
-    svg.append(this.#grid, this.#routes, this.#points, this.#labels);
+    svg.append(this.#streets.element, this.#grid, this.#routes, this.#points, this.#labels, this.#scale);
     new ResizeObserver(() => this.#resize()).observe(svg);
     this.#resize();
   }
@@ -46,10 +50,18 @@ export class RouteMap {
   showInstance(instance, { keepsView = false } = {}) {
     this.#instance = instance;
     this.#nodes = placedNodes(instance);
+    this.view.projection = projectionOf(instance);
     this.#drawing = { routes: [], tip: null }; // those on show may visit customers that are gone
     this.#matchPoints();
     if (keepsView) this.#place();
     else this.fit();
+  }
+
+  /** Show a street map behind the routes, {tiles, attribution}; null for none. */
+  showStreets(settings) {
+    this.#streets.choose(settings);
+    this.#svg.classList.toggle("has-streets", settings !== null);
+    if (this.#instance !== null) this.#drawStreets();
   }
 
   /** Show routes; `shared`, a set of legs, are drawn as background. */
@@ -158,7 +170,23 @@ export class RouteMap {
     this.#screen = this.#nodes.map((node) => this.view.toScreen(placeOf(node)));
     this.#screen.forEach((_, node) => this.#placePoint(node));
     this.#drawGrid();
+    this.#drawStreets();
+    this.#drawScale();
     this.#drawRoutes();
+  }
+
+  #drawStreets() {
+    this.#streets.draw(this.view, this.view.projection === GLOBE);
+  }
+
+  /** How long a stretch of the map is, where places are in degrees. */
+  #drawScale() {
+    this.#scale.replaceChildren();
+    if (this.view.projection !== GLOBE) return;
+    const { pixels, text } = scaleBar(this.view, 140);
+    const bottom = this.view.height - 12;
+    const bar = makeSvg("path", { d: `M12 ${bottom - 5}v5h${pixels.toFixed(1)}v-5` });
+    this.#scale.append(bar, makeSvg("text", { x: (20 + pixels).toFixed(1), y: bottom, text }));
   }
 
   #placePoint(node) {
@@ -285,6 +313,11 @@ export function describeNode(instance, node) {
   const place = hasPlace(own) ? `, at ${placeOf(own).map(formatPlace).join(", ")}` : "";
   const demand = node === 0 ? "" : `, demand ${formatAmount(own.demand)}`;
   return `${nameOf(instance, node)}${demand}${place}`;
+}
+
+/** How places are laid out: degrees as street maps have them. */
+export function projectionOf(instance) {
+  return isOnGlobe(instance) && hasPlaces(instance) ? GLOBE : PLANE;
 }
 
 function legKey(start, end) {

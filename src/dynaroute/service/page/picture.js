@@ -1,13 +1,18 @@
-// The map as a picture, drawn on a canvas in the colours of the theme.
+// The map as a picture, drawn on a canvas in the colours of the theme: routes, stop numbers, a legend, a scale.
 
 import { colourValue, dashOf, themeValue } from "./colours.js";
-import { boundsOf, placedNodes, placeOf } from "./instance.js";
-import { countOf, formatCost } from "./numbers.js";
-import { View } from "./view.js";
+import { boundsOf, capacityOf, placedNodes, placeOf } from "./instance.js";
+import { formatLength, scaleBar } from "./lengths.js";
+import { projectionOf } from "./map.js";
+import { countOf, formatAmount } from "./numbers.js";
+import { GLOBE, View } from "./view.js";
 
 const WIDTH = 1200;
 const HEIGHT = 1000;
 const TITLE = 70; // height kept for it
+const LEGEND = 250; // width kept for it
+const LINE = 22; // height of a line of it
+const MOST_NUMBERED = 150; // customers; the numbers of more would hide the map
 const DENSITY = 2;
 
 /** A PNG of a run's routes. */
@@ -20,6 +25,7 @@ export function drawPicture(run) {
   pen.fillStyle = themeValue("--surface");
   pen.fillRect(0, 0, WIDTH, HEIGHT);
   drawTitle(pen, run);
+  drawLegend(pen, run);
   drawMap(pen, run);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
@@ -28,16 +34,37 @@ function drawTitle(pen, run) {
   const name = run.instance.name ? `${run.instance.name}: ` : "";
   pen.font = "600 24px system-ui, sans-serif";
   pen.fillStyle = themeValue("--text");
-  pen.fillText(`${name}cost ${formatCost(run.cost)}, ${countOf(run.routes.length, "route")}`, 28, 46);
+  const cost = formatLength(run.instance, run.cost);
+  pen.fillText(`${name}${cost}, ${countOf(run.routes.length, "route")}`, 28, 46, WIDTH - LEGEND - 56);
   pen.font = "16px system-ui, sans-serif";
   pen.fillStyle = themeValue("--text-soft");
-  const how = `${run.label}, ${run.model ?? "savings"}`;
-  pen.fillText(how, WIDTH - 28 - pen.measureText(how).width, 46);
+  pen.fillText(run.label, WIDTH - LEGEND, 46, LEGEND - 20);
+}
+
+/** Number, load and length of each route, as far as there is room. */
+function drawLegend(pen, run) {
+  const room = Math.floor((HEIGHT - TITLE - 2 * LINE) / LINE);
+  pen.font = "15px system-ui, sans-serif";
+  run.routes.slice(0, room).forEach((_, route) => {
+    const y = TITLE + LINE * (route + 1);
+    pen.strokeStyle = colourValue(route);
+    pen.setLineDash(dashOf(route).split(" ").filter(Boolean).map(Number));
+    drawLine(pen, [[WIDTH - LEGEND, y - 5], [WIDTH - LEGEND + 26, y - 5]], 3, 1);
+    pen.setLineDash([]);
+    pen.fillStyle = themeValue("--text");
+    const load = `${formatAmount(run.loads[route])}/${formatAmount(capacityOf(run, route))}`;
+    const text = `${route + 1}   ${load}   ${formatLength(run.instance, run.lengths[route])}`;
+    pen.fillText(text, WIDTH - LEGEND + 36, y, LEGEND - 50);
+  });
+  if (run.routes.length <= room) return;
+  pen.fillStyle = themeValue("--text-soft");
+  pen.fillText(`and ${run.routes.length - room} more`, WIDTH - LEGEND + 36, TITLE + LINE * (room + 1));
 }
 
 function drawMap(pen, run) {
-  const view = new View();
-  view.resize(WIDTH, HEIGHT - TITLE);
+  const projection = projectionOf(run.instance);
+  const view = new View(projection);
+  view.resize(WIDTH - LEGEND, HEIGHT - TITLE);
   const nodes = placedNodes(run.instance);
   view.fit(boundsOf(nodes));
   const places = nodes.map((node) => {
@@ -45,12 +72,26 @@ function drawMap(pen, run) {
     return [x, y + TITLE];
   });
   run.routes.forEach((route, index) => drawRoute(pen, route.map((stop) => places[stop]), places[0], index));
-  const radius = Math.min(7, Math.max(2.5, 60 / Math.sqrt(nodes.length)));
+  const isNumbered = nodes.length <= MOST_NUMBERED;
+  const radius = isNumbered ? 9 : Math.min(7, Math.max(2.5, 60 / Math.sqrt(nodes.length)));
   run.routes.forEach((route, index) => {
-    for (const stop of route) drawPoint(pen, places[stop], radius, colourValue(index));
+    route.forEach((stop, place) => {
+      drawPoint(pen, places[stop], radius, colourValue(index));
+      if (isNumbered) drawNumber(pen, places[stop], place + 1);
+    });
   });
   pen.fillStyle = themeValue("--text");
   pen.fillRect(places[0][0] - 9, places[0][1] - 9, 18, 18);
+  if (projection === GLOBE) drawScale(pen, scaleBar(view, 160));
+}
+
+function drawScale(pen, { pixels, text }) {
+  const [x, y] = [28, HEIGHT - 24];
+  pen.strokeStyle = themeValue("--text");
+  drawLine(pen, [[x, y - 7], [x, y], [x + pixels, y], [x + pixels, y - 7]], 2, 1);
+  pen.font = "15px system-ui, sans-serif";
+  pen.fillStyle = themeValue("--text");
+  pen.fillText(text, x + pixels + 10, y);
 }
 
 function drawRoute(pen, stops, depot, index) {
@@ -80,4 +121,14 @@ function drawPoint(pen, [x, y], radius, colour) {
   pen.lineWidth = 1.5;
   pen.strokeStyle = themeValue("--surface");
   pen.stroke();
+}
+
+function drawNumber(pen, [x, y], number) {
+  pen.font = "600 10px system-ui, sans-serif";
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillStyle = themeValue("--surface");
+  pen.fillText(String(number), x, y + 0.5);
+  pen.textAlign = "start";
+  pen.textBaseline = "alphabetic";
 }

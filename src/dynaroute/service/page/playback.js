@@ -2,7 +2,8 @@
 
 import { byId } from "./dom.js";
 import { hasPlaces, nameOf, nodesOf, placeOf } from "./instance.js";
-import { countOf, formatAmount, formatCost } from "./numbers.js";
+import { formatLength } from "./lengths.js";
+import { countOf, formatAmount } from "./numbers.js";
 import { findRun, isSearching } from "./state.js";
 
 const BUILD_SECONDS = 8; // of film, at normal speed
@@ -13,6 +14,7 @@ const STILL_SECONDS = 0.8; // for each route, where motion is unwelcome
 const UNSOLVED_CAPTION = "Once solved, watch how the routes were built";
 const COMPARING_CAPTION = "Choose no comparison to watch how the routes were built";
 const SAVINGS_CAPTION = "By savings. Choose a model under Options to watch a policy build.";
+const HAND_CAPTION = "Changed by hand";
 
 /** The moments of a run. Time is counted in legs. */
 export class Film {
@@ -49,7 +51,7 @@ export class Film {
     const index = Math.min(this.improvements.length, Math.floor((moment - this.buildLength) / this.stillLength)) - 1;
     if (index < 0) return { routes: this.built, tip: null, caption: `${countOf(this.built.length, "route")} built` };
     const { routes, cost } = this.improvements[index];
-    return { routes, tip: null, caption: `Improvement ${index + 1}: ${formatCost(cost)}` };
+    return { routes, tip: null, caption: `Improvement ${index + 1}: ${formatLength(this.run.instance, cost)}` };
   }
 
   #building(moment) {
@@ -133,7 +135,7 @@ export class Player {
     this.#parts.scrub.max = this.#film.length;
     this.#parts.scrub.value = this.#film.length;
     this.#parts.caption.textContent =
-      run.model === null ? SAVINGS_CAPTION : `How ${run.model} built the routes`;
+      run.request === null ? HAND_CAPTION : run.model === null ? SAVINGS_CAPTION : `How ${run.model} built the routes`;
   }
 
   #tick(time) {

@@ -2,9 +2,9 @@
 
 import { ApiError } from "./api.js";
 import { byId } from "./dom.js";
-import { emptyInstance, hasFreePlaces, leastRoutes, totalDemand } from "./instance.js";
+import { describeFleet, emptyInstance, hasFreePlaces, leastRoutes, totalDemand } from "./instance.js";
 import { withCapacity, withCustomer, withDepot } from "./instance.js";
-import { announce, clearNotice, showError } from "./notices.js";
+import { announce, clearNotice, showError, showNote } from "./notices.js";
 import { countOf, formatAmount } from "./numbers.js";
 import { drawInstance } from "./random.js";
 import { editInstance, loadInstance } from "./state.js";
@@ -14,6 +14,7 @@ export class ProblemCard {
   #store;
   #api;
   #capacity = byId("capacity");
+  #waiting = null; // the file that only lacks its capacity
 
   constructor(store, api) {
     this.#store = store;
@@ -28,8 +29,7 @@ export class ProblemCard {
   /** Draw a problem as the form says. */
   loadRandom() {
     const fields = new FormData(byId("random-form"));
-    const capacity = fields.get("capacity") === "" ? null : Number(fields.get("capacity"));
-    this.#load(drawInstance({ size: Number(fields.get("size")), seed: Number(fields.get("seed")), capacity }));
+    this.#load(drawInstance({ size: Number(fields.get("size")), seed: Number(fields.get("seed")), capacity: null }));
   }
 
   #wireRandom() {
@@ -69,17 +69,32 @@ export class ProblemCard {
     });
   }
 
-  async #readFile(file) {
-    const text = byId("file-capacity").value;
+  /** Read a file; `capacity` for one that does not say it, once the user has. */
+  async #readFile(file, capacity = null) {
     const notice = byId("file-notice");
     openTab(byId("tab-file")); // where an error would be shown
     clearNotice(notice);
+    this.#waiting = null;
     try {
-      this.#load(await this.#api.readFile(file, text === "" ? null : Number(text)));
+      const { messages, ...instance } = await this.#api.readFile(file, capacity);
+      this.#load(instance);
+      showNote(notice, messages ?? []);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      showError(notice, error);
+      if (capacity === null && lacksCapacity(file, error)) this.#askForCapacity(file);
+      else showError(notice, error);
     }
+  }
+
+  /** The file waits until its capacity is typed into the one field for it. */
+  #askForCapacity(file) {
+    this.#waiting = file;
+    const message = `${file.name} does not say how much a vehicle holds.`;
+    const remedy = "Type it under “Capacity of a vehicle” and press Enter: the file is read at once.";
+    showError(byId("file-notice"), { message, remedy });
+    this.#capacity.disabled = false;
+    this.#capacity.value = "";
+    this.#capacity.focus();
   }
 
   #wireDrawing() {
@@ -113,6 +128,8 @@ export class ProblemCard {
   }
 
   #load(instance) {
+    this.#waiting = null;
+    clearNotice(byId("file-notice"));
     loadInstance(this.#store, instance);
     this.#store.update({ tool: "select" });
     announce(`Loaded ${instance.name || "the problem"}: ${countOf(instance.customers.length, "customer")}.`);
@@ -121,15 +138,20 @@ export class ProblemCard {
   #setCapacity() {
     const { instance } = this.#store.state;
     const capacity = this.#capacity.valueAsNumber;
+    if (this.#waiting !== null && capacity > 0) {
+      this.#readFile(this.#waiting, capacity);
+      return;
+    }
     if (Number.isFinite(capacity) && capacity > 0) editInstance(this.#store, withCapacity(instance, capacity));
     else this.#capacity.value = instance.capacity;
   }
 
   #show(instance) {
     this.#capacity.value = instance.capacity;
+    this.#capacity.disabled = Boolean(instance.vehicles); // each type of vehicle says its own
     const count = instance.customers.length;
     const least = `at least ${countOf(leastRoutes(instance), "route")}`;
-    const hint = `Total demand ${formatAmount(totalDemand(instance))}: ${least}. The fleet is unlimited.`;
+    const hint = `Total demand ${formatAmount(totalDemand(instance))}: ${least}. ${describeFleet(instance)}`;
     byId("capacity-hint").textContent = count === 0 ? "" : hint;
     const name = instance.name ? `${instance.name} · ` : "";
     const capacity = formatAmount(instance.capacity);
@@ -137,6 +159,11 @@ export class ProblemCard {
     byId("add-button").textContent = instance.depot === null ? "Place depot" : "Add customer";
     byId("map-empty").hidden = instance.depot !== null;
   }
+}
+
+/** Whether all that is wrong with a table is that nobody said how much a vehicle holds. */
+function lacksCapacity(file, error) {
+  return /\.(csv|tsv|txt|xlsx)$/i.test(file.name) && /capacity/i.test(error.where?.field ?? "") && error.where.line === null;
 }
 
 /** Which format a pasted text is in: pasted text has no name to tell it. */

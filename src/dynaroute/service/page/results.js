@@ -3,7 +3,8 @@
 import { drawCurve } from "./curve.js";
 import { byId, make } from "./dom.js";
 import { leastRoutes } from "./instance.js";
-import { countOf, formatCost, formatSeconds } from "./numbers.js";
+import { formatLength } from "./lengths.js";
+import { countOf, formatSeconds } from "./numbers.js";
 import { findRun, isSearching } from "./state.js";
 
 const SOUND = "Checked: all visited once, no overload, cost right";
@@ -29,12 +30,17 @@ function figures(run, isRunning) {
   const least = leastRoutes(run.instance);
   const routes = run.routes.length === least ? "the fewest possible" : `at least ${least} needed`;
   const label = make("span", { class: "cost-label", text: "Cost" });
-  const cost = make("p", { class: "cost" }, label, make("span", { class: "cost-value", text: formatCost(run.cost) }));
-  const how = isRunning ? "Searching…" : `${run.label} · ${run.model ?? "savings"} · ${formatSeconds(run.seconds)}`;
+  const cost = make("p", { class: "cost" }, label, make("span", { class: "cost-value", text: formatLength(run.instance, run.cost) }));
+  const how = isRunning ? "Searching…" : describe(run);
   const count = make("span", { text: `${countOf(run.routes.length, "route")} (${routes})` });
   const facts = make("p", { class: "headline-facts" }, count, make("span", { text: how }));
   const notes = (run.messages ?? []).map((text) => make("p", { class: "headline-note", text }));
   return [cost, facts, ...judgement(run), ...notes];
+}
+
+function describe(run) {
+  if (run.request === null) return run.label;
+  return `${run.label} · ${run.model ?? "savings"} · ${formatSeconds(run.seconds)}`;
 }
 
 /** What the independent judge said; nothing while a search is under way. */
@@ -46,7 +52,8 @@ function judgement({ violations }) {
 
 function showCurve(run) {
   const curve = byId("curve");
-  const hasCurve = run !== null && run.request.method === "search" && run.trace.length > 1;
+  const hasCurve = run !== null && run.request?.method === "search" && run.trace.length > 1;
   curve.toggleAttribute("hidden", !hasCurve);
-  if (hasCurve) drawCurve(curve, run.trace, Math.max(run.seconds ?? run.request.seconds, run.trace.at(-1)[0]));
+  const show = (cost) => formatLength(run.instance, cost);
+  if (hasCurve) drawCurve(curve, run.trace, Math.max(run.seconds ?? run.request.seconds, run.trace.at(-1)[0]), show);
 }

@@ -2,7 +2,8 @@
 
 import { byId, make, reveal } from "./dom.js";
 import { legsOf } from "./map.js";
-import { countOf, formatCost, formatSeconds, formatShare } from "./numbers.js";
+import { formatLength } from "./lengths.js";
+import { countOf, formatSeconds, formatShare } from "./numbers.js";
 import { findRun, runsOfInstance } from "./state.js";
 
 /** A finished run: what was asked, what the service answered, and how it came about. */
@@ -16,6 +17,7 @@ export function makeRun(id, instance, request, answer, snapshots = []) {
     routes: answer.routes,
     loads: answer.loads,
     lengths: answer.route_costs,
+    vehicles: answer.vehicles ?? null, // types of the routes' vehicles, where there are types
     seconds: answer.seconds,
     method: answer.method,
     model: answer.model,
@@ -76,7 +78,7 @@ export class RunsPanel {
     if (a === null || b === null) return [];
     const shared = sharedLegs(a, b).size / legsOf(a.routes).size;
     const facts = [
-      ["Cost of B against A", `${formatShare(b.cost / a.cost - 1)} (${signed(b.cost - a.cost)})`],
+      ["Cost of B against A", `${formatShare(b.cost / a.cost - 1)} (${signed(a.instance, b.cost - a.cost)})`],
       ["Routes", `${a.routes.length} and ${b.routes.length}`],
       ["Legs of A that B drives too", `${Math.round(100 * shared)} %`],
       ["Time", `${formatSeconds(a.seconds)} and ${formatSeconds(b.seconds)}`],
@@ -96,7 +98,7 @@ export class RunsPanel {
 }
 
 function labelOf({ method, seconds }, answer) {
-  const names = { greedy: "Greedy", augment: "Augmentation", "2opt": "2OPT", search: `Search ${seconds} s` };
+  const names = { greedy: "At once", augment: "Best of eight", "2opt": "At once, tidied", search: `Search ${seconds} s` };
   return answer.is_interrupted ? `${names[method]}, stopped` : names[method];
 }
 
@@ -109,7 +111,7 @@ function makeRow(run, best, state) {
     "tr",
     { class: run.id === state.shownRun ? "emphasised" : null },
     make("th", { scope: "row" }, make("span", { text: run.label }), make("small", { text: facts })),
-    make("td", { class: "number" }, make("span", { text: formatCost(run.cost) }), gap),
+    make("td", { class: "number" }, make("span", { text: formatLength(run.instance, run.cost) }), gap),
     make("td", {}, choice("run-a", run, run.id === state.shownRun, "A: show")),
     make("td", {}, choice("run-b", run, run.id === state.comparedRun, "B: compare with")),
   );
@@ -122,10 +124,10 @@ function makeNoneRow(checked) {
 }
 
 function choice(name, run, checked, verb) {
-  const label = `${verb} ${run.label}, cost ${formatCost(run.cost)}`;
+  const label = `${verb} ${run.label}, cost ${formatLength(run.instance, run.cost)}`;
   return make("input", { type: "radio", name, id: `${name}-${run.id}`, value: run.id, checked, "aria-label": label });
 }
 
-function signed(value) {
-  return `${value < 0 ? "−" : "+"}${formatCost(Math.abs(value))}`;
+function signed(instance, value) {
+  return `${value < 0 ? "−" : "+"}${formatLength(instance, Math.abs(value))}`;
 }

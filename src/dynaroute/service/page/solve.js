@@ -3,10 +3,12 @@
 import { aligned } from "./align.js";
 import { ApiError } from "./api.js";
 import { byId, make, reveal } from "./dom.js";
+import { formatLength } from "./lengths.js";
 import { announce, clearNotice, showError, showNote } from "./notices.js";
-import { countOf, formatCost } from "./numbers.js";
+import { countOf } from "./numbers.js";
+import { withoutLocked } from "./routes.js";
 import { makeRun } from "./runs.js";
-import { isSearching, keepRun } from "./state.js";
+import { findRun, isLocked, isSearching, keepRun } from "./state.js";
 
 const FOLLOW_DELAY = 120; // milliseconds of rest before an edited problem is solved again
 const ANNOUNCE_EVERY = 3000; // milliseconds between spoken improvements
@@ -80,8 +82,10 @@ export class SolveCard {
     this.#setBusy(true);
     try {
       const request = this.#readRequest();
-      if (request.method === "search") await this.#search(instance, request);
-      else await this.#build(instance, request);
+      const part = this.#takeOutLocked(instance);
+      if (part.instance.customers.length === 0) showNote(this.#notice, ["Every route is locked. Unlock one to solve."]);
+      else if (request.method === "search") await this.#search(instance, request, part);
+      else await this.#build(instance, request, part);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.#fail(error);
@@ -91,13 +95,21 @@ export class SolveCard {
     }
   }
 
-  async #build(instance, request) {
-    const answer = await this.#api.solve({ ...instance, options: optionsOf(request) });
-    await this.#keep(makeRun(this.#nextId(), instance, request, answer));
+  /** What is to be solved: the problem without the routes that are locked. */
+  #takeOutLocked(instance) {
+    const { state } = this.#store;
+    const routes = findRun(state, state.shownRun)?.routes ?? [];
+    const locked = routes.map((stops, place) => ({ stops, place })).filter(({ stops }) => isLocked(state, stops));
+    return locked.length === 0 ? { instance, whole: (answer) => answer } : withoutLocked(instance, locked);
   }
 
-  async #search(instance, request) {
-    const job = await this.#api.startJob({ ...instance, options: optionsOf(request) });
+  async #build(instance, request, part) {
+    const answer = await this.#api.solve({ ...part.instance, options: optionsOf(request) });
+    await this.#keep(makeRun(this.#nextId(), instance, request, part.whole(answer)));
+  }
+
+  async #search(instance, request, part) {
+    const job = await this.#api.startJob({ ...part.instance, options: optionsOf(request) });
     if (this.#store.state.instance !== instance) {
       await this.#api.stopJob(job.id); // edited before it began: nobody waits for it
       return;
@@ -107,10 +119,10 @@ export class SolveCard {
     const search = { id: job.id, instance, request, began, routes: [], trace: [], snapshots: [] };
     this.#store.update({ search, playback: null });
     try {
-      const { result, error } = await this.#watch(job.id);
+      const { result, error } = await this.#watch(job.id, part);
       if (error) throw new ApiError(error);
       if (result === null) showNote(this.#notice, ["Stopped before the search began."]);
-      else await this.#keepSearch(instance, request, result);
+      else await this.#keepSearch(instance, request, part.whole(result));
     } finally {
       this.#store.update({ search: null });
     }
@@ -122,13 +134,13 @@ export class SolveCard {
   }
 
   /** Show improvements as they come; resolves to the job as it ended. */
-  async #watch(id) {
+  async #watch(id, part) {
     for await (const { name, data } of this.#api.events(id)) {
       if (name === "end") {
         this.#showFound();
         return data;
       }
-      if (name === "improvement") this.#improve(data);
+      if (name === "improvement") this.#improve(part.whole(data));
     }
     throw new ApiError({ code: "network", message: "the server ended the stream.", remedy: "Try again." });
   }
@@ -152,7 +164,7 @@ export class SolveCard {
     this.#store.update({ search: { ...search, cost, routes, loads, lengths, trace, snapshots } });
     if (performance.now() - this.#spokenAt < ANNOUNCE_EVERY) return;
     this.#spokenAt = performance.now();
-    announce(`Best so far: ${formatCost(cost)}.`);
+    announce(`Best so far: ${formatLength(search.instance, cost)}.`);
   }
 
   async #stop() {
@@ -174,7 +186,7 @@ export class SolveCard {
     const judgement = await this.#api.check(run.instance, run.routes, run.cost);
     keepRun(this.#store, { ...run, violations: judgement.violations.map(({ message }) => message) });
     if (run.instance === this.#store.state.instance) reveal(byId("frame-a"));
-    announce(`${run.label}: cost ${formatCost(run.cost)} with ${countOf(run.routes.length, "route")}.`);
+    announce(`${run.label}: cost ${formatLength(run.instance, run.cost)} with ${countOf(run.routes.length, "route")}.`);
   }
 
   #fail(error) {

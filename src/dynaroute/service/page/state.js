@@ -35,7 +35,7 @@ export class Store {
 export function createStore() {
   return new Store({
     instance: null, // the JSON instance of the API; never changed in place
-    past: [], // earlier instances, newest last
+    past: [], // earlier {instance, shownRun}, newest last
     loads: 0, // how many problems were loaded, edits not counted
     runs: [], // finished runs, of any instance: each names its own
     shownRun: null, // id of the run on the map
@@ -45,6 +45,7 @@ export function createStore() {
     selectedNode: null, // 0 is the depot
     hoveredRoute: null,
     pinnedRoute: null,
+    lockedRoutes: [], // stops of the routes that a search leaves alone
     tool: "select",
     newDemand: 5,
   });
@@ -57,15 +58,36 @@ export function loadInstance(store, instance) {
 
 /** Replace the problem by an edited one. Runs of the earlier one stay with it, and come back when it does. */
 export function editInstance(store, instance, selectedNode = store.state.selectedNode) {
-  const past = [...store.state.past, store.state.instance].slice(-LONGEST_PAST);
-  store.update({ ...cleared(), instance, past, selectedNode });
+  store.update({ ...cleared(), instance, past: pastWith(store.state), selectedNode });
+}
+
+/** Show routes that were changed by hand; undoing brings those before back. */
+export function editRoutes(store, run) {
+  const { lockedRoutes, selectedNode } = store.state;
+  const past = pastWith(store.state);
+  store.update({ runs: [...store.state.runs, run] });
+  store.update({ ...cleared(), past, shownRun: run.id, lockedRoutes, selectedNode });
 }
 
 export function undoEdit(store) {
   const past = [...store.state.past];
-  const instance = past.pop();
-  if (instance === undefined) return;
-  store.update({ ...cleared(), instance, past, shownRun: lastRunOf(store.state, instance)?.id ?? null });
+  const before = past.pop();
+  if (before === undefined) return;
+  const { instance } = before;
+  const shownRun = before.shownRun ?? lastRunOf(store.state, instance)?.id ?? null;
+  const lockedRoutes = instance === store.state.instance ? store.state.lockedRoutes : [];
+  store.update({ ...cleared(), instance, past, shownRun, lockedRoutes });
+}
+
+/** Whether a search leaves these stops alone, as one route. */
+export function isLocked({ lockedRoutes }, stops) {
+  return lockedRoutes.some((locked) => sameStops(locked, stops));
+}
+
+export function toggleLock(store, stops) {
+  const { lockedRoutes } = store.state;
+  const others = lockedRoutes.filter((locked) => !sameStops(locked, stops));
+  store.update({ lockedRoutes: others.length < lockedRoutes.length ? others : [...lockedRoutes, stops] });
 }
 
 /** Keep a run, and show it. */
@@ -75,8 +97,10 @@ export function keepRun(store, run) {
   store.update({ shownRun: run.id, playback: null, pinnedRoute: null, hoveredRoute: null });
 }
 
+/** The runs of the problem on the map; of those made by hand, the one on show alone. */
 export function runsOfInstance(state) {
-  return state.runs.filter((run) => run.instance === state.instance);
+  const isListed = (run) => run.request !== null || run.id === state.shownRun || run.id === state.comparedRun;
+  return state.runs.filter((run) => run.instance === state.instance && isListed(run));
 }
 
 export function findRun(state, id) {
@@ -103,7 +127,16 @@ function cleared() {
     selectedNode: null,
     hoveredRoute: null,
     pinnedRoute: null,
+    lockedRoutes: [],
   };
+}
+
+function pastWith({ past, instance, shownRun }) {
+  return [...past, { instance, shownRun }].slice(-LONGEST_PAST);
+}
+
+function sameStops(one, other) {
+  return one.length === other.length && one.every((stop, index) => stop === other[index]);
 }
 
 function lastRunOf(state, instance) {

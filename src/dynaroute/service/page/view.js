@@ -2,14 +2,25 @@
 
 const MARGIN = 26; // pixels kept free around the points
 const FINEST = 1e-10; // of a coordinate, that a pixel may be wide: numbers have no more digits to tell places apart
+const MOST_LATITUDE = 85.05; // where maps of Mercator's kind end
+
+/** The plane as it is. */
+export const PLANE = { up: (y) => y, down: (height) => height };
+
+/** Degrees as street maps draw them: at each latitude as much taller as it is wider, so that nothing is distorted. */
+export const GLOBE = {
+  up: (latitude) => degrees(Math.asinh(Math.tan(radians(clamp(latitude))))),
+  down: (height) => degrees(Math.atan(Math.sinh(radians(height)))),
+};
 
 /** A window onto the plane: one scale for both axes, y upwards. */
 export class View {
-  constructor() {
+  constructor(projection = PLANE) {
+    this.projection = projection;
     this.width = 1;
     this.height = 1;
     this.scale = 1; // pixels a unit
-    this.centre = [0, 0];
+    this.centre = [0, 0]; // as projected
     this.frame = null; // the part of the plane that is to be seen, whatever the size of the screen
   }
 
@@ -22,7 +33,8 @@ export class View {
 
   fit(frame) {
     this.frame = frame;
-    const { left, right, low, high } = frame;
+    const { left, right } = frame;
+    const [low, high] = [frame.low, frame.high].map(this.projection.up);
     const across = Math.max(this.width - 2 * MARGIN, 10) / Math.max(right - left, 1e-12);
     const up = Math.max(this.height - 2 * MARGIN, 10) / Math.max(high - low, 1e-12);
     const scale = Math.min(across, up);
@@ -31,11 +43,14 @@ export class View {
   }
 
   toScreen([x, y]) {
-    return [this.width / 2 + (x - this.centre[0]) * this.scale, this.height / 2 - (y - this.centre[1]) * this.scale];
+    const height = this.projection.up(y);
+    const [left, top] = [(x - this.centre[0]) * this.scale, (height - this.centre[1]) * this.scale];
+    return [this.width / 2 + left, this.height / 2 - top];
   }
 
-  toPlace([x, y]) {
-    return [this.centre[0] + (x - this.width / 2) / this.scale, this.centre[1] - (y - this.height / 2) / this.scale];
+  toPlace(at) {
+    const [x, height] = this.#project(at);
+    return [x, this.projection.down(height)];
   }
 
   pan(dx, dy) {
@@ -45,11 +60,11 @@ export class View {
 
   /** Zoom so that the place under `anchor` stays under it. */
   zoom(factor, anchor = [this.width / 2, this.height / 2]) {
-    const [x, y] = this.toPlace(anchor);
+    const [x, y] = this.#project(anchor);
     const isTooFine = this.scale * factor * FINEST * Math.max(Math.abs(x), Math.abs(y), 1e-3) > 1;
     if (factor > 1 && isTooFine) return;
     this.scale *= factor;
-    const [movedX, movedY] = this.toPlace(anchor);
+    const [movedX, movedY] = this.#project(anchor);
     this.centre = [this.centre[0] + x - movedX, this.centre[1] + y - movedY];
     this.#takeFrame();
   }
@@ -67,9 +82,12 @@ export class View {
 
   /** Distance between the lines of the grid: 1, 2 or 5 times a power of ten, some 70 pixels. */
   gridStep() {
-    const wanted = 70 / this.scale;
-    const power = 10 ** Math.floor(Math.log10(wanted));
-    return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= wanted);
+    return roundUp(70 / this.scale);
+  }
+
+  /** The plane as projected, at a point of the screen. */
+  #project([x, y]) {
+    return [this.centre[0] + (x - this.width / 2) / this.scale, this.centre[1] - (y - this.height / 2) / this.scale];
   }
 
   #takeFrame() {
@@ -77,4 +95,22 @@ export class View {
     const [right, low] = this.toPlace([this.width - MARGIN, this.height - MARGIN]);
     this.frame = { left, right, low, high };
   }
+}
+
+/** The least 1, 2 or 5 times a power of ten that is not smaller. */
+export function roundUp(wanted) {
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= wanted);
+}
+
+export function radians(angle) {
+  return (angle * Math.PI) / 180;
+}
+
+function degrees(angle) {
+  return (angle * 180) / Math.PI;
+}
+
+function clamp(latitude) {
+  return Math.max(-MOST_LATITUDE, Math.min(MOST_LATITUDE, latitude));
 }

@@ -1,0 +1,97 @@
+"""``dynaroute insert``: new customers in a plan whose other stops stay as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dynaroute.cli.exit_codes import NO_FEASIBLE_PLAN
+from dynaroute.cli.options import JsonOption
+from dynaroute.cli.output import print_json, print_line, print_note, print_table
+from dynaroute.cli.places import refuse_missing_folder, refuse_overwriting
+from dynaroute.display import LONGEST_NAME, show_length, show_list, show_text
+
+if TYPE_CHECKING:
+    from dynaroute.plans.insertion import Insertion, InsertionResult
+
+
+def insert(
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN", readable=False, help="A plan, as solve --out plan.json writes it.")
+    ],
+    customers: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CUSTOMERS",
+            readable=False,
+            help="New customers, no depot: a .csv, .tsv or .xlsx table, or a .json list.",
+        ),
+    ],
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Plan with the new customers: .json, .csv, .xlsx, .html, .pdf, .geojson, .gpx, .kml or .sol. May be "
+            "given several times.",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Put new customers into a plan, where each costs least.
+
+    The stops that are there keep their routes and their order, and all
+    limits of the vehicles hold. Each new customer is told its route, its
+    stop and how much longer the plan becomes by it. A vehicle that stands
+    in the depot is used where nothing else is possible.
+
+    Exit code 4: some customers fit nowhere; the others are in the plan.
+
+    Example:
+      dynaroute insert plan.json new.csv --out plan-2.json
+    """
+    from dynaroute.plans import read_plan, write_plan
+    from dynaroute.plans.additions import read_customers
+    from dynaroute.plans.insertion import insert_customers, insertions_to_json
+    from dynaroute.plans.write import require_plan_suffix
+
+    outs = out or []
+    for file in outs:
+        require_plan_suffix(file)
+        refuse_missing_folder(file)
+    refuse_overwriting([("--out", file) for file in outs], [plan, customers])
+    before = read_plan(plan)
+    result = insert_customers(before, read_customers(customers, before.instance))
+    for file in outs:
+        write_plan(result.plan, file)
+
+    if json:
+        print_json(insertions_to_json(result, before.cost))
+    else:
+        _print_insertions(result, before.cost)
+    if result.unserved:
+        names = [result.plan.instance.customer_name(customer) for customer in result.unserved]
+        print_note(f"no vehicle has room or time for {show_list(names)}.")
+        raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _print_insertions(result: InsertionResult, cost_before: float) -> None:
+    instance = result.plan.instance
+    rows = [_make_row(result, insertion) for insertion in result.insertions]
+    print_table(("Customer", "Route", "Stop", "After", "Before", "Costs"), rows)
+    before, after = show_length(cost_before, instance.unit), show_length(result.plan.cost, instance.unit)
+    print_line(f"the plan was {before} and is {after} with them")
+
+
+def _make_row(result: InsertionResult, insertion: Insertion) -> tuple[str, ...]:
+    instance = result.plan.instance
+    name = show_text(instance.customer_name(insertion.customer), LONGEST_NAME)
+    if insertion.route is None or insertion.stop is None or insertion.cost is None:
+        return name, "none", "", "", "", ""
+    nodes = [0, *result.plan.solution.routes[insertion.route - 1], 0]
+    before, after = nodes[insertion.stop - 1], nodes[insertion.stop + 1]
+    called = ["depot" if node == 0 else show_text(instance.customer_name(node), 40) for node in (before, after)]
+    route = f"{insertion.route} (new)" if insertion.opens_route else str(insertion.route)
+    return name, route, str(insertion.stop), *called, f"+{show_length(insertion.cost, instance.unit)}"

@@ -1,0 +1,21 @@
+"""Plans: an instance with its routes, as files for drivers, maps and spreadsheets, and what changes a plan.
+
+>>> plan = Plan(instance, solution)
+>>> write_plan(plan, "drivers.pdf")
+"""
+
+from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.plans.read import ROUTE_SUFFIXES, read_plan, read_routes
+from dynaroute.plans.write import PLAN_SUFFIXES, write_plan, write_sheets
+
+__all__ = [
+    "PLAN_SUFFIXES",
+    "ROUTE_SUFFIXES",
+    "Plan",
+    "PlannedRoute",
+    "Stop",
+    "read_plan",
+    "read_routes",
+    "write_plan",
+    "write_sheets",
+]

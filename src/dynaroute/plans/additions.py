@@ -1,0 +1,118 @@
+"""New customers for a plan: a file of them, and the instance that has them, too."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dynaroute.errors import FormatError, UnsupportedError, Where, in_file, placed
+from dynaroute.files import read_bytes, refuse_unreadable
+from dynaroute.formats.json import instance_from_json, instance_to_json
+from dynaroute.formats.json_document import load_json, require, require_list
+from dynaroute.formats.numbers import format_load
+from dynaroute.formats.table import FORMATS, require_suffix
+from dynaroute.formats.tables.stops import Reading
+from dynaroute.formats.text import decode_text
+from dynaroute.instance import Instance
+
+__all__ = ["CUSTOMER_SUFFIXES", "Customers", "extend_instance", "read_customers"]
+
+CUSTOMER_SUFFIXES = (*(suffix for suffix, known in FORMATS.items() if known.is_table), ".json")
+
+Customers = Sequence[object]
+
+_PATH = re.compile(r"customers\[(\d+)\]")
+
+
+def read_customers(path: str | os.PathLike[str], instance: Instance) -> Customers:
+    """Read new customers of an instance, in the form that they have in JSON.
+
+    Parameters
+    ----------
+    path
+        A table (.csv, .tsv, .xlsx) with the columns of an instance, but without a depot and a capacity; or a .json file
+        with a list of customers, or with an object that holds them as "customers".
+    instance
+        The instance that they come to.
+
+    Raises
+    ------
+    DynarouteError
+        If the file cannot be read.
+    """
+    file, source = Path(path), os.fspath(path)
+    with in_file(source):
+        refuse_unreadable(file)
+        suffix = require_suffix(file, CUSTOMER_SUFFIXES, "customers")
+        if suffix == ".json":
+            document = load_json(decode_text(read_bytes(file), ",[{"))
+            return list_customers(document)
+        parse = FORMATS[suffix].parse
+        assert parse is not None  # or the suffix would have been refused
+        reading = Reading(capacity=format_load(instance, instance.capacity), has_depot=False)
+        (table,) = parse(read_bytes(file), source, reading)
+        customers: Any = instance_to_json(table)["customers"]
+        return list(customers)
+
+
+def list_customers(document: object) -> Customers:
+    """The customers of decoded JSON: a list, or an object that holds one."""
+    if isinstance(document, dict):
+        document = require(document, "customers", "")
+    return require_list(document, "customers")
+
+
+def extend_instance(instance: Instance, customers: Customers) -> Instance:
+    """An instance with more customers, whose numbers follow those that were there.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    customers
+        As in JSON: {"id"?, "x", "y", "demand", ...}.
+
+    Raises
+    ------
+    UnsupportedError
+        If lengths come from a matrix, which knows nothing of new customers.
+    DynarouteError
+        If they are no customers, or an id is somebody's already.
+    """
+    for field, matrix in (("distances", instance.distances), ("durations", instance.durations)):
+        if matrix is not None:
+            raise UnsupportedError(
+                f"{field} of this plan come from a matrix, which has no row for a new customer.",
+                where=Where(field=field),
+                remedy="Add the customers and their rows to the instance, and search on: solve INSTANCE --start PLAN.",
+            )
+    if not customers:
+        raise FormatError("there is no new customer.", where=Where(field="customers"), remedy="Give at least one.")
+    document = instance_to_json(instance)
+    known: Any = document["customers"]
+    customers = [_match_details(customer, instance) for customer in customers]
+    with placed(partial(_renumber, len(known))):
+        return instance_from_json({**document, "customers": [*known, *customers]})
+
+
+def _match_details(customer: object, instance: Instance) -> object:
+    """A customer whose details stand under the names that the plan has for them, whatever their case."""
+    if instance.details is None or not isinstance(customer, dict) or not isinstance(customer.get("details"), dict):
+        return customer
+    names = {column.casefold(): column for column in instance.details.columns}
+    details = {names.get(str(column).casefold(), column): text for column, text in customer["details"].items()}
+    return {**customer, "details": details}
+
+
+def _renumber(known: int, where: Where) -> Where:
+    """Places in the words of the new customers alone."""
+    if where.field is None:
+        return where
+    field = _PATH.sub(lambda found: f"customers[{int(found[1]) - known}]", where.field)
+    customer = None if where.customer is None or where.customer <= known else where.customer - known
+    return replace(where, field=field, customer=customer)

@@ -1,0 +1,150 @@
+"""Plans as GeoJSON (RFC 7946): a line for each route, a point for each stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from dynaroute.decimals import plain_number
+from dynaroute.errors import FormatError, Where
+from dynaroute.formats.json_document import load_json, require_list, require_object
+from dynaroute.instance import Instance
+from dynaroute.plans.links import SERVICES, list_links
+from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
+from dynaroute.plans.table import look_up, order_stops
+from dynaroute.plans.words import show_time
+from dynaroute.solution import Solution
+
+__all__ = ["format_geojson", "parse_geojson"]
+
+_DECIMALS = 7  # of a degree: a centimetre
+Position = list[float]
+
+
+def format_geojson(plan: Plan) -> str:
+    """Write a plan as a FeatureCollection.
+
+    Parameters
+    ----------
+    plan
+        With places in degrees.
+
+    Raises
+    ------
+    UnsupportedError
+        If its places are not on the globe.
+    """
+    require_degrees(plan.instance, ".geojson")
+    depot = {"kind": "depot", "name": plan.routes[0].start.name if plan.routes else "depot"}
+    start = plan.routes[0].start if plan.routes else None
+    features = [] if start is None else [_feature(_point(plan, start), {**depot, **start.details})]
+    for route in plan.routes:
+        features.append(_feature(_line(plan, route), _describe_route(plan, route)))
+        features += [_feature(_point(plan, stop), _describe_stop(plan, route, stop)) for stop in route.stops]
+    document = {"type": "FeatureCollection", "name": plan.instance.name, "features": features}
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _feature(geometry: dict[str, object], properties: Mapping[str, object]) -> dict[str, object]:
+    return {"type": "Feature", "geometry": geometry, "properties": dict(properties)}
+
+
+def _describe_route(plan: Plan, route: PlannedRoute) -> dict[str, object]:
+    return {
+        "kind": "route",
+        "route": route.number,
+        "name": route.called,
+        "vehicle": route.vehicle or None,
+        "stops": len(route.stops),
+        "load": plain_number(route.load),
+        "distance": plain_number(route.length),
+        "unit": plan.instance.unit,
+        "links": [address for _, _, address in list_links(plan, route, SERVICES[0])],
+    }
+
+
+def _describe_stop(plan: Plan, route: PlannedRoute, stop: Stop) -> dict[str, object]:
+    return {
+        **stop.details,
+        "kind": "stop",
+        "route": route.number,
+        "stop": stop.number,
+        "id": stop.id,
+        "name": stop.name or stop.id,
+        "demand": plain_number(stop.demand),
+        "load": plain_number(stop.load),
+        "distance": plain_number(stop.distance),
+        "unit": plan.instance.unit,
+        **(
+            {}
+            if stop.arrival is None
+            else {"arrival": show_time(plan, stop.arrival), "leave": show_time(plan, stop.leave)}
+        ),
+    }
+
+
+def _point(plan: Plan, stop: Stop) -> dict[str, object]:
+    return {"type": "Point", "coordinates": _position(plan, stop)}
+
+
+def _line(plan: Plan, route: PlannedRoute) -> dict[str, object]:
+    """A line; in several parts where it crosses the 180th meridian, as section 3.1.9 asks for."""
+    positions = [_position(plan, stop) for stop in route.places]
+    parts = _cut_at_date_line(positions)
+    if len(parts) == 1:
+        return {"type": "LineString", "coordinates": parts[0]}
+    return {"type": "MultiLineString", "coordinates": parts}
+
+
+def _cut_at_date_line(positions: Sequence[Position]) -> list[list[Position]]:
+    parts = [[positions[0]]]
+    for (start_longitude, start_latitude), end in pairwise(positions):
+        shift = end[0] - start_longitude
+        if abs(shift) > 180:
+            side = 180.0 if start_longitude > 0 else -180.0
+            shift += 360 if shift < 0 else -360  # the short way round
+            share = (side - start_longitude) / shift if shift else 0.0
+            latitude = round(start_latitude + share * (end[1] - start_latitude), _DECIMALS)
+            parts[-1].append([side, latitude])
+            parts.append([[-side, latitude]])
+        parts[-1].append(end)
+    return parts
+
+
+def _position(plan: Plan, stop: Stop) -> Position:
+    latitude, longitude = plan.place(stop)
+    return [round(longitude, _DECIMALS), round(latitude, _DECIMALS)]
+
+
+def parse_geojson(text: str, instance: Instance) -> Solution:
+    """Read the routes of a plan from its points.
+
+    Parameters
+    ----------
+    text
+        A FeatureCollection as `format_geojson` writes it; what other features it has is not looked at.
+    instance
+        Whose customers it visits.
+
+    Raises
+    ------
+    DynarouteError
+        If it is no such document, or a stop is nobody's.
+    """
+    document = require_object(load_json(text), "")
+    stops: list[tuple[int, int, int]] = []
+    for index, feature in enumerate(require_list(document.get("features"), "features")):
+        path = f"features[{index}].properties"
+        given: Mapping[str, Any] = require_object(require_object(feature, path).get("properties") or {}, path)
+        if given.get("kind") != "stop":
+            continue
+        for key in ("route", "stop"):
+            if type(given.get(key)) is not int:
+                raise FormatError(
+                    f"{key} is not a whole number.", where=Where(field=f"{path}.{key}"), remedy="Write its number."
+                )
+        customer = look_up(str(given.get("id", "")), instance, Where(field=f"{path}.id"))
+        stops.append((given["route"], given["stop"], customer))
+    return order_stops(stops)

@@ -1,0 +1,58 @@
+"""Plans as GPX 1.1: one <rte> for each route, with named waypoints."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element, SubElement
+
+from dynaroute.plans.links import SERVICES, list_links
+from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
+from dynaroute.plans.words import describe_route, describe_stop
+from dynaroute.plans.xml_text import add_text, write_xml
+
+__all__ = ["format_gpx"]
+
+_NAMESPACE = "http://www.topografix.com/GPX/1/1"
+
+
+def format_gpx(plan: Plan) -> str:
+    """Write a plan as GPX.
+
+    Parameters
+    ----------
+    plan
+        With places in degrees.
+
+    Raises
+    ------
+    UnsupportedError
+        If its places are not on the globe.
+    """
+    require_degrees(plan.instance, ".gpx")
+    root = Element("gpx", {"xmlns": _NAMESPACE, "version": "1.1", "creator": "Dynaroute"})
+    if plan.instance.name:
+        add_text(SubElement(root, "metadata"), "name", plan.instance.name)
+    for route in plan.routes:
+        _add_route(root, plan, route)
+    return write_xml(root)
+
+
+def _add_route(root: Element, plan: Plan, route: PlannedRoute) -> None:
+    element = SubElement(root, "rte")  # what it holds comes in the order of the schema
+    add_text(element, "name", route.called)
+    add_text(element, "desc", describe_route(plan, route))
+    for first, last, address in list_links(plan, route, SERVICES[0]):
+        link = SubElement(element, "link", {"href": address})
+        add_text(link, "text", f"{SERVICES[0].name}, {first} to {last}")
+    add_text(element, "number", str(route.number))
+    for stop in route.places:
+        _add_point(element, plan, stop)
+
+
+def _add_point(parent: Element, plan: Plan, stop: Stop) -> None:
+    latitude, longitude = plan.place(stop)
+    # the schema wants longitudes below 180
+    written = -180.0 if longitude == 180 else longitude
+    point = SubElement(parent, "rtept", {"lat": f"{latitude:.7f}", "lon": f"{written:.7f}"})
+    add_text(point, "name", stop.label)
+    if description := describe_stop(plan, stop):
+        add_text(point, "desc", description)

@@ -1,0 +1,221 @@
+"""New customers in a plan whose other stops stay as they are: where each fits best, and what that costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.decimals import plain_number
+from dynaroute.fleet import VehicleType
+from dynaroute.instance import Instance
+from dynaroute.plans.additions import Customers, extend_instance
+from dynaroute.plans.plan import Plan
+from dynaroute.schedule import can_drive, measure_route
+from dynaroute.solution import Solution
+
+__all__ = ["Insertion", "InsertionResult", "insert_customers", "insertions_to_json"]
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """Where a new customer goes.
+
+    Attributes
+    ----------
+    customer
+        Its number in the plan that has it.
+    route, stop
+        From 1: the route, and which stop of it the customer is when all new ones are in. None: it fits nowhere.
+    cost
+        How much longer the plan became by it.
+    opens_route
+        Whether a vehicle that stood in the depot drives for it.
+    """
+
+    customer: int
+    route: int | None
+    stop: int | None
+    cost: float | None
+    opens_route: bool = False
+
+
+@dataclass(frozen=True)
+class InsertionResult:
+    """A plan with new customers.
+
+    Attributes
+    ----------
+    plan
+        With all new customers in its instance, and those that fit in its routes.
+    insertions
+        One a new customer, in their order.
+    """
+
+    plan: Plan
+    insertions: tuple[Insertion, ...]
+
+    @property
+    def unserved(self) -> list[int]:
+        """The customers that fit nowhere."""
+        return [insertion.customer for insertion in self.insertions if insertion.route is None]
+
+
+def insertions_to_json(result: InsertionResult, cost_before: float) -> dict[str, object]:
+    """The keys that ``dynaroute insert --json`` and ``/v1/insert`` promise.
+
+    Parameters
+    ----------
+    result
+        What was found.
+    cost_before
+        Of the plan without the new customers.
+    """
+    instance, solution = result.plan.instance, result.plan.solution
+    return {
+        "insertions": [
+            {
+                "customer": insertion.customer,
+                "id": instance.customer_name(insertion.customer),
+                "route": insertion.route,
+                "stop": insertion.stop,
+                "cost": None if insertion.cost is None else plain_number(insertion.cost),
+                "opens_route": insertion.opens_route,
+            }
+            for insertion in result.insertions
+        ],
+        "unserved": result.unserved,
+        "cost_before": plain_number(cost_before),
+        "cost": plain_number(result.plan.cost),
+        "unit": instance.unit,
+        "routes": [list(route) for route in solution.routes],
+        "ids": [list(map(instance.customer_name, route)) for route in solution.routes],
+        "loads": [plain_number(route.load) for route in result.plan.routes],
+    }
+
+
+class _Offer(NamedTuple):
+    """A place for a customer: the least cost first."""
+
+    cost: float
+    route: int
+    position: int
+    vehicle: int
+
+
+def insert_customers(plan: Plan, customers: Customers) -> InsertionResult:
+    """Put new customers where they cost least, one after the other, the cheapest first.
+
+    The stops that are there keep their routes and their order; every limit of a vehicle holds as it does for them. A
+    vehicle that stands in the depot is used where that is cheaper, or where nothing else is possible.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    customers
+        As in JSON: {"id"?, "x", "y", "demand", ...}.
+    """
+    instance = extend_instance(plan.instance, customers)
+    work = _Work(instance, plan.solution)
+    costs: dict[int, tuple[float, bool]] = {}
+    waiting = list(range(plan.instance.size + 1, instance.size + 1))
+    while waiting:
+        offers = [(work.best_offer(customer), customer) for customer in waiting]
+        possible = [(offer, customer) for offer, customer in offers if offer is not None]
+        if not possible:
+            break
+        offer, customer = min(possible)
+        costs[customer] = offer.cost, work.accept(offer, customer)
+        waiting.remove(customer)
+    solution = Solution(tuple(map(tuple, work.routes)), vehicles=work.stated_vehicles)
+    return InsertionResult(Plan(instance, solution), tuple(_tell(solution, costs, plan.instance.size, instance.size)))
+
+
+def _tell(solution: Solution, costs: dict[int, tuple[float, bool]], known: int, size: int) -> Iterator[Insertion]:
+    places = {
+        customer: (number, position)
+        for number, route in enumerate(solution.routes, start=1)
+        for position, customer in enumerate(route, start=1)
+    }
+    for customer in range(known + 1, size + 1):
+        if customer in places:
+            cost, opens_route = costs[customer]
+            yield Insertion(customer, *places[customer], cost, opens_route)
+        else:
+            yield Insertion(customer, None, None, None)
+
+
+class _Work:
+    """Routes that grow, and the best place in each for each customer that waits."""
+
+    def __init__(self, instance: Instance, solution: Solution) -> None:
+        self.instance = instance
+        self.routes = [list(route) for route in solution.routes]
+        self.vehicles = list(solution.vehicle_types(instance))
+        self._has_types = instance.vehicles is not None
+        self._offers: dict[tuple[int, int], _Offer | None] = {}  # by route and customer
+
+    @property
+    def stated_vehicles(self) -> tuple[int, ...] | None:
+        return tuple(self.vehicles) if self._has_types else None
+
+    def best_offer(self, customer: int) -> _Offer | None:
+        """The cheapest place for a customer; None if there is none."""
+        offers = [self._offer_in(route, customer) for route in range(len(self.routes))]
+        return min((offer for offer in (*offers, self._offer_alone(customer)) if offer is not None), default=None)
+
+    def accept(self, offer: _Offer, customer: int) -> bool:
+        """Put the customer there; tells whether that opened a route."""
+        opens_route = offer.route == len(self.routes)
+        if opens_route:
+            self.routes.append([])
+            self.vehicles.append(offer.vehicle)
+        self.routes[offer.route].insert(offer.position, customer)
+        for key in [key for key in self._offers if key[0] == offer.route]:
+            del self._offers[key]
+        return opens_route
+
+    def _offer_in(self, route: int, customer: int) -> _Offer | None:
+        if (route, customer) not in self._offers:
+            self._offers[route, customer] = self._find_offer(route, customer)
+        return self._offers[route, customer]
+
+    def _find_offer(self, route: int, customer: int) -> _Offer | None:
+        stops, vehicle = self.routes[route], self.vehicles[route]
+        if int(self.instance.demands[[*stops, customer]].sum()) > self.instance.fleet[vehicle].capacity:
+            return None
+        costs = _price_places(self.instance, stops, customer, self.instance.fleet[vehicle])
+        for position in np.argsort(costs, kind="stable").tolist():
+            longer = [*stops[:position], customer, *stops[position:]]
+            if can_drive(self.instance, longer, vehicle):
+                return _Offer(float(costs[position]), route, position, vehicle)
+        return None
+
+    def _offer_alone(self, customer: int) -> _Offer | None:
+        """A vehicle of its own, the shortest way and the smallest vehicle."""
+        used = Counter(self.vehicles)
+        offers = [
+            (measure_route(self.instance, [customer], kind), kind.capacity, index)
+            for index, kind in enumerate(self.instance.fleet)
+            if (kind.count is None or used[index] < kind.count) and can_drive(self.instance, [customer], index)
+        ]
+        if not offers:
+            return None
+        cost, _, index = min(offers)
+        return _Offer(cost, len(self.routes), 0, index)
+
+
+def _price_places(instance: Instance, stops: Sequence[int], customer: int, vehicle: VehicleType) -> NDArray[np.float64]:
+    """What each place in a route costs; an open route does not pay the way back."""
+    before = np.array([0, *stops])
+    after = np.array([*stops, 0])
+    costs = instance.leg_lengths(before, customer) + instance.leg_lengths(customer, after)
+    costs = costs - instance.leg_lengths(before, after)
+    if vehicle.end == "open":
+        costs[-1] = float(instance.leg_lengths(before[-1], customer))
+    return costs

@@ -1,0 +1,97 @@
+"""plan.json: an instance and its routes in one document."""
+
+from __future__ import annotations
+
+import json
+
+from dynaroute.decimals import plain_number
+from dynaroute.errors import FormatError, Where
+from dynaroute.formats.json import instance_to_json, plan_instance_from_json
+from dynaroute.formats.json_document import load_json, require_object
+from dynaroute.formats.json_solution import solution_from_json, solution_to_json
+from dynaroute.plans.plan import Plan
+
+__all__ = ["format_json_plan", "parse_json_plan", "plan_from_json", "plan_to_json"]
+
+
+def parse_json_plan(text: str, *, source: str = "") -> Plan:
+    """Read a plan.
+
+    Parameters
+    ----------
+    text
+        A JSON document: {"instance": {...}, "routes": [[...], ...]}.
+    source
+        The file's path, for warnings.
+
+    Raises
+    ------
+    DynarouteError
+        If it is not of this shape, or no problem.
+    """
+    return plan_from_json(load_json(text), source=source)
+
+
+def plan_from_json(data: object, *, source: str = "") -> Plan:
+    """Make a plan from decoded JSON.
+
+    Parameters
+    ----------
+    data, source
+        As in `parse_json_plan`.
+    """
+    document = require_object(data, "")
+    if not isinstance(document.get("instance"), dict) or "routes" not in document:
+        raise FormatError(
+            "this is no plan: it does not hold an instance and routes together.",
+            where=Where(field="routes" if "routes" not in document else "instance"),
+            remedy="Make one: dynaroute solve INSTANCE --out plan.json.",
+        )
+    solution = solution_from_json(document, source=source)
+    return Plan(plan_instance_from_json(document, source=source), solution)
+
+
+def format_json_plan(plan: Plan) -> str:
+    """Write a plan as a JSON object, whose keys are those of an instance's solution and "instance".
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    """
+    return json.dumps(plan_to_json(plan), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def plan_to_json(plan: Plan) -> dict[str, object]:
+    """Turn a plan into plain data that JSON can hold.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    """
+    instance, solution = plan.instance, plan.solution
+    cost = solution.stated_cost if solution.stated_cost is not None else plan.cost
+    return {
+        "instance": instance_to_json(instance),
+        **solution_to_json(solution),
+        "cost": plain_number(cost),
+        "unit": instance.unit,
+        "ids": [list(map(instance.customer_name, route)) for route in solution.routes],
+        "loads": [plain_number(route.load) for route in plan.routes],
+        **_describe_unserved(plan),
+        **_describe_times(plan),
+        "route_costs": [plain_number(route.length) for route in plan.routes],
+    }
+
+
+def _describe_times(plan: Plan) -> dict[str, object]:
+    if not plan.has_times:
+        return {}
+    return {"arrivals": [[stop.arrival for stop in route.stops] for route in plan.routes]}
+
+
+def _describe_unserved(plan: Plan) -> dict[str, object]:
+    served = {customer for route in plan.solution.routes for customer in route}
+    unserved = [customer for customer in range(1, plan.instance.size + 1) if customer not in served]
+    return {"unserved": unserved} if unserved else {}

@@ -1,0 +1,236 @@
+"""A search that leaves parts of a plan as they are: whole routes, or the neighbours of a stop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dynaroute.details import Details
+from dynaroute.errors import OptionError, UnsupportedError, Where
+from dynaroute.fleet import VehicleType
+from dynaroute.instance import Instance
+from dynaroute.plans.table import look_up
+from dynaroute.solution import Solution
+
+__all__ = ["Hold", "hold", "parse_keep"]
+
+_MOST_CUSTOMERS = 2000  # with kept stops, since all legs are then listed in a matrix
+_REMEDY = "Write route:2, route:1,3 or stop:ID, as in the plan of --start."
+
+
+def parse_keep(texts: Sequence[str], instance: Instance, start: Solution) -> tuple[set[int], set[int]]:
+    """Read what is to be kept.
+
+    Parameters
+    ----------
+    texts
+        Each "route:2", "route:1,3" or "stop:ID".
+    instance, start
+        The problem and its known routes.
+
+    Returns
+    -------
+    tuple[set[int], set[int]]
+        Indices of routes, and customers.
+
+    Raises
+    ------
+    OptionError
+        If it is none of these, or there is no such route.
+    SolutionError
+        If there is no such customer.
+    """
+    routes: set[int] = set()
+    stops: set[int] = set()
+    where = Where(field="--keep")
+    for text in texts:
+        kind, _, what = text.partition(":")
+        if kind.strip() == "route":
+            routes.update(_read_route(number, len(start.routes), where) for number in what.split(","))
+        elif kind.strip() == "stop" and what.strip():
+            stops.add(look_up(what.strip(), instance, where))
+        else:
+            raise OptionError(f"{text!r} says neither a route nor a stop.", where=where, remedy=_REMEDY)
+    return routes, stops
+
+
+def _read_route(text: str, count: int, where: Where) -> int:
+    number = text.strip()
+    if not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= count):
+        raise OptionError(f"there is no route {number!r}; there are {count}.", where=where, remedy=_REMEDY)
+    return int(number) - 1
+
+
+@dataclass(frozen=True)
+class Hold:
+    """What is left to search, and the way back to the whole.
+
+    Attributes
+    ----------
+    instance, start
+        The problem without the routes that are kept, and its known routes.
+    kept_cost
+        Length of the routes that are kept.
+    """
+
+    instance: Instance
+    start: Solution
+    kept_cost: float
+    _whole: Instance
+    _routes: tuple[tuple[tuple[int, ...], int], ...]  # of the known routes, those that are kept, and their places
+    _customers: tuple[int, ...]  # of the whole, by their numbers in the part
+    _before: dict[int, int]  # of kept stops, what they came after
+    _kinds: tuple[int, ...]  # types of vehicles of the whole, by their indices in the part
+    _kept_kinds: tuple[int, ...] | None
+
+    def restore(self, solution: Solution) -> Solution:
+        """Routes of the whole problem from those of its part.
+
+        Parameters
+        ----------
+        solution
+            Routes of `instance`.
+        """
+        found = [tuple(self._customers[customer - 1] for customer in route) for route in solution.routes]
+        routes = [self._as_it_was_driven(route) for route in found]
+        kinds = [self._kinds[kind] for kind in solution.vehicles or (0,) * len(routes)]
+        kept_kinds = self._kept_kinds or (0,) * len(self._routes)
+        for (route, place), kind in zip(self._routes, kept_kinds, strict=True):
+            routes.insert(place, route)
+            kinds.insert(place, kind)
+        has_kinds = self._whole.vehicles is not None and (solution.vehicles is not None or not found)
+        whole = Solution(tuple(routes), vehicles=tuple(kinds) if has_kinds else None)
+        return replace(whole, stated_cost=whole.cost(self._whole))
+
+    def _as_it_was_driven(self, route: tuple[int, ...]) -> tuple[int, ...]:
+        """A route the way round in which its first kept stop comes after the same one as before."""
+        if not self._whole.is_symmetric or self._whole.has_times:
+            return route
+        before = (0, *route)
+        for position, customer in enumerate(route):
+            if customer in self._before:
+                return route if before[position] == self._before[customer] else route[::-1]
+        return route
+
+
+def hold(instance: Instance, start: Solution, routes: Collection[int], stops: Collection[int]) -> Hold:
+    """Take out of a problem what is kept.
+
+    A kept route is taken out with its customers and its vehicle. A kept stop stays between the same two stops: all its
+    other legs become longer than the whole plan, so that no search that starts from these routes can prefer them. Where
+    directions matter, it comes after the same stop as before; elsewhere its route may be driven the other way round.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    start
+        Known routes that are right.
+    routes
+        Indices of those that are kept.
+    stops
+        Customers whose neighbours are kept; those on kept routes are kept anyway.
+
+    Raises
+    ------
+    OptionError
+        If nothing is left to search.
+    UnsupportedError
+        If stops are to be kept of so many customers that not all legs can be listed.
+    """
+    vehicles = start.vehicle_types(instance)
+    free = [index for index in range(len(start.routes)) if index not in routes]
+    if not free:
+        raise OptionError(
+            "all routes are kept, so that nothing is left to search.", where=Where(field="--keep"), remedy="Keep fewer."
+        )
+    kept = sorted(routes)
+    customers = tuple(sorted(customer for index in free for customer in start.routes[index]))
+    fleet, kinds = _take_vehicles(instance, Counter(vehicles[index] for index in kept))
+    part = _take_customers(instance, customers)
+    if instance.vehicles is not None:
+        part = replace(part, vehicles=fleet)
+    number_of = {customer: number for number, customer in enumerate(customers, start=1)}
+    kind_of = {kind: index for index, kind in enumerate(kinds)}
+    known = Solution(
+        tuple(tuple(number_of[customer] for customer in start.routes[index]) for index in free),
+        vehicles=None if instance.vehicles is None else tuple(kind_of[vehicles[index]] for index in free),
+    )
+    held = [number_of[customer] for customer in stops if customer in number_of]
+    before = {
+        customer: previous
+        for route in start.routes
+        for previous, customer in zip((0, *route[:-1]), route, strict=True)
+        if customer in set(stops)
+    }
+    whole_costs = start.route_costs(instance)
+    return Hold(
+        instance=_lengthen_other_legs(part, known, held) if held else part,
+        start=known,
+        kept_cost=sum(whole_costs[index] for index in kept),
+        _whole=instance,
+        _routes=tuple((start.routes[index], index) for index in kept),
+        _customers=customers,
+        _before=before,
+        _kinds=kinds,
+        _kept_kinds=None if instance.vehicles is None else tuple(vehicles[index] for index in kept),
+    )
+
+
+def _take_vehicles(instance: Instance, used: Counter[int]) -> tuple[tuple[VehicleType, ...], tuple[int, ...]]:
+    """The types of which vehicles are left, and their indices among all."""
+    left = [
+        (kind if kind.count is None else replace(kind, count=kind.count - used[index]), index)
+        for index, kind in enumerate(instance.fleet)
+        if kind.count is None or kind.count > used[index]
+    ]
+    return tuple(kind for kind, _ in left), tuple(index for _, index in left)
+
+
+def _take_customers(instance: Instance, customers: Sequence[int]) -> Instance:
+    """The problem with some of its customers."""
+    nodes = [0, *customers]
+    square = np.ix_(nodes, nodes)
+    names, details = instance.customer_names, instance.details
+    return replace(
+        instance,
+        coordinates=None if instance.coordinates is None else instance.coordinates[nodes],
+        demands=instance.demands[nodes],
+        distances=None if instance.distances is None else instance.distances[square],
+        durations=None if instance.durations is None else instance.durations[square],
+        service=None if instance.service is None else instance.service[nodes],
+        windows=None if instance.windows is None else instance.windows[nodes],
+        customer_names=None if names is None else tuple(names[customer - 1] for customer in customers),
+        details=None if details is None else Details(details.columns, tuple(details.rows[node] for node in nodes)),
+    )
+
+
+def _lengthen_other_legs(instance: Instance, start: Solution, held: Sequence[int]) -> Instance:
+    if instance.size > _MOST_CUSTOMERS:
+        raise UnsupportedError(
+            f"stops are kept among up to {_MOST_CUSTOMERS:,} customers, not {instance.size:,}.",
+            where=Where(field="--keep"),
+            remedy="Keep whole routes, whose customers do not count.",
+        )
+    lengths = np.array(instance.distance_matrix)
+    longer = lengths + 2.0 * start.cost(instance) + 1.0
+    neighbours = {
+        customer: (previous, following)
+        for route in start.routes
+        for previous, customer, following in zip((0, *route[:-1]), route, (*route[1:], 0), strict=True)
+    }
+    changed = lengths.copy()
+    is_directed = not instance.is_symmetric or instance.has_times
+    for customer in held:
+        changed[:, customer] = longer[:, customer]
+        changed[customer, :] = longer[customer, :]
+    for customer in held:
+        previous, following = neighbours[customer]
+        legs = [(previous, customer), (customer, following)]
+        for origin, destination in legs if is_directed else [*legs, *((end, begin) for begin, end in legs)]:
+            changed[origin, destination] = lengths[origin, destination]
+    np.fill_diagonal(changed, 0.0)
+    return replace(instance, distances=changed, rounding="none")

@@ -1,0 +1,80 @@
+"""Plans as KML 2.2: a folder for each route, with its line and its stops."""
+
+from __future__ import annotations
+
+from html import escape
+from xml.etree.ElementTree import Element, SubElement
+
+from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
+from dynaroute.plans.words import describe_route, describe_stop
+from dynaroute.plans.xml_text import add_text, write_xml, xml_text
+from dynaroute.plotting.routes import colour_routes
+
+__all__ = ["format_kml"]
+
+_NAMESPACE = "http://www.opengis.net/kml/2.2"
+
+
+def format_kml(plan: Plan) -> str:
+    """Write a plan as KML.
+
+    Parameters
+    ----------
+    plan
+        With places in degrees.
+
+    Raises
+    ------
+    UnsupportedError
+        If its places are not on the globe.
+    """
+    require_degrees(plan.instance, ".kml")
+    root = Element("kml", {"xmlns": _NAMESPACE})
+    document = SubElement(root, "Document")
+    add_text(document, "name", plan.instance.name or "Plan")
+    for number, colour in enumerate(colour_routes(plan.instance, plan.solution), start=1):
+        line = SubElement(SubElement(document, "Style", {"id": f"route-{number}"}), "LineStyle")
+        add_text(line, "color", _kml_colour(colour))
+        add_text(line, "width", "3")
+    if plan.routes:
+        _add_stop(document, plan, plan.routes[0].start)
+    for route in plan.routes:
+        _add_route(document, plan, route)
+    return write_xml(root)
+
+
+def _add_route(document: Element, plan: Plan, route: PlannedRoute) -> None:
+    folder = SubElement(document, "Folder")
+    add_text(folder, "name", route.called)
+    add_text(folder, "description", escape(describe_route(plan, route)))
+    mark = SubElement(folder, "Placemark")
+    add_text(mark, "name", route.called)
+    add_text(mark, "styleUrl", f"#route-{route.number}")
+    line = SubElement(mark, "LineString")
+    add_text(line, "tessellate", "1")
+    add_text(line, "coordinates", " ".join(_written(plan, stop) for stop in route.places))
+    for stop in route.stops:
+        _add_stop(folder, plan, stop)
+
+
+def _add_stop(parent: Element, plan: Plan, stop: Stop) -> None:
+    mark = SubElement(parent, "Placemark")
+    add_text(mark, "name", stop.label if stop.customer == 0 else f"{stop.number}. {stop.label}")
+    if description := describe_stop(plan, stop):
+        # viewers show a description as HTML: it is escaped as such, and once more as XML
+        add_text(mark, "description", escape(description))
+    if stop.details:
+        data = SubElement(mark, "ExtendedData")
+        for column, text in stop.details.items():
+            add_text(SubElement(data, "Data", {"name": xml_text(column)}), "value", text)
+    add_text(SubElement(mark, "Point"), "coordinates", _written(plan, stop))
+
+
+def _written(plan: Plan, stop: Stop) -> str:
+    latitude, longitude = plan.place(stop)
+    return f"{longitude:.7f},{latitude:.7f}"
+
+
+def _kml_colour(colour: str) -> str:
+    """From #rrggbb to aabbggrr."""
+    return f"ff{colour[5:7]}{colour[3:5]}{colour[1:3]}"

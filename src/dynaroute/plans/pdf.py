@@ -1,0 +1,163 @@
+"""Plans as PDF: the sheet of each driver on pages of its own."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dynaroute.plans.links import SERVICES, list_links
+from dynaroute.plans.plan import Plan, PlannedRoute
+from dynaroute.plans.sheet import list_sheet_cells, list_sheet_columns
+from dynaroute.plans.sketch import Sketch, sketch_plan
+from dynaroute.plans.words import describe_route
+
+if TYPE_CHECKING:
+    from fpdf import FPDF
+
+__all__ = ["format_pdf"]
+
+_FONT = "DejaVu"
+_INK, _FAINT = (28, 31, 36), (140, 145, 152)
+_TEXT_WIDTH, _NUMBER_WIDTH = 30, 17  # of a column, as shares of all
+_LONGEST_CELL = 200  # characters
+_POINTS = 72 / 25.4  # to the millimetre
+_NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # the same plan makes the same file
+
+
+def format_pdf(plan: Plan) -> bytes:
+    """Write the sheets of all drivers: list, small map, load.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    """
+    from fpdf import FPDF
+    from fpdf.fonts import TTFFont
+
+    logging.getLogger("fpdf").setLevel(logging.ERROR)  # a script that the font lacks is drawn as boxes
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
+    document = FPDF(format="A4")
+    document.set_creation_date(_NO_DATE)
+    document.set_title(plan.instance.name or "Plan")
+    document.set_margin(14)
+    document.set_auto_page_break(True, margin=14)
+    for style, file in (("", "DejaVuSans.ttf"), ("B", "DejaVuSans-Bold.ttf")):
+        document.add_font(_FONT, style, _font_folder() / file)
+    try:
+        for route in plan.routes:
+            _add_sheet(document, plan, route)
+        return bytes(document.output())
+    finally:
+        for font in document.fonts.values():
+            if isinstance(font, TTFFont):
+                font.ttfont.close()  # fpdf2 leaves their files open
+
+
+def _font_folder() -> Path:
+    """The fonts that matplotlib brings: they hold the letters of most European names, and Greek and Cyrillic."""
+    from matplotlib import get_data_path
+
+    return Path(get_data_path()) / "fonts" / "ttf"
+
+
+def _add_sheet(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
+    document.add_page()
+    document.set_text_color(*_INK)
+    document.set_font(_FONT, "B", 16)
+    document.cell(text=route.called, new_x="LMARGIN", new_y="NEXT", h=8)
+    document.set_font(_FONT, "", 10)
+    facts = " · ".join(filter(None, (plan.instance.name, describe_route(plan, route))))
+    document.multi_cell(0, 5, facts, new_x="LMARGIN", new_y="NEXT")
+    document.ln(2)
+    if (sketch := sketch_plan(plan, (route.number,), width=document.epw * _POINTS)) is not None:
+        _draw(document, sketch)
+    _add_table(document, plan, route)
+    _add_links(document, plan, route)
+
+
+def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
+    from fpdf.enums import TableBordersLayout
+    from fpdf.fonts import FontFace
+
+    columns = list_sheet_columns(plan)
+    widths = [_NUMBER_WIDTH if column.is_number else _TEXT_WIDTH for column in columns]
+    align = ["RIGHT" if column.is_number else "LEFT" for column in columns]
+    document.set_font(_FONT, "", 9)
+    document.set_draw_color(*_FAINT)
+    document.set_fill_color(255, 255, 255)
+    settings: dict[str, Any] = {"col_widths": widths, "text_align": tuple(align), "line_height": 5, "padding": 0.8}
+    with document.table(
+        headings_style=FontFace(emphasis="BOLD"), borders_layout=TableBordersLayout.HORIZONTAL_LINES, **settings
+    ) as table:
+        heads = [column.heading for column in columns]
+        for cells in (heads, *(list_sheet_cells(plan, stop) for stop in route.places[1:])):
+            row = table.row()
+            for cell in cells:
+                row.cell(_cut(cell))
+
+
+def _cut(text: str) -> str:
+    """A row must fit on a page, whatever somebody wrote into a cell."""
+    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
+
+
+def _add_links(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
+    if not plan.has_degrees:
+        return
+    document.ln(2)
+    document.set_font(_FONT, "", 8)
+    document.set_text_color(29, 79, 145)
+    for first, last, address in list_links(plan, route, SERVICES[0]):
+        text = f"{SERVICES[0].name}: {'depot' if first == 0 else f'stop {first}'} to "
+        text += "depot" if route.end is not None and last == route.end.number else f"stop {last}"
+        document.cell(text=text, link=address, new_x="LMARGIN", new_y="NEXT", h=4.5)
+
+
+def _draw(document: FPDF, sketch: Sketch) -> None:
+    """Draw the map at the cursor, and go on below it."""
+    left, top = document.l_margin, document.get_y()
+
+    def millimetres(point: tuple[float, float]) -> tuple[float, float]:
+        return left + point[0] / _POINTS, top + point[1] / _POINTS
+
+    document.set_line_width(0.2)
+    document.set_draw_color(*_FAINT)
+    document.rect(left, top, sketch.width / _POINTS, sketch.height / _POINTS)
+    document.set_fill_color(201, 204, 209)
+    for other in sketch.others:
+        _dot(document, millimetres(other), 0.7, "F")
+    for route in sketch.routes:
+        colour = tuple(int(route.colour[start : start + 2], 16) for start in (1, 3, 5))
+        document.set_draw_color(*colour)
+        document.set_line_width(0.6)
+        document.polyline([millimetres(point) for point in route.line])
+        document.set_fill_color(*colour)
+        for x, y, dx, dy in route.arrows:
+            corners = [(x + 4 * dx, y + 4 * dy), (x - 4 * dx - 3 * dy, y - 4 * dy + 3 * dx)]
+            corners.append((x - 4 * dx + 3 * dy, y - 4 * dy - 3 * dx))
+            document.polygon([millimetres(corner) for corner in corners], style="F")
+        document.set_fill_color(255, 255, 255)
+        document.set_font(_FONT, "", 6.5)
+        for point, text in route.labels:
+            x, y = millimetres(point)
+            _dot(document, (x, y), 2.0, "DF")
+            document.text(x - document.get_string_width(text) / 2, y + 0.8, text)
+    x, y = millimetres(sketch.depot)
+    document.set_fill_color(*_INK)
+    document.rect(x - 1.8, y - 1.8, 3.6, 3.6, style="F")
+    if sketch.scale is not None:
+        x, y = millimetres((8, sketch.height - 8))
+        document.set_draw_color(*_INK)
+        document.set_line_width(0.3)
+        end = x + sketch.scale.width / _POINTS
+        document.polyline([(x, y - 1.2), (x, y), (end, y), (end, y - 1.2)])
+        document.set_font(_FONT, "", 7)
+        document.text(end + 1.5, y, sketch.scale.text)
+    document.set_y(top + sketch.height / _POINTS + 4)
+
+
+def _dot(document: FPDF, place: tuple[float, float], radius: float, style: str) -> None:
+    document.circle(x=place[0], y=place[1], radius=radius, style=style)

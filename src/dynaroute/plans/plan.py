@@ -1,0 +1,247 @@
+"""A plan: an instance and its routes, stop by stop as a driver meets them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+
+from dynaroute.errors import UnsupportedError, Where
+from dynaroute.instance import Instance
+from dynaroute.schedule import schedule_route
+from dynaroute.solution import Solution
+
+__all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "Stop", "require_degrees"]
+
+_Times = tuple[float | None, float | None, float | None]
+
+NEEDS_DEGREES = (".geojson", ".gpx", ".kml")
+
+# What columns with the name of a stop are called, in the languages that headers are read in.
+_NAME_COLUMN = re.compile(
+    r"(?:(?:customer|stop|client|company|kunden?|stopp?)[ _-]?)?name"
+    r"|customer|client|company|kunde|firma|nom|nombre|cliente",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One stop of a route, or its end at the depot.
+
+    Attributes
+    ----------
+    number
+        From 1 in its route; 0 and one more than the last customer's are the depot.
+    customer
+        Node, 0 being the depot.
+    id
+        What the file calls the customer, or its number; empty for the depot.
+    name
+        Its name, where the file has a column of names; "depot" for a depot without one.
+    demand, load
+        What it wants, and what this and all earlier stops want together, in the user's unit.
+    distance
+        Driven since the depot, in the instance's unit.
+    arrival, start, leave
+        Seconds: when the vehicle comes, when the service begins, and when it goes on; None where no times are known. Of
+        the depot the first is the return, the last the departure.
+    details
+        Further columns of the file, by their names.
+    """
+
+    number: int
+    customer: int
+    id: str
+    name: str
+    demand: int | Decimal
+    load: int | Decimal
+    distance: float
+    arrival: float | None = None
+    start: float | None = None
+    leave: float | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What a driver calls the stop: id and name, as far as they differ."""
+        return " ".join(dict.fromkeys(filter(None, (self.id, self.name))))
+
+
+@dataclass(frozen=True)
+class PlannedRoute:
+    """What one driver drives.
+
+    Attributes
+    ----------
+    number
+        From 1.
+    vehicle
+        Name of the type of vehicle; empty where types have no names.
+    capacity
+        What the vehicle holds, in the user's unit.
+    start, stops, end
+        The depot, the customers in order, the depot again; an open route has no such end.
+    """
+
+    number: int
+    vehicle: str
+    capacity: int | Decimal
+    start: Stop
+    stops: tuple[Stop, ...]
+    end: Stop | None
+
+    @property
+    def places(self) -> tuple[Stop, ...]:
+        """All that the vehicle comes to, depots included."""
+        return (self.start, *self.stops, *([] if self.end is None else [self.end]))
+
+    @property
+    def load(self) -> int | Decimal:
+        """What all its customers want."""
+        return self.places[-1].load
+
+    @property
+    def length(self) -> float:
+        """Its length in the instance's unit."""
+        return self.places[-1].distance
+
+    @property
+    def called(self) -> str:
+        """What the driver's sheet is headed by."""
+        return f"Route {self.number}, {self.vehicle}" if self.vehicle else f"Route {self.number}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An instance and its routes.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    solution
+        Routes over customers that it has; whether they are right is for `dynaroute.check` to say.
+
+    Raises
+    ------
+    SolutionError
+        If a route visits a customer that does not exist.
+    """
+
+    instance: Instance
+    solution: Solution
+
+    def __post_init__(self) -> None:
+        self.solution.loads(self.instance)  # refuses customers that are not there
+
+    @property
+    def cost(self) -> float:
+        """Total length of the routes."""
+        return self.solution.cost(self.instance)
+
+    @cached_property
+    def name_column(self) -> str | None:
+        """The column of the file that holds the names of stops, if there is one."""
+        details = self.instance.details
+        return None if details is None else next(filter(_NAME_COLUMN.fullmatch, details.columns), None)
+
+    @property
+    def detail_columns(self) -> tuple[str, ...]:
+        """The other further columns of the file."""
+        details = self.instance.details
+        return () if details is None else tuple(name for name in details.columns if name != self.name_column)
+
+    @cached_property
+    def routes(self) -> tuple[PlannedRoute, ...]:
+        """The routes, stop by stop."""
+        vehicles = self.solution.vehicle_types(self.instance)
+        pairs = zip(self.solution.routes, vehicles, strict=True)
+        return tuple(self._plan_route(number, route, kind) for number, (route, kind) in enumerate(pairs, start=1))
+
+    @property
+    def has_times(self) -> bool:
+        """Whether it is known when a vehicle comes to a stop."""
+        return self.instance.knows_times
+
+    def _plan_route(self, number: int, route: tuple[int, ...], kind: int) -> PlannedRoute:
+        instance, vehicle = self.instance, self.instance.fleet[kind]
+        is_open = vehicle.end == "open"
+        nodes = [0, *route] if is_open else [0, *route, 0]
+        legs = instance.leg_lengths(nodes[:-1], nodes[1:]).tolist()
+        demands = instance.demands[nodes].tolist()
+        times = self._list_times(route, kind)
+        stops = [
+            self._make_stop(
+                position,
+                node,
+                (demands[position], sum(demands[: position + 1])),
+                math.fsum(legs[:position]),
+                times[position],
+            )
+            for position, node in enumerate(nodes)
+        ]
+        capacity = instance.shown_demand(vehicle.capacity)
+        customers = stops[1:] if is_open else stops[1:-1]
+        end = None if is_open else stops[-1]
+        return PlannedRoute(number, vehicle.name, capacity, stops[0], tuple(customers), end)
+
+    def _list_times(self, route: tuple[int, ...], kind: int) -> list[_Times]:
+        """Arrival, start and leave of every place of a route."""
+        if not self.has_times:
+            return [(None, None, None)] * (len(route) + 2)
+        times = schedule_route(self.instance, route, kind)
+        stops: list[_Times] = [(stop.arrival, stop.start, stop.leave) for stop in times.stops]
+        return [(None, None, times.departure), *stops, (times.end, None, None)]
+
+    def _make_stop(self, number: int, node: int, amounts: tuple[int, int], distance: float, times: _Times) -> Stop:
+        instance = self.instance
+        details = {} if instance.details is None else dict(instance.details.of(node))
+        name = details.pop(self.name_column, "") if self.name_column is not None else ""
+        return Stop(
+            number=number,
+            customer=node,
+            id="" if node == 0 else instance.customer_name(node),
+            name=name or ("depot" if node == 0 else ""),
+            demand=instance.shown_demand(amounts[0]),
+            load=instance.shown_demand(amounts[1]),
+            distance=distance,
+            arrival=times[0],
+            start=times[1],
+            leave=times[2],
+            details=details,
+        )
+
+    def place(self, stop: Stop) -> tuple[float, float]:
+        """Latitude and longitude of a stop; ask `require_degrees` before."""
+        assert self.instance.coordinates is not None
+        latitude, longitude = self.instance.coordinates[stop.customer].tolist()
+        return latitude, longitude
+
+    @property
+    def has_degrees(self) -> bool:
+        """Whether places are latitudes and longitudes."""
+        return self.instance.metric == "great_circle"
+
+
+def require_degrees(instance: Instance, suffix: str) -> None:
+    """Refuse an instance whose places are not on the globe, for a format that needs them there.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    suffix
+        Of the file that was asked for.
+    """
+    if instance.metric == "great_circle":
+        return
+    found = "x and y in a plane" if instance.coordinates is not None else "not known"
+    raise UnsupportedError(
+        f"a {suffix} file holds places in degrees, but those of this instance are {found}.",
+        where=Where(field="coordinates"),
+        remedy="Give customers lat and lon; or write .json, .csv, .xlsx, .html or .pdf.",
+    )

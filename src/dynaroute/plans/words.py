@@ -1,0 +1,55 @@
+"""Routes and stops in a few words."""
+
+from __future__ import annotations
+
+from dynaroute.display import count_of, show_length
+from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+
+__all__ = [
+    "describe_hours",
+    "describe_load",
+    "describe_plan",
+    "describe_route",
+    "describe_stop",
+    "show_time",
+]
+
+
+def describe_plan(plan: Plan) -> str:
+    """How many routes and customers, and how long they are."""
+    customers = sum(len(route.stops) for route in plan.routes)
+    length = show_length(plan.cost, plan.instance.unit)
+    return f"{count_of(len(plan.routes), 'route')}, {count_of(customers, 'customer')}, {length}"
+
+
+def describe_route(plan: Plan, route: PlannedRoute) -> str:
+    """Its stops, its load and its length."""
+    length = show_length(route.length, plan.instance.unit)
+    hours = describe_hours(plan, route)
+    facts = [count_of(len(route.stops), "stop"), f"load {describe_load(route)}", length, *([hours] if hours else [])]
+    return ", ".join(facts)
+
+
+def describe_load(route: PlannedRoute) -> str:
+    """The load, and what the vehicle holds."""
+    return f"{route.load} of {route.capacity}"
+
+
+def describe_hours(plan: Plan, route: PlannedRoute) -> str:
+    """When it begins and ends; empty where no times are known."""
+    last = route.places[-1]
+    end = last.arrival if route.end is not None else last.leave
+    return "" if route.start.leave is None else f"{show_time(plan, route.start.leave)} to {show_time(plan, end)}"
+
+
+def show_time(plan: Plan, seconds: float | None) -> str:
+    """Write a time as a clock shows it; empty where there is none."""
+    return "" if seconds is None else plan.instance.shown_time(seconds)
+
+
+def describe_stop(plan: Plan, stop: Stop) -> str:
+    """What it wants, how far it is, and what else the file tells of it; of a depot the last alone."""
+    facts = [] if stop.customer == 0 else [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)]
+    if stop.customer and stop.arrival is not None:
+        facts.append(f"at {show_time(plan, stop.arrival)}")
+    return "; ".join([*facts, *(f"{column}: {text}" for column, text in stop.details.items())])

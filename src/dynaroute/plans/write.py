@@ -1,0 +1,105 @@
+"""Write plans in any format, chosen by suffix."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from dynaroute.errors import UnsupportedError, Where, in_file
+from dynaroute.files import write_bytes
+from dynaroute.formats import write
+from dynaroute.plans.csv_plan import format_csv_plan
+from dynaroute.plans.geojson import format_geojson
+from dynaroute.plans.gpx import format_gpx
+from dynaroute.plans.html_plan import format_html_plan, format_html_sheet
+from dynaroute.plans.json_plan import format_json_plan
+from dynaroute.plans.kml import format_kml
+from dynaroute.plans.pdf import format_pdf
+from dynaroute.plans.plan import Plan
+from dynaroute.plans.xlsx_plan import format_xlsx_plan
+from dynaroute.vocabulary import join_with_or
+
+__all__ = ["PLAN_SUFFIXES", "list_sheets", "require_plan_suffix", "write_plan", "write_sheets"]
+
+_FORMATS: dict[str, Callable[[Plan], str | bytes]] = {
+    ".json": format_json_plan,
+    ".csv": format_csv_plan,
+    ".xlsx": format_xlsx_plan,
+    ".html": format_html_plan,
+    ".pdf": format_pdf,
+    ".geojson": format_geojson,
+    ".gpx": format_gpx,
+    ".kml": format_kml,
+}
+
+PLAN_SUFFIXES = (".sol", *_FORMATS)
+
+
+def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
+    """Write a plan, wholly or not at all.
+
+    Parameters
+    ----------
+    plan
+        An instance and its routes.
+    path
+        The file to make or to replace. Its suffix says what it holds: .json instance and routes together; .csv and
+        .xlsx a row for each stop; .html and .pdf sheets for drivers; .geojson, .gpx and .kml for maps, which need
+        degrees; .sol the routes alone.
+
+    Raises
+    ------
+    UnsupportedError
+        If the format cannot hold the plan; it says which can.
+    DynarouteError
+        If the suffix is unknown or the file cannot be written.
+    """
+    file = Path(path)
+    suffix = require_plan_suffix(file)
+    if suffix == ".sol":
+        write(plan.solution, file)
+        return
+    with in_file(os.fspath(path)):
+        content = _FORMATS[suffix](plan)
+    write_bytes(file, content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
+
+
+def require_plan_suffix(path: Path) -> str:
+    """The suffix in small letters, if plans have such a format."""
+    suffix = path.suffix.lower()
+    if suffix in PLAN_SUFFIXES:
+        return suffix
+    raise UnsupportedError(
+        f"a plan has no format {suffix!r}." if suffix else "the file name has no suffix.",
+        where=Where(file=str(path)),
+        remedy=f"Use {join_with_or(PLAN_SUFFIXES)}.",
+    )
+
+
+def list_sheets(routes: int, folder: Path) -> list[Path]:
+    """The files that `write_sheets` makes for so many routes."""
+    digits = max(2, len(str(routes)))
+    return [folder / f"route-{number:0{digits}}.html" for number in range(1, routes + 1)]
+
+
+def write_sheets(plan: Plan, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write a printable HTML sheet for each driver into a folder, which is made if it is not there.
+
+    Parameters
+    ----------
+    plan
+        An instance and its routes.
+    folder
+        Where to: route-01.html and so on.
+
+    Returns
+    -------
+    list[Path]
+        The files.
+    """
+    files = list_sheets(len(plan.routes), Path(folder))
+    Path(folder).mkdir(exist_ok=True)
+    for file, route in zip(files, plan.routes, strict=True):
+        write_bytes(file, format_html_sheet(plan, route).encode("utf-8", errors="replace"))
+    return files

@@ -1,0 +1,91 @@
+"""Plans as workbooks: a sheet with a row for each stop, and one with a row for each route."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from dynaroute.decimals import plain_number
+from dynaroute.errors import gather_notes
+from dynaroute.formats.tables.cells import Grid
+from dynaroute.formats.tables.workbook import cut_workbook
+from dynaroute.instance import Instance
+from dynaroute.plans.plan import Plan
+from dynaroute.plans.table import Cell, distance_column, list_columns, list_rows, solution_from_rows, table_distance
+from dynaroute.plans.xml_text import xml_text
+from dynaroute.solution import Solution
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
+
+__all__ = ["format_xlsx_plan", "parse_xlsx_plan"]
+
+_WIDEST = 40  # letters of a column
+
+
+def format_xlsx_plan(plan: Plan) -> bytes:
+    """Write a plan as a workbook. Texts are stored as texts, whatever they begin with.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    """
+    from openpyxl import Workbook
+
+    book = Workbook()
+    stops = book.active
+    assert stops is not None  # a new workbook has a sheet
+    stops.title = "Stops"
+    _fill(stops, [list_columns(plan), *list_rows(plan)])
+    routes = [
+        [route.number, len(route.stops), plain_number(route.load), table_distance(plan, route.length)]
+        for route in plan.routes
+    ]
+    _fill(book.create_sheet("Routes"), [["route", "stops", "load", distance_column(plan)], *routes])
+    content = BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]]) -> None:
+    from openpyxl.styles import Font
+    from openpyxl.utils import get_column_letter
+
+    for line, row in enumerate(rows, start=1):
+        for column, value in enumerate(row, start=1):
+            cell: Any = sheet.cell(line, column)
+            cell.value = xml_text(value) if isinstance(value, str) else value
+            if isinstance(value, str):
+                cell.data_type = "s"  # openpyxl would make a formula of what begins with "="
+            if line == 1:
+                cell.font = Font(bold=True)
+    for column in range(1, len(rows[0]) + 1):
+        longest = max(len(str(row[column - 1])) for row in rows)
+        sheet.column_dimensions[get_column_letter(column)].width = min(_WIDEST, longest + 2)
+    sheet.freeze_panes = "A2"
+
+
+def parse_xlsx_plan(content: bytes, instance: Instance) -> Solution:
+    """Read the routes of a plan from the first sheet of a workbook that has them.
+
+    Parameters
+    ----------
+    content
+        The file.
+    instance
+        Whose customers it visits.
+
+    Raises
+    ------
+    DynarouteError
+        If it is no workbook, or its first sheet is no such table.
+    """
+    with gather_notes():  # which sheet was read needs no word: the other one is ours, too
+        grid = cut_workbook(content, None, _has_header, "")
+    return solution_from_rows([row.cells for row in grid.rows], instance)
+
+
+def _has_header(grid: Grid) -> bool:
+    return any({"route", "stop", "id"} <= {cell.lower() for cell in row.cells} for row in grid.rows[:1])

@@ -1,0 +1,80 @@
+// Sheets for drivers, one page each, made when the page is printed.
+
+import { byId, make, makeSvg } from "./dom.js";
+import { boundsOf, capacityOf, nodesOf, placedNodes, placeOf } from "./instance.js";
+import { distancesSoFar, formatLength } from "./lengths.js";
+import { projectionOf } from "./map.js";
+import { countOf, formatAmount } from "./numbers.js";
+import { findRun } from "./state.js";
+import { View } from "./view.js";
+
+const WIDTH = 640;
+const HEIGHT = 380;
+
+export function wirePrinting(store) {
+  const prepare = () => byId("sheets").replaceChildren(...makeSheets(findRun(store.state, store.state.shownRun)));
+  window.addEventListener("beforeprint", prepare);
+  byId("print").addEventListener("click", () => window.print());
+}
+
+function makeSheets(run) {
+  if (run === null) return [make("p", { text: "There are no routes yet: solve the problem first." })];
+  return run.routes.map((stops, route) => makeSheet(run, stops, route));
+}
+
+function makeSheet(run, stops, route) {
+  const { instance } = run;
+  const load = `load ${formatAmount(run.loads[route])} of ${formatAmount(capacityOf(run, route))}`;
+  const facts = [countOf(stops.length, "stop"), load, formatLength(instance, run.lengths[route])].join(", ");
+  const name = instance.name ? `${instance.name} · ` : "";
+  return make(
+    "section",
+    { class: "sheet" },
+    make("h2", { text: `Route ${route + 1}` }),
+    make("p", { text: `${name}${facts}` }),
+    drawSketch(instance, stops),
+    makeList(instance, stops),
+  );
+}
+
+function makeList(instance, stops) {
+  const columns = detailColumns(instance);
+  const heads = ["Done", "Stop", "Customer", ...columns, "Demand", "Load", "Distance"];
+  const driven = distancesSoFar(instance, stops);
+  let load = 0;
+  const rows = stops.map((stop, place) => {
+    const customer = instance.customers[stop - 1];
+    load = Number((load + customer.demand).toPrecision(12));
+    const details = columns.map((column) => customer.details?.[column] ?? "");
+    const cells = [place + 1, customer.id ?? stop, ...details, formatAmount(customer.demand), formatAmount(load)];
+    return makeRow([...cells, formatLength(instance, driven[place])]);
+  });
+  const end = ["", "Back at the depot", ...columns.map(() => ""), "", "", formatLength(instance, driven.at(-1))];
+  const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
+  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows, makeRow(end)));
+}
+
+function makeRow(cells) {
+  return make("tr", {}, make("td", {}, make("span", { class: "tick" })), ...cells.map((text) => make("td", { text })));
+}
+
+/** What the file told of its stops beside the problem, in the order in which it comes. */
+function detailColumns(instance) {
+  return [...new Set(nodesOf(instance).flatMap((node) => Object.keys(node.details ?? {})))];
+}
+
+function drawSketch(instance, stops) {
+  const nodes = placedNodes(instance);
+  const view = new View(projectionOf(instance));
+  view.resize(WIDTH, HEIGHT);
+  view.fit(boundsOf([0, ...stops].map((node) => nodes[node])));
+  const places = [0, ...stops, 0].map((node) => view.toScreen(placeOf(nodes[node])).map((value) => value.toFixed(1)));
+  const line = makeSvg("polyline", { points: places.map((place) => place.join(",")).join(" ") });
+  const marks = places.slice(1, -1).flatMap(([x, y], index) => [
+    makeSvg("circle", { cx: x, cy: y, r: 9 }),
+    makeSvg("text", { x, y, text: index + 1 }),
+  ]);
+  const [[x, y]] = places;
+  const depot = makeSvg("rect", { x: x - 7, y: y - 7, width: 14, height: 14 });
+  return makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Map" }, line, ...marks, depot);
+}

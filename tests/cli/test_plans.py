@@ -1,0 +1,182 @@
+"""Plans on the command line: one command from a file to drivers' sheets, and from a plan to all else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import INSTANCE, assert_refused, invoke, invoke_json, save
+
+from dynaroute.plans import PLAN_SUFFIXES
+
+GLOBE = """\
+# capacity: 10
+id;lat;lon;demand;name
+depot;53,55;9,99;0;Hafen
+A-1;53,6;9,9;4;Anna
+=B;53,52;10,1;3;Bert
+C;53,58;10,02;2;Cleo
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.json"
+    assert invoke("solve", save(tmp_path, "day.csv", GLOBE), "--fast", "--out", path).exit_code == 0
+    return path
+
+
+@pytest.mark.parametrize("suffix", PLAN_SUFFIXES)
+def test_solve_writes_every_format(tmp_path: Path, suffix: str) -> None:
+    path = save(tmp_path, "day.csv", GLOBE)
+    assert invoke("solve", path, "--fast", "--out", tmp_path / f"plan{suffix}").exit_code == 0
+
+    assert (tmp_path / f"plan{suffix}").stat().st_size > 0
+
+
+def test_one_command_writes_plan_sheets_and_table(tmp_path: Path) -> None:
+    path, sheets = save(tmp_path, "day.csv", GLOBE), tmp_path / "sheets"
+    outs = ("--out", tmp_path / "plan.json", "--out", tmp_path / "stops.xlsx", "--sheets", sheets)
+    assert invoke("solve", path, "--fast", *outs).exit_code == 0
+
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["day.csv", "plan.json", "sheets", "stops.xlsx"]
+    assert [file.name for file in sheets.iterdir()] == ["route-01.html"]
+
+
+def test_costs_have_a_unit_and_sensible_digits(tmp_path: Path) -> None:
+    path = save(tmp_path, "day.csv", GLOBE)
+    printed = invoke("solve", path, "--fast").stdout
+
+    assert "cost 32.87 km" in printed
+    assert "A-1" in printed
+    (document,) = invoke_json("solve", path, "--fast")
+    assert document["unit"] == "m"
+    assert document["cost"] == pytest.approx(32_874, abs=1)
+    assert sorted(document["ids"][0]) == ["=B", "A-1", "C"]
+
+
+def test_lengths_without_a_unit_have_none(tmp_path: Path) -> None:
+    (document,) = invoke_json("solve", save(tmp_path, "a.vrp", INSTANCE), "--fast")
+
+    assert document["unit"] is None
+    assert document["ids"] == [list(map(str, route)) for route in document["routes"]]
+
+
+@pytest.mark.parametrize("suffix", [".geojson", ".gpx", ".kml"])
+def test_maps_of_a_plane_are_refused_before_any_work(tmp_path: Path, suffix: str) -> None:
+    path = save(tmp_path, "a.vrp", INSTANCE)
+    out = tmp_path / f"plan{suffix}"
+
+    assert_refused(invoke("solve", path, "--out", out), suffix, "places in degrees", "x and y in a plane")
+    assert not out.exists()
+
+
+def test_several_instances_have_no_sheets(tmp_path: Path) -> None:
+    paths = [save(tmp_path, f"{name}.vrp", INSTANCE) for name in "ab"]
+
+    assert_refused(invoke("solve", *paths, "--fast", "--sheets", tmp_path / "s"), "--sheets", "one instance")
+    assert_refused(invoke("solve", *paths, "--fast", "--out", tmp_path / "p.html"), ".html file holds one solution")
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in PLAN_SUFFIXES if suffix != ".json"])
+def test_plan_converts_to_every_format(plan: Path, suffix: str) -> None:
+    target = plan.with_name(f"other{suffix}")
+
+    assert invoke_json("convert", plan, target)["kind"] == "plan"
+    assert target.stat().st_size > 0
+
+
+def test_plan_converts_to_sheets_and_to_its_problem(plan: Path) -> None:
+    assert invoke("convert", plan, plan.with_name("sheets")).exit_code == 0
+    assert [file.name for file in plan.with_name("sheets").iterdir()] == ["route-01.html"]
+    result = invoke("convert", plan, plan.with_name("set.npz"))
+    assert_refused(result, ".npz")
+
+
+def test_plan_is_drawn_checked_and_described_by_itself(plan: Path) -> None:
+    assert invoke_json("plot", plan, "--out", plan.with_name("a.png"), "--names")["routes"] == 1
+    assert invoke_json("check", plan)["ok"] is True
+    assert "32.87 km" in invoke("check", plan).stdout
+    document = invoke_json("info", plan)
+    assert (document["kind"], document["routes"], document["customers"]) == ("plan", 1, 3)
+    assert "1 routes, 32.87 km" in invoke("info", plan).stdout
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".geojson", ".sol", ".json"])
+def test_written_routes_are_checked_drawn_and_searched_from(plan: Path, suffix: str) -> None:
+    routes, instance = plan.with_name(f"routes{suffix}"), plan.with_name("day.csv")
+    if suffix == ".json":
+        routes = plan
+    else:
+        assert invoke("convert", plan, routes).exit_code == 0
+
+    assert invoke_json("check", instance, routes)["ok"] is True
+    (document,) = invoke_json("solve", instance, "--start", routes, "--iterations", "5")
+    assert document["routes"] == json.loads(plan.read_text())["routes"]
+
+
+def test_check_without_routes_says_what_is_missing(tmp_path: Path) -> None:
+    assert_refused(invoke("check", save(tmp_path, "a.json", '{"capacity": 1, "customers": []}')), "a.json")
+
+
+def test_wrong_plan_names_customers_by_their_ids(plan: Path) -> None:
+    document = json.loads(plan.read_text())
+    document["routes"][0].remove(1)
+    plan.write_text(json.dumps(document))
+
+    result = invoke("check", plan)
+    assert result.exit_code == 1
+    assert "A-1" in result.stdout
+
+
+NEW = "id;lat;lon;demand\nN-1;53,55;10,0;1\n"
+
+
+def test_insert_tells_route_stop_and_cost_and_writes_the_plan(plan: Path) -> None:
+    customers = save(plan.parent, "new.csv", NEW)
+    document = invoke_json("insert", plan, customers, "--out", plan.with_name("more.json"))
+
+    (insertion,) = document["insertions"]
+    assert (insertion["id"], insertion["route"], insertion["customer"]) == ("N-1", 1, 4)
+    assert document["cost"] == pytest.approx(document["cost_before"] + insertion["cost"])
+    assert document["unit"] == "m"
+    assert invoke_json("check", plan.with_name("more.json"))["ok"] is True
+    printed = invoke("insert", plan, customers).stdout
+    assert "N-1" in printed and "km" in printed
+
+
+def test_insert_ends_with_4_where_a_customer_fits_nowhere(plan: Path) -> None:
+    document = json.loads(plan.read_text())
+    document["instance"]["vehicles"] = [{"name": "van", "capacity": 10, "count": 1}]
+    plan.write_text(json.dumps(document))
+    customers = save(plan.parent, "new.csv", NEW.replace(";1\n", ";9\n"))
+    result = invoke("insert", plan, customers, "--out", plan.with_name("more.json"))
+
+    assert result.exit_code == 4
+    assert json.loads(plan.with_name("more.json").read_text())["unserved"] == [4]
+    assert "no vehicle has room or time for N-1" in result.stderr
+
+
+def test_insert_refuses_what_is_no_plan_and_what_it_would_replace(plan: Path) -> None:
+    customers = save(plan.parent, "new.csv", NEW)
+
+    assert_refused(invoke("insert", plan.with_name("day.csv"), customers), "day.csv", "plan with its instance")
+    assert_refused(invoke("insert", plan, customers, "--out", plan), "would replace")
+    assert_refused(invoke("insert", plan, customers, "--out", plan.with_name("a.doc")), "no format '.doc'")
+
+
+def test_kept_routes_stay_in_a_search(tmp_path: Path) -> None:
+    path = tmp_path / "a.vrp"
+    assert invoke("generate", "--size", "20", "--count", "1", "--seed", "1", "--out", path).exit_code == 0
+    assert invoke("solve", path, "--fast", "--out", tmp_path / "plan.json").exit_code == 0
+    before = json.loads((tmp_path / "plan.json").read_text())
+    start = ("solve", path, "--start", tmp_path / "plan.json")
+    (after,) = invoke_json(*start, "--keep", "route:2", "--keep", "stop:3", "--iterations", "50")
+
+    assert after["routes"][1] == before["routes"][1]
+    assert after["cost"] <= before["cost"] + 1e-9
+    assert after["trace"][0][1] == pytest.approx(before["cost"])
+    assert_refused(invoke("solve", path, "--keep", "route:2", "--iterations", "5"), "--keep", "--start")
+    assert_refused(invoke(*start, "--keep", "route:2", "--improve", "local"), "--keep", "without a search")
+    assert_refused(invoke(*start, "--keep", "route:99", "--iterations", "5"), "--keep", "no route '99'")
