@@ -33,14 +33,18 @@ from numpy.typing import NDArray
 
 import dynaroute
 from dynaroute.distributions import draw_published_set
+from dynaroute.fleet import VehicleType
 from dynaroute.instance import Instance
+from dynaroute.schedule import earliest_departure, latest_end
 from dynaroute.solution import Solution, check
+from dynaroute.vocabulary import RouteEnd
 
 Routes = Sequence[Sequence[int]]
 
 _UNITS = 10_000  # of a solver that wants whole numbers, for the longer side of an instance in decimals
 _HGS_UNITS = 1000  # its constants are made for coordinates of about this size
 _GRACE_SECONDS = 0.05
+_NO_BOUND = 2**40
 
 
 def solve_with_ours(instance: Instance, seconds: float, seed: int) -> Routes:
@@ -69,18 +73,96 @@ def solve_with_pyvrp(instance: Instance, seconds: float, seed: int) -> Routes:
     import pyvrp
     from pyvrp.stop import MaxRuntime
 
-    places = instance.coordinates if instance.coordinates is not None else np.zeros((instance.size + 1, 2))
-    matrix: Any = in_whole_numbers(instance)  # its stubs know no such arrays
-    data = pyvrp.ProblemData(
-        locations=[pyvrp.Location(float(x), float(y)) for x, y in places],
-        clients=[pyvrp.Client(node, delivery=[int(instance.demands[node])]) for node in range(1, instance.size + 1)],
-        depots=[pyvrp.Depot(0)],
-        vehicle_types=[pyvrp.VehicleType(instance.size, capacity=[instance.capacity])],
-        distance_matrices=[matrix],
-        duration_matrices=[np.zeros_like(matrix)],
-    )
+    data = model_for_pyvrp(instance)
     result = pyvrp.solve(data, stop=MaxRuntime(seconds), seed=seed, collect_stats=False, display=False)
     return [read_pyvrp_route(route) for route in result.best.routes()]
+
+
+def model_for_pyvrp(instance: Instance) -> Any:
+    """An instance in whole numbers, as PyVRP takes it: open routes have a way back that is free and takes no time."""
+    import pyvrp
+
+    places = instance.coordinates if instance.coordinates is not None else np.zeros((instance.size + 1, 2))
+    matrix: Any = in_whole_numbers(instance)  # its stubs know no such arrays
+    numbers = FleetNumbers.of(instance)
+    profiles: list[RouteEnd] = ["depot", "open"]
+    return pyvrp.ProblemData(
+        locations=[pyvrp.Location(float(x), float(y)) for x, y in places],
+        clients=[
+            pyvrp.Client(
+                node,
+                delivery=[int(instance.demands[node]), 1],
+                service_duration=numbers.service[node],
+                tw_early=numbers.windows[node][0],
+                tw_late=numbers.windows[node][1],
+            )
+            for node in range(1, instance.size + 1)
+        ],
+        depots=[pyvrp.Depot(0)],
+        vehicle_types=[
+            pyvrp.VehicleType(
+                instance.size if kind.count is None else kind.count,
+                capacity=[kind.capacity, kind.max_stops or instance.size],
+                tw_early=numbers.round_up(earliest_departure(instance, kind)),
+                tw_late=numbers.round_down(latest_end(instance, kind)),
+                shift_duration=numbers.round_down(kind.max_duration or math.inf),
+                max_distance=numbers.measure_down(kind.max_distance or math.inf),
+                profile=profiles.index(kind.end),
+            )
+            for kind in instance.fleet
+        ],
+        distance_matrices=[matrix, without_way_back(matrix)],
+        duration_matrices=[numbers.durations, without_way_back(numbers.durations)],
+    )
+
+
+def without_way_back(matrix: Any) -> Any:
+    open_ended = matrix.copy()
+    open_ended[:, 0] = 0
+    return open_ended
+
+
+@dataclass(frozen=True)
+class FleetNumbers:
+    """The times and limits of an instance for solvers that want integers, rounded so that plans keep the real ones."""
+
+    distance_scale: float
+    time_scale: float
+    durations: Any
+    service: list[int]
+    windows: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, instance: Instance) -> FleetNumbers:
+        """Times rounded up, bounds rounded down."""
+        nodes, size = np.arange(instance.size + 1), instance.size + 1
+        scale = choose_scale(instance)
+        time_scale = scale if instance.durations is None else choose_time_scale(instance)
+        durations = np.zeros((size, size), dtype=np.int64)
+        if instance.has_times:
+            exact = instance.leg_durations(nodes[:, None], nodes) * time_scale
+            durations = np.ceil(exact - 1e-6).astype(np.int64)
+        service = np.zeros(size) if instance.service is None else instance.service
+        windows = np.tile([0.0, np.inf], (size, 1)) if instance.windows is None else instance.windows
+        bounds = [(math.ceil(early * time_scale), whole(late, time_scale)) for early, late in windows.tolist()]
+        return cls(scale, time_scale, durations, np.ceil(service * time_scale).astype(int).tolist(), bounds)
+
+    def round_up(self, time: float) -> int:
+        """The earliest whole time that is not before this one."""
+        return math.ceil(time * self.time_scale)
+
+    def round_down(self, time: float) -> int:
+        """The latest whole time, or duration, that is not beyond this one."""
+        return whole(time, self.time_scale)
+
+    def measure_down(self, length: float) -> int:
+        """The longest whole length that is not beyond this one."""
+        return whole(length, self.distance_scale)
+
+
+def whole(value: float, scale: float) -> int:
+    """A bound in whole numbers; one that no sum reaches for infinity."""
+    return _NO_BOUND if math.isinf(value) else math.floor(value * scale + 1e-6)
 
 
 def read_pyvrp_route(route: Any) -> list[int]:
@@ -91,12 +173,16 @@ def solve_with_ortools(instance: Instance, seconds: float, seed: int) -> Routes:
     del seed  # it has none
     from ortools.constraint_solver import pywrapcp, routing_enums_pb2
 
-    vehicles = min(instance.size, math.ceil(1.3 * instance.minimum_routes) + 3)
+    kinds = list_vehicles(instance)
+    vehicles = len(kinds)
     manager = pywrapcp.RoutingIndexManager(instance.size + 1, vehicles, 0)
     routing = pywrapcp.RoutingModel(manager)
-    routing.SetArcCostEvaluatorOfAllVehicles(routing.RegisterTransitMatrix(in_whole_numbers(instance).tolist()))
+    if instance.is_plain:
+        routing.SetArcCostEvaluatorOfAllVehicles(routing.RegisterTransitMatrix(in_whole_numbers(instance).tolist()))
+    else:
+        add_limits(routing, manager, instance, kinds)
     demands = routing.RegisterUnaryTransitVector(instance.demands.tolist())
-    routing.AddDimension(demands, 0, instance.capacity, True, "load")
+    routing.AddDimensionWithVehicleCapacity(demands, 0, [kind.capacity for kind in kinds], True, "load")
     settings = pywrapcp.DefaultRoutingSearchParameters()
     settings.first_solution_strategy = routing_enums_pb2.FirstSolutionStrategy.AUTOMATIC
     settings.local_search_metaheuristic = routing_enums_pb2.LocalSearchMetaheuristic.GUIDED_LOCAL_SEARCH
@@ -114,13 +200,64 @@ def solve_with_ortools(instance: Instance, seconds: float, seed: int) -> Routes:
     return routes
 
 
+def list_vehicles(instance: Instance) -> list[VehicleType]:
+    """Each vehicle that may be used: where there is no end of them, a few more than load alone needs, or one each."""
+    plenty = math.ceil(1.3 * instance.minimum_routes) + 3 if instance.is_plain else instance.size
+    return [kind for kind in instance.fleet for _ in range(min(instance.size, kind.count or plenty))]
+
+
+def add_limits(routing: Any, manager: Any, instance: Instance, kinds: Sequence[VehicleType]) -> None:
+    """Lengths, times and limits for OR-Tools; the way back of open routes is free and takes no time."""
+    numbers, lengths = FleetNumbers.of(instance), in_whole_numbers(instance)
+    legs = {"depot": lengths, "open": without_way_back(lengths)}
+    service = np.array(numbers.service)[:, None]
+    taken = {"depot": numbers.durations + service, "open": without_way_back(numbers.durations) + service}
+    ways = {end: routing.RegisterTransitMatrix(matrix.tolist()) for end, matrix in legs.items()}
+    times = {end: routing.RegisterTransitMatrix(matrix.tolist()) for end, matrix in taken.items()}
+    for vehicle, kind in enumerate(kinds):
+        routing.SetArcCostEvaluatorOfVehicle(ways[kind.end], vehicle)
+    limits = [numbers.measure_down(kind.max_distance or math.inf) for kind in kinds]
+    routing.AddDimensionWithVehicleTransitAndCapacity([ways[kind.end] for kind in kinds], 0, limits, True, "length")
+    stops = routing.RegisterUnaryTransitVector([0] + [1] * instance.size)
+    routing.AddDimensionWithVehicleCapacity(
+        stops, 0, [kind.max_stops or instance.size for kind in kinds], True, "stops"
+    )
+    if not instance.has_times:
+        return
+    ends = [numbers.round_down(latest_end(instance, kind)) for kind in kinds]
+    routing.AddDimensionWithVehicleTransitAndCapacity(
+        [times[kind.end] for kind in kinds], _NO_BOUND, [_NO_BOUND] * len(kinds), False, "time"
+    )
+    time = routing.GetDimensionOrDie("time")
+    for node in range(1, instance.size + 1):
+        time.CumulVar(manager.NodeToIndex(node)).SetRange(*numbers.windows[node])
+    for vehicle, kind in enumerate(kinds):
+        time.CumulVar(routing.Start(vehicle)).SetMin(numbers.round_up(earliest_departure(instance, kind)))
+        time.CumulVar(routing.End(vehicle)).SetMax(ends[vehicle])
+        if kind.max_duration is not None:
+            time.SetSpanUpperBoundForVehicle(numbers.round_down(kind.max_duration), vehicle)
+
+
+def choose_scale(instance: Instance) -> float:
+    """How many whole units a unit of length has: as they are, or so that an instance extends over 10,000 or more."""
+    matrix = instance.distance_matrix
+    if (matrix == matrix.round()).all():
+        return 1.0
+    if instance.is_plain:
+        extent = matrix.max() if instance.coordinates is None else np.ptp(instance.coordinates, axis=0).max()
+        return float(_UNITS / extent)
+    return float(10.0 ** math.floor(math.log10(10 * _UNITS / matrix.max())))  # so that windows stay whole numbers
+
+
+def choose_time_scale(instance: Instance) -> float:
+    assert instance.durations is not None
+    return float(10.0 ** math.floor(math.log10(10 * _UNITS / max(instance.durations.max(), 1e-9))))
+
+
 def in_whole_numbers(instance: Instance) -> NDArray[np.int64]:
     """Distances for solvers that want integers: as they are, or in ten-thousandths of an instance's extent."""
     matrix: NDArray[np.float64] = instance.distance_matrix
-    if (matrix == matrix.round()).all():
-        return matrix.astype(np.int64)
-    extent = matrix.max() if instance.coordinates is None else np.ptp(instance.coordinates, axis=0).max()
-    scaled: NDArray[np.int64] = np.rint(matrix * (_UNITS / extent)).astype(np.int64)
+    scaled: NDArray[np.int64] = np.rint(matrix * choose_scale(instance)).astype(np.int64)
     return scaled
 
 
@@ -190,24 +327,27 @@ def perform(task: Task) -> Run:
     return Run(task.solver, task.instance.name, task.limit, seconds, cost, fault)
 
 
-def prepare(solvers: Sequence[str], cores: Any) -> None:
+def prepare(solvers: Sequence[str], examples: Sequence[Instance], cores: Any) -> None:
     """Bind a process to a core of its own, and load and compile everything before the first run."""
     core = cores.get()
     os.sched_setaffinity(0, {core})
     for solver in solvers:
-        (small,) = draw_published_set(10, 1, 1).instances()
-        for limit in (0.05, 0.2):
-            CONTENDERS[solver].solve(small, limit, 0)
+        for example in examples:
+            for limit in (0.05, 0.2):
+                CONTENDERS[solver].solve(example, limit, 0)
 
 
-def perform_all(tasks: Sequence[Task], solvers: Sequence[str], processes: int) -> list[Run]:
+def perform_all(
+    tasks: Sequence[Task], solvers: Sequence[str], processes: int, examples: Sequence[Instance]
+) -> list[Run]:
+    """Run all, each in a process on a core of its own that has solved the examples before."""
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     context = multiprocessing.get_context("spawn")
     cores = context.Queue()
     for core in sorted(os.sched_getaffinity(0))[:processes]:
         cores.put(core)
     runs = []
-    with context.Pool(processes, prepare, (solvers, cores)) as pool:
+    with context.Pool(processes, prepare, (solvers, examples, cores)) as pool:
         for run in pool.imap_unordered(perform, tasks):
             runs.append(run)
             if run.fault is not None:
@@ -335,7 +475,7 @@ def main() -> None:
         for seed, instance in enumerate(instances)
         for solver in solvers
     ]
-    runs = perform_all(tasks, solvers, options.processes)
+    runs = perform_all(tasks, solvers, options.processes, draw_published_set(10, 1, 1).instances())
     best = add_found(read_best(options.best), runs)
     rows = sum_up(runs, best)
     print_table(rows, solvers, len(instances), options.processes)

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dynaroute.errors import DynarouteError
+    from dynaroute.fleet import VehicleType
     from dynaroute.formats import read, read_set, read_solution, write
     from dynaroute.instance import Instance
     from dynaroute.model import Policy
     from dynaroute.plans import Plan, read_plan, write_plan
-    from dynaroute.solution import Solution, check
+    from dynaroute.solution import Solution, check, make_timetable
     from dynaroute.solver import solve
     from dynaroute.solving.result import Result
 
@@ -33,7 +34,9 @@ _HOMES = {
     "Policy": "dynaroute.model",
     "Result": "dynaroute.solving.result",
     "Solution": "dynaroute.solution",
+    "VehicleType": "dynaroute.fleet",
     "check": "dynaroute.solution",
+    "make_timetable": "dynaroute.solution",
     "read": "dynaroute.formats",
     "read_plan": "dynaroute.plans",
     "read_set": "dynaroute.formats",
@@ -50,7 +53,9 @@ __all__ = [
     "Policy",
     "Result",
     "Solution",
+    "VehicleType",
     "check",
+    "make_timetable",
     "read",
     "read_plan",
     "read_set",

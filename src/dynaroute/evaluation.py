@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from dynaroute.errors import InstanceError, OptionError, Where
+from dynaroute.errors import InstanceError, OptionError, UnsupportedError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution, check
@@ -173,6 +173,8 @@ class _Measured(NamedTuple):
 def _measure_results(results: Sequence[Result]) -> _Measured:
     if any(result.is_interrupted for result in results):
         raise KeyboardInterrupt
+    for result in results:
+        _refuse_broken_limits(result)
     for result in results[_some(len(results))]:
         _require_right(result.instance, result.solution)
     return _Measured(
@@ -204,6 +206,16 @@ def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:
 def _some(count: int) -> slice:
     """A few of this many, spread over all."""
     return slice(None, None, -(-count // _CHECKED))
+
+
+def _refuse_broken_limits(result: Result) -> None:
+    """Refuse to measure a plan that leaves customers out: it would look short."""
+    if result.violations:
+        raise UnsupportedError(
+            f"no plan that keeps all limits was found for {result.instance.name or 'an instance'} in the time given: "
+            f"{result.violations[0].message}",
+            remedy="Give more time, or leave the instance out.",
+        )
 
 
 def _require_right(instance: Instance, solution: Solution) -> None:

@@ -112,13 +112,12 @@ def _look_at_libraries() -> Iterator[Finding]:
     for name in ("numpy", "numba", "safetensors"):
         yield _load(name, name, _describe_library)
     yield _load("torch", "PyTorch", _describe_torch)
-    version = _find_version("matplotlib")
-    if version is None:
-        yield Finding(
-            "versions", "matplotlib", "note", "not installed: nothing can be drawn", _AGAIN, {"version": None}
-        )
-    else:
-        yield _tell("versions", "matplotlib", version, version=version)
+    for name, loss in (("matplotlib", "nothing can be drawn"), ("openpyxl", "no workbook can be read")):
+        version = _find_version(name)
+        if version is None:
+            yield Finding("versions", name, "note", f"not installed: {loss}", _AGAIN, {"version": None})
+        else:
+            yield _tell("versions", name, version, version=version)
     version = _find_version("triton")
     yield _tell("versions", "Triton", version or "not installed; only GPUs need it", version=version)
 

@@ -38,6 +38,7 @@ __all__ = [
     "load_policy",
     "make_strategy",
     "read_settings",
+    "refuse_improving_fleets",
     "refuse_too_large",
     "refuse_wrong_start",
     "solve",
@@ -151,7 +152,7 @@ def solve_all(
         from dynaroute.solving.searching import search_all
 
         return search_all(instances, starts, options, observers, began)
-    _refuse_improving_fleets(instances, options)
+    refuse_improving_fleets(instances, options)
     if starts is None:
         return _build_all(instances, options, observers)
     observers.note_progress(len(instances))
@@ -180,8 +181,15 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
             require_memory(memory_for_savings(size) if is_measured else memory_for_search(size), size)
 
 
-def _refuse_improving_fleets(instances: Sequence[Instance], options: SolveOptions) -> None:
-    if options.way == "none" or all(instance.is_plain for instance in instances):
+def refuse_improving_fleets(instances: Sequence[Instance], options: SolveOptions) -> None:
+    """Refuse to improve fleets by what knows capacities only.
+
+    Parameters
+    ----------
+    instances, options
+        What shall be solved, and how.
+    """
+    if options.way in ("none", "search") or all(instance.is_plain for instance in instances):
         return
     raise UnsupportedError(
         f"improve {options.way!r} knows capacities and lengths only, not time windows, limits or types of vehicles.",

@@ -12,7 +12,8 @@ from strategies import instances
 
 from dynaroute.batch import InstanceBatch
 from dynaroute.distributions import draw_paper_set
-from dynaroute.errors import InstanceError
+from dynaroute.errors import InstanceError, UnsupportedError
+from dynaroute.fleet import VehicleType
 from dynaroute.instance import Instance
 
 LOCATED = instances(placements=st.sampled_from(("plane", "globe", "matrix and plane", "matrix and globe")))
@@ -162,3 +163,10 @@ def test_some_instances_are_taken_in_the_given_order() -> None:
 
 def test_each_instance_is_repeated_in_a_row() -> None:
     assert draw_batch(3, 6).repeat_each(3).sizes.tolist() == [3, 3, 3, 6, 6, 6]
+
+
+def test_fleets_are_refused_since_no_policy_knows_them() -> None:
+    places, demands = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0, 1])
+    fleet = Instance(places, demands, 5, vehicles=(VehicleType(5, count=1),))
+    with pytest.raises(UnsupportedError, match="which no policy knows"):
+        InstanceBatch.from_instances([fleet])

@@ -202,3 +202,18 @@ def test_a_command_alone_shows_an_example(command: str) -> None:
 
     assert result.exit_code == 2
     assert f"For example: dynaroute {command}" in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_what_excel_keeps_beside_an_open_workbook_is_no_instance(tmp_path: Path) -> None:
+    save_workbook(tmp_path)
+    save(tmp_path, "~$stops.xlsx", "Kim")
+
+    assert invoke("solve", tmp_path, "--capacity", "10", "--fast").exit_code == 0
+
+
+def test_columns_that_a_format_does_not_hold_are_named(tmp_path: Path) -> None:
+    stops = save(tmp_path, "a.csv", "# capacity: 9\nx,y,demand,name\n0,0,0,Depot\n1,1,1,Meyer\n")
+    result = invoke("convert", stops, tmp_path / "a.vrp")
+
+    assert result.exit_code == 0
+    assert "a .vrp file does not hold the columns name" in result.stderr

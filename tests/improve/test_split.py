@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fleets import price
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
+from move_fleets import price
 from strategies import instances
 
 from dynaroute.improve.local_search_paths import longest_path, split_path

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from fleets import PENALTIES, Routes, make_everything, price, read_routes
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
+from move_fleets import PENALTIES, Routes, make_everything, price, read_routes
 from strategies import instances
 
 from dynaroute.improve.moves_fleet import refresh_route

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -138,7 +138,7 @@ def _generate_with_windows(
     out: Path,
     count: int,
     seed: int,
-    given: dict[str, float],
+    given: dict[str, Any],
     customers: CustomerPositions | None,
     capacity: int | None,
     json: bool,

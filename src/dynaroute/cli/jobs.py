@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from dynaroute.instance import Instance
     from dynaroute.solution import Solution
 
-__all__ = ["Job", "gather_jobs", "list_starts", "read_starts"]
+__all__ = ["Job", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
+
+LOCK = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,32 @@ def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
     return jobs
 
 
+def refuse_impossible_jobs(jobs: Iterable[Job]) -> None:
+    """Explain what no plan can solve at once, before machine code is loaded for a search.
+
+    Parameters
+    ----------
+    jobs
+        What was read.
+
+    Raises
+    ------
+    ExceptionGroup
+        With an error for every impossible instance.
+    """
+    from dynaroute.impossible import refuse_impossible
+
+    faults: list[DynarouteError] = []
+    for job in jobs:
+        try:
+            with in_file(job.file):
+                refuse_impossible(job.instance)
+        except DynarouteError as error:
+            faults.append(error)
+    if faults:
+        raise ExceptionGroup("problems that no plan can solve", faults)
+
+
 def _list_folder(folder: Path) -> list[Path]:
     from dynaroute.formats import INSTANCE_SUFFIXES
     from dynaroute.formats.collection import is_cost_table, is_note
@@ -76,7 +104,9 @@ def _list_folder(folder: Path) -> list[Path]:
     files = sorted(
         file
         for file in folder.iterdir()
-        if file.suffix.lower() in INSTANCE_SUFFIXES and file.is_file() and not is_cost_table(file) and not is_note(file)
+        if file.suffix.lower() in INSTANCE_SUFFIXES
+        and file.is_file()
+        and not (is_cost_table(file) or is_note(file) or file.name.startswith(LOCK))
     )
     if not files:
         raise FileError(

@@ -28,9 +28,10 @@ def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) ->
     instances
         What it will be asked for: if that is too large, nothing is loaded for it.
     """
-    from dynaroute.solver import refuse_too_large
+    from dynaroute.solver import refuse_improving_fleets, refuse_too_large
 
     refuse_too_large(instances, options)
+    refuse_improving_fleets(instances, options)
     improver = IMPROVERS.get(options.way)
     if improver is None:
         return

@@ -20,7 +20,7 @@ from dynaroute.cli.fleets import (
     VehiclesOption,
 )
 from dynaroute.cli.interrupt import note_interrupt
-from dynaroute.cli.jobs import Job, gather_jobs, list_starts, read_starts
+from dynaroute.cli.jobs import Job, gather_jobs, list_starts, read_starts, refuse_impossible_jobs
 from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
     PANELS,
@@ -211,6 +211,7 @@ def solve(
     fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
     tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     jobs = gather_jobs(files, tables)
+    refuse_impossible_jobs(jobs)
     if is_open:
         options = _settle(options, jobs)
         check_trace(trace, options)

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.display import show_list
-from dynaroute.errors import FormatError, UnsupportedError, Where, merge_notes, placed, warn_of_input
+from dynaroute.errors import FormatError, Where, merge_notes, placed, warn_of_input
+from dynaroute.formats.holding import refuse_unholdable
 from dynaroute.formats.numbers import instance_from_arrays
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_content, refuse_large_set
@@ -110,11 +111,7 @@ def _refuse_unholdable(instance: Instance, size: int) -> None:
         "rounding": ("rounded distances", instance.rounding != "none"),
         "size": ("instances of different sizes", instance.size != size),
     }
-    for field, (thing, is_there) in obstacles.items():
-        if is_there:
-            raise UnsupportedError(
-                f"a .npz file cannot hold {thing}.", where=Where(field=field), remedy="Write a .json file."
-            )
+    refuse_unholdable("a .npz file", obstacles)
 
 
 def _shown_loads(instance: Instance, loads: list[int]) -> list[int] | list[float]:

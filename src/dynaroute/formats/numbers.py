@@ -151,8 +151,8 @@ def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Seque
                 [round(demand * denominator) for demand in demands],
                 denominator,
                 1,
-                f"took the demands for rounded multiples of 1/{denominator} of the capacity, and reads that as "
-                f"{denominator}.",
+                f"read the demands, which are rounded multiples of 1/{denominator} of the capacity, as whole numbers, "
+                f"and the capacity as {denominator}.",
             )
     # the first two tests keep the third from computing with astronomical powers of ten
     if (

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dynaroute.errors import FormatError, UnsupportedError, Where, placed
+from dynaroute.errors import FormatError, Where, placed
 from dynaroute.fleet import VehicleType
+from dynaroute.formats.holding import refuse_unholdable
 from dynaroute.formats.numbers import (
     format_load,
     format_number,
@@ -146,13 +147,7 @@ def _refuse_unholdable(instance: Instance) -> None:
         "metric": ("latitudes and longitudes", instance.metric != "euclidean"),
         "rounding": ("rounded distances", instance.rounding != "none"),
     }
-    for field, (thing, is_there) in obstacles.items():
-        if is_there:
-            raise UnsupportedError(
-                f"a .txt file of Solomon's format cannot hold {thing}.",
-                where=Where(field=field),
-                remedy="Write a .json file, which holds everything.",
-            )
+    refuse_unholdable("a .txt file of Solomon's format", obstacles)
 
 
 def _read_vehicles(lines: list[_Line], place: int) -> tuple[int, str, int]:

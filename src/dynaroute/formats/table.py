@@ -72,6 +72,8 @@ class Format:
         Whether there may be several tables in it.
     holds_fleets
         Whether it can hold vehicles and times at all; what it cannot hold of them, `format_one` refuses.
+    holds_details
+        Whether it can hold further columns of a table; they are left out elsewhere, with a note.
     """
 
     parse: Callable[[bytes, str, Reading], list[Instance]] | None = None
@@ -82,6 +84,7 @@ class Format:
     is_table: bool = False
     has_sheets: bool = False
     holds_fleets: bool = False
+    holds_details: bool = False
 
 
 def _parse_text(content: bytes, source: str, reading: Reading) -> list[Instance]:
@@ -115,7 +118,7 @@ FORMATS = {
         format_one=format_vrplib,
         holds_fleets=True,
     ),
-    ".csv": Format(parse=_parse_text, format_one=format_csv, is_table=True, holds_fleets=True),
+    ".csv": Format(parse=_parse_text, format_one=format_csv, is_table=True, holds_fleets=True, holds_details=True),
     ".tsv": Format(parse=_parse_text, is_table=True),
     ".txt": Format(parse=_parse_txt, format_one=format_solomon, is_table=True, holds_fleets=True),
     ".xlsx": Format(parse=_parse_workbook, is_table=True, has_sheets=True),
@@ -127,6 +130,7 @@ FORMATS = {
         parse_solution=lambda text, source: parse_json_solution(text, source=source),
         format_solution=format_json_solution,
         holds_fleets=True,
+        holds_details=True,
     ),
     ".npz": Format(parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz),
     ".pkl": Format(parse=lambda content, source, _: parse_kool_pickle(content, source=source)),

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.decimals import scale_to_integers
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
+from dynaroute.errors import FormatError, InstanceError, Where
 from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
+from dynaroute.formats.holding import refuse_unholdable
 from dynaroute.formats.numbers import format_load, format_number, parse_decimal, parse_float, parse_whole
 from dynaroute.formats.vrplib_outline import Outline, read_rows
 from dynaroute.instance import LARGEST_INTEGER, Instance
@@ -159,13 +160,7 @@ def _refuse_unholdable(instance: Instance) -> None:
         "durations": ("a matrix of durations", instance.durations is not None),
         "speed": ("times other than distances (a speed of 1)", instance.speed != (1.0 if is_timed else None)),
     }
-    for field, (thing, is_there) in obstacles.items():
-        if is_there:
-            raise UnsupportedError(
-                f"a .vrp file cannot hold {thing}.",
-                where=Where(field=field),
-                remedy="Write a .json file, which holds everything.",
-            )
+    refuse_unholdable("a .vrp file", obstacles)
 
 
 def _read_service(outline: Outline, dimension: int) -> NDArray[np.float64] | None:

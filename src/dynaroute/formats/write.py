@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from dynaroute.errors import InstanceError, UnsupportedError, Where, in_file
+from dynaroute.display import show_list
+from dynaroute.errors import InstanceError, UnsupportedError, Where, in_file, warn_of_input
 from dynaroute.files import write_bytes
 from dynaroute.formats.table import (
     FORMATS,
@@ -45,7 +46,11 @@ def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLi
 
 
 def _format_solution(solution: Solution, file: Path) -> str:
-    write_routes = FORMATS[require_suffix(file, SOLUTION_SUFFIXES, "writing a solution")].format_solution
+    suffix = require_suffix(file, SOLUTION_SUFFIXES, "writing a solution")
+    if suffix == ".sol" and len(set(solution.vehicles or solution.vehicle_names or ())) > 1:
+        message = "holds routes only: types of vehicles are given to them anew when it is read; .json keeps them."
+        warn_of_input(str(file), f"a .sol file {message}")
+    write_routes = FORMATS[suffix].format_solution
     assert write_routes is not None  # or the suffix would have been refused
     return write_routes(solution)
 
@@ -65,6 +70,9 @@ def _format_instances(value: Instance | Sequence[Instance], file: Path) -> str |
                 where=Where(field=instance.parts_of_fleet[0]),
                 remedy="Write a .json file, which holds everything.",
             )
+    if not known.holds_details and any(instance.details is not None for instance in instances):
+        columns = next(instance.details.columns for instance in instances if instance.details is not None)
+        warn_of_input("", f"a {suffix} file does not hold the columns {show_list(columns)}; .csv and .json do.")
     if known.format_set and not (known.format_one and isinstance(value, Instance)):
         return known.format_set(instances)
     assert known.format_one is not None  # or the suffix would have been refused

@@ -165,18 +165,21 @@ class FleetAnnealing:
         if self._turn >= len(self._stages):
             hottest, coolest = settings.child_hottest, settings.child_coolest
         fall = math.log(coolest / hottest)
+        # of a plan that begins after millions of iterations, the temperature at the first would overflow
+        origin = self._begun if self._turn >= len(self._stages) else 0
         reached = anneal_fleet(
             self._tours,
             self._best,
             self._log,
             self._state,
             Annealing(
-                temperature=self._mean_leg * hottest * math.exp(fall * pace.offset),
+                temperature=self._mean_leg * hottest * math.exp(fall * (pace.offset + pace.rate * origin)),
                 cooling=fall * pace.rate,
                 mean_removed=settings.mean_removed,
                 longest_string=settings.longest_string,
                 neighbours=settings.neighbours,
             ),
+            origin,
             self._done,
             self._done + count,
             self._saves_vehicles,

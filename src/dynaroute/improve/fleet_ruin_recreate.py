@@ -127,6 +127,7 @@ def anneal_fleet(
     log: FleetLog,
     state: RandomState,
     annealing: Annealing,
+    origin: int,
     first_iteration: int,
     last_iteration: int,
     is_served_enough: bool,
@@ -134,6 +135,8 @@ def anneal_fleet(
     halt: NDArray[np.int8],
 ) -> int:
     """Run the iterations from the first up to but without the last. In several calls it is the same as in one.
+
+    The temperature of `annealing` is that of the iteration `origin`.
 
     Returns the iteration that was not run any more: the last, the one before which `halt` was not 0, or, where that is
     enough, the one after everybody was served.
@@ -162,7 +165,7 @@ def anneal_fleet(
                 absences[customer] += 1
         is_accepted = absence_after < absence_before
         if absence_after == absence_before:
-            temperature = annealing.temperature * np.exp(annealing.cooling * iteration)
+            temperature = annealing.temperature * np.exp(annealing.cooling * (iteration - origin))
             is_accepted = change < -temperature * np.log(1.0 - draw_unit(state))
         if not is_accepted:
             _undo(tours, log, count, count + tried, routes, problem)

@@ -13,6 +13,7 @@ from dynaroute.fleet import VehicleType
 from dynaroute.improve.combined import Team
 from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes, price_absence
+from dynaroute.improve.fleet_small import MOST_CUSTOMERS, find_best_of_all
 from dynaroute.improve.pacing import Searcher, run_slices
 from dynaroute.improve.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
@@ -25,8 +26,9 @@ __all__ = ["load_machine_code_of_fleets", "search_fleet"]
 
 _USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
 _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
-_SHORT, _LONG = 10_000, 100_000  # iterations of a plan of 100 customers that are few, and enough
+_SHORT, _LONG = 10_000, 150_000  # iterations of a plan of 100 customers that are few, and enough
 _SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # where there is no time to cool more; and to keep what a start is worth
+_LONGEST = 200_000  # iterations that a first plan of 100 customers has at most
 _MOST_PLANS = 8
 
 
@@ -69,7 +71,8 @@ def search_fleet(
         if start is not None:
             incumbent.offer(start)
         problem = FleetProblem.from_instance(instance, objective == "vehicles", is_time_up=stopping.is_time_up)
-        searcher = _choose_searcher(problem, _write_routes(instance, start), stopping, seed, threads)
+        routes = find_best_of_all(problem) if problem.size <= MOST_CUSTOMERS else _write_routes(instance, start)
+        searcher = _choose_searcher(problem, routes, stopping, seed, threads)
         incumbent.watch(searcher)
         with halt_at_deadline(searcher, stopping):
             slices = run_slices(searcher, stopping, threads * companions)
@@ -111,7 +114,7 @@ def _choose_settings(size: int, stopping: Stopping) -> FleetSettings:
     scaled = max(1.0, iterations * 100 / size)
     plans = int(min(_MOST_PLANS, max(1.0, scaled / _LONG)))
     if plans > 1:
-        return replace(usual, plans=plans)
+        return replace(usual, plans=plans, first_share=min(usual.first_share, plans * _LONGEST / scaled))
     slow = min(1.0, max(0.0, math.log(scaled / _SHORT) / math.log(_LONG / _SHORT)))
     return replace(usual, plans=1, hottest=_SHORT_HOTTEST * (usual.hottest / _SHORT_HOTTEST) ** slow)
 

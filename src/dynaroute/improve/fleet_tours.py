@@ -28,6 +28,7 @@ __all__ = [
     "SLOT_AT",
     "USED",
     "FleetTours",
+    "append_span",
     "change_kind",
     "insert_stop",
     "is_within_limits",
@@ -314,7 +315,7 @@ def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
     span, early, late = 0.0, problem.kinds.starts[kind], np.inf
     previous, customer = 0, tours.slots[slot, FIRST]
     while customer <= size:
-        span, early, late = _append(
+        span, early, late = append_span(
             span, early, late, durations[previous, customer], 0.0, earliest[customer], latest[customer]
         )
         tours.ahead[customer, SPAN], tours.ahead[customer, EARLY], tours.ahead[customer, LATE] = span, early, late
@@ -322,7 +323,7 @@ def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
     span, early, late = 0.0, -np.inf, problem.kinds.ends[kind]
     following, customer = problem.kinds.end_nodes[kind], tours.slots[slot, LAST]
     while customer != 0:
-        span, early, late = _append(
+        span, early, late = append_span(
             0.0, earliest[customer], latest[customer], durations[customer, following], span, early, late
         )
         tours.behind[customer, SPAN], tours.behind[customer, EARLY], tours.behind[customer, LATE] = span, early, late
@@ -330,7 +331,7 @@ def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
 
 
 @compiled_in_place
-def _append(
+def append_span(
     span: float, early: float, late: float, between: float, span_after: float, early_after: float, late_after: float
 ) -> tuple[float, float, float]:
     """How long two parts of a route that are in time take together, and when that begins."""
@@ -357,7 +358,7 @@ def is_within_times(
     span, early, late = 0.0, problem.kinds.starts[kind], np.inf
     if previous != 0:
         span, early, late = tours.ahead[previous, SPAN], tours.ahead[previous, EARLY], tours.ahead[previous, LATE]
-    span, early, late = _append(
+    span, early, late = append_span(
         span,
         early,
         late,
@@ -370,7 +371,7 @@ def is_within_times(
     if following <= size:
         span_after, early_after = tours.behind[following, SPAN], tours.behind[following, EARLY]
         late_after = tours.behind[following, LATE]
-    span, early, late = _append(
+    span, early, late = append_span(
         span, early, late, problem.durations[customer, following], span_after, early_after, late_after
     )
     return bool(span <= problem.kinds.durations[kind])
@@ -387,7 +388,7 @@ def is_within_limits(tours: FleetTours, slot: int, problem: FleetProblem) -> boo
         return False
     if not problem.has_durations:
         return True
-    span, _, _ = _append(
+    span, _, _ = append_span(
         tours.ahead[last, SPAN],
         tours.ahead[last, EARLY],
         tours.ahead[last, LATE],

@@ -79,7 +79,8 @@ def plot_solution_and_timetable(instance: Instance, solution: Solution, *, names
     _, bottom, width, height = routes.get_position().bounds
     figure = routes.get_figure(root=True)
     assert figure is not None  # axes are made by a figure
-    extent = routes.get_tightbbox(FigureCanvasAgg(figure).get_renderer())  # the legend's, too
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    extent = routes.get_tightbbox(renderer)  # with the legend
     right = width if extent is None else extent.transformed(figure.transFigure.inverted()).x1
     needed = min(height, (ROW_INCHES * len(solution.routes) + 0.2) / FIGURE_INCHES[1])
     place = (right + PANEL_GAP, bottom + height - needed, PANEL_WIDTH, needed)

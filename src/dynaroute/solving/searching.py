@@ -142,7 +142,7 @@ def _report(instance: Instance, first: _FirstRoutes, outcome: SearchOutcome, opt
         iterations=outcome.iterations,
         is_interrupted=outcome.is_interrupted,
     )
-    return replace(result, messages=(*first.messages, result.improvement))
+    return replace(result, messages=tuple(filter(None, (*first.messages, result.improvement))))
 
 
 @dataclass(frozen=True)

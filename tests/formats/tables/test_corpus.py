@@ -277,6 +277,22 @@ READ = {
     "length and width of parcels": File(
         "id;x;y;demand;Länge;Breite\n0;0;0;0;1;2\nA;1;1;5;1;2\nB;2;2;7;1;2\n", notes=("Länge, Breite",)
     ),
+    "headings of several words": File(
+        "Kunde;GPS Lat;GPS Lon;Anzahl Pakete\nDepot;53,5;10;0\nA;53,6;10,1;5\nB;53,7;10,2;7\n",
+        notes=("Anzahl Pakete as demand", "decimal commas"),
+    ),
+    "headings that say what x and y are": File(
+        "Kunde;X (Längengrad);Y (Breitengrad);Menge\nDepot;10;53;0\nA;10;54;5\nB;11;53;7\n",
+        notes=("X (Längengrad) as lon",),
+    ),
+    "heading over two lines": book([("id", "lat", "lon", "Menge\n(kg)"), DEPOT, A, B], notes=("Menge (kg) as demand",)),
+    "lines in quotes": File('"id;x;y;demand"\n"0;0;0;0"\n"A;1;1;5"\n"B;2;2;7"\n'),
+    "degrees called x and y": File(
+        "id;x;y;demand\n0;9.9912;53.5511;0\nA;9.9915;53.5612;5\nB;10.0123;53.5713;7\nC;10.0223;53.5813;1\n",
+        demands="5 7 1",
+        names="A B C",
+        notes=("--columns x=lon,y=lat",),
+    ),
     "columns named by the user": book(
         [("K", "Br", "La", "Mg"), DEPOT, A, B], options={"columns": "K=id,Br=lat,La=lon,Mg=demand"}
     ),
@@ -363,6 +379,10 @@ REFUSED = {
     "ids twice": book([HEADER, DEPOT, A, A], words=("line 4", "'A' comes twice, first on line 3")),
     "section titles among the stops": book([HEADER, DEPOT, ("Tour 1",), A], words=("line 3", "'Tour 1'", "delete it")),
     "remark right below the stops": book([*STOPS, ("* fragile",)], words=("line 5", "'* fragile'", "blank row")),
+    "stop without a position below a blank row": book(
+        [HEADER, DEPOT, A, (), ("Meyer", None, None, None, "Weg 2"), B], words=("line 5", "missing")
+    ),
+    "word on a line among the stops": File("id,x,y,demand\n0,0,0,0\nMeyer\nA,1,1,5\n", words=("line 3", "1 cells")),
     "sum that is none": book([*STOPS, (None, None, None, 13)], words=("line 5", "nothing but '13'")),
     "hidden depot": book(STOPS, change=hide_row(2), words=("depot is 5",), notes=("hidden rows 2",)),
     "two depots marked": File("id,x,y,demand,depot\nG,2,2,0,x\nA,1,1,5,\nH,0,0,0,x\n", words=("line 4", "depots")),
@@ -376,6 +396,15 @@ REFUSED = {
     "no headings": File("0,0,0,0\n1,1,1,5\n", words=("holds numbers",)),
     "rows and columns exchanged": File(
         "id;Depot;A\nlat;53,5;53,6\nlon;10;10,1\nMenge;0;5\n", words=("first column", "Exchange")
+    ),
+    "addresses alone": File(
+        "Name;Straße;PLZ;Menge\nDepot;Kai 1;20457;\nA;Weg 2;20459;5\n", words=("looked up", "--matrix")
+    ),
+    "place names for positions": File(
+        "Name;Standort;Menge\nDepot;Kiel;\nA;Bonn;5\n", words=("x, y are missing", "Standort")
+    ),
+    "starts and ends": File(
+        "id;Start Lat;Start Lon;Ziel Lat;Ziel Lon;Menge\nA;1;2;3;4;5\n", words=("Start Lat and Ziel Lat", "--columns")
     ),
     "only the header": book([HEADER], words=("no row below",)),
     "only the depot": book([HEADER, DEPOT], words=("no customer",)),

@@ -63,6 +63,11 @@ def test_windows_are_used(name: str) -> None:
     assert windows.tolist() == [ANY, [28800, 43200], [0, 64800]]
 
 
+@pytest.mark.parametrize("words", ["", "-", "ganztägig", "All day", "toute la journée"])
+def test_who_is_there_all_day_has_no_window(words: str) -> None:
+    assert read_columns("Zeitfenster", words, "").windows is None
+
+
 @pytest.mark.parametrize("name", SERVICES)
 def test_service_times_are_used(name: str) -> None:
     service = read_columns(*SERVICES[name]).service

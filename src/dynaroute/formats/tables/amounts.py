@@ -7,7 +7,7 @@ where nothing does, the number is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, NamedTuple
@@ -18,7 +18,17 @@ from dynaroute.formats.tables.cells import Kind
 from dynaroute.formats.tables.units import Unit, find_unit
 from dynaroute.formats.text import shorten
 
-__all__ = ["Amounts", "Entry", "Notation", "find_evidence", "is_blank", "read_amounts", "split_unit", "tidy"]
+__all__ = [
+    "Amounts",
+    "Entry",
+    "Notation",
+    "find_evidence",
+    "is_blank",
+    "read_amounts",
+    "read_plain",
+    "split_unit",
+    "tidy",
+]
 
 Notation = Literal["point", "comma"]  # which of the two is the decimal one
 
@@ -31,6 +41,13 @@ _NUMBER = re.compile(
     r"(?:(?P<mark>[.,])(?P<decimals>[0-9]*))?(?P<exponent>[eE][+-]?[0-9]{1,5})?"
 )
 _LONGEST = 1000
+_PLAIN = {  # numbers that cannot be read in two ways
+    notation: re.compile(
+        rf"[+-]?(?:[0-9]{{1,300}}|[0-9]{{1,300}}{mark}(?:[0-9]{{1,2}}|[0-9]{{4,300}})|[0-9]{{4,300}}{mark}[0-9]{{1,300}}"
+        rf"|0{mark}[0-9]{{1,300}})"
+    )
+    for notation, mark in (("point", r"\."), ("comma", ","))
+}
 _WITH_UNIT = re.compile(
     rf"(?P<number>[+-]?[0-9.,{_APOSTROPHES}{_SPACES}]*[0-9][.,]?)[{_SPACES}]*(?P<unit>[^0-9+\-.,\s][^0-9]*[³23]?)"
 )
@@ -147,22 +164,41 @@ def tidy(text: str) -> str:
     return text.strip(f'{_SPACES}{_APOSTROPHES}\t"\u200b\ufeff').replace("\u2212", "-")
 
 
-def find_evidence(entries: Iterable[Entry]) -> set[Notation]:
+def find_evidence(texts: Iterable[str]) -> set[Notation]:
     """What numbers show to be decimal; more than one if they contradict each other."""
     found: set[Notation] = set()
-    for entry in entries:
-        if entry.kind == "text" and not entry.text.isdigit():
-            figure = _take_apart(split_unit(tidy(entry.text))[0])
-            if figure is not None and figure.notation is not None:
-                found.add(figure.notation)
+    for text in texts:
+        figure = None if text.isdigit() else _take_apart(split_unit(tidy(text))[0])
+        if figure is not None and figure.notation is not None:
+            found.add(figure.notation)
     return found
+
+
+def read_plain(texts: Sequence[str], unit: Unit | None) -> Amounts | None:
+    """Read a column whose numbers all mean one thing at first sight; None if one does not.
+
+    Columns of a hundred thousand rows are hardly ever otherwise.
+
+    Parameters
+    ----------
+    texts
+        Its cells.
+    unit
+        What its heading says they are in.
+    """
+    if all(map(_PLAIN["point"].fullmatch, texts)):
+        shown: Notation | None = "point" if any("." in text for text in texts) else None
+        return Amounts([Decimal(text) for text in texts], unit, shown, "")
+    if all(map(_PLAIN["comma"].fullmatch, texts)):
+        return Amounts([Decimal(text.replace(",", ".")) for text in texts], unit, "comma", "")
+    return None
 
 
 def read_amounts(
     entries: Sequence[Entry],
     *,
     heading_unit: Unit | None = None,
-    elsewhere: Notation | None = None,
+    elsewhere: Callable[[], Notation | None] = lambda: None,
     open_points: Notation | None = None,
     open_commas: Notation | None = None,
 ) -> Amounts:
@@ -175,7 +211,7 @@ def read_amounts(
     heading_unit
         The unit that its heading names.
     elsewhere
-        What is decimal in the rest of the table, if that is sure.
+        Finds what is decimal in the rest of the table, if that is sure; asked where the column does not tell.
     open_points, open_commas
         How 1.234 and 1,234 are read where nothing shows what is meant; None: not at all.
 
@@ -185,7 +221,9 @@ def read_amounts(
         If a cell is no number, two contradict each other, or one may mean two things.
     """
     figures = [None if entry.kind == "number" else _read_figure(entry) for entry in entries]
-    notation = _settle(entries, figures) or elsewhere
+    notation = _settle(entries, figures)
+    if notation is None and any(figure is not None and figure.is_open for figure in figures):
+        notation = elsewhere()
     unit, units = _settle_units(entries, heading_unit)
     values: list[Decimal] = []
     grouped = ""

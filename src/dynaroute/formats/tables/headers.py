@@ -12,7 +12,7 @@ from dynaroute.errors import FormatError, OptionError, Where
 from dynaroute.formats.tables.cells import Grid, Row, name_column
 from dynaroute.formats.tables.units import Unit, unit_of_heading
 from dynaroute.formats.tables.words import Language, Meaning, Vocabulary, simplify
-from dynaroute.formats.text import shorten
+from dynaroute.formats.text import one_line, shorten
 
 __all__ = ["Column", "Header", "Renames", "find_header", "read_renames", "score_header"]
 
@@ -194,7 +194,7 @@ def _join_headings(upper: Row, lower: Row, vocabulary: Vocabulary) -> tuple[str,
 def _make_header(
     first: int, last: int, line: int, headings: Sequence[str], vocabulary: Vocabulary, renames: Renames
 ) -> Header:
-    headings = _without_labels(headings, vocabulary)
+    headings = _without_labels([one_line(heading) for heading in headings], vocabulary)
     named = _name_columns(headings, vocabulary, renames)
     meanings = {
         index: meaning

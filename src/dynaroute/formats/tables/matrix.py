@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where, in_file, warn_of_input
 from dynaroute.formats.numbers import refuse_unmeasurable
-from dynaroute.formats.tables.amounts import Entry, is_blank, read_amounts, split_unit, tidy
+from dynaroute.formats.tables.amounts import Amounts, Entry, is_blank, read_amounts, read_plain, split_unit, tidy
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.headers import Header, find_header
 from dynaroute.formats.tables.units import Unit, find_unit
@@ -71,10 +71,10 @@ def read_matrix(grid: Grid, kind: str, ids: Sequence[str] | None, count: int, so
         rows = _cut_title(grid.rows, names)
         header = _find_list(Grid(rows, grid.delimiter, grid.sheet), kind)
         if header is not None:
-            cells = _read_list(Grid(rows, grid.delimiter, grid.sheet), header, kind, names)
+            legs = _read_list(Grid(rows, grid.delimiter, grid.sheet), header, kind, names)
         else:
-            cells = _read_square(grid, rows, names, source)
-        return _read_numbers(cells, kind, names, source)
+            legs = _read_square(grid, rows, names, source)
+        return _read_numbers(legs, kind, names, source)
 
 
 def _find_list(grid: Grid, kind: str) -> Header | None:
@@ -94,7 +94,27 @@ def _number(grid: Grid, count: int) -> list[str]:
     return [str(number) for number in range(first, first + count)]
 
 
-_Cells = list[list[Entry | None]]
+@dataclass(frozen=True)
+class _Legs:
+    """Where the number of each leg stands.
+
+    Attributes
+    ----------
+    grid
+        The table.
+    places
+        A row of it and an index, from node to node; None where the cell is blank.
+    unit
+        What the heading says they are in.
+    """
+
+    grid: Grid
+    places: list[list[tuple[Row, int] | None]]
+    unit: Unit | None = None
+
+    def entry(self, place: tuple[Row, int]) -> Entry:
+        row, index = place
+        return Entry(row.text(index), row.kind(index), self.grid.where(row.line, index, f"column {index + 1}"))
 
 
 def _cut_title(rows: list[Row], names: Sequence[str]) -> list[Row]:
@@ -106,7 +126,7 @@ def _cut_title(rows: list[Row], names: Sequence[str]) -> list[Row]:
     return rows
 
 
-def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str) -> _Cells:
+def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str) -> _Legs:
     """Cells in the order of the nodes, which names in the first row and column may give in another."""
     count = len(names)
     left = min(min(row.filled) for row in rows)
@@ -132,13 +152,11 @@ def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str)
             where=Where(field="matrix"),
             remedy="Give a row and a column for each.",
         )
-    return [[_entry(grid, top[line], side + column) for column in columns] for line in lines]
+    return _Legs(grid, [[_find_place(top[line], side + column) for column in columns] for line in lines])
 
 
-def _entry(grid: Grid, row: Row, index: int) -> Entry | None:
-    if is_blank(row.text(index)) and row.kind(index) == "text":
-        return None
-    return Entry(row.text(index), row.kind(index), grid.where(row.line, index, f"column {index + 1}"))
+def _find_place(row: Row, index: int) -> tuple[Row, int] | None:
+    return None if is_blank(row.text(index)) and row.kind(index) == "text" else (row, index)
 
 
 def _is_number(text: str) -> bool:
@@ -196,9 +214,9 @@ def _match(found: Sequence[str], names: Sequence[str], what: str, source: str) -
     return [place for place in order if place is not None]
 
 
-def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _Cells:
+def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _Legs:
     nodes = {_key(name): node for node, name in enumerate(names)}
-    cells: _Cells = [[None] * len(names) for _ in names]
+    places: list[list[tuple[Row, int] | None]] = [[None] * len(names) for _ in names]
     start, end, number = (header.columns[role] for role in ("from", "to", kind))
     for row in grid.rows[header.last + 1 :]:
         ends = []
@@ -212,50 +230,49 @@ def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _
                     remedy="Call each stop as the list of stops does.",
                 )
             ends.append(node)
-        if cells[ends[0]][ends[1]] is not None:
+        if places[ends[0]][ends[1]] is not None:
             raise FormatError(
                 f"the leg from {shorten(names[ends[0]])} to {shorten(names[ends[1]])} comes twice.",
                 where=grid.where(row.line, number.index, number.label),
                 remedy="Keep one of the two.",
             )
-        entry = Entry(row.text(number.index), row.kind(number.index), grid.where(row.line, number.index, number.label))
-        unit = f" {number.unit.name}" if number.unit and entry.kind == "number" and kind == "distance" else ""
-        cells[ends[0]][ends[1]] = (
-            None if is_blank(entry.text) else entry._replace(text=entry.text + unit) if unit else entry
-        )
-    return cells
+        places[ends[0]][ends[1]] = _find_place(row, number.index)
+    return _Legs(grid, places, number.unit if kind == "distance" else None)
 
 
-def _read_numbers(cells: _Cells, kind: str, names: Sequence[str], source: str) -> Matrix:
+def _read_numbers(legs: _Legs, kind: str, names: Sequence[str], source: str) -> Matrix:
     """Numbers of all cells; a half that is blank is the other one mirrored."""
-    count = len(names)
-    mirrored = _mirror(cells, names)
+    mirrored = _mirror(legs.places, names)
     if mirrored:
         warn_of_input(source, f"took the {kind}s of {mirrored} blank cells from the way back.")
-    places = [(row, column) for row in range(count) for column in range(count) if row != column]
-    entries = [entry for row, column in places if (entry := cells[row][column]) is not None]
-    values = np.zeros((count, count))
-    if kind == "duration":
-        numbers = [parse_time(entry.text, entry.where) for entry in entries]
-        unit = None
-    else:
-        amounts = read_amounts(entries, open_points="point", open_commas="comma")
-        numbers = [_read_length(value, entry) for value, entry in zip(amounts.values, entries, strict=True)]
-        unit = amounts.unit
-        if unit is not None:
-            warn_of_input(source, f"the distances are in {unit.name}.")
-    for (row, column), number in zip(places, numbers, strict=True):
-        values[row, column] = number
-    return Matrix(values, unit)
+    places = [place for i, row in enumerate(legs.places) for j, place in enumerate(row) if i != j and place is not None]
+    plain = read_plain([row.text(index) for row, index in places], legs.unit)
+    is_plain = plain is not None and all(row.kind(index) in ("text", "number") for row, index in places)
+    if plain is None or not is_plain or min(plain.values, default=0) < 0:
+        plain = _read_times(legs, places) if kind == "duration" else _read_lengths(legs, places)
+    if plain.unit is not None:
+        warn_of_input(source, f"the distances are in {plain.unit.name}.")
+    values = np.zeros((len(names), len(names)))
+    values[~np.eye(len(names), dtype=bool)] = [float(value) for value in plain.values]
+    return Matrix(values, plain.unit)
 
 
-def _read_length(value: Decimal, entry: Entry) -> float:
-    if value < 0:
-        raise InstanceError(f"the distance {entry.text} is negative.", where=entry.where, remedy="Give 0 or more.")
-    return refuse_unmeasurable(float(value), entry.where)
+def _read_times(legs: _Legs, places: Sequence[tuple[Row, int]]) -> Amounts:
+    seconds = [parse_time(entry.text, entry.where) for entry in map(legs.entry, places)]
+    return Amounts(list(map(Decimal, seconds)), None, None, "")
 
 
-def _mirror(cells: _Cells, names: Sequence[str]) -> int:
+def _read_lengths(legs: _Legs, places: Sequence[tuple[Row, int]]) -> Amounts:
+    entries = list(map(legs.entry, places))
+    amounts = read_amounts(entries, heading_unit=legs.unit, open_points="point", open_commas="comma")
+    for value, entry in zip(amounts.values, entries, strict=True):
+        if value < 0:
+            raise InstanceError(f"the distance {entry.text} is negative.", where=entry.where, remedy="Give 0 or more.")
+        refuse_unmeasurable(float(value), entry.where)
+    return amounts
+
+
+def _mirror(cells: list[list[tuple[Row, int] | None]], names: Sequence[str]) -> int:
     """Fill blank cells with those of the way back, and count them."""
     count = len(names)
     blank = [(i, j) for i in range(count) for j in range(count) if i != j and cells[i][j] is None]

@@ -16,6 +16,8 @@ __all__ = ["warn_of_odd_places"]
 
 _FAR = 1_000_000.0  # metres: no van drives there and back
 _TIMES = 10  # as far as half of the stops are
+_FEWEST_PLACES = 4
+_WIDEST_TOUR = 3.0  # degrees
 _EUROPE = ((34.0, 72.0), (-25.0, 45.0))  # latitudes and longitudes
 
 
@@ -31,9 +33,13 @@ def warn_of_odd_places(instance: Instance, languages: Set[Language], source: str
     source
         The file's path.
     """
-    if instance.metric != "great_circle" or instance.coordinates is None:
+    if instance.coordinates is None:
         return
     places = instance.coordinates
+    if instance.metric != "great_circle":
+        if _look_like_degrees(places):
+            warn_of_input(source, "x and y look like degrees, and were read as a plane (--columns x=lon,y=lat).")
+        return
     centre = np.median(places, axis=0)
     distances = great_circle(places, np.broadcast_to(centre, places.shape))
     usual = max(float(np.median(distances)), 1000.0)
@@ -61,6 +67,15 @@ def _tell(node: int, instance: Instance, centre: NDArray[np.float64], distances:
     if float(great_circle(place[::-1], centre)) < max(distances[node] / 20, 100_000.0):
         return f"{told}: are its latitude and longitude exchanged?"
     return f"{told}: is the place meant?"
+
+
+def _look_like_degrees(places: NDArray[np.float64]) -> bool:
+    """Whether x and y could be longitudes and latitudes of a tour: many decimals, near each other, far from 0."""
+    if len(places) < _FEWEST_PLACES or (np.abs(places) > [180.0, 90.0]).any():
+        return False
+    spread = np.ptp(places, axis=0)
+    is_near = bool((spread < _WIDEST_TOUR).all() and (spread > 0).all())
+    return is_near and bool((np.abs(places).min(axis=0) > spread).all() and (places * 1000 % 1 > 0).any(axis=1).all())
 
 
 def _in_europe(places: NDArray[np.float64]) -> NDArray[np.bool_]:

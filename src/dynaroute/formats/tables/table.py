@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from dynaroute.display import show_list, show_text
 from dynaroute.errors import FormatError, Where, warn_of_input
-from dynaroute.formats.tables.amounts import Entry
+from dynaroute.formats.tables.amounts import Amounts, Entry, Notation, read_amounts, read_plain
 from dynaroute.formats.tables.cells import Grid, Kind, Row
 from dynaroute.formats.tables.headers import Column, Header
 from dynaroute.formats.tables.units import find_unit
@@ -54,6 +54,27 @@ class Table:
             if not entry.text and entry.kind == "text":
                 raise self.missing(row, column)
         return found
+
+    def amounts(
+        self,
+        column: Column,
+        rows: Sequence[Row],
+        *,
+        elsewhere: Callable[[], Notation | None],
+        open_points: Notation | None,
+        open_commas: Notation | None,
+    ) -> Amounts:
+        """The numbers of a column, none of which may be missing; the options are those of `read_amounts`."""
+        plain = read_plain([row.text(column.index) for row in rows], column.unit)
+        if plain is not None and all(row.kind(column.index) in ("text", "number") for row in rows):
+            return plain
+        return read_amounts(
+            self.entries(column, rows),
+            heading_unit=column.unit,
+            elsewhere=elsewhere,
+            open_points=open_points,
+            open_commas=open_commas,
+        )
 
     def where(self, row: Row, column: Column) -> Where:
         """The place of a cell."""
@@ -101,9 +122,10 @@ def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> T
     rows: list[Row] = []
     aside: dict[str, list[Row]] = {"hidden": [], "repeated": [], "total": [], "remark": [], "further": []}
     kind = "row"
+    last = max((position for position, row in enumerate(below) if _has_numbers(row, columns)), default=-1)
     for position, row in enumerate(below):
         is_apart = row.follows_blank or kind in ("remark", "total")
-        kind = _judge(row, header, columns, rows, grid, is_apart=is_apart)
+        kind = _judge(row, header, columns, rows, grid, is_apart=is_apart, is_last=position > last)
         if kind == "further":
             aside["further"] = below[position:]
             break
@@ -116,9 +138,22 @@ def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> T
 
 
 def _judge(
-    row: Row, header: Header, keys: Sequence[Column], earlier: Sequence[Row], grid: Grid, *, is_apart: bool
+    row: Row,
+    header: Header,
+    keys: Sequence[Column],
+    earlier: Sequence[Row],
+    grid: Grid,
+    *,
+    is_apart: bool,
+    is_last: bool,
 ) -> str:
-    """What a row below the header is; one that stands apart from those above may be no stop."""
+    """What a row below the header is.
+
+    One that stands apart from those above, or after which none is complete, may be something else than a stop that
+    lacks something.
+    """
+    if _has_numbers(row, keys):
+        return "hidden" if row.is_hidden else "row"
     if tuple(row.cells[: len(header.headings)]) == header.headings:
         return "repeated"
     filled = row.filled
@@ -135,14 +170,19 @@ def _judge(
     if is_apart and earlier:
         if not has_key and len(filled) == 1:
             return "remark"
-        texts = [row.text(column.index) for column in keys]
-        if len(filled) > 1 and not any(map(_DIGIT.search, texts)) and not _has_amount(row, header):
+        has_digits = any(_DIGIT.search(row.text(column.index)) for column in keys) or _has_amount(row, header)
+        if len(filled) > 1 and not has_digits and (has_key or is_last):
             return "further"
-    if not has_key and grid.delimiter and len(filled) == 1 and len(row.cells) == 1 < len(header.headings):
+    if is_last and not has_key and grid.delimiter and len(row.cells) == 1 < len(header.headings):
         return "remark"
     if not has_key and earlier and _is_label(row):
         return "remark"
     return "row"
+
+
+def _has_numbers(row: Row, keys: Sequence[Column]) -> bool:
+    """Whether all cells that no row may lack hold a digit."""
+    return all(map(_DIGIT.search, [row.text(column.index) for column in keys]))
 
 
 def _has_amount(row: Row, header: Header) -> bool:
@@ -226,7 +266,11 @@ def find_label(table: Table, role: str, vocabulary: Vocabulary) -> Iterator[Entr
     bare = [index for index, heading in enumerate(table.header.headings) if not heading]
     headers = table.grid.rows[table.header.first : table.header.last + 1]
     places = [(row, row.filled) for row in table.outside]
-    places += [(row, [*bare, *range(width, len(row.cells))]) for row in (*headers, *table.rows)]
+    places += [
+        (row, [*bare, *range(width, len(row.cells))])
+        for row in (*headers, *table.rows)
+        if bare or len(row.cells) > width
+    ]
     for row, indices in places:
         for index, text, kind in _find_values(row, indices, role, vocabulary):
             yield Entry(text, kind, table.grid.where(row.line, index, role))

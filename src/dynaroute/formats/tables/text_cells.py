@@ -39,7 +39,7 @@ def cut_text(text: str, score: ScoreLine, delimiter: str | None = None) -> Grid:
     FormatError
         If a line cannot be cut, or says twice what can be said once.
     """
-    lines = split_lines(text)
+    lines = _unwrap(split_lines(text))
     declared = _find_declared(lines, text) or delimiter
     delimiter, header = _find_header(lines, [declared] if declared else [*DELIMITERS, _RARE_DELIMITER], score)
     if delimiter == _RARE_DELIMITER:
@@ -71,6 +71,14 @@ def choose_matrix_delimiter(text: str) -> str:
     """What separates the cells of a table of numbers: a comma only where no line shows anything else."""
     lines = [line for line in split_lines(text) if line.strip() and not line.startswith("#")]
     return next((delimiter for delimiter in "\t;" if any(delimiter in line for line in lines)), ",")
+
+
+def _unwrap(lines: list[str]) -> list[str]:
+    """Lines without the quotes around each whole line, which some programs put there."""
+    filled = [line for line in lines if line.strip()]
+    if not all(line[0] == line[-1] == '"' and line.count('"') == 2 for line in map(str.strip, filled)):
+        return lines
+    return [line.strip()[1:-1] for line in lines]
 
 
 def _find_declared(lines: list[str], text: str) -> str:

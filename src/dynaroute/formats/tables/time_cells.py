@@ -12,11 +12,17 @@ from dynaroute.errors import FormatError, Where
 from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
+from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
 from dynaroute.times import parse_time, parse_window
 
 __all__ = ["read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
 
+_ALL_DAY = (
+    "all day, any, any time, anytime, open, always, ganztägig, ganztags, ganzer Tag, egal, immer, jederzeit,"
+    " toute la journée, toujours, todo el día, siempre"
+)
+_ANY_TIME = frozenset(map(simplify, _ALL_DAY.split(",")))
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _BARE_HOURS = re.compile(r"[0-9]{1,2}\s*[-\u2013\u2014]\s*[0-9]{1,2}")
 _UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\d]+)\s*$|[\s_]([^\W\d]+)\s*$")
@@ -60,7 +66,7 @@ def read_windows(table: Table) -> NDArray[np.float64] | None:
 
 def read_window_cell(entry: Entry) -> tuple[float, float]:
     """Read a window; a blank cell is none."""
-    if is_blank(entry.text) and entry.kind == "text":
+    if entry.kind == "text" and (is_blank(entry.text) or simplify(entry.text) in _ANY_TIME):
         return 0.0, math.inf
     if _BARE_HOURS.fullmatch(entry.text.strip()):
         raise FormatError(

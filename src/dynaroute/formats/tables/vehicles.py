@@ -11,7 +11,7 @@ from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
 from dynaroute.formats.numbers import parse_whole
 from dynaroute.formats.requests import UNSOLVED, asks_for_more_of_vehicles
-from dynaroute.formats.tables.amounts import Entry, find_evidence, is_blank, read_amounts, tidy
+from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.headers import Column, find_header
 from dynaroute.formats.tables.table import Table, sort_rows
@@ -83,11 +83,10 @@ def _read_capacities(table: Table) -> list[Decimal]:
     column = table.header.columns["capacity"]
     entries = table.entries(column, table.rows)
     is_comma = table.grid.delimiter == ","
-    found = find_evidence(entries)
-    amounts = read_amounts(
-        entries,
-        heading_unit=column.unit,
-        elsewhere=found.pop() if len(found) == 1 else None,
+    amounts = table.amounts(
+        column,
+        table.rows,
+        elsewhere=lambda: None,
         open_points="point" if is_comma else None,
         open_commas="point" if is_comma else None,
     )

@@ -32,6 +32,7 @@ _ADORNMENTS = """gps geo geogr geographische geografische geographic geographica
     coordenadas dezimal dezimalgrad decimal decimale degree degrees deg grad dd value wert total gesamt netto brutto
     net gross kg g t lb lbs l hl m3 m km min mins minuten minutes minutos s sec sek h std stk stck pcs"""
 _FILLERS = frozenset(_ADORNMENTS.split())
+_TELLING = ("demand", "lat", "lon")
 _BRACKETS = re.compile(r"[(\[{][^)\]}]*[)\]}]")
 _CAMEL = re.compile(r"([a-z0-9])([A-ZÄÖÜ])")
 _OTHER_SIGNS = re.compile(r"[^a-z0-9#]+")
@@ -93,13 +94,24 @@ class Vocabulary:
         return tuple(self.words)
 
     def look_up(self, heading: str) -> Meaning | None:
-        """What a heading means, if it means anything here; words that only adorn it are left out in a second try."""
+        """What a heading means, if it means anything here.
+
+        Words that only adorn it are left out in a second try. In a third, one clear word among others will do where a
+        wrong guess would show: of "Anzahl Pakete" and "bestellte Menge" it is vague that they are demands.
+        """
         simple = simplify(heading)
+        remark = _BRACKETS.search(heading)
+        inside = self._meanings.get(simplify(remark[0][1:-1])) if remark else None
+        if inside is not None and inside.role in ("lat", "lon"):  # "X (Längengrad)"
+            return inside._replace(tier=max(1, inside.tier))
         if simple in self._meanings:
             return self._meanings[simple]
-        rest = " ".join(word for word in simple.split() if word not in _FILLERS)
-        meaning = self._meanings.get(rest)
-        return None if meaning is None else meaning._replace(tier=max(1, meaning.tier))
+        words = [word for word in simple.split() if word not in _FILLERS]
+        if meaning := self._meanings.get(" ".join(words)):
+            return meaning._replace(tier=max(1, meaning.tier))
+        found = [meaning for word in words if (meaning := self._meanings.get(word)) and meaning.tier < 2]
+        is_one = len({meaning.role for meaning in found}) == 1
+        return found[0]._replace(tier=2) if is_one and found[0].role in _TELLING else None
 
 
 STOPS = Vocabulary(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 
 from dynaroute.display import show_list
-from dynaroute.errors import FormatError, OptionError, Where, warn_of_input
+from dynaroute.errors import FormatError, OptionError, UnsupportedError, Where, warn_of_input
 from dynaroute.formats.tables.cells import Grid, Kind, Row
 from dynaroute.formats.tables.sheet_marks import SheetMarks, read_marks
 from dynaroute.formats.tables.text_cells import read_directive
@@ -119,8 +119,13 @@ def _open(content: bytes) -> Iterator[Workbook]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _refuse_other_archives(archive)
             _refuse_bombs(archive)
-        from openpyxl import load_workbook
-
+        try:
+            from openpyxl import load_workbook
+        except ImportError as error:
+            raise UnsupportedError(
+                "openpyxl, which reads workbooks, is not installed.",
+                remedy="Install Dynaroute anew, or openpyxl; or save the sheet as CSV.",
+            ) from error
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of what it does not know and we do not need
             workbook = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)

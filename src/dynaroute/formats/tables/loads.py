@@ -1,0 +1,132 @@
+"""Demands and the capacity of a table, in one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from dynaroute.errors import FormatError, OptionError, Where
+from dynaroute.formats.tables.amounts import Amounts, Entry, Notation, is_blank, read_amounts
+from dynaroute.formats.tables.cells import Row
+from dynaroute.formats.tables.headers import Column
+from dynaroute.formats.tables.table import Table, find_label
+from dynaroute.formats.tables.units import Unit
+from dynaroute.formats.tables.words import STOPS
+from dynaroute.formats.text import shorten
+
+__all__ = ["Loads", "read_loads"]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Demands and capacity as a table states them.
+
+    Attributes
+    ----------
+    demands
+        The depot's first.
+    capacity
+        In the same unit.
+    place
+        Where the capacity stands.
+    amounts
+        What is known of how the demands are written.
+    """
+
+    demands: list[Decimal]
+    capacity: Decimal
+    place: Where
+    amounts: Amounts
+
+
+def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Callable[[], Notation | None]) -> Loads:
+    """Read the demands, and the capacity from wherever it stands.
+
+    Parameters
+    ----------
+    table
+        The stops, the depot first; its demand may be blank.
+    option
+        The capacity that the user gave; it goes before the table's own.
+    elsewhere
+        Finds what is decimal in the rest of the table.
+
+    Raises
+    ------
+    DynarouteError
+        If a demand is no number, or there is no capacity, or there are two.
+    """
+    column = table.header.columns["demand"]
+    depot, *customers = table.rows
+    given = [] if _says_nothing(depot, column) else [depot]
+    is_comma, is_semicolon = table.grid.delimiter == ",", table.grid.delimiter == ";"
+    open_points: Notation | None = "point" if is_comma else None
+    open_commas: Notation | None = "point" if is_comma else "comma" if is_semicolon else None
+    amounts = table.amounts(
+        column, [*given, *customers], elsewhere=elsewhere, open_points=open_points, open_commas=open_commas
+    )
+    demands = amounts.values if given else [Decimal(0), *amounts.values]
+    entry = _find_capacity(table, option)
+    if option is not None:
+        return Loads(demands, _fit_unit(_read_option(entry), amounts.unit, entry), entry.where, amounts)
+    capacity = read_amounts(
+        [entry],
+        elsewhere=lambda: amounts.notation or elsewhere(),
+        open_points=open_points,
+        open_commas=open_commas,
+    )
+    return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, amounts)
+
+
+def _read_option(entry: Entry) -> Amounts:
+    """What the user typed has a decimal point, unless it shows something else."""
+    try:
+        return read_amounts([entry], open_points="point")
+    except FormatError as error:
+        raise OptionError(error.message, where=entry.where, remedy=error.remedy) from error
+
+
+def _says_nothing(depot: Row, column: Column) -> bool:
+    return depot.kind(column.index) == "text" and is_blank(depot.text(column.index))
+
+
+def _fit_unit(capacity: Amounts, unit: Unit | None, entry: Entry) -> Decimal:
+    """The capacity in the unit of the demands."""
+    if capacity.unit is None or unit is None or capacity.unit == unit:
+        return capacity.values[0]
+    if capacity.unit.family != unit.family:
+        raise FormatError(
+            f"the capacity {shorten(entry.text)} is not in {unit.name}, as the demands are.",
+            where=entry.where,
+            remedy=f"Give it in {unit.name}.",
+        )
+    return capacity.values[0] * capacity.unit.size / unit.size
+
+
+def _find_capacity(table: Table, option: float | Decimal | str | None) -> Entry:
+    """Where the capacity stands: the option, a line, a word around the table, or a column."""
+    if option is not None:
+        return Entry(str(option).strip(), "text", Where(field="capacity"))
+    found: list[Entry] = []
+    if "capacity" in table.grid.directives:
+        value, line = table.grid.directives["capacity"]
+        found.append(Entry(value, "text", Where(line=line, field="capacity")))
+    found += find_label(table, "capacity", STOPS)
+    column = table.header.columns.get("capacity")
+    if column is not None:
+        found += [entry for row in table.rows if (entry := table.entry(row, column)).text]
+    if not found:
+        raise FormatError(
+            "the capacity is missing.",
+            where=Where(field="capacity"),
+            remedy="Add a first line '# capacity: 50', or give the option capacity.",
+        )
+    for other in found[1:]:
+        if other.text != found[0].text:
+            raise FormatError(
+                f"capacity is given twice, {shorten(found[0].text)} and {shorten(other.text)}.",
+                where=replace(other.where, field="capacity"),
+                remedy="Keep one of the two; vehicles that differ have a table of their own, --vehicles.",
+            )
+    return found[0]

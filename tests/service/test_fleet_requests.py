@@ -1,0 +1,98 @@
+"""Fleets over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from running_service import INSTANCE
+
+from dynaroute.formats import instance_from_json
+from dynaroute.solution import Solution, check
+
+pytest_plugins = ("service_fixtures",)
+
+
+def make_day(**parts: Any) -> dict[str, Any]:
+    return {
+        "depot": {"x": 0, "y": 0, "window": ["07:00", "18:00"]},
+        "customers": [
+            {"x": 3000, "y": 0, "demand": 4, "service": "5 min", "window": "08:00-10:00"},
+            {"x": 0, "y": 4000, "demand": 5, "service": 600, "window": ["09:00", "11:00"]},
+        ],
+        "vehicles": [{"name": "van", "capacity": 9, "count": 1, "max_duration": "4h"}],
+        "speed": 10,
+        **parts,
+    }
+
+
+def test_a_fleet_is_solved_with_vehicles_and_arrivals(client: httpx.Client) -> None:
+    answer = client.post("/v1/solve", json={**make_day(), "options": {"time_limit": 2}})
+    assert answer.status_code == 200, answer.text
+    document = answer.json()
+    assert document["vehicles"] == ["van"]
+    assert document["unserved"] == [] and document["violations"] == []
+    assert len(document["arrivals"][0]) == 2
+    solution = Solution(document["routes"], document["cost"], vehicle_names=document["vehicles"])
+    assert check(instance_from_json(make_day()), solution) == []
+
+
+def test_a_fleet_without_a_search_is_built_by_insertion(client: httpx.Client) -> None:
+    answer = client.post("/v1/solve", json=make_day())
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["method"] == "insertion"
+
+
+def test_a_plain_problem_has_no_vehicles(client: httpx.Client) -> None:
+    assert client.post("/v1/solve", json=INSTANCE).json()["vehicles"] is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "field"),
+    [
+        ({"speed": None}, "speed"),
+        ({"vehicles": [{"name": "van"}]}, "vehicles[0].capacity"),
+        ({"vehicles": [{"capacity": 9, "fixed_cost": 3}]}, "vehicles[0].fixed_cost"),
+        ({"vehicles": [{"capacity": 5, "count": 1}]}, "vehicles"),
+        ({"durations": [[0, 1], [1, 0]]}, "durations"),
+        ({"version": 3}, "version"),
+        ({"speed": 0.001}, "customers"),
+        ({"options": {"improve": "local"}}, "improve"),
+    ],
+)
+def test_a_faulty_or_impossible_fleet_is_refused_by_its_field(
+    parts: dict[str, Any], field: str, client: httpx.Client
+) -> None:
+    answer = client.post("/v1/solve", json=make_day(**parts))
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["where"]["field"] == field
+    assert answer.json()["remedy"]
+
+
+def test_a_late_plan_is_judged_so(client: httpx.Client) -> None:
+    instance = make_day(speed=1)
+    answer = client.post("/v1/check", json={"instance": instance, "solution": {"routes": [[2, 1]]}})
+    assert answer.status_code == 200
+    assert {"late"} <= {violation["kind"] for violation in answer.json()["violations"]}
+
+
+def test_a_vehicle_that_there_is_not_has_no_cost(client: httpx.Client) -> None:
+    question = {"instance": make_day(), "solution": {"routes": [[1, 2]], "vehicles": ["ship"]}}
+    document = client.post("/v1/check", json=question).json()
+    assert [violation["kind"] for violation in document["violations"]] == ["no_such_vehicle"]
+    assert document["cost"] is None
+
+
+def test_a_fleet_is_given_back_by_convert(client: httpx.Client) -> None:
+    answer = client.post("/v1/convert", json=make_day())
+    assert answer.status_code == 200, answer.text
+    assert instance_from_json(answer.json()) == instance_from_json(make_day())
+
+
+def test_two_matrices_of_1000_customers_are_let_in(client: httpx.Client) -> None:
+    rows = np.random.default_rng(0).integers(1, 99_999, (1001, 1001)).tolist()
+    document = {"capacity": 9, "customers": [{"demand": 1}] * 1000, "distances": rows, "durations": rows}
+    answer = client.post("/v1/check", json={"instance": document, "solution": {"routes": [[1]]}}, timeout=120)
+    assert answer.status_code == 200, answer.text[:200]
