@@ -288,3 +288,8 @@ def test_types_that_a_sol_file_cannot_name_are_noted(tmp_path: Path) -> None:
 def test_a_plan_that_leaves_customers_out_is_not_measured(tmp_path: Path) -> None:
     result = invoke("evaluate", "--data", save_impossible_to_pack(tmp_path), "--model", "savings", *SEARCH)
     assert_refused(result, "no plan that keeps all limits")
+
+
+def test_info_of_a_set_tells_of_its_fleets(tmp_path: Path) -> None:
+    path = save(tmp_path, "set.json", json.dumps([make_day(), make_day()]))
+    assert invoke_json("info", path)["fleet"] == "3 vehicles"

@@ -386,3 +386,17 @@ def test_types_in_a_json_solution_may_be_named() -> None:
     solution = parse_json_solution('{"routes": [[1], [2]], "vehicles": ["lorry", "van"]}')
     assert solution == Solution(((1,), (2,)), vehicle_names=("lorry", "van"))
     assert parse_json_solution(format_json_solution(solution)) == solution
+
+
+@pytest.mark.parametrize("layout", ["vrplib", "solomon"])
+def test_the_vrplib_package_reads_what_is_written(layout: str, tmp_path: Path) -> None:
+    vrplib = pytest.importorskip("vrplib", reason="vrplib is not installed")
+    instance = parse_solomon(SOLOMON)
+    path = tmp_path / ("c1.vrp" if layout == "vrplib" else "c1.txt")
+    write(instance, path)
+    held = vrplib.read_instance(path, instance_format=layout)
+    assert instance.windows is not None and instance.service is not None
+    assert (held["vehicles"], held["capacity"]) == (2, 10)
+    assert np.array_equal(held["time_window"], instance.windows)
+    assert np.array_equal(held["service_time"], instance.service)
+    assert np.array_equal(held["demand"], instance.demands)

@@ -10,9 +10,16 @@ import pytest
 from running_service import INSTANCE
 
 from dynaroute.formats import instance_from_json
+from dynaroute.improve.fleet_search import load_machine_code_of_fleets
 from dynaroute.solution import Solution, check
 
 pytest_plugins = ("service_fixtures",)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """The machine code is in its cache, so that no request waits for a compiler."""
+    load_machine_code_of_fleets()
 
 
 def make_day(**parts: Any) -> dict[str, Any]:
@@ -29,7 +36,7 @@ def make_day(**parts: Any) -> dict[str, Any]:
 
 
 def test_a_fleet_is_solved_with_vehicles_and_arrivals(client: httpx.Client) -> None:
-    answer = client.post("/v1/solve", json={**make_day(), "options": {"time_limit": 2}})
+    answer = client.post("/v1/solve", json={**make_day(), "options": {"time_limit": 2}}, timeout=300)
     assert answer.status_code == 200, answer.text
     document = answer.json()
     assert document["vehicles"] == ["van"]
@@ -40,7 +47,7 @@ def test_a_fleet_is_solved_with_vehicles_and_arrivals(client: httpx.Client) -> N
 
 
 def test_a_fleet_without_a_search_is_built_by_insertion(client: httpx.Client) -> None:
-    answer = client.post("/v1/solve", json=make_day())
+    answer = client.post("/v1/solve", json=make_day(), timeout=300)
     assert answer.status_code == 200, answer.text
     assert answer.json()["method"] == "insertion"
 
@@ -96,3 +103,9 @@ def test_two_matrices_of_1000_customers_are_let_in(client: httpx.Client) -> None
     document = {"capacity": 9, "customers": [{"demand": 1}] * 1000, "distances": rows, "durations": rows}
     answer = client.post("/v1/check", json={"instance": document, "solution": {"routes": [[1]]}}, timeout=120)
     assert answer.status_code == 200, answer.text[:200]
+
+
+def test_windows_without_a_speed_can_be_read_so_that_one_is_added(client: httpx.Client) -> None:
+    answer = client.post("/v1/convert", json=make_day(speed=None))
+    assert answer.status_code == 200, answer.text
+    assert "speed" not in answer.json()

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from dynaroute.fleet import VehicleType
     from dynaroute.instance import Instance
 
-__all__ = ["describe_fleet", "tell_fleet"]
+__all__ = ["count_vehicles", "describe_fleet", "tell_fleet"]
 
 
 def describe_fleet(instance: Instance) -> dict[str, Any]:
     """Vehicles and times as plain data; of a plain problem, that the fleet is unlimited."""
     from dynaroute.formats.json_fleet import vehicles_to_json
 
-    document: dict[str, Any] = {"fleet": _count_vehicles(instance)}
+    document: dict[str, Any] = {"fleet": count_vehicles(instance)}
     if instance.vehicles is not None:
         document["vehicles"] = vehicles_to_json(instance)
     if instance.windows is not None:
@@ -70,7 +70,8 @@ def _tell_type(instance: Instance, kind: VehicleType) -> str:
     return named + ", ".join(filter(None, limits))
 
 
-def _count_vehicles(instance: Instance) -> str:
+def count_vehicles(instance: Instance) -> str:
+    """How many there are, in words."""
     counts = [kind.count for kind in instance.fleet]
     known = [count for count in counts if count is not None]
     return count_of(sum(known), "vehicle") if len(known) == len(counts) else "unlimited"

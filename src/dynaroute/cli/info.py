@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaroute.cli.contents import holds_plan, holds_solution
-from dynaroute.cli.fleet_facts import describe_fleet, tell_fleet
+from dynaroute.cli.fleet_facts import count_vehicles, describe_fleet, tell_fleet
 from dynaroute.cli.fleets import (
     FleetWords,
     MaxDistanceOption,
@@ -150,16 +150,16 @@ def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[s
         ),
         "minimum_routes": _range(instance.minimum_routes for instance in instances),
     }
-    from dynaroute.weights.choice import choose_model
-
-    models = dict(Counter(choose_model(instance).name for instance in instances))
-    document = {"kind": "set", "count": len(instances), **ranges, "fleet": "unlimited", "models": models}
+    models = dict(Counter(_choose_model(instance)[0] for instance in instances))
+    fleets = {count_vehicles(instance) for instance in instances}
+    fleet = fleets.pop() if len(fleets) == 1 else "limited in some"
+    document = {"kind": "set", "count": len(instances), **ranges, "fleet": fleet, "models": models}
     facts = [
         ("kind", f"set of {len(instances)} instances"),
         ("customers", _in_words(ranges["customers"])),
         ("capacity", _in_words(ranges["capacity"])),
         ("demand", _in_words(ranges["demand"])),
-        ("routes", f"at least {_in_words(ranges['minimum_routes'])}; the fleet is unlimited"),
+        ("routes", f"at least {_in_words(ranges['minimum_routes'])}; the fleet is {fleet}"),
         ("models", show_counts(models)),
     ]
     return document, facts

@@ -33,7 +33,17 @@ from dynaroute.service.refusals import RequestError, refuse_invalid, refuse_larg
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import Solution
 
-__all__ = ["FORM", "JSON", "SUFFIXES", "Judgement", "Problem", "read_insertion", "read_judgement", "read_problem"]
+__all__ = [
+    "FORM",
+    "JSON",
+    "SUFFIXES",
+    "Judgement",
+    "Problem",
+    "read_insertion",
+    "read_judgement",
+    "read_problem",
+    "read_solvable_problem",
+]
 
 JSON = "application/json"
 FORM = "multipart/form-data"
@@ -82,7 +92,7 @@ class _Upload:
 
 
 def read_problem(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> Problem:
-    """Understand the body of a request for routes.
+    """Understand the body of a request that brings a problem.
 
     Parameters
     ----------
@@ -108,16 +118,23 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
             instance, options = _read_text(upload, limits)
         limits.refuse_customers(instance.size)
         limits.refuse_long_names(instance)
-        _refuse_unsolvable(instance, options)
     return Problem(instance, options, tuple(notes))
 
 
-def _refuse_unsolvable(instance: Instance, options: dict[str, Any]) -> None:
-    """Refuse by itself what would fail all requests that are solved together with it."""
-    refuse_impossible(instance)
-    if not instance.is_plain and options.get("improve") in ("2opt", "local"):
+def read_solvable_problem(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> Problem:
+    """Understand the body of a request for routes, and refuse what would fail others that are solved with it.
+
+    Parameters
+    ----------
+    body, content_type, query, limits
+        As for `read_problem`.
+    """
+    problem = read_problem(body, content_type, query, limits)
+    refuse_impossible(problem.instance)
+    if not problem.instance.is_plain and problem.options.get("improve") in ("2opt", "local"):
         message = "time windows, limits and types of vehicles take a search."
         raise OptionError(message, where=Where(field="improve"), remedy="Give a time limit, or improve search.")
+    return problem
 
 
 def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Judgement:

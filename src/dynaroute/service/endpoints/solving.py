@@ -14,7 +14,7 @@ from dynaroute.service.direct_answers import convert, insert, judge
 from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, INSERT_BODY, SOLVE_BODY, describe_failures
 from dynaroute.service.patience import leave_with_client
 from dynaroute.service.questions import ConvertAnswer, FileOptions, QueryOptions
-from dynaroute.service.reading import Problem, read_problem
+from dynaroute.service.reading import Problem, read_solvable_problem
 from dynaroute.service.replies import reply, reply_json
 from dynaroute.service.service import Service
 
@@ -108,5 +108,5 @@ async def receive_problem(service: Service, request: Request, query: FileOptions
         Options from the query.
     """
     content_type = request.headers.get("content-type", "")
-    work = partial(read_problem, content_type=content_type, query=query, limits=service.reading_limits)
+    work = partial(read_solvable_problem, content_type=content_type, query=query, limits=service.reading_limits)
     return await service.intake.take(request, work)
