@@ -91,7 +91,8 @@ def test_plan_converts_to_sheets_and_to_its_problem(plan: Path) -> None:
     assert invoke("convert", plan, plan.with_name("sheets")).exit_code == 0
     assert [file.name for file in plan.with_name("sheets").iterdir()] == ["route-01.html"]
     result = invoke("convert", plan, plan.with_name("set.npz"))
-    assert_refused(result, ".npz")
+    assert result.exit_code == 2
+    assert ".npz file cannot hold names of customers" in result.stderr
 
 
 def test_plan_is_drawn_checked_and_described_by_itself(plan: Path) -> None:
@@ -180,3 +181,25 @@ def test_kept_routes_stay_in_a_search(tmp_path: Path) -> None:
     assert_refused(invoke("solve", path, "--keep", "route:2", "--iterations", "5"), "--keep", "--start")
     assert_refused(invoke(*start, "--keep", "route:2", "--improve", "local"), "--keep", "without a search")
     assert_refused(invoke(*start, "--keep", "route:99", "--iterations", "5"), "--keep", "no route '99'")
+
+
+def test_german_export_of_a_spreadsheet_becomes_drivers_sheets_in_one_command(tmp_path: Path) -> None:
+    rows = [
+        "Kundennummer;Name;Straße;Breitengrad;Längengrad;Menge (kg);Telefon",
+        "Depot;Zentrale;Hafenstr. 1;53,5503;9,9920;;",
+        "007;Müller & Söhne;=Weg 1;53,6010;9,9010;12,5 kg;+49 40 1",
+        "1002;Café Öl;Weg 2;53,5210;10,1020;3,25 kg;+49 40 2",
+    ]
+    (tmp_path / "export.csv").write_bytes("\r\n".join(rows).encode("utf-8-sig"))
+    outs = [part for suffix in PLAN_SUFFIXES for part in ("--out", tmp_path / f"plan{suffix}")]
+    result = invoke(
+        "solve", tmp_path / "export.csv", "--capacity", "20 kg", "--fast", "--sheets", tmp_path / "sheets", *outs
+    )
+
+    assert result.exit_code == 0
+    sheet = (tmp_path / "sheets" / "route-01.html").read_text(encoding="utf-8")
+    assert "Müller &amp; Söhne" in sheet and "007" in sheet and "+49 40 1" in sheet and "15.75 of 20" in sheet
+    assert "'=Weg 1" in (tmp_path / "plan.csv").read_text(encoding="utf-8")
+    for suffix in (".csv", ".xlsx", ".geojson", ".json"):
+        routes = tmp_path / f"plan{suffix}"
+        assert invoke_json("check", tmp_path / "export.csv", routes, "--capacity", "20")["ok"] is True

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from example_plans import ODD_IDS, globe_plan, plane_plan
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl import load_workbook
 from strategies import instances, solutions_of
@@ -45,6 +45,7 @@ def test_all_formats_read_back_equal(data: st.DataObject) -> None:
         assert parse_geojson(format_geojson(plan), instance).routes == routes
 
 
+@settings(max_examples=15)
 @given(st.data())
 def test_workbooks_read_back_equal(data: st.DataObject) -> None:
     instance = data.draw(instances(sizes=st.integers(1, 4)))

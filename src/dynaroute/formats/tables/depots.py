@@ -52,17 +52,17 @@ def put_depot_first(table: Table, source: str) -> Table:
 
 
 def lend_depot(table: Table) -> Table:
-    """Put a depot before the rows, unless the first is called so: the first row without what it wants.
+    """Put a depot before rows that are customers alone: the place of the first one. A depot that is there stays.
 
     Parameters
     ----------
     table
-        Customers alone.
+        The stops, the depot first if there is one.
     """
-    first = table.rows[0]
-    if 0 in _find_named(table):
+    columns, first = table.header.columns, table.rows[0]
+    if 0 in _find_named(table) or not columns.keys().isdisjoint(("depot", "kind")):
         return table
-    kept = {column.index for role, column in table.header.columns.items() if role in _POSITIONS}
+    kept = {column.index for role, column in columns.items() if role in _POSITIONS}
     cells = tuple(cell if index in kept else "" for index, cell in enumerate(first.cells))
     kinds = {index: kind for index, kind in first.kinds.items() if index in kept}
     return replace(table, rows=[replace(first, cells=cells, kinds=kinds), *table.rows])
