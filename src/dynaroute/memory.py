@@ -107,9 +107,9 @@ def memory_for_search(size: int, is_measured: bool = False) -> Need:
     return Need(_BYTES_A_CUSTOMER * size, size, 1, "for their neighbours and routes")
 
 
-def memory_for_fleets(size: int) -> int:
-    """Bytes that a search with time windows or limits takes: distances, durations, and who may follow whom."""
-    return 20 * size**2
+def memory_for_fleets(size: int) -> Need:
+    """What a search with time windows or limits takes: distances, durations, and who may follow whom."""
+    return Need(20 * size**2, size)
 
 
 def find_free_memory() -> int | None:

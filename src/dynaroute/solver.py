@@ -173,7 +173,7 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
         if size < _SMALL:
             continue
         if not instance.is_plain:
-            require_memory(memory_for_fleets(size), size)
+            require_memory(memory_for_fleets(size))
             continue
         if options.searches or options.way == "local":
             require_memory(memory_for_search(size, is_measured))

@@ -134,7 +134,8 @@ def test_gradients_that_are_not_finite_move_nothing() -> None:
     policy = make_policy(SMALL_AMD)
     learner = make_learner(policy, "shared", 2, 4)
     before = [parameter.detach().clone() for parameter in policy.parameters()]
-    hook = next(policy.parameters()).register_hook(lambda gradient: gradient * float("inf"))
+    first = next(policy.parameters())
+    hook = first.register_hook(lambda gradient: gradient * float("inf"))  # type: ignore[no-untyped-call]
     assert not train_step(learner, 0).gradient_norm.isfinite()
     assert all(torch.equal(now, then) for now, then in zip(policy.parameters(), before, strict=True))
     hook.remove()

@@ -145,7 +145,7 @@ class FleetProblem(NamedTuple):
             If the time was up before the problem was ready.
         """
         size = instance.size
-        require_memory(memory_for_fleets(size), size)
+        require_memory(memory_for_fleets(size))
         distances, durations = np.zeros((size + 3, size + 3)), np.zeros((size + 3, size + 3))
         for rows in _list_portions(size + 1, is_time_up):
             origins, nodes = np.arange(rows.start, rows.stop)[:, None], np.arange(size + 1)

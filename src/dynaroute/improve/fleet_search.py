@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from dynaroute.fleet import VehicleType
-from dynaroute.improve.combined import Team
+from dynaroute.improve.combined import Team, teach_the_worst
 from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings, cross_plans
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes, price_absence
 from dynaroute.improve.fleet_small import MOST_CUSTOMERS, find_best_of_all
@@ -103,7 +103,7 @@ def _choose_searcher(
     if start:
         settings = replace(settings, hottest=min(settings.hottest, _STARTED_HOTTEST))
     members = [FleetAnnealing(problem, start, settings, seed, stream) for stream in range(threads)]
-    return members[0] if threads == 1 else Team(members)
+    return members[0] if threads == 1 else Team(members, teach_the_worst)
 
 
 def _choose_settings(size: int, stopping: Stopping) -> FleetSettings:
