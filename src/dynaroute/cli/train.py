@@ -85,7 +85,11 @@ def train(
     ] = None,
     policy: Annotated[
         PolicyName | None,
-        typer.Option("--policy", help="amd: dynamic; am: static. The recipe's otherwise.", rich_help_panel=POLICY),
+        typer.Option(
+            "--policy",
+            help="amd: dynamic; am: static; rl: a pointer network. The recipe's otherwise.",
+            rich_help_panel=POLICY,
+        ),
     ] = None,
     layers: Annotated[
         int | None,

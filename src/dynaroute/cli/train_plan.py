@@ -198,21 +198,23 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
     """
     import torch
 
-    from dynaroute.model import Policy, PolicyConfig
+    from dynaroute.model import PointerConfig, Policy, PolicyConfig
+    from dynaroute.model.policy import KINDS
 
     # only what differs from the usual, so that what a kind of policy does not have is not asked of it
     switches = {name: True for name in ("growing_attention", "distance_bias") if getattr(plan, name)}
     settings: dict[str, Any] = switches if plan.layers is None else {**switches, "layers": plan.layers}
     generator = torch.Generator().manual_seed(plan.seed)
     if model is None:
-        config = PolicyConfig() if plan.policy == "amd" else PolicyConfig.am()
-        return Policy(replace(config, **settings), generator=generator)
+        configs = {"amd": PolicyConfig(), "am": PolicyConfig.am(), "rl": PointerConfig()}
+        config = replace(configs[plan.policy], **settings)
+        return KINDS[config.kind].policy(config, generator=generator)
     policy = Policy.from_pretrained(model)
     if policy.kind != plan.kind:
         raise OptionError(
             f"{model} is not of the kind {plan.policy}.",
             where=Where(field="init"),
-            remedy=f"Give --policy {'am' if plan.policy == 'amd' else 'amd'}, or another model.",
+            remedy=f"Give --policy {policy.kind.replace('-', '').lower()}, or another model.",
         )
     if plan.layers not in (None, policy.config.layers):
         from dynaroute.training.deepen import deepen

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dynaroute.errors import FormatError, ModelError, Where, in_file
-from dynaroute.model.config import KindName
 from dynaroute.training.distribution import Distribution, find_distribution, parse_distribution, show_distribution
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName
 from dynaroute.training.own_instances import InstanceFiles
@@ -38,7 +37,7 @@ __all__ = [
 ]
 
 _EXAMPLE = "a run's plan.toml"
-_KINDS: dict[PolicyName, KindName] = {"amd": "AM-D", "am": "AM"}
+_KINDS: dict[PolicyName, str] = {"amd": "AM-D", "am": "AM", "rl": "RL"}
 _CHOICES = {
     "policy": get_args(PolicyName),
     "baseline": get_args(BaselineName),
@@ -178,7 +177,7 @@ class TrainingPlan:
     recipe
         Where the settings come from, for the card.
     policy
-        amd: the dynamic attention model; am: the attention model.
+        amd: the dynamic attention model; am: the attention model; rl: the pointer network of Nazari et al.
     baseline
         What a sample's length is compared with: the mean of its siblings (shared), the current policy's greedy
         solution (greedy), or that of a frozen policy that is replaced when beaten (rollout).
@@ -234,7 +233,7 @@ class TrainingPlan:
     distance_bias: bool = False
 
     @property
-    def kind(self) -> KindName:
+    def kind(self) -> str:
         """The kind of policy that is trained."""
         return _KINDS[self.policy]
 

@@ -15,6 +15,7 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import Sample
 from dynaroute.construct.noise import make_stream_keys
+from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
 from dynaroute.training.instances import InstanceSource
@@ -23,6 +24,7 @@ from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay import replay_log_probabilities
 from dynaroute.training.replay_layout import ReplaySize, RouteStarts
+from dynaroute.training.statistics import hold_statistics
 
 __all__ = [
     "Learner",
@@ -184,6 +186,8 @@ def sample_solutions(policy: Policy, copies: InstanceBatch, samples: int, seed: 
         Of the samples.
     """
     sample = torch.arange(len(copies), device=copies.device) % samples
+    if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
+        policy = hold_statistics(policy, copies[::samples])
     return construct_once(policy, copies, Sample(make_stream_keys(seed, copies.keys, sample)))
 
 
