@@ -28,63 +28,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import dynaroute
 from dynaroute.distributions import draw_published_set
 from dynaroute.instance import Instance
+from dynaroute.other_solvers import HGS_UNITS, UNITS, Routes, in_whole_numbers, solve_with_hgs, solve_with_pyvrp
 from dynaroute.solution import Solution, check
 
-Routes = Sequence[Sequence[int]]
-
-_UNITS = 10_000  # of a solver that wants whole numbers, for the longer side of an instance in decimals
-_HGS_UNITS = 1000  # its constants are made for coordinates of about this size
 _GRACE_SECONDS = 0.05
 
 
 def solve_with_ours(instance: Instance, seconds: float, seed: int) -> Routes:
     return dynaroute.solve(instance, time_limit=seconds, threads=1, seed=seed).solution.routes
-
-
-def solve_with_hgs(instance: Instance, seconds: float, seed: int) -> Routes:
-    import hygese
-
-    settings = hygese.AlgorithmParameters(timeLimit=seconds, seed=seed)
-    data: dict[str, Any] = {"demands": instance.demands, "vehicle_capacity": instance.capacity}
-    is_plain = instance.coordinates is not None and instance.distances is None and instance.metric == "euclidean"
-    if is_plain and instance.rounding != "up":
-        assert instance.coordinates is not None
-        places = instance.coordinates - instance.coordinates.min(axis=0)  # it refuses negative ones
-        if instance.rounding == "none":
-            places = places * (_HGS_UNITS / max(places.max(), 1e-9))
-        data |= {"x_coordinates": places[:, 0], "y_coordinates": places[:, 1]}
-    else:
-        data["distance_matrix"] = instance.distance_matrix
-    answer = hygese.Solver(settings, verbose=False).solve_cvrp(data, rounding=instance.rounding == "nearest")
-    return list(answer.routes)
-
-
-def solve_with_pyvrp(instance: Instance, seconds: float, seed: int) -> Routes:
-    import pyvrp
-    from pyvrp.stop import MaxRuntime
-
-    places = instance.coordinates if instance.coordinates is not None else np.zeros((instance.size + 1, 2))
-    matrix: Any = in_whole_numbers(instance)  # its stubs know no such arrays
-    data = pyvrp.ProblemData(
-        locations=[pyvrp.Location(float(x), float(y)) for x, y in places],
-        clients=[pyvrp.Client(node, delivery=[int(instance.demands[node])]) for node in range(1, instance.size + 1)],
-        depots=[pyvrp.Depot(0)],
-        vehicle_types=[pyvrp.VehicleType(instance.size, capacity=[instance.capacity])],
-        distance_matrices=[matrix],
-        duration_matrices=[np.zeros_like(matrix)],
-    )
-    result = pyvrp.solve(data, stop=MaxRuntime(seconds), seed=seed, collect_stats=False, display=False)
-    return [read_pyvrp_route(route) for route in result.best.routes()]
-
-
-def read_pyvrp_route(route: Any) -> list[int]:
-    return [activity.idx + 1 for activity in route if activity.is_client()]
 
 
 def solve_with_ortools(instance: Instance, seconds: float, seed: int) -> Routes:
@@ -114,16 +68,6 @@ def solve_with_ortools(instance: Instance, seconds: float, seed: int) -> Routes:
     return routes
 
 
-def in_whole_numbers(instance: Instance) -> NDArray[np.int64]:
-    """Distances for solvers that want integers: as they are, or in ten-thousandths of an instance's extent."""
-    matrix: NDArray[np.float64] = instance.distance_matrix
-    if (matrix == matrix.round()).all():
-        return matrix.astype(np.int64)
-    extent = matrix.max() if instance.coordinates is None else np.ptp(instance.coordinates, axis=0).max()
-    scaled: NDArray[np.int64] = np.rint(matrix * (_UNITS / extent)).astype(np.int64)
-    return scaled
-
-
 @dataclass(frozen=True)
 class Contender:
     """A solver, where its version is found, and how it is set."""
@@ -141,12 +85,12 @@ class Contender:
 
 CONTENDERS = {
     "ours": Contender("Dynaroute", "dynaroute", "solve(time_limit=..., threads=1)", solve_with_ours),
-    "hgs": Contender("HGS-CVRP", "hygese", f"defaults; decimals at {_HGS_UNITS} units", solve_with_hgs),
-    "pyvrp": Contender("PyVRP", "pyvrp", f"defaults; decimals at {_UNITS} units", solve_with_pyvrp),
+    "hgs": Contender("HGS-CVRP", "hygese", f"defaults; decimals at {HGS_UNITS} units", solve_with_hgs),
+    "pyvrp": Contender("PyVRP", "pyvrp", f"defaults; decimals at {UNITS} units", solve_with_pyvrp),
     "ortools": Contender(
         "OR-Tools",
         "ortools",
-        f"automatic first solution, guided local search; decimals at {_UNITS} units",
+        f"automatic first solution, guided local search; decimals at {UNITS} units",
         solve_with_ortools,
     ),
 }

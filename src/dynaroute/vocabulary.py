@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["CustomerPositions", "DemandKind", "DepotPosition", "Metric", "Rounding", "ViolationKind", "join_with_or"]
+__all__ = [
+    "CustomerPositions",
+    "DemandKind",
+    "DepotPosition",
+    "Metric",
+    "ProverName",
+    "Rounding",
+    "ViolationKind",
+    "join_with_or",
+]
 
 Rounding = Literal["none", "nearest", "up"]
 Metric = Literal["euclidean", "great_circle"]
@@ -14,6 +23,8 @@ ViolationKind = Literal["unknown", "missing", "repeated", "overload", "cost"]
 CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]
 DemandKind = Literal["unitary", "1-9", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
+
+ProverName = Literal["gurobi", "cp-sat"]
 
 
 def join_with_or(words: Sequence[str]) -> str:
