@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dynaroute.batch import InstanceBatch, RouteBatch
     from dynaroute.errors import DynarouteError
     from dynaroute.formats import read, read_set, read_solution, write
     from dynaroute.instance import Instance
@@ -28,8 +29,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "DynarouteError": "dynaroute.errors",
     "Instance": "dynaroute.instance",
+    "InstanceBatch": "dynaroute.batch",
     "Policy": "dynaroute.model",
     "Result": "dynaroute.solving.result",
+    "RouteBatch": "dynaroute.batch",
     "Solution": "dynaroute.solution",
     "check": "dynaroute.solution",
     "read": "dynaroute.formats",
@@ -42,8 +45,10 @@ _HOMES = {
 __all__ = [
     "DynarouteError",
     "Instance",
+    "InstanceBatch",
     "Policy",
     "Result",
+    "RouteBatch",
     "Solution",
     "check",
     "read",

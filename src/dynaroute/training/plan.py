@@ -208,6 +208,8 @@ class TrainingPlan:
         Of the encoder; the paper's 3, or as many as the model to start from has, if None.
     growing_attention, distance_bias
         Settings of the policy: see `dynaroute.model.PolicyConfig`.
+    forced_starts
+        Whether the k-th sample of an instance begins with its k-th customer (POMO).
     """
 
     stages: tuple[Stage, ...]
@@ -231,6 +233,7 @@ class TrainingPlan:
     layers: int | None = None
     growing_attention: bool = False
     distance_bias: bool = False
+    forced_starts: bool = False
 
     @property
     def kind(self) -> str:
@@ -258,7 +261,7 @@ class TrainingPlan:
             raise refuse_setting("rise", f"rise {self.rise} and fall {self.fall} are no parts of 1.", "Give fractions.")
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:
             raise refuse_setting("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
-        for field in ("growing_attention", "distance_bias"):
+        for field in ("growing_attention", "distance_bias", "forced_starts"):
             if type(getattr(self, field)) is not bool:
                 raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", "Use true or false.")
         if not isinstance(self.recipe, str):

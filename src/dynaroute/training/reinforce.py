@@ -13,7 +13,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.build import construct_once
-from dynaroute.construct.choose import Sample
+from dynaroute.construct.choose import Chooser, Sample, StartAt
+from dynaroute.construct.eager import first_log_probabilities
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
@@ -55,7 +56,7 @@ def train_step(learner: Learner, step: int) -> StepReport:
     everyones = learner.task.draw(count, learner.generator, first_key=step * count)
     batch = everyones[learner.ranks.part(learner.instances)]
     copies = batch.repeat_each(learner.samples)  # (B,) = instances x samples
-    routes = sample_solutions(learner.policy, copies, learner.samples, seed=step)
+    routes = sample_solutions(learner.policy, copies, learner.samples, step, forces_starts=learner.forces_starts)
     lengths = routes.lengths(copies)  # (B,)
     advantages = learner.baseline.advantages(batch, lengths)  # (B,)
     norm = learner.update(UpdateInput(copies, routes, advantages, learner.samples))
@@ -158,20 +159,27 @@ class Replay(nn.Module):
         What learns.
     precision
         Of the matrix products.
+    forces_starts
+        Whether first customers were given, not chosen, so that their probability does not count.
     """
 
-    def __init__(self, policy: Policy, precision: torch.dtype) -> None:
+    def __init__(self, policy: Policy, precision: torch.dtype, forces_starts: bool = False) -> None:
         super().__init__()
-        self.policy, self.precision = policy, precision
+        self.policy, self.precision, self.forces_starts = policy, precision, forces_starts
 
     def forward(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> Tensor:
         """Eq 1: (B,) log p(π | X)."""
-        return replay_log_probabilities(
+        log_probability = replay_log_probabilities(
             self.policy, given.batch, given.routes, given.samples, room, self.precision, starts
         )
+        if not self.forces_starts:
+            return log_probability
+        return log_probability - first_log_probabilities(self.policy, given.batch, given.routes)
 
 
-def sample_solutions(policy: Policy, copies: InstanceBatch, samples: int, seed: int) -> RouteBatch:
+def sample_solutions(
+    policy: Policy, copies: InstanceBatch, samples: int, seed: int, *, forces_starts: bool = False
+) -> RouteBatch:
     """One sampled solution for each copy of each instance.
 
     Parameters
@@ -184,11 +192,16 @@ def sample_solutions(policy: Policy, copies: InstanceBatch, samples: int, seed: 
         How many times.
     seed
         Of the samples.
+    forces_starts
+        Whether the k-th sample begins with the k-th customer (POMO), not with one that the policy chooses.
     """
     sample = torch.arange(len(copies), device=copies.device) % samples
     if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
         policy = hold_statistics(policy, copies[::samples])
-    return construct_once(policy, copies, Sample(make_stream_keys(seed, copies.keys, sample)))
+    chooser: Chooser = Sample(make_stream_keys(seed, copies.keys, sample))
+    if forces_starts:
+        chooser = StartAt(1 + sample % copies.sizes, chooser)
+    return construct_once(policy, copies, chooser)
 
 
 class StepReport(NamedTuple):
@@ -277,6 +290,8 @@ class Learner:
         Source of the instances, on the policy's device and in the same state in all processes.
     ranks
         The processes.
+    forces_starts
+        Whether the samples of an instance begin with different customers (POMO).
     """
 
     policy: Policy
@@ -287,3 +302,4 @@ class Learner:
     samples: int
     generator: torch.Generator
     ranks: Ranks
+    forces_starts: bool = False

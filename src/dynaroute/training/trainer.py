@@ -13,7 +13,7 @@ import torch
 
 from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
-from dynaroute.training.baselines import make_baseline, subtract, subtract_relatively
+from dynaroute.training.baselines import Baseline, make_baseline, subtract, subtract_relatively
 from dynaroute.training.checkpoint import WAY_OUT, load_checkpoint, require_finite, save_checkpoint
 from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
 from dynaroute.training.journal import Journal
@@ -156,6 +156,10 @@ class Trainer:
         Called with a line of metrics, or words about what happened.
     is_interrupted
         Asked before each update: True saves and ends the run.
+    task
+        Instances of your own instead of the plan's; validation is then on such, compared with savings.
+    baseline
+        Of your own instead of the plan's.
     """
 
     def __init__(
@@ -167,10 +171,14 @@ class Trainer:
         on_progress: Callable[[RunProgress], None] = lambda progress: None,
         on_event: Callable[[dict[str, Any] | str], None] = lambda event: None,
         is_interrupted: Callable[[], bool] = lambda: False,
+        *,
+        task: InstanceSource | None = None,
+        baseline: Baseline | None = None,
     ) -> None:
         self.policy, self.plan, self.folder = policy.train(), plan, folder
         self.ranks = ranks if ranks is not None else Ranks(device=str(policy.device))
         self.on_progress, self.on_event, self.is_interrupted = on_progress, on_event, is_interrupted
+        self.own_task, self.own_baseline = task, baseline
         self.ancestor = policy.card
         self.generator = torch.Generator(policy.device).manual_seed(plan.seed)
         self.rate = torch.zeros((), device=policy.device)  # a tensor, since recorded steps read it anew
@@ -274,20 +282,24 @@ class Trainer:
         self.schedule = Schedule(stage.rate, plan.rise, plan.fall)
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
         # float16 keeps three bits more than bfloat16, and tanh keeps everything within its range
-        replay = Replay(policy, torch.float16 if on_gpu else torch.float32)
+        replay = Replay(policy, torch.float16 if on_gpu else torch.float32, plan.forced_starts)
         plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
-        task = _make_task(stage, policy.device)
+        task = self.own_task or _make_task(stage, policy.device)
+        # first steps are decoded by plain operations, which wait for the device
+        records = self.ranks.count == 1 and not plan.forced_starts and can_record(policy, stage.size + 1)
         compare = subtract_relatively if stage.lengths_differ else subtract
         self.validation: Validation | None = None  # made when it is needed, in the process that needs it
         self.learner = Learner(
             policy=policy,
-            update=GraphedUpdate(plain) if self.ranks.count == 1 and can_record(policy, stage.size + 1) else plain,
-            baseline=make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks, compare),
+            update=GraphedUpdate(plain) if records else plain,
+            baseline=self.own_baseline
+            or make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks, compare),
             task=task,
             instances=stage.instances,
             samples=stage.samples,
             generator=self.generator,
             ranks=self.ranks,
+            forces_starts=plan.forced_starts,
         )
         self._note(stage=index, best_length=float("inf"))
 
@@ -299,7 +311,7 @@ class Trainer:
         self._note(validated_step=state.step)
         self._require_finite()
         if self.validation is None:
-            self.validation = _make_validation(self.plan, self.stage, self.policy.device)
+            self.validation = self._make_validation()
         length = self.validation.measure(self.policy)
         line = {
             "step": state.step,
@@ -317,6 +329,11 @@ class Trainer:
             self.policy.card = self._describe()
             self._save_model()
             self._save(BEST)
+
+    def _make_validation(self) -> Validation:
+        if self.own_task is not None and self.plan.validation is None:
+            return draw_validation(self.own_task, self.plan.validation_count, self.policy.device)
+        return _make_validation(self.plan, self.stage, self.policy.device)
 
     def _save_model(self) -> None:
         try:
