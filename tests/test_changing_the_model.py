@@ -107,7 +107,7 @@ class TestExtraFeature:
         policy, batch = names["policy"].double(), names["batch"]
         routes = construct(policy, batch, Greedy())
         policy.zero_grad()
-        replay_log_probabilities(policy, batch, routes).sum().backward()
+        replay_log_probabilities(policy, batch, routes).sum().backward()  # type: ignore[no-untyped-call]
         assert bool((policy.encoder.embed_customer.weight.grad[:, 3] != 0).any())
 
     def test_shuffling_it_changes_routes(self, names: dict[str, Any]) -> None:

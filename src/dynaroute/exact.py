@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import combinations, pairwise
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,9 +69,8 @@ def choose_prover(name: ProverName | None = None) -> ProverName:
     OptionError
         If it is not installed, or not known.
     """
-    wanted = get_args(ProverName) if name is None else (name,)
-    for each in wanted:
-        if each in _PACKAGES and find_spec(_PACKAGES[each]) is not None:
+    for each, package in _PACKAGES.items():
+        if name in (None, each) and find_spec(package) is not None:
             return each
     raise OptionError(
         "there is nothing to prove optima with." if name is None else f"the prover {name} is not there.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -38,6 +38,7 @@ __all__ = [
 
 _EXAMPLE = "a run's plan.toml"
 _KINDS: dict[PolicyName, str] = {"amd": "AM-D", "am": "AM", "rl": "RL"}
+_BUDGETS = ("minutes", "updates", "epochs")
 _CHOICES = {
     "policy": get_args(PolicyName),
     "baseline": get_args(BaselineName),
@@ -282,6 +283,26 @@ class TrainingPlan:
         """The budget in updates, if it is not one of time."""
         return self.epochs * self.updates_per_epoch if self.epochs is not None else self.updates
 
+    def extend(self, budget: str, more: float) -> TrainingPlan:
+        """The plan with a larger budget: the last stage goes on for longer.
+
+        Parameters
+        ----------
+        budget
+            minutes, updates or epochs, whichever the plan's is.
+        more
+            What is added to it.
+        """
+        before = getattr(self, budget)
+        if before is None:
+            own = next(each for each in _BUDGETS if getattr(self, each) is not None)
+            raise refuse_setting(budget, f"the budget of the run is one of {own}.", f"Give more {own}.")
+        require_amount(budget, more)
+        shares = [stage.share * before / sum(each.share for each in self.stages) for stage in self.stages]
+        shares[-1] += more
+        stages = tuple(replace(stage, share=share) for stage, share in zip(self.stages, shares, strict=True))
+        return replace(self, stages=stages, **{budget: before + more})  # type: ignore[arg-type]
+
     def find_stage(self, spent: float) -> tuple[int, float]:
         """Which stage it is when this part of the budget is spent, and what part of that stage is spent.
 
@@ -359,7 +380,7 @@ def _build_plan(document: dict[str, Any]) -> TrainingPlan:
         raise FormatError(f"the plan cannot be: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
 
 
-def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
+def refuse_other_plan(plan: TrainingPlan, begun: str, *, extends: bool = False) -> None:
     """Refuse to go on with a run by another plan than it was begun with.
 
     Parameters
@@ -368,6 +389,8 @@ def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
         What plan.toml says now.
     begun
         What it said at first.
+    extends
+        Whether the budget, and the shares of it, may be others.
 
     Raises
     ------
@@ -376,7 +399,8 @@ def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
     """
     now, then = (_list_settings(each) for each in (plan, parse_plan(begun)))
     for name in {**then, **now}:
-        if now.get(name) != then.get(name):
+        may_differ = extends and (name in _BUDGETS or name.endswith("].share"))
+        if now.get(name) != then.get(name) and not may_differ:
             raise ModelError(
                 f"the plan was changed: {name} is {now.get(name)!r}, and was {then.get(name)!r} when the run began.",
                 where=Where(field=name),

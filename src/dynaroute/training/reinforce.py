@@ -113,6 +113,16 @@ class PolicyUpdate:
         """The replay whose gradients are means over all processes."""
         return self.replay if self.ranks.count == 1 else DistributedDataParallel(self.replay)
 
+    @cached_property
+    def means(self) -> Tensor:
+        """(2,) loss, and entropy (mean -log p), of the last step's solutions; on the device until they are read."""
+        return torch.zeros(2, dtype=torch.float64, device=self.replay.policy.device)
+
+    @cached_property
+    def _sums(self) -> Tensor:
+        """The same, added up over the parts of a step. Both are always in one place, where recordings find them."""
+        return torch.zeros_like(self.means)
+
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step, in as many parts as memory asks for; returns the gradient's norm before clipping."""
         starts = given.find_starts()
@@ -138,11 +148,14 @@ class PolicyUpdate:
     def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> None:
         """Add the gradients of a part; None: starts and sizes as they come."""
         log_probability = self.shared_replay(part, starts, room)  # (B,)
-        loss = reinforce_loss(log_probability, part.advantages, part.samples, self.entropy) / _WEIGHED_TOGETHER
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss = reinforce_loss(log_probability, part.advantages, part.samples, self.entropy)
+        self._sums.add_(torch.stack([loss.detach().double(), -log_probability.detach().sum(dtype=torch.float64)]))
+        (loss / _WEIGHED_TOGETHER).backward()  # type: ignore[no-untyped-call]
 
     def finish(self, solutions: int) -> Tensor:
         """Move the parameters by the gradients of so many solutions; returns their norm before clipping."""
+        torch.mul(self._sums, 1 / solutions, out=self.means)
+        self._sums.zero_()
         gradients = [parameter.grad for parameter in self.replay.parameters() if parameter.grad is not None]
         torch._foreach_mul_(gradients, _WEIGHED_TOGETHER / solutions)  # the mean over solutions
         norm = torch.nn.utils.clip_grad_norm_(self.replay.parameters(), self.largest_norm, foreach=True)
