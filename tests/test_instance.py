@@ -13,6 +13,7 @@ from strategies import instances
 
 from dynaroute.decimals import count_decimals, scale_to_integers
 from dynaroute.errors import InstanceError
+from dynaroute.fleet import VehicleType
 from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES
 
@@ -202,10 +203,12 @@ def test_a_distance_out_of_range_is_refused(entry: float) -> None:
     assert "from node 1 to node 2" in refusal_of(distances=matrix).message
 
 
-def test_an_asymmetric_matrix_is_refused() -> None:
+def test_an_asymmetric_matrix_is_kept_from_row_to_column() -> None:
     matrix = np.array(MATRIX)
     matrix[1, 2] += 1
-    assert "asymmetric" in refusal_of(distances=matrix).message
+    instance = make(distances=matrix)
+    assert not instance.is_symmetric and not instance.is_plain
+    assert instance.leg_lengths(1, 2) == instance.leg_lengths(2, 1) + 1
 
 
 def test_a_diagonal_above_zero_is_read_as_zero() -> None:
@@ -434,3 +437,107 @@ def test_a_decimal_that_no_capacity_could_hold_is_refused(text: str) -> None:
 @pytest.mark.parametrize(("text", "decimals"), [("1.50", 1), ("20", 0), ("2e1", 0), ("1e-3", 3), ("0.00", 0)])
 def test_trailing_zeros_are_no_decimals(text: str, decimals: int) -> None:
     assert count_decimals(Decimal(text)) == decimals
+
+
+# Fleets
+
+
+def make_fleet(**parts: Any) -> Instance:
+    return make(**{"capacity": 1, "vehicles": (VehicleType(40, "van", count=2), VehicleType(100, "lorry")), **parts})
+
+
+def test_the_capacity_is_that_of_the_largest_type() -> None:
+    assert make_fleet().capacity == 100
+
+
+def test_capacities_of_types_are_scaled_with_the_demands() -> None:
+    instance = make_fleet(demands=[0, 10, 20], demand_scale=10)
+    assert instance.vehicles is not None
+    assert [vehicle.capacity for vehicle in instance.vehicles] == [4, 10]
+    assert instance.demands.tolist() == [0, 1, 2] and instance.demand_scale == 1
+
+
+def test_a_demand_that_no_type_holds_is_refused() -> None:
+    fault = refusal_of(demands=[0, 5, 101], vehicles=(VehicleType(40), VehicleType(100)))
+    assert (fault.where.field, fault.where.customer) == ("demands", 2)
+
+
+@pytest.mark.parametrize("vehicles", [(), "vans", (5,), (VehicleType(40, "van"), VehicleType(50, "van"))])
+def test_what_is_no_fleet_is_refused(vehicles: object) -> None:
+    assert refusal_of(vehicles=vehicles).where.field == "vehicles"
+
+
+def test_one_type_without_name_and_limits_is_the_plain_problem() -> None:
+    assert make(capacity=50, vehicles=(VehicleType(50),)) == make(capacity=50)
+
+
+def test_parts_that_say_nothing_are_the_plain_problem() -> None:
+    said = make(service=[0, 0, 0], windows=[[0, math.inf]] * 3)
+    assert said == make() and said.is_plain and said.windows is None and said.service is None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"vehicles": (VehicleType(50, count=3),)},
+        {"vehicles": (VehicleType(50, end="open"),)},
+        {"windows": [[0, 9], [0, 9], [0, 9]], "speed": 1},
+    ],
+)
+def test_whatever_narrows_routes_is_not_plain(parts: dict[str, Any]) -> None:
+    assert not make(**parts).is_plain
+
+
+def test_a_speed_and_service_times_alone_change_no_routes() -> None:
+    instance = make(speed=2.0, service=[0, 3, 4])
+    assert instance.is_plain and not instance.has_times and instance.knows_times
+    assert instance != make()
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "customer"),
+    [
+        ("service", [0, -1, 2], 1),
+        ("service", [0, 1, math.nan], 2),
+        ("service", [0, 1], None),
+        ("service", [5, 1, 1], None),
+        ("windows", [[0, 9], [5, 4], [0, 9]], 1),
+        ("windows", [[0, 9], [0, 9], [-2, 9]], 2),
+        ("windows", [[0, 9], [0, math.nan], [0, 9]], 1),
+        ("windows", [[0, 9], [0, 9]], None),
+        ("windows", [[9, 3], [0, 9], [0, 9]], None),
+        ("durations", np.zeros((2, 2)), None),
+        ("durations", np.full((3, 3), -1.0), None),
+        ("durations", np.full((3, 3), math.nan), None),
+        ("speed", 0, None),
+        ("speed", -3, None),
+        ("speed", math.nan, None),
+        ("speed", "fast", None),
+    ],
+)
+def test_a_faulty_part_of_a_fleet_is_refused_by_name(part: str, value: object, customer: int | None) -> None:
+    fault = refusal_of(**{part: value})
+    assert (fault.where.field, fault.where.customer) == (part, customer)
+    assert fault.remedy
+
+
+def test_durations_go_before_the_speed() -> None:
+    durations = [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
+    assert make(durations=durations, speed=9).leg_durations([0, 1], [1, 2]).tolist() == [1, 4]
+
+
+def test_legs_take_their_length_by_the_speed() -> None:
+    instance = make(speed=4.0)
+    assert instance.leg_durations(0, 1) == instance.leg_lengths(0, 1) / 4
+
+
+def test_windows_without_a_speed_ask_for_one() -> None:
+    instance = make(windows=[[0, 9], [0, 9], [0, 9]])
+    with pytest.raises(InstanceError) as refusal:
+        instance.leg_durations(0, 1)
+    assert refusal.value.where.field == "speed" and "--speed" in refusal.value.remedy
+
+
+def test_the_fewest_routes_fill_the_largest_vehicles_first() -> None:
+    vehicles = (VehicleType(10), VehicleType(40, "lorry", count=1))
+    assert make(demands=[0, 40, 11], vehicles=vehicles).minimum_routes == 3

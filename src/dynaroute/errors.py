@@ -27,6 +27,7 @@ __all__ = [
     "gather_notes",
     "hand_over_notes",
     "in_file",
+    "merge_notes",
     "placed",
     "warn_of_each",
     "warn_of_input",
@@ -98,6 +99,15 @@ class DynarouteError(Exception):
         text = f"{place}: {self.message}" if place else self.message
         # what is wrong may be quoted from a file, and the remedy must be read all the same
         return f"{show_text(text)} {show_text(self.remedy)}" if self.remedy else show_text(text)
+
+    def to_json(self) -> dict[str, object]:
+        """The error as an object for programs, the same on the command line and from the service."""
+        return {
+            "code": type(self).code,
+            "message": self.message,
+            "where": {part: getattr(self.where, part) for part in ("file", "line", "field", "customer")},
+            "remedy": self.remedy,
+        }
 
 
 class FileError(DynarouteError):
@@ -203,6 +213,20 @@ def gather_notes() -> Iterator[list[str]]:
         yield notes
     finally:
         _notes.reset(token)
+
+
+@contextmanager
+def merge_notes(source: str) -> Iterator[None]:
+    """Give each warning about input of this block once, at its end: of a set, many instances cause the same.
+
+    Parameters
+    ----------
+    source
+        The file's path, which they lack.
+    """
+    with gather_notes() as notes:
+        yield
+    warn_of_each(source, list(dict.fromkeys(notes)), lambda note: note)
 
 
 @contextmanager

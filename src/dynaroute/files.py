@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
@@ -13,7 +14,9 @@ from typing import TextIO
 from dynaroute.errors import FileError, FormatError, in_file
 from dynaroute.limits import LARGEST_FILE, REMEDY, raised
 
-__all__ = ["open_to_write", "read_bytes", "refuse_unreadable", "write_bytes"]
+__all__ = ["STDIN", "open_to_write", "read_bytes", "read_stdin", "refuse_unreadable", "write_bytes"]
+
+STDIN = "standard input"  # what messages call it
 
 # Opening a pipe would wait for its other end; what was a file when it was looked at may be a pipe when it is opened.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -76,6 +79,37 @@ def read_bytes(path: Path, largest: int = LARGEST_FILE) -> bytes:
     if not parts:
         raise FormatError("the file is empty.", remedy="Was it saved or copied completely?")
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def read_stdin(largest: int = LARGEST_FILE) -> bytes:
+    """Read all that comes from the standard input, which the user asked for by naming it.
+
+    Parameters
+    ----------
+    largest
+        Bytes that may come.
+
+    Raises
+    ------
+    FileError
+        If it is a terminal, closed, or too much comes.
+    FormatError
+        If nothing comes.
+    """
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        raise FileError("nothing is sent to the standard input.", remedy="Send a file: command - < FILE.")
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while part := sys.stdin.buffer.read(_STEP):
+            parts.append(part)
+            size += len(part)
+            _refuse_large(size, largest)
+    except (OSError, ValueError) as error:
+        raise _unreadable(error) from error
+    if not parts:
+        raise FormatError("the standard input is empty.", remedy="Did the command before it fail?")
+    return b"".join(parts)
 
 
 def open_to_write(path: Path) -> TextIO:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, get_args
@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynaroute.decimals import unscale
+from dynaroute.details import Details
+from dynaroute.fleet import VehicleType
 from dynaroute.instance_checks import (
     LARGEST_INTEGER,
     find_common_power_of_ten,
+    find_largest_capacity,
     freeze,
     make_fault,
     read_capacity,
@@ -21,14 +24,20 @@ from dynaroute.instance_checks import (
     read_customer_names,
     read_demands,
     read_distances,
+    read_durations,
     read_name,
     read_scale,
+    read_service,
+    read_speed,
+    read_vehicles,
+    read_windows,
     refuse_overlarge_demand,
     refuse_unknown_choice,
     refuse_vanishing_lengths,
 )
 from dynaroute.lengths import great_circle, round_lengths, straight_line
 from dynaroute.memory import memory_for_all_legs, require_memory
+from dynaroute.times import format_clock, format_duration
 from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
@@ -36,9 +45,10 @@ __all__ = ["LARGEST_INTEGER", "Instance"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instance:
-    """A capacitated vehicle routing problem with one depot and as many vehicles as needed.
+    """A vehicle routing problem with one depot.
 
-    Node 0 is the depot; customers are 1 to n. Arrays are copied and made read-only.
+    Node 0 is the depot; customers are 1 to n. Arrays are copied and made read-only. Without the optional parts there
+    are as many vehicles as needed, and only their capacity limits a route.
 
     Parameters
     ----------
@@ -48,11 +58,11 @@ class Instance:
     demands
         (n + 1,) whole numbers; the depot's is 0.
     capacity
-        What one vehicle holds, in the same unit as the demands.
+        What one vehicle holds, in the same unit as the demands; where there are `vehicles`, what the largest holds.
     name
         A label; it plays no part in comparisons.
     distances
-        (n + 1, n + 1) symmetric matrix, used instead of the metric; its diagonal is read as 0.
+        (n + 1, n + 1) matrix, from row to column, used instead of the metric; its diagonal is read as 0.
         `rounding` is applied to it once, here.
     rounding
         How the length of one leg is rounded: not at all, to the nearest integer (halves up, as in CVRPLIB's
@@ -63,6 +73,19 @@ class Instance:
         n distinct names, customer 1 first. The plain numbers "1", "2", ... are what None means.
     demand_scale
         How many stored units make one unit of the user's file: 10 where demands had one decimal.
+    vehicles
+        The types of vehicles there are; None: any number of one type, limited by its capacity alone.
+    service
+        (n + 1,) seconds that each customer's service takes; the depot's is 0.
+    windows
+        (n + 1, 2) earliest and latest seconds at which a service may begin: who comes early waits. The first row is
+        the depot's: the earliest departure and the latest return. 0 and infinity where there is no bound.
+    durations
+        (n + 1, n + 1) seconds of each leg.
+    speed
+        Distance units a second: how legs take time where there are no `durations`.
+    details
+        What the file tells of its nodes beside the problem, such as addresses; it plays no part in comparisons.
 
     Raises
     ------
@@ -79,6 +102,12 @@ class Instance:
     metric: Metric = "euclidean"
     customer_names: tuple[str, ...] | None = None
     demand_scale: int = 1
+    vehicles: tuple[VehicleType, ...] | None = None
+    service: NDArray[np.float64] | None = None
+    windows: NDArray[np.float64] | None = None
+    durations: NDArray[np.float64] | None = None
+    speed: float | None = None
+    details: Details | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -86,7 +115,8 @@ class Instance:
         demands = read_demands(self.demands)
         count = len(demands) - 1
         customer_names = read_customer_names(self.customer_names, count)
-        capacity = read_capacity(self.capacity)
+        vehicles = None if self.vehicles is None else read_vehicles(self.vehicles)
+        capacity = read_capacity(self.capacity if self.vehicles is None else find_largest_capacity(self.vehicles))
         scale = read_scale(self.demand_scale)
         refuse_overlarge_demand(demands, capacity, customer_names, scale)
         coordinates = None if self.coordinates is None else read_coordinates(self.coordinates, count, self.metric)
@@ -95,7 +125,11 @@ class Instance:
             raise make_fault("coordinates", "there are neither coordinates nor distances.", "Give one of the two.")
         if distances is None and coordinates is not None and self.metric == "euclidean":
             refuse_vanishing_lengths(coordinates)
-        factor = find_common_power_of_ten(demands, capacity, scale)
+        if self.details is not None and len(self.details.rows) != count + 1:
+            message = f"there are details of {len(self.details.rows)} nodes, not of {count + 1}."
+            raise make_fault("details", message, "Give a row for the depot and for each customer.")
+        capacities = [capacity] if vehicles is None else [vehicle.capacity for vehicle in vehicles]
+        factor = find_common_power_of_ten(demands, capacities, scale)
 
         self._set("demands", freeze(demands // factor))
         self._set("capacity", capacity // factor)
@@ -106,6 +140,19 @@ class Instance:
         self._set("metric", self.metric if coordinates is not None else "euclidean")
         self._set("name", read_name(self.name))
         self._set("customer_names", customer_names)
+        if vehicles is not None and factor > 1:
+            vehicles = tuple(replace(vehicle, capacity=vehicle.capacity // factor) for vehicle in vehicles)
+        self._set("vehicles", vehicles)
+        self._set_times(count)
+
+    def _set_times(self, count: int) -> None:
+        service = None if self.service is None else read_service(self.service, count)
+        windows = None if self.windows is None else read_windows(self.windows, count)
+        durations = None if self.durations is None else read_durations(self.durations, count)
+        self._set("service", None if service is None else freeze(service))
+        self._set("windows", None if windows is None else freeze(windows))
+        self._set("durations", None if durations is None else freeze(durations))
+        self._set("speed", None if self.speed is None else read_speed(self.speed))
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen; this is its constructor's own door
@@ -117,8 +164,54 @@ class Instance:
 
     @property
     def minimum_routes(self) -> int:
-        """Lower bound on the number of routes: all demand over one vehicle's capacity."""
-        return max(1, -(-int(self.demands.sum()) // self.capacity))
+        """Lower bound on the number of routes: how many vehicles hold all demand, the largest first."""
+        demand, routes = int(self.demands.sum()), 0
+        for vehicle in sorted(self.vehicles or (), key=lambda vehicle: -vehicle.capacity):
+            needed = -(-demand // vehicle.capacity)
+            if vehicle.count is None or needed <= vehicle.count:
+                return max(1, routes + needed)
+            demand, routes = demand - vehicle.count * vehicle.capacity, routes + vehicle.count
+        return max(1, routes + -(-demand // self.capacity))
+
+    @property
+    def fleet(self) -> tuple[VehicleType, ...]:
+        """The types of vehicles; where none were given, the one that stands for as many as needed."""
+        return (VehicleType(self.capacity),) if self.vehicles is None else self.vehicles
+
+    @property
+    def parts_of_fleet(self) -> tuple[str, ...]:
+        """Names of the optional fields that are given: what makes this more than customers, demands and a capacity."""
+        names = ("vehicles", "service", "windows", "durations", "speed")
+        return tuple(name for name in names if getattr(self, name) is not None)
+
+    @property
+    def has_times(self) -> bool:
+        """Whether it matters when or for how long a vehicle drives: there are windows, shifts or longest durations."""
+        return self.windows is not None or any(vehicle.limits_time for vehicle in self.vehicles or ())
+
+    @property
+    def knows_times(self) -> bool:
+        """Whether legs are known to take time: there are durations, or a speed."""
+        return self.durations is not None or self.speed is not None
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether every leg is as long, and takes as long, as the way back."""
+        return self._has_symmetric_distances and (self.durations is None or _is_symmetric(self.durations))
+
+    @cached_property
+    def _has_symmetric_distances(self) -> bool:
+        return self.distances is None or _is_symmetric(self.distances)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether capacity alone limits a route: nothing else narrows what routes may be, nor what they cost.
+
+        Service times, durations and a speed matter for timetables only, where nothing says how late it may be.
+        """
+        types = self.vehicles
+        is_usual_fleet = types is None or (len(types) == 1 and types[0].is_plain)
+        return is_usual_fleet and self.windows is None and self._has_symmetric_distances
 
     def customer_name(self, customer: int) -> str:
         """The user's own name of customer 1..n, or its number."""
@@ -134,6 +227,30 @@ class Instance:
         """
         return unscale(load, self.demand_scale)
 
+    def shown_time(self, seconds: float) -> str:
+        """Write a time as a clock shows it; as a plain number where time is distance, as in Solomon's instances.
+
+        Parameters
+        ----------
+        seconds
+            Since midnight, or since the start.
+        """
+        return f"{round(seconds, 2):.10g}" if self._counts_in_distance else format_clock(seconds)
+
+    def shown_duration(self, seconds: float) -> str:
+        """Write how long something takes, in hours, minutes and seconds; as a plain number where time is distance.
+
+        Parameters
+        ----------
+        seconds
+            How long.
+        """
+        return f"{float(f'{seconds:.6g}'):.10g}" if self._counts_in_distance else format_duration(seconds)
+
+    @property
+    def _counts_in_distance(self) -> bool:
+        return self.speed == 1 and self.durations is None  # nobody drives one metre a second
+
     def leg_lengths(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
         """Lengths of the legs between pairs of nodes, under this instance's metric and rounding.
 
@@ -148,6 +265,37 @@ class Instance:
         assert self.coordinates is not None  # __post_init__ saw to it
         measure = great_circle if self.metric == "great_circle" else straight_line
         return round_lengths(measure(self.coordinates[start], self.coordinates[end]), self.rounding)
+
+    def leg_durations(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
+        """Seconds of the legs between pairs of nodes: the matrix of durations, or their lengths by the speed.
+
+        Parameters
+        ----------
+        origins, destinations
+            Node numbers, of shapes that broadcast against each other.
+
+        Raises
+        ------
+        InstanceError
+            If there are neither durations nor a speed.
+        """
+        self.require_times()
+        if self.durations is not None:
+            start, end = np.asarray(origins, dtype=np.intp), np.asarray(destinations, dtype=np.intp)
+            return np.asarray(self.durations[start, end], dtype=np.float64)
+        assert self.speed is not None  # as is required
+        return np.asarray(self.leg_lengths(origins, destinations) / self.speed, dtype=np.float64)
+
+    def require_times(self) -> None:
+        """Raise unless legs are known to take time."""
+        if self.knows_times:
+            return
+        what = "time windows" if self.windows is not None else "limits of time" if self.has_times else "no times"
+        raise make_fault(
+            "speed",
+            f"there are {what}, but neither a speed nor durations say how long a leg takes.",
+            'Give a speed (--speed 40km/h; "speed" in JSON, distance units a second), or a matrix of durations.',
+        )
 
     @cached_property
     def distance_matrix(self) -> NDArray[np.float64]:
@@ -170,6 +318,11 @@ class Instance:
             and np.array_equal(self.demands, other.demands)
             and _equal_or_none(self.coordinates, other.coordinates)
             and _equal_or_none(self.distances, other.distances)
+            and self.vehicles == other.vehicles
+            and self.speed == other.speed
+            and _equal_or_none(self.service, other.service)
+            and _equal_or_none(self.windows, other.windows)
+            and _equal_or_none(self.durations, other.durations)
         )
 
     def __hash__(self) -> int:
@@ -184,3 +337,7 @@ def _equal_or_none(left: NDArray[Any] | None, right: NDArray[Any] | None) -> boo
     if left is None or right is None:
         return left is right
     return np.array_equal(left, right)
+
+
+def _is_symmetric(matrix: NDArray[np.float64]) -> bool:
+    return bool((matrix == matrix.T).all())

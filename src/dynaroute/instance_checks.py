@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 
 from dynaroute.decimals import unscale
 from dynaroute.errors import InstanceError, Where
+from dynaroute.fleet import VehicleType
 from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, SHORTEST_SPREAD, round_lengths
 from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = [
     "LARGEST_INTEGER",
     "find_common_power_of_ten",
+    "find_largest_capacity",
     "freeze",
     "make_fault",
     "read_capacity",
@@ -24,8 +27,13 @@ __all__ = [
     "read_customer_names",
     "read_demands",
     "read_distances",
+    "read_durations",
     "read_name",
     "read_scale",
+    "read_service",
+    "read_speed",
+    "read_vehicles",
+    "read_windows",
     "refuse_overlarge_demand",
     "refuse_unknown_choice",
     "refuse_vanishing_lengths",
@@ -184,34 +192,116 @@ def refuse_vanishing_lengths(coordinates: NDArray[np.float64]) -> None:
 
 def read_distances(values: object, count: int, rounding: Rounding) -> NDArray[np.float64]:
     """(n + 1, n + 1) finite numbers from 0, rounded."""
-    distances = _floats(values, "distances")
-    if distances.shape != (count + 1, count + 1):
+    return round_lengths(_read_matrix(values, count, "distances"), rounding)
+
+
+def read_durations(values: object, count: int) -> NDArray[np.float64]:
+    """(n + 1, n + 1) finite numbers of seconds from 0."""
+    return _read_matrix(values, count, "durations")
+
+
+def _read_matrix(values: object, count: int, field: str) -> NDArray[np.float64]:
+    matrix, noun = _floats(values, field), field.removesuffix("s")
+    if matrix.shape != (count + 1, count + 1):
         raise make_fault(
-            "distances",
-            f"the distance matrix has the shape {distances.shape}, not {(count + 1, count + 1)}.",
+            field,
+            f"the {noun} matrix has the shape {matrix.shape}, not {(count + 1, count + 1)}.",
             "It needs a row and a column for the depot and for each customer.",
         )
     reasons = (
-        (~np.isfinite(distances), "not finite"),
-        (distances < 0, "negative"),
-        (distances > LONGEST_LENGTH, f"above {LONGEST_LENGTH:g}"),
+        (~np.isfinite(matrix), "not finite"),
+        (matrix < 0, "negative"),
+        (matrix > LONGEST_LENGTH, f"above {LONGEST_LENGTH:g}"),
     )
     for bad, reason in reasons:
         if bad.any():
             row, column = np.argwhere(bad)[0]
             raise make_fault(
-                "distances", f"the distance from node {row} to node {column} is {reason}.", "Distances are 0 or more."
+                field,
+                f"the {noun} from node {row} to node {column} is {reason}.",
+                f"{field.capitalize()} are 0 or more.",
             )
-    np.fill_diagonal(distances, 0.0)  # no vehicle drives it, and some files hold 9999 there
-    if (distances != distances.T).any():
-        row, column = np.argwhere(distances != distances.T)[0]
+    np.fill_diagonal(matrix, 0.0)  # no vehicle drives it, and some files hold 9999 there
+    return matrix
+
+
+def read_service(values: object, count: int) -> NDArray[np.float64] | None:
+    """(n + 1,) seconds from 0, the depot's 0; None if all are."""
+    service = _floats(values, "service")
+    if service.shape != (count + 1,):
         raise make_fault(
-            "distances",
-            f"the matrix is asymmetric: node {row} to {column} is {distances[row, column]:g}, "
-            f"back it is {distances[column, row]:g}.",
-            "Only symmetric distances are solved.",
+            "service",
+            f"the service times have the shape {service.shape}, not {(count + 1,)}.",
+            "Give one for the depot, which is 0, and for each customer.",
         )
-    return round_lengths(distances, rounding)
+    _refuse_where(~np.isfinite(service), "service", "not finite", "Give a number of seconds.")
+    _refuse_first(
+        service < 0,
+        "service",
+        lambda node: f"the service time of {_node(node)} is negative ({service[node]:g}).",
+        "Service times are 0 or more.",
+    )
+    if service[0] != 0:
+        raise make_fault("service", f"the depot has a service time ({service[0]:g}).", "Only customers are served.")
+    return service if service.any() else None
+
+
+def read_windows(values: object, count: int) -> NDArray[np.float64] | None:
+    """(n + 1, 2) earliest and latest seconds from 0, infinite where there is no latest; None if no node has any."""
+    windows = _floats(values, "windows")
+    if windows.shape != (count + 1, 2):
+        raise make_fault(
+            "windows",
+            f"the time windows have the shape {windows.shape}, not {(count + 1, 2)}.",
+            "Give the earliest and the latest time for the depot and for each customer.",
+        )
+    earliest, latest = windows.T
+    _refuse_where(
+        np.isnan(windows).any(axis=1) | np.isinf(earliest), "windows", "not a pair of times", "Give two times."
+    )
+    _refuse_first(
+        earliest < 0,
+        "windows",
+        lambda node: f"the window of {_node(node)} opens at {earliest[node]:g}.",
+        "Times are 0 or later.",
+    )
+    _refuse_first(
+        latest < earliest,
+        "windows",
+        lambda node: f"the window of {_node(node)} ends at {latest[node]:g}, before it begins at {earliest[node]:g}.",
+        "Give the earliest time first; after midnight the hours go on, 26h.",
+    )
+    return windows if earliest.any() or np.isfinite(latest).any() else None
+
+
+def read_speed(value: object) -> float:
+    """Distance units a second, above 0."""
+    speed = _floats(value, "speed")
+    if speed.ndim != 0 or not 0 < float(speed) < np.inf:
+        raise make_fault("speed", f"the speed {value!r} is not a number above 0.", "Give distance units a second.")
+    return float(speed)
+
+
+def read_vehicles(values: object) -> tuple[VehicleType, ...] | None:
+    """One or more types of vehicles with different names; None for what any instance has: vehicles without limits."""
+    types = tuple(values) if isinstance(values, list | tuple) else ()
+    if not types or not all(isinstance(vehicle, VehicleType) for vehicle in types):
+        raise make_fault("vehicles", "these are no types of vehicles.", "Give a list of VehicleType, at least one.")
+    names = Counter(vehicle.name for vehicle in types if vehicle.name)
+    if names and (twice := names.most_common(1)[0])[1] > 1:
+        raise make_fault("vehicles", f"two types of vehicles are called {twice[0]!r}.", "Names must differ.")
+    for vehicle in types:
+        read_capacity(vehicle.capacity)
+        if vehicle.name != read_name(vehicle.name):
+            raise make_fault("vehicles", f"the name {vehicle.name!r} has blanks around it.", "Remove them.")
+    if len(types) == 1 and types[0].is_plain and not types[0].name:
+        return None
+    return types
+
+
+def find_largest_capacity(vehicles: tuple[VehicleType, ...]) -> int:
+    """What the largest of them holds."""
+    return max(vehicle.capacity for vehicle in vehicles)
 
 
 def read_scale(value: object) -> int:
@@ -225,10 +315,10 @@ def read_scale(value: object) -> int:
     return scale
 
 
-def find_common_power_of_ten(demands: NDArray[np.int64], capacity: int, scale: int) -> int:
-    """Find the power of ten that scale, demands and capacity share: equal problems are stored alike."""
+def find_common_power_of_ten(demands: NDArray[np.int64], capacities: Sequence[int], scale: int) -> int:
+    """Find the power of ten that scale, demands and capacities share: equal problems are stored alike."""
     factor = 1
-    while scale % (factor * 10) == 0 and capacity % (factor * 10) == 0 and not (demands % (factor * 10)).any():
+    while scale % (factor * 10) == 0 and not any(amount % (factor * 10) for amount in (*capacities, *demands.tolist())):
         factor *= 10
     return factor
 

@@ -18,6 +18,7 @@ __all__ = [
     "LARGEST_MATRIX",
     "find_free_memory",
     "memory_for_all_legs",
+    "memory_for_fleets",
     "memory_for_savings",
     "memory_for_search",
     "require_memory",
@@ -81,6 +82,11 @@ def memory_for_search(size: int, is_measured: bool = False) -> int:
     beforehand; and what each customer takes beyond.
     """
     return 9 * size**2 if is_measured or size <= LARGEST_MATRIX else _BYTES_A_CUSTOMER * size
+
+
+def memory_for_fleets(size: int) -> int:
+    """Bytes that a search with time windows or limits takes: distances, durations, and who may follow whom."""
+    return 20 * size**2
 
 
 def find_free_memory() -> int | None:

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import pairwise
+from numbers import Integral
 from operator import index
 from typing import Any
 
@@ -16,10 +16,11 @@ import numpy as np
 
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
-from dynaroute.lengths import EARTH_RADIUS_METRES
+from dynaroute.judge import Violation, choose_types, judge_fleet, judge_route, measure_legs
+from dynaroute.schedule import RouteSchedule, assign_vehicles, measure_route, schedule_route
 from dynaroute.vocabulary import ViolationKind
 
-__all__ = ["Solution", "Violation", "ViolationKind", "check", "recompute_cost"]
+__all__ = ["Solution", "Violation", "ViolationKind", "check", "make_timetable", "recompute_cost"]
 
 _ROUTES_REMEDY = "Routes are lists of customers 1..n."
 
@@ -34,29 +35,42 @@ class Solution:
         Sequences of customers. Empty routes are dropped.
     stated_cost
         The cost that a file or a solver claims, if any; `check` compares it.
+    vehicles
+        Index of the type of vehicle that drives each route, where the instance has types; None: whichever can.
+    vehicle_names
+        The same by the names that the instance gives its types, as files have them; not beside `vehicles`.
 
     Raises
     ------
     SolutionError
-        If a customer is not a whole number, or the stated cost is not finite.
+        If a customer is not a whole number, the stated cost is not finite, or there is not one type a route.
     """
 
     routes: tuple[tuple[int, ...], ...]
     stated_cost: float | None = None
+    vehicles: tuple[int, ...] | None = None
+    vehicle_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "routes", _plain_routes(self.routes))
+        routes = _plain_routes(self.routes)
+        if self.vehicles is not None:
+            object.__setattr__(self, "vehicles", _plain_vehicles(self.vehicles, routes, Integral))
+        if self.vehicle_names is not None:
+            object.__setattr__(self, "vehicle_names", _plain_vehicles(self.vehicle_names, routes, str))
+        object.__setattr__(self, "routes", tuple(route for route in routes if route))
         if self.stated_cost is not None:
             object.__setattr__(self, "stated_cost", _plain_cost(self.stated_cost))
 
     def cost(self, instance: Instance) -> float:
-        """Total length of the routes under the instance's metric and rounding.
+        """Total length of the routes under the instance's metric and rounding; open ones do not drive back.
 
         Parameters
         ----------
         instance
             The problem these routes belong to.
         """
+        if instance.vehicles is not None:
+            return math.fsum(self.route_costs(instance))
         nodes = [0]
         for route in self.routes:
             nodes.extend(route)
@@ -66,7 +80,41 @@ class Solution:
 
     def route_costs(self, instance: Instance) -> list[float]:
         """Length of each route on its own."""
-        return [Solution((route,)).cost(instance) for route in self.routes]
+        _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
+        fleet, vehicles = instance.fleet, self.vehicle_types(instance)
+        return [measure_route(instance, route, fleet[kind]) for route, kind in zip(self.routes, vehicles, strict=True)]
+
+    def vehicle_types(self, instance: Instance) -> tuple[int, ...]:
+        """Index of the type of vehicle that drives each route: as stated, else as `assign_vehicles` finds it.
+
+        Parameters
+        ----------
+        instance
+            The problem these routes belong to.
+        """
+        stated = self.stated_types(instance)
+        if stated is None:
+            _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
+            return assign_vehicles(instance, self.routes)
+        for number, kind in enumerate(stated):
+            if not 0 <= kind < len(instance.fleet):
+                shown = repr(self.vehicle_names[number]) if self.vehicle_names else kind + 1
+                message = f"there is no type of vehicles {shown}; the instance has {len(instance.fleet)}."
+                raise _fault("vehicles", message, "Is this solution for another instance?")
+        return stated
+
+    def stated_types(self, instance: Instance) -> tuple[int, ...] | None:
+        """Index of the type of each route as it is stated; -1 for a name that there is not, None if nothing is.
+
+        Parameters
+        ----------
+        instance
+            The problem these routes belong to.
+        """
+        if self.vehicles is not None or self.vehicle_names is None:
+            return self.vehicles
+        places = {kind.name: index for index, kind in enumerate(instance.fleet) if kind.name}
+        return tuple(places.get(name, -1) for name in self.vehicle_names)
 
     def loads(self, instance: Instance) -> list[int]:
         """Load of each route, in the instance's stored units."""
@@ -74,26 +122,33 @@ class Solution:
         return [int(instance.demands[list(route)].sum()) for route in self.routes]
 
 
-@dataclass(frozen=True)
-class Violation:
-    """One thing that is wrong with a solution.
+def make_timetable(instance: Instance, solution: Solution) -> list[RouteSchedule]:
+    """When each stop of each route is served.
 
-    Attributes
+    Each vehicle departs as late as it can without being later anywhere than if it had left at once, which is the
+    least duration: the longest duration of a type counts from departure to the end.
+
+    Parameters
     ----------
-    kind
-        unknown, missing or repeated customer, overload, or a cost that differs from the stated one.
-    message
-        The violation in words.
-    route
-        Route, from 1, where there is one.
-    customer
-        Customer, where there is one.
-    """
+    instance
+        The problem; it has durations or a speed.
+    solution
+        Routes over its customers.
 
-    kind: ViolationKind
-    message: str
-    route: int | None = None
-    customer: int | None = None
+    Returns
+    -------
+    list[RouteSchedule]
+        One a route, in order.
+
+    Raises
+    ------
+    InstanceError
+        If nothing says how long a leg takes.
+    SolutionError
+        If a route visits an unknown customer.
+    """
+    vehicles = solution.vehicle_types(instance)
+    return [schedule_route(instance, route, kind) for route, kind in zip(solution.routes, vehicles, strict=True)]
 
 
 def check(instance: Instance, solution: Solution) -> list[Violation]:
@@ -116,8 +171,11 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     customers = range(1, instance.size + 1)
     violations: list[Violation] = []
     visits: Counter[int] = Counter()
-    for number, route in enumerate(solution.routes, start=1):
-        load = 0
+    known = [[customer for customer in route if customer in customers] for route in solution.routes]
+    stated = solution.stated_types(instance)
+    types = choose_types(instance, known) if stated is None else stated
+    fleet = instance.fleet
+    for number, (route, kind) in enumerate(zip(solution.routes, types, strict=True), start=1):
         for customer in route:
             if customer not in customers:
                 hint = "the depot is not written" if customer == 0 else f"customers are 1 to {instance.size}"
@@ -129,20 +187,19 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
             if visits[customer] > 1:
                 message = f"Route {number} visits customer {customer}, which was visited before."
                 violations.append(Violation("repeated", message, number, customer))
-            load += int(instance.demands[customer])
-        if load > instance.capacity:
-            shown, excess, limit = map(instance.shown_demand, (load, load - instance.capacity, instance.capacity))
-            message = f"Route {number} carries {shown}, {excess} more than the capacity {limit}."
-            violations.append(Violation("overload", message, number))
+        if 0 <= kind < len(fleet):
+            violations += judge_route(instance, number, known[number - 1], fleet[kind])
+    violations += judge_fleet(instance, types, solution.vehicle_names)
     violations += [
         Violation("missing", f"Customer {customer} is not visited.", None, customer)
         for customer in customers
         if customer not in visits
     ]
 
-    if solution.stated_cost is None or any(violation.kind == "unknown" for violation in violations):
+    unpriced = ("unknown", "no_such_vehicle")
+    if solution.stated_cost is None or any(violation.kind in unpriced for violation in violations):
         return violations
-    cost = recompute_cost(instance, solution)
+    cost = recompute_cost(instance, replace(solution, vehicles=tuple(types), vehicle_names=None))
     if not _agrees(solution.stated_cost, cost, exact=_is_integral(instance)):
         message = f"The stated cost is {solution.stated_cost:.10g}, but the routes cost {cost:.10g}."
         violations.append(Violation("cost", message))
@@ -159,16 +216,26 @@ def recompute_cost(instance: Instance, solution: Solution) -> float:
     solution
         Routes that visit known customers only.
     """
-    legs: list[float] = []
-    for route in solution.routes:
-        stops = (0, *route, 0)
-        legs.extend(_leg(instance, start, end) for start, end in pairwise(stops))
+    stated = solution.stated_types(instance)
+    types = choose_types(instance, solution.routes) if stated is None else stated
+    fleet, legs = instance.fleet, []
+    for route, kind in zip(solution.routes, types, strict=True):
+        legs.extend(measure_legs(instance, route, fleet[kind]))
     return math.fsum(legs)
 
 
 def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:
-    plain = (_plain_route(number, route) for number, route in enumerate(_listed(routes, "the routes are"), start=1))
-    return tuple(route for route in plain if route)
+    return tuple(_plain_route(number, route) for number, route in enumerate(_listed(routes, "the routes are"), start=1))
+
+
+def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...], expected: type) -> tuple[Any, ...]:
+    """Types of the routes that are not empty."""
+    kinds = list(vehicles) if isinstance(vehicles, Iterable) else []
+    if len(kinds) != len(routes) or any(isinstance(kind, bool) or not isinstance(kind, expected) for kind in kinds):
+        message = f"there are {len(routes)} routes, and the types of their vehicles are {vehicles!r}."
+        raise _fault("vehicles", message, "Give one a route, by number from 0 or by name, or leave them out.")
+    plain = str if expected is str else int
+    return tuple(plain(kind) for kind, route in zip(kinds, routes, strict=True) if route)
 
 
 def _plain_route(number: int, route: object) -> tuple[int, ...]:
@@ -216,37 +283,6 @@ def _refuse_unknown(nodes: Iterable[int], size: int) -> None:
                 where=Where(field="routes", customer=node),
                 remedy="Is this solution for another instance?",
             )
-
-
-def _leg(instance: Instance, start: int, end: int) -> float:
-    if instance.distances is not None:
-        return float(instance.distances[start, end])
-    assert instance.coordinates is not None
-    (first_1, second_1), (first_2, second_2) = instance.coordinates[start].tolist(), instance.coordinates[end].tolist()
-    if instance.metric == "great_circle":
-        length = _globe_metres(first_1, second_1, first_2, second_2)
-    else:
-        # as CVRPLIB defines it: the root of the sum of squares, where hypot may differ in the last digit
-        width, height = first_1 - first_2, second_1 - second_2
-        length = math.sqrt(width * width + height * height)
-    if instance.rounding == "nearest":
-        return float(math.floor(length + 0.5))
-    if instance.rounding == "up":
-        return float(math.ceil(length))
-    return length
-
-
-def _globe_metres(latitude_1: float, longitude_1: float, latitude_2: float, longitude_2: float) -> float:
-    """Great-circle metres by Vincenty's formula for a sphere: another one than the solver's, on purpose.
-
-    To the micrometre, as the instance has it: the two formulas differ in the nanometres.
-    """
-    phi_1, phi_2 = math.radians(latitude_1), math.radians(latitude_2)
-    turn = math.radians(longitude_2 - longitude_1)
-    across = math.cos(phi_2) * math.sin(turn)
-    ahead = math.cos(phi_1) * math.sin(phi_2) - math.sin(phi_1) * math.cos(phi_2) * math.cos(turn)
-    level = math.sin(phi_1) * math.sin(phi_2) + math.cos(phi_1) * math.cos(phi_2) * math.cos(turn)
-    return round(EARTH_RADIUS_METRES * math.atan2(math.hypot(across, ahead), level), 6)
 
 
 def _is_integral(instance: Instance) -> bool:

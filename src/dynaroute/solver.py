@@ -9,16 +9,18 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from dynaroute.errors import OptionError, SolutionError, Where
+from dynaroute.errors import OptionError, SolutionError, UnsupportedError, Where
+from dynaroute.impossible import refuse_impossible
 from dynaroute.improve.improvers import IMPROVERS
-from dynaroute.improve.stopping import OutOfTimeError
+from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
-from dynaroute.memory import memory_for_savings, memory_for_search, require_memory
+from dynaroute.memory import memory_for_fleets, memory_for_savings, memory_for_search, require_memory
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
 from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
-from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
+from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
+from dynaroute.vocabulary import Objective
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
@@ -46,6 +48,8 @@ NOBODY = Observers()
 
 _SMALL = 5000  # customers, for which there is always memory enough, and time for the savings of all pairs
 
+_INSERTION = "insertion"  # instead of a model, where there is more to heed than capacities
+_NOT_FOR_POLICIES = "Policies and savings know capacities and lengths only, so insertion built the routes."
 _CANCELLED = "It was cancelled while a policy was building: these are savings."
 
 
@@ -64,6 +68,7 @@ class SolveSettings(TypedDict, total=False):
     total_time: float | None
     iterations: int | None
     target: float | None
+    objective: Objective | None
     start: Solution | Sequence[Solution] | None
     threads: int | None
     progress: Callable[[int], None] | None
@@ -91,7 +96,8 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
         One problem, or many, of any sizes.
     **settings
         The fields of `SolveOptions`: model, decode, samples, temperature, augment, seed, device, improve, time_limit,
-        total_time, iterations, target, start, threads; and of `Observers`: progress, on_improvement, is_cancelled.
+        total_time, iterations, target, objective, start, threads; and of `Observers`: progress, on_improvement,
+        is_cancelled.
 
     Returns
     -------
@@ -137,12 +143,15 @@ def solve_all(
         The value of `time.perf_counter` from which the time of a single search counts; None: now.
     """
     began = time.perf_counter() if entered is None else entered
+    for instance in instances:
+        refuse_impossible(instance)
     starts = _take_starts(instances, options.start)
     refuse_too_large(instances, options)
     if options.searches:
         from dynaroute.solving.searching import search_all
 
         return search_all(instances, starts, options, observers, began)
+    _refuse_improving_fleets(instances, options)
     if starts is None:
         return _build_all(instances, options, observers)
     observers.note_progress(len(instances))
@@ -162,10 +171,23 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
         size, is_measured = instance.size, instance.distances is not None
         if size < _SMALL:
             continue
+        if not instance.is_plain:
+            require_memory(memory_for_fleets(size), size)
+            continue
         if options.searches or options.way == "local":
             require_memory(memory_for_search(size, is_measured), size)
         if not options.searches and options.model in ("auto", "savings") and options.start is None:
             require_memory(memory_for_savings(size) if is_measured else memory_for_search(size), size)
+
+
+def _refuse_improving_fleets(instances: Sequence[Instance], options: SolveOptions) -> None:
+    if options.way == "none" or all(instance.is_plain for instance in instances):
+        return
+    raise UnsupportedError(
+        f"improve {options.way!r} knows capacities and lengths only, not time windows, limits or types of vehicles.",
+        where=Where(field="improve"),
+        remedy="Give a time limit, or improve 'search'.",
+    )
 
 
 # Known routes
@@ -199,7 +221,7 @@ def refuse_wrong_start(instance: Instance, start: Solution, number: int | None =
         Which of many instances it is, from 1.
     """
     # what a file states as its cost does not matter here
-    violations = check(instance, Solution(start.routes))
+    violations = check(instance, replace(start, stated_cost=None))
     if not violations:
         return
     called = instance.name or ("" if number is None else f"instance {number}")
@@ -240,6 +262,8 @@ def _build_all(instances: Sequence[Instance], options: SolveOptions, observers: 
 
 def _choose_model(instance: Instance, options: SolveOptions) -> str | Path | Policy:
     """The model for this instance; "savings" where there is none for it."""
+    if not instance.is_plain:
+        return _INSERTION
     if instance.coordinates is None:
         return "savings"
     if options.model != "auto":
@@ -252,6 +276,8 @@ def _choose_model(instance: Instance, options: SolveOptions) -> str | Path | Pol
 def _build_group(
     instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions, observers: Observers
 ) -> list[Result]:
+    if model == _INSERTION:
+        return [_construct_by_insertion(instance, options, observers) for instance in instances]
     if model == "savings":
         built = [_construct_by_savings(instance, observers) for instance in instances]
         return _improve([_note_lack_of_policy(result, options) for result in built], options)
@@ -269,6 +295,16 @@ def _build_group(
 
 
 # Construct
+
+
+def _construct_by_insertion(instance: Instance, options: SolveOptions, observers: Observers) -> Result:
+    from dynaroute.improve.fleet_search import search_fleet
+
+    outcome = search_fleet(instance, None, Stopping(iterations=1), seed=options.usual_seed)
+    observers.note_progress(1)
+    is_told = options.model not in ("auto", "savings") or options.given_decoding
+    messages = (_NOT_FOR_POLICIES,) if is_told else ()
+    return Result(instance, outcome.solution, outcome.cost, outcome.seconds, INSERTION, messages=messages)
 
 
 def _construct_by_savings(instance: Instance, observers: Observers) -> Result:

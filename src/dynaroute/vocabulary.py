@@ -10,15 +10,33 @@ __all__ = [
     "DemandKind",
     "DepotPosition",
     "Metric",
+    "Objective",
     "ProverName",
+    "ReadingRule",
     "Rounding",
+    "RouteEnd",
     "ViolationKind",
     "join_with_or",
 ]
 
 Rounding = Literal["none", "nearest", "up"]
+ReadingRule = Literal["none", "nearest", "up", "dimacs"]  # of lengths in a file: dimacs cuts them to one decimal
 Metric = Literal["euclidean", "great_circle"]
-ViolationKind = Literal["unknown", "missing", "repeated", "overload", "cost"]
+RouteEnd = Literal["depot", "open"]
+Objective = Literal["distance", "vehicles"]
+ViolationKind = Literal[
+    "unknown",
+    "missing",
+    "repeated",
+    "overload",
+    "late",
+    "too_long",
+    "too_far",
+    "too_many_stops",
+    "no_such_vehicle",
+    "fleet",
+    "cost",
+]
 
 CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]

@@ -420,7 +420,7 @@ def refuse_resuming(run: Path, *words: str) -> None:
     result = invoke("train", "--resume", run, "--device", "cpu", "--json")
     assert (result.exit_code, result.stdout) == (2, "")
     *_, error = result.stderr.splitlines()  # before it, a note tells that there is no GPU
-    assert error.startswith("error: ")
+    assert json.loads(error).keys() == {"code", "message", "where", "remedy"}
     for word in words:
         assert word in error
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaroute.cli.progress import SearchLine, show_search, show_work
+from dynaroute.cli.progress import SearchLine, show_progress, show_search, show_work
 from dynaroute.improve.search import Improvement
 from dynaroute.solution import Solution
 
@@ -75,5 +75,26 @@ def test_work_of_many_kinds_has_a_bar_on_a_terminal(
 def test_work_is_not_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with show_work("starting") as progress:
         progress("the second part", 0.43)
+
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_set_without_a_terminal_tells_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dynaroute.cli.progress.FIRST_LINE_AFTER", 0.01)
+    told = ""
+    with show_progress(12, "searching") as advance:
+        advance(3)
+        while "searching: 3 of 12" not in told:
+            told += capsys.readouterr().err
+
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("total", [1, 12])
+def test_a_set_that_is_done_at_once_is_not_told_of(total: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress(total, "searching") as advance:
+        advance(total)
 
     assert capsys.readouterr() == ("", "")

@@ -65,9 +65,12 @@ def test_a_comma_in_a_comma_separated_file_is_a_cell() -> None:
     assert caught.value.where.line == 4
 
 
-def test_a_thousands_separator_is_not_a_number() -> None:
-    with pytest.raises(FormatError):
-        parse_csv("# capacity: 5\nx;y;demand\n0;0;0\n1.000,5;4;4\n")
+def test_a_thousands_separator_is_read_where_it_can_be_nothing_else() -> None:
+    with pytest.warns(InputWarning, match="decimal commas"):
+        instance = parse_csv("# capacity: 5\nx;y;demand\n0;0;0\n1.000,5;4;4\n")
+
+    assert instance.coordinates is not None
+    assert instance.coordinates[1, 0] == 1000.5
 
 
 def test_a_delimiter_that_cannot_be_one_is_refused() -> None:

@@ -104,3 +104,21 @@ def test_this_documentation_example_is_read(tmp_path: Path) -> None:
     path.write_text(json.dumps(document(customers=[{"id": "Smith", "x": 3, "y": 4, "demand": 4}])))
 
     assert read(path).customer_names == ("Smith",)
+
+
+def test_details_of_nodes_are_carried_through() -> None:
+    customers = [{"x": 3, "y": 4, "demand": 4, "details": {"name": "Meyer", "phone": "040 1"}}]
+    plain = document(name="told", customers=customers, depot={"x": 0, "y": 0, "details": {"address": "Kai 1"}})
+    instance = instance_from_json(plain)
+
+    assert instance.details is not None
+    assert instance.details.columns == ("address", "name", "phone")
+    assert instance.details.rows == (("Kai 1", "", ""), ("", "Meyer", "040 1"))
+    assert instance_to_json(instance) == plain
+
+
+def test_details_that_are_no_texts_are_refused_by_their_path() -> None:
+    with pytest.raises(FormatError) as caught:
+        instance_from_json(document(customers=[{"x": 3, "y": 4, "demand": 4, "details": {"phone": 401}}]))
+
+    assert caught.value.where.field == "customers[0].details.phone"

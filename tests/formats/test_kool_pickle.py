@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import pickle
 
 import numpy as np
@@ -94,7 +95,7 @@ def test_another_shape_is_refused_by_its_place(document: object, field: str) -> 
         (([float("nan"), 0], CUSTOMERS, DEMAND, CAPACITY), "[0].depot"),
         ((DEPOT, [[0.1, 0.2], [float("inf"), 0]], DEMAND, CAPACITY), "[0].customers"),
         ((DEPOT, [], [], CAPACITY), "[0].demand"),
-        ((DEPOT, CUSTOMERS, [3 / 7, 0.5], 1.0), "[0].capacity"),
+        ((DEPOT, CUSTOMERS, [math.pi / 7, math.e / 8], 1.0), "[0].capacity"),
     ],
 )
 def test_values_that_are_no_problem_are_refused_by_their_place(item: object, field: str) -> None:

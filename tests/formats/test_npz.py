@@ -62,11 +62,29 @@ def test_decimals_are_those_the_floats_are_written_with(kind: str) -> None:
     assert (instance.demands.tolist(), instance.capacity, instance.demand_scale) == ([0, 1, 1, 1], 100, 10)
 
 
-def test_demands_divided_by_the_capacity_are_refused_with_the_remedy() -> None:
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_demands_divided_by_the_capacity_become_whole_again(kind: type[np.floating[Any]]) -> None:
+    demand = np.array([[1, 14, 15], [29, 1, 30]]) / 30
+
+    with pytest.warns(InputWarning, match="multiples of 1/30") as warned:
+        instances = parse_npz(archive(**arrays(demand=demand.astype(kind), capacity=np.ones(2, dtype=kind))))
+
+    assert [instance.demands.tolist() for instance in instances] == [[0, 1, 14, 15], [0, 29, 1, 30]]
+    assert {(instance.capacity, instance.demand_scale) for instance in instances} == {(30, 1)}
+    assert len(warned) == 1
+
+
+def test_demands_divided_by_something_else_are_refused_with_the_remedy() -> None:
     with pytest.raises(InstanceError, match="decimals") as caught:
-        parse_npz(archive(**arrays(demand=np.full((2, 3), 1 / 30), capacity=np.ones(2))))
+        parse_npz(archive(**arrays(demand=np.full((2, 3), np.pi / 10) ** [1, 2, 3], capacity=np.ones(2))))
 
     assert "undivided" in caught.value.remedy
+
+
+def test_short_decimals_of_a_capacity_of_one_stay_what_they_are() -> None:
+    instances = parse_npz(archive(**arrays(demand=np.full((2, 3), 0.25), capacity=np.ones(2))))
+
+    assert (instances[0].capacity, instances[0].demand_scale) == (100, 100)
 
 
 @pytest.mark.parametrize("key", ["depot", "locs", "demand", "capacity"])

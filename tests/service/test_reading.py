@@ -149,7 +149,7 @@ def test_fault_in_a_file_names_file_and_line() -> None:
     [
         ([], "file"),
         ([('name="seed"', b"1")], "file"),
-        ([('name="file"; filename="a.xlsx"', b"x")], "file"),
+        ([('name="file"; filename="a.doc"', b"x")], "file"),
         ([('name="file"; filename="a.csv"', b"x"), ('name="file"; filename="b.csv"', b"x")], "file"),
         ([('name="file"; filename="a.csv"', b"x"), ('name="seed"', b"one")], "seed"),
         ([('name="file"; filename="a.csv"', b"x"), ('name="augment"', b"yes")], "augment"),

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynaroute.batch.policy_view import hash_contents, locate, locate_in_unit_square
-from dynaroute.errors import InstanceError, Where
+from dynaroute.errors import InstanceError, UnsupportedError, Where
 from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
 
@@ -73,6 +73,13 @@ class InstanceBatch:
         locations = np.zeros((count, nodes, 2))
         demands = np.zeros((count, nodes), dtype=np.int32)
         for index, instance in enumerate(instances):
+            if not instance.is_plain:
+                raise UnsupportedError(
+                    f"instance {instance.name or index + 1} has time windows, limits, types of vehicles or one-way "
+                    "distances, which no policy knows.",
+                    where=Where(field="instances"),
+                    remedy="Search it on the CPU, without a policy: give a time limit.",
+                )
             if instance.coordinates is None:
                 raise InstanceError(
                     f"instance {instance.name or index + 1} has no coordinates, which the policy reads.",

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, NoReturn
 
@@ -22,35 +23,60 @@ from dynaroute.cli.generate import generate
 from dynaroute.cli.import_kool import import_kool
 from dynaroute.cli.info import info
 from dynaroute.cli.models import models
-from dynaroute.cli.output import print_error, print_note
+from dynaroute.cli.output import print_error, print_json, print_note
 from dynaroute.cli.plot import plot
 from dynaroute.cli.reproduce import reproduce
 from dynaroute.cli.serve import serve
 from dynaroute.cli.solve import solve
 from dynaroute.cli.train import train
 from dynaroute.display import show_text
-from dynaroute.errors import DynarouteError, hand_over_notes
+from dynaroute.errors import DynarouteError, FileError, OptionError, Where, hand_over_notes
 from dynaroute.limits import LIMITS_VARIABLE, raise_limits
 from dynaroute.solving.options import DECLARATIONS
 
 __all__ = ["app", "run"]
 
-TOO_LARGE = "there is not enough memory for this. Use fewer or smaller instances at a time."
+TOO_LARGE = DynarouteError("there is not enough memory for this.", remedy="Use fewer or smaller instances at a time.")
+JSON_FLAG = "--json"
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the click within typer, or beside it in older ones
 READER_GONE = 141  # what a shell reports for a program that SIGPIPE ended
 
 
 class Command(TyperCommand):
     """A command with one door for failures: a paragraph on stderr and an exit code, no traceback."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; what is missing or wrong is told with an example, or as an object with --json."""
+        is_json = JSON_FLAG in args
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            message = error.format_message()  # type: ignore[attr-defined]
+            if is_json:
+                _leave(OptionError(message, remedy=_example_of(self)), is_json=True)
+            if type(error).__name__ == "MissingParameter":
+                raise UsageError(f"{message} {_example_of(self)}", ctx) from error
+            raise
+
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
+        is_json = bool(ctx.params.get("json"))
+        notes: list[str] = []
         try:
-            with hand_over_notes(print_note):
-                return super().invoke(ctx)
+            # where an object is printed for a program, notes wait: an error is the only thing on stderr then
+            with hand_over_notes(notes.append if is_json else print_note):
+                result = super().invoke(ctx)
+            for note in notes:
+                print_note(note)
+            return result
+        except typer.Exit:
+            for note in notes:
+                print_note(note)
+            raise
         except DynarouteError as error:
-            _leave(_in_options(error, ctx))
+            _leave(_in_options(error, ctx), is_json=is_json)
         except ExceptionGroup as faults:
-            _leave(*(_in_options(fault, ctx) for fault in faults.exceptions))
+            _leave(*(_in_options(fault, ctx) for fault in faults.exceptions), is_json=is_json)
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
@@ -59,14 +85,15 @@ class Command(TyperCommand):
         except OSError as error:
             if error.filename is None:
                 _abandon_stdout()
-            place = f"{error.filename}: " if error.filename is not None else ""
-            _leave(f"{place}{error.strerror or error}. Is there space, and permission?")
+            place = Where(file=None if error.filename is None else str(error.filename))
+            fault = FileError(f"{error.strerror or error}.", where=place, remedy="Is there space, and permission?")
+            _leave(fault, is_json=is_json)
         except MemoryError:
-            _leave(TOO_LARGE)
+            _leave(TOO_LARGE, is_json=is_json)
         except RuntimeError as error:
             if not _tells_of_memory(error):
                 raise
-            _leave(TOO_LARGE)
+            _leave(TOO_LARGE, is_json=is_json)
 
 
 def _tells_of_memory(error: RuntimeError) -> bool:
@@ -74,7 +101,14 @@ def _tells_of_memory(error: RuntimeError) -> bool:
     return type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
 
 
-def _in_options(error: Exception, ctx: Any) -> str:
+def _example_of(command: Any) -> str:
+    """How the command is used, from the first example of its help."""
+    _, _, examples = (command.help or "").partition("Example:")
+    example = examples.strip().split("\n")[0].strip()
+    return f"For example: {example}" if example else ""
+
+
+def _in_options(error: Exception, ctx: Any) -> DynarouteError:
     """An error of ours, which speaks of fields, in the words of the command that runs.
 
     A field becomes the option of its name if the user gave that one; in the remedy, "the option NAME" becomes it, and
@@ -90,12 +124,15 @@ def _in_options(error: Exception, ctx: Any) -> str:
         error.remedy = re.sub(rf"(?<!eave )\bthe option {option.name}\b", flag, error.remedy)  # not: leave it out
         if option.name in DECLARATIONS and (choices := DECLARATIONS[option.name].choices):
             error.remedy = re.sub(rf"\b{option.name} '?({'|'.join(choices)})\b'?", rf"{flag} \1", error.remedy)
-    return str(error)
+    return error
 
 
-def _leave(*messages: str) -> NoReturn:
-    for message in messages:
-        print_error(message)
+def _leave(*faults: DynarouteError, is_json: bool = False) -> NoReturn:
+    for fault in faults:
+        if is_json:
+            print_json(fault.to_json(), to_stderr=True)
+        else:
+            print_error(str(fault))
     raise typer.Exit(INPUT_FAULT) from None
 
 
@@ -176,9 +213,11 @@ def run() -> NoReturn:
         if os.environ.get("DYNAROUTE_TRACEBACK"):
             raise
         words = show_text(" ".join(str(error).split()))
-        print_error(
-            f"this is a fault in Dynaroute, not in your input: {type(error).__name__}: {words}. "
-            "Please report it with what the same command prints under DYNAROUTE_TRACEBACK=1."
+        fault = DynarouteError(
+            f"this is a fault in Dynaroute, not in your input: {type(error).__name__}: {words}.",
+            remedy="Please report it with what the same command prints under DYNAROUTE_TRACEBACK=1.",
         )
+        with suppress(typer.Exit):
+            _leave(fault, is_json=JSON_FLAG in sys.argv)
         sys.exit(INPUT_FAULT)
     sys.exit()

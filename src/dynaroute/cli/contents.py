@@ -23,7 +23,7 @@ def holds_solution(file: Path) -> bool:
     from dynaroute.files import read_bytes
     from dynaroute.formats import INSTANCE_SUFFIXES, SOLUTION_SUFFIXES
 
-    suffix = file.suffix.lower()
+    suffix = file.suffix.lower()  # the standard input has none, and holds no solution
     if suffix not in INSTANCE_SUFFIXES or suffix not in SOLUTION_SUFFIXES:
         return suffix in SOLUTION_SUFFIXES
     with in_file(file):

@@ -13,7 +13,6 @@ from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
     AugmentOption,
     BestOption,
-    CapacityOption,
     DecodeOption,
     DeviceOption,
     ImproveOption,
@@ -34,6 +33,7 @@ from dynaroute.cli.output import print_facts, print_json, print_note, show_count
 from dynaroute.cli.places import list_files, list_model_files, refuse_missing_folder, refuse_overwriting
 from dynaroute.cli.progress import show_progress
 from dynaroute.cli.reference import read_reference
+from dynaroute.cli.tables import CapacityOption, TableOptions
 from dynaroute.errors import OptionError, Where
 from dynaroute.solving.options import Observers, SolveOptions
 
@@ -113,7 +113,7 @@ def evaluate(
     if gaps is not None:
         refuse_missing_folder(gaps)
         refuse_overwriting([("--gaps", gaps)], [*list_files(data, best, reference), *list_model_files(model)])
-    jobs = gather_jobs([data], capacity)
+    jobs = gather_jobs([data], TableOptions(capacity))
     instances = [job.instance for job in jobs]
     known = _read_best(data, best, jobs, limit)
     if gaps is not None and known is None:

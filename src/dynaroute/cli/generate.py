@@ -10,10 +10,11 @@ import typer
 
 from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_note
-from dynaroute.errors import OptionError, Where
+from dynaroute.errors import OptionError, Where, placed
 from dynaroute.limits import refuse_large_set
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
+WINDOWS_PANEL = "With time windows, in the manner of Solomon"
 X_PANEL = "In the manner of the X set, once any of these is given"
 
 
@@ -55,16 +56,50 @@ def generate(
         float | None,
         typer.Option(metavar="R", help="Customers a vehicle holds on average.", rich_help_panel=X_PANEL),
     ] = None,
+    time_windows: Annotated[
+        bool,
+        typer.Option("--time-windows", help="Windows, service times and a fleet.", rich_help_panel=WINDOWS_PANEL),
+    ] = False,
+    share: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Part of the customers with a window; 1.", rich_help_panel=WINDOWS_PANEL),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(metavar="W", help="Mean width of a window; 60.", rich_help_panel=WINDOWS_PANEL),
+    ] = None,
+    horizon: Annotated[
+        float | None,
+        typer.Option(metavar="H", help="When the depot closes; 500.", rich_help_panel=WINDOWS_PANEL),
+    ] = None,
+    service: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Time of each stop; 10.", rich_help_panel=WINDOWS_PANEL),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Draw random instances; by default as in the paper.
 
     The paper's customers lie uniformly in the unit square and want 1 to 9 each.
+    With --time-windows they lie in a square of side 100, uniformly or as
+    --customers says, and time is distance.
 
     Example:
       dynaroute generate --size 100 --published --out test.npz
       dynaroute generate --size 200 --customers clustered --out clustered.vrp
+      dynaroute generate --size 50 --time-windows --width 30 --out day.txt
     """
+    of_windows = {"share": share, "width": width, "horizon": horizon, "service": service}
+    given = {name: value for name, value in of_windows.items() if value is not None}
+    if time_windows:
+        clashes = {"--published": published, "--depot": depot, "--demand": demand, "--route-length": route_length}
+        for option, value in clashes.items():
+            if value:
+                raise _clash(option, "it does not go with --time-windows.", "Leave one of the two out.")
+        _generate_with_windows(size, out, count or 1, seed, given, customers, capacity, json)
+        return
+    for name in given:
+        raise _clash(f"--{name}", "only instances with time windows have it.", "Add --time-windows.")
     is_x = any(option is not None for option in (customers, depot, demand, route_length))
     if is_x and published:
         raise _clash("--published", "the published sets are uniform.", "Leave out the options of the X set.")
@@ -96,6 +131,34 @@ def generate(
         print_json({"out": str(out), "count": wanted, "size": size, "seed": seed, "capacity": capacities})
     else:
         print_line(f"wrote {out}: {count_of(wanted, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
+
+
+def _generate_with_windows(
+    size: int,
+    out: Path,
+    count: int,
+    seed: int,
+    given: dict[str, float],
+    customers: CustomerPositions | None,
+    capacity: int | None,
+    json: bool,
+) -> None:
+    import numpy as np
+
+    from dynaroute.fleet_distributions import SolomonSettings, draw_solomon_set
+    from dynaroute.formats import write
+
+    refuse_large_set(count, count * size, "--size, --count")
+    held = {} if capacity is None else {"capacity": capacity}
+    with placed(lambda where: replace(where, field=f"--{where.field}")):
+        settings = SolomonSettings(size, customers or "uniform", **given, **held)
+    instances = draw_solomon_set(settings, count, np.random.default_rng(seed))
+    write(replace(instances[0], name=out.stem) if count == 1 else instances, out)
+    if json:
+        capacities = {"smallest": settings.capacity, "largest": settings.capacity}
+        print_json({"out": str(out), "count": count, "size": size, "seed": seed, "capacity": capacities})
+    else:
+        print_line(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
 
 
 def _clash(option: str, message: str, remedy: str) -> OptionError:

@@ -11,8 +11,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaroute.cli.contents import holds_solution
-from dynaroute.cli.options import CapacityOption, JsonOption
+from dynaroute.cli.fleet_facts import describe_fleet, tell_fleet
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
+from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import print_facts, print_json, show_counts
+from dynaroute.cli.tables import (
+    CapacityOption,
+    ColumnsOption,
+    DurationsOption,
+    FormatOption,
+    MatrixOption,
+    SheetOption,
+    TableOptions,
+)
 from dynaroute.decimals import plain_number
 
 if TYPE_CHECKING:
@@ -30,6 +48,16 @@ def info(
         Path, typer.Argument(metavar="FILE", readable=False, help="An instance, a set of instances, or a solution.")
     ],
     capacity: CapacityOption = None,
+    format: FormatOption = None,
+    sheet: SheetOption = None,
+    columns: ColumnsOption = None,
+    matrix: MatrixOption = None,
+    durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Say what is in a file: an instance, a set of instances, or a solution.
@@ -40,11 +68,13 @@ def info(
     Example:
       dynaroute info X-n101-k25.vrp
     """
-    from dynaroute.formats import read_set, read_solution
+    from dynaroute.formats import read_solution
 
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     if holds_solution(file):
         document, facts = _describe_solution(read_solution(file))
-    elif len(instances := read_set(file, capacity=capacity)) == 1:
+    elif len(instances := tables.read_set(file)) == 1:
         document, facts = _describe_instance(instances[0])
     else:
         document, facts = _describe_set(instances)
@@ -55,9 +85,7 @@ def info(
 
 
 def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, str]]]:
-    from dynaroute.weights.choice import choose_model
-
-    choice = choose_model(instance)
+    model, reason = _choose_model(instance)
     demands = _range(instance.shown_demand(demand) for demand in instance.demands[1:].tolist())
     total = plain_number(instance.shown_demand(int(instance.demands.sum())))
     document: Document = {
@@ -68,11 +96,11 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         "capacity": plain_number(instance.shown_demand(instance.capacity)),
         "demand": {**demands, "total": total},
         "minimum_routes": instance.minimum_routes,
-        "fleet": "unlimited",
+        **describe_fleet(instance),
         "distances": "matrix" if instance.distances is not None else instance.metric,
         "rounding": instance.rounding,
         "bounds": _bounds(instance),
-        "model": {"name": choice.name, "reason": choice.reason},
+        "model": {"name": model, "reason": reason},
     }
     facts = [
         ("kind", "instance"),
@@ -80,12 +108,23 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         ("customers", f"{instance.size}, with names" if document["named_customers"] else f"{instance.size}"),
         ("capacity", f"{document['capacity']}"),
         ("demand", f"{_in_words(demands)}, {total} in all"),
-        ("routes", f"at least {instance.minimum_routes}; the fleet is unlimited"),
+        ("routes", f"at least {instance.minimum_routes}; the fleet is {document['fleet']}"),
         ("distances", f"{DISTANCES[document['distances']]}, {ROUNDINGS[instance.rounding]}"),
+        *tell_fleet(instance),
     ]
     facts += [(axis, _in_words(limits)) for axis, limits in (document["bounds"] or {}).items()]
-    facts.append(("model", f"{choice.name} ({choice.reason})"))
+    facts.append(("model", f"{model} ({reason})"))
     return document, facts
+
+
+def _choose_model(instance: Instance) -> tuple[str, str]:
+    """The model that would build first routes, and why."""
+    from dynaroute.weights.choice import choose_model
+
+    if not instance.is_plain:
+        return "none", "policies know capacities and lengths only; a search starts from insertion"
+    choice = choose_model(instance)
+    return choice.name, choice.reason
 
 
 def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[str, str]]]:

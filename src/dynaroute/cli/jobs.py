@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dynaroute.cli.tables import TableOptions
 from dynaroute.errors import DynarouteError, FileError, OptionError, Where, in_file
 
 if TYPE_CHECKING:
@@ -40,15 +41,15 @@ class Job:
         return self.instance.name or self.label
 
 
-def gather_jobs(paths: Iterable[Path], capacity: float | None) -> list[Job]:
+def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
     """Read all instances of all files; a folder stands for the instance files in it.
 
     Parameters
     ----------
     paths
         Files and folders, as the user named them.
-    capacity
-        Vehicle capacity, for files that do not state it.
+    tables
+        What the user said about tables.
 
     Raises
     ------
@@ -60,7 +61,7 @@ def gather_jobs(paths: Iterable[Path], capacity: float | None) -> list[Job]:
     faults: list[DynarouteError] = []
     for file in files:
         try:
-            jobs += _read_jobs(file, capacity)
+            jobs += _read_jobs(file, tables)
         except DynarouteError as error:
             faults.append(error)
     if faults:
@@ -70,12 +71,12 @@ def gather_jobs(paths: Iterable[Path], capacity: float | None) -> list[Job]:
 
 def _list_folder(folder: Path) -> list[Path]:
     from dynaroute.formats import INSTANCE_SUFFIXES
-    from dynaroute.formats.collection import is_cost_table
+    from dynaroute.formats.collection import is_cost_table, is_note
 
     files = sorted(
         file
         for file in folder.iterdir()
-        if file.suffix.lower() in INSTANCE_SUFFIXES and file.is_file() and not is_cost_table(file)
+        if file.suffix.lower() in INSTANCE_SUFFIXES and file.is_file() and not is_cost_table(file) and not is_note(file)
     )
     if not files:
         raise FileError(
@@ -86,13 +87,12 @@ def _list_folder(folder: Path) -> list[Path]:
     return files
 
 
-def _read_jobs(file: Path, capacity: float | None) -> list[Job]:
-    from dynaroute.formats import read_set
-
-    instances = read_set(file, capacity=capacity)
+def _read_jobs(file: Path, tables: TableOptions) -> list[Job]:
+    instances = tables.read_set(file)
+    label = "stdin" if str(file) == "-" else file.stem
     if len(instances) == 1:
-        return [Job(instances[0], file, file.stem)]
-    return [Job(instance, file, f"{file.stem}-{number}") for number, instance in enumerate(instances, start=1)]
+        return [Job(instances[0], file, label)]
+    return [Job(instance, file, f"{label}-{number}") for number, instance in enumerate(instances, start=1)]
 
 
 def read_starts(path: Path, jobs: Sequence[Job]) -> list[Solution]:

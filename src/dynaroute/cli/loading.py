@@ -38,6 +38,10 @@ def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) ->
     patience.start()
     try:
         improver.prepare(max((instance.size for instance in instances), default=0))
+        if options.objective == "vehicles" or not all(instance.is_plain for instance in instances):
+            from dynaroute.improve.fleet_search import load_machine_code_of_fleets
+
+            load_machine_code_of_fleets()
         import dynaroute.solving.searching
 
         if options.total_time is not None:

@@ -9,11 +9,11 @@ import typer
 
 from dynaroute.cli.output import print_note
 from dynaroute.solving.options import DECLARATIONS, Decode, Improve, SolveOptions
+from dynaroute.vocabulary import Objective
 
 __all__ = [
     "AugmentOption",
     "BestOption",
-    "CapacityOption",
     "DecodeOption",
     "DeviceOption",
     "ImproveOption",
@@ -21,6 +21,7 @@ __all__ = [
     "IterationsOption",
     "JsonOption",
     "ModelOption",
+    "ObjectiveOption",
     "SamplesOption",
     "SeedOption",
     "StartOption",
@@ -39,12 +40,8 @@ PANELS = {"policy": "Policy", "improving": "Improving"}
 InstanceArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="INSTANCE", readable=False, help="Instance file: .vrp, .json, .csv, or a set with one instance."
+        metavar="INSTANCE", readable=False, help="Instance file: .vrp, .json, .csv, .xlsx, or a set with one instance."
     ),
-]
-CapacityOption = Annotated[
-    float | None,
-    typer.Option("--capacity", metavar="Q", help="Vehicle capacity of CSV files; goes before their own."),
 ]
 BestOption = Annotated[
     Path | None,
@@ -78,6 +75,7 @@ TotalTimeOption = Annotated[float | None, _option("total_time", "S")]
 IterationsOption = Annotated[int | None, _option("iterations", "N")]
 TargetOption = Annotated[float | None, _option("target", "COST")]
 ThreadsOption = Annotated[int | None, _option("threads", "T")]
+ObjectiveOption = Annotated[Objective | None, _option("objective", "WHAT")]
 StartOption = Annotated[
     Path | None,
     _option(

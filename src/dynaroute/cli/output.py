@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -28,15 +28,18 @@ __all__ = [
 ]
 
 
-def print_json(document: object) -> None:
+def print_json(document: object, *, to_stderr: bool = False) -> None:
     """Print one JSON document, on one line.
 
     Parameters
     ----------
     document
         Plain data with finite numbers.
+    to_stderr
+        Whether it is an error, not a result.
     """
-    typer.echo(json.dumps(document, allow_nan=False))
+    with suppress(OSError) if to_stderr else nullcontext():  # where even stderr is full, the exit code still tells
+        typer.echo(json.dumps(document, allow_nan=False), err=to_stderr)
 
 
 def print_line(text: str, *, styled: str = "", to_stderr: bool = False) -> None:

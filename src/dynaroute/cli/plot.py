@@ -7,9 +7,26 @@ from typing import Annotated
 
 import typer
 
-from dynaroute.cli.options import CapacityOption, InstanceArgument, JsonOption
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
+from dynaroute.cli.options import InstanceArgument, JsonOption
 from dynaroute.cli.output import print_json, print_line, print_note
 from dynaroute.cli.places import refuse_overwriting
+from dynaroute.cli.tables import (
+    CapacityOption,
+    ColumnsOption,
+    DurationsOption,
+    FormatOption,
+    MatrixOption,
+    SheetOption,
+    TableOptions,
+)
 
 
 def plot(
@@ -19,28 +36,51 @@ def plot(
         Path | None, typer.Argument(metavar="SOLUTION", readable=False, help="Routes to draw: a .sol or .json file.")
     ] = None,
     capacity: CapacityOption = None,
+    format: FormatOption = None,
+    sheet: SheetOption = None,
+    columns: ColumnsOption = None,
+    matrix: MatrixOption = None,
+    durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Draw an instance, and its routes if a solution is given.
 
     Customers are as large as their demand; each route has its colour and its
-    number, and the legend tells its load and length. A wrong solution is drawn,
-    too, with a note.
+    number, and the legend tells its load and length. Where legs take time, a
+    chart beside the map shows when each route drives, waits and serves. A wrong
+    solution is drawn, too, with a note.
 
     Example:
       dynaroute plot X-n101-k25.vrp X-n101-k25.sol --out routes.svg
     """
     from dynaroute.errors import in_file
-    from dynaroute.formats import read, read_solution
-    from dynaroute.plotting import check_picture_path, plot_instance, plot_solution, save_figure
+    from dynaroute.formats import read_solution
+    from dynaroute.plotting import (
+        check_picture_path,
+        plot_instance,
+        plot_solution,
+        plot_solution_and_timetable,
+        save_figure,
+    )
     from dynaroute.solution import check
 
     check_picture_path(out)
-    refuse_overwriting([("--out", out)], [instance, solution])
-    problem = read(instance, capacity=capacity)
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
+    refuse_overwriting([("--out", out)], [instance, solution, *tables.files])
+    problem = tables.read(instance)
     answer = None if solution is None else read_solution(solution)
     with in_file(instance if solution is None else solution):
-        ax = plot_instance(problem) if answer is None else plot_solution(problem, answer)
+        if answer is None:
+            ax = plot_instance(problem)
+        else:
+            draw = plot_solution_and_timetable if problem.knows_times else plot_solution
+            ax = draw(problem, answer)
     if answer is not None and (violations := check(problem, answer)):
         print_note(f"the solution is wrong: {violations[0].message} See dynaroute check.")
     save_figure(ax, out)

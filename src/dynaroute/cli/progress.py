@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dynaroute.cli.output import make_console, show_length
+from dynaroute.cli.output import make_console, print_note, show_length
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
 
 __all__ = ["show_progress", "show_search", "show_work"]
 
+FIRST_LINE_AFTER, LONGEST_SILENCE = 10.0, 60.0  # seconds, where there is no terminal to draw a bar on
+
 
 @contextmanager
 def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
-    """Show a bar with rate and time left, on a terminal and for more than one instance.
+    """Show a bar with rate and time left for more than one instance; without a terminal, a line now and then.
 
     Parameters
     ----------
@@ -32,8 +35,12 @@ def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
         To be called with the number of instances finished since the last call.
     """
     console = make_console(stderr=True)
-    if total == 1 or not console.is_terminal:
+    if total == 1:
         yield lambda _: None
+        return
+    if not console.is_terminal:
+        with _tell_now_and_then(total, doing) as advance:
+            yield advance
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -55,6 +62,32 @@ def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
             bar.update(task, rate=f"{speed:.3g}/s" if speed else "")
 
         yield advance
+
+
+@contextmanager
+def _tell_now_and_then(total: int, doing: str) -> Iterator[Callable[[int], None]]:
+    """Print a line after some seconds, and others at growing intervals: a log should tell that work goes on."""
+    began = time.perf_counter()
+    done = 0
+    is_over = threading.Event()
+
+    def advance(number: int) -> None:
+        nonlocal done
+        done += number
+
+    def tell() -> None:
+        wait = FIRST_LINE_AFTER
+        while not is_over.wait(wait):
+            print_note(f"{doing}: {done:,} of {total:,} after {time.perf_counter() - began:,.0f} s")
+            wait = min(2 * wait, LONGEST_SILENCE)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield advance
+    finally:
+        is_over.set()
+        teller.join()
 
 
 @contextmanager

@@ -20,9 +20,19 @@ from dynaroute.vocabulary import join_with_or
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dynaroute.instance import Instance
+    from dynaroute.schedule import RouteSchedule
     from dynaroute.solving.result import Result
 
-__all__ = ["check_destinations", "describe", "list_route_files", "print_notes", "print_results", "write_results"]
+__all__ = [
+    "check_destinations",
+    "describe",
+    "list_route_files",
+    "print_notes",
+    "print_results",
+    "print_violations",
+    "write_results",
+]
 
 MOST_NOTES = 5
 LONGEST_TABLE = 40  # instances; a longer list is summed up
@@ -95,9 +105,11 @@ def write_results(jobs: Sequence[Job], results: Sequence[Result], out: Path | No
 
 
 def _draw(job: Job, result: Result) -> Axes:
-    from dynaroute.plotting import plot_solution, plot_solution_and_trace
+    from dynaroute.plotting import plot_solution, plot_solution_and_timetable, plot_solution_and_trace
 
     with in_file(job.file):
+        if job.instance.knows_times:
+            return plot_solution_and_timetable(job.instance, result.solution)
         if result.iterations is None:
             return plot_solution(job.instance, result.solution)
         return plot_solution_and_trace(job.instance, result.solution, result.trace, until=result.seconds)
@@ -177,23 +189,59 @@ def print_notes(jobs: Sequence[Job], results: Sequence[Result]) -> None:
         print_note(f"and so on, {len(distinct) - MOST_NOTES} more.")
 
 
+def print_violations(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+    """Name what is wrong with plans that break limits or leave customers out, since no better ones were found."""
+    for job, result in zip(jobs, results, strict=True):
+        for violation in result.violations[:MOST_NOTES]:
+            print_note(f"{_called(job)}: {violation.message}")
+        if len(result.violations) > MOST_NOTES:
+            print_note(f"{_called(job)}: and {len(result.violations) - MOST_NOTES} more; dynaroute check tells all.")
+        if result.violations:
+            print_note(f"{_called(job)}: no plan that keeps all limits was found in the time given.")
+
+
 def _print_routes(job: Job, result: Result) -> None:
     instance, routes = job.instance, result.solution.routes
     separator = " " if instance.customer_names is None else ", "
-    capacity = instance.shown_demand(instance.capacity)
+    types = result.solution.vehicle_types(instance)
+    has_types, timetable = instance.vehicles is not None, _make_timetable(result)
     rows = [
         (
             str(number),
-            f"{instance.shown_demand(load)}/{capacity}",
+            *([_call_type(instance, kind)] if has_types else []),
+            f"{instance.shown_demand(load)}/{instance.shown_demand(instance.fleet[kind].capacity)}",
             show_length(length),
+            *([instance.shown_time(times.departure), instance.shown_time(times.end)] if times else []),
             separator.join(map(instance.customer_name, route)),
         )
-        for number, (route, load, length) in enumerate(
-            zip(routes, result.solution.loads(instance), result.solution.route_costs(instance), strict=True), start=1
+        for number, (route, kind, load, length, times) in enumerate(
+            zip(
+                routes,
+                types,
+                result.solution.loads(instance),
+                result.solution.route_costs(instance),
+                timetable,
+                strict=True,
+            ),
+            start=1,
         )
     ]
     print_line(f"{_called(job)}: {count_of(len(routes), 'route')}, cost {show_length(result.cost)}; by {_how(result)}")
-    print_table(("Route", "Load", "Length", "Customers"), rows)
+    vehicle, times_of_day = ["Vehicle"] if has_types else [], ["Departure", "End"] if any(timetable) else []
+    print_table(("Route", *vehicle, "Load", "Length", *times_of_day, "Customers"), rows)
+
+
+def _call_type(instance: Instance, kind: int) -> str:
+    return show_text(instance.fleet[kind].name, LONGEST_NAME) or str(kind + 1)
+
+
+def _make_timetable(result: Result) -> Sequence[RouteSchedule | None]:
+    """The times of each route; None where nobody knows how long legs take."""
+    from dynaroute.solution import make_timetable
+
+    if not result.instance.knows_times:
+        return [None] * len(result.solution.routes)
+    return make_timetable(result.instance, result.solution)
 
 
 def _print_summary(jobs: Sequence[Job], results: Sequence[Result]) -> None:

@@ -10,20 +10,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynaroute.cli.exit_codes import INTERRUPTED
+from dynaroute.cli.exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
+from dynaroute.cli.fleets import (
+    FleetWords,
+    MaxDistanceOption,
+    MaxDurationOption,
+    RoundingOption,
+    SpeedOption,
+    VehiclesOption,
+)
 from dynaroute.cli.interrupt import note_interrupt
 from dynaroute.cli.jobs import Job, gather_jobs, list_starts, read_starts
 from dynaroute.cli.loading import load_what_is_needed
 from dynaroute.cli.options import (
     PANELS,
     AugmentOption,
-    CapacityOption,
     DecodeOption,
     DeviceOption,
     ImproveOption,
     IterationsOption,
     JsonOption,
     ModelOption,
+    ObjectiveOption,
     SamplesOption,
     SeedOption,
     StartOption,
@@ -44,7 +52,17 @@ from dynaroute.cli.results import (
     list_route_files,
     print_notes,
     print_results,
+    print_violations,
     write_results,
+)
+from dynaroute.cli.tables import (
+    CapacityOption,
+    ColumnsOption,
+    DurationsOption,
+    FormatOption,
+    MatrixOption,
+    SheetOption,
+    TableOptions,
 )
 from dynaroute.cli.trace_file import check_trace, open_trace
 from dynaroute.errors import OptionError, Where
@@ -59,7 +77,10 @@ _MOST_SEARCHED_UNASKED = 4  # instances: of more, nobody expects to wait for eac
 
 def solve(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILES", readable=False, help="Instances, sets, or folders of them.")
+        list[Path],
+        typer.Argument(
+            metavar="FILES", readable=False, help="Instances, sets, or folders of them; - is the standard input."
+        ),
     ],
     model: ModelOption = "auto",
     decode: DecodeOption = None,
@@ -73,6 +94,7 @@ def solve(
     total_time: TotalTimeOption = None,
     iterations: IterationsOption = None,
     target: TargetOption = None,
+    objective: ObjectiveOption = None,
     start: StartOption = None,
     fast: Annotated[
         bool,
@@ -109,6 +131,16 @@ def solve(
         ),
     ] = None,
     capacity: CapacityOption = None,
+    format: FormatOption = None,
+    sheet: SheetOption = None,
+    columns: ColumnsOption = None,
+    matrix: MatrixOption = None,
+    durations: DurationsOption = None,
+    vehicles: VehiclesOption = None,
+    max_duration: MaxDurationOption = None,
+    max_distance: MaxDistanceOption = None,
+    speed: SpeedOption = None,
+    rounding: RoundingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Find routes for instances, sets and folders of them.
@@ -120,16 +152,23 @@ def solve(
     shipped policy for the nearest size and the savings heuristic both build
     routes, and the shorter ones are kept.
 
+    Time windows, vehicles and limits come from the file or from the options
+    under Fleet. If no plan is found in time that keeps them all, the best one is
+    written and printed, what is wrong with it is named, and the exit code is 4.
+
     All files are read before the first is solved. If one cannot be read,
     every such file is named, nothing is solved or written, and the exit
     code is 2.
 
     Example:
       dynaroute solve X-n101-k25.vrp --out X-n101-k25.sol --plot routes.png
+      dynaroute solve stops.xlsx --capacity 450 --out stops.json
       dynaroute solve X-n101-k25.vrp --fast
       dynaroute solve X-n101-k25.vrp --time-limit 10 --trace cost.csv
       dynaroute solve folder/ test100.npz --improve local --out solutions/
       dynaroute solve folder/ --total-time 60 --out solutions/
+      dynaroute solve stops.json --vehicles 3 --max-duration 8h --speed 40km/h
+      dynaroute solve C101.txt --objective vehicles
       dynaroute solve a.vrp --model my-model/ --decode sample --samples 64
     """
     options = SolveOptions(
@@ -145,13 +184,16 @@ def solve(
         total_time=total_time,
         iterations=iterations,
         target=target,
+        objective=objective,
         threads=threads,
     )
     _refuse_fast_search(fast, options)
     refuse_unknown_model(options)
     is_open = not fast and start is None and _is_left_open(options)
     check_trace(trace, replace(options, improve="search") if is_open else options)
-    jobs = gather_jobs(files, capacity)
+    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
+    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
+    jobs = gather_jobs(files, tables)
     if is_open:
         options = _settle(options, jobs)
         check_trace(trace, options)
@@ -159,7 +201,7 @@ def solve(
     check_destinations(jobs, out, plot)
     refuse_overwriting(
         [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, out))],
-        [*(job.file for job in jobs), *list_starts(start, jobs), *list_model_files(model)],
+        [*(job.file for job in jobs), *tables.files, *list_starts(start, jobs), *list_model_files(model)],
     )
     if start is not None:
         options = replace(options, start=read_starts(start, jobs))
@@ -168,6 +210,7 @@ def solve(
     write_results(jobs, results, out, plot)
 
     print_notes(jobs, results)
+    print_violations(jobs, results)
     if json:
         print_json([describe(job, result) for job, result in zip(jobs, results, strict=True)])
     else:
@@ -175,6 +218,8 @@ def solve(
     if any(result.is_interrupted for result in results):
         print_note("The search was interrupted; these are the best routes so far.")
         raise typer.Exit(INTERRUPTED)
+    if any(result.violations for result in results):
+        raise typer.Exit(NO_FEASIBLE_PLAN)
 
 
 def _refuse_fast_search(fast: bool, options: SolveOptions) -> None:

@@ -11,6 +11,7 @@ from dynaroute.formats.table import (
     WRITABLE_INSTANCE_SUFFIXES,
     WRITABLE_SET_SUFFIXES,
 )
+from dynaroute.formats.vehicles import read_vehicles
 from dynaroute.formats.vrplib import format_vrplib, parse_vrplib
 from dynaroute.formats.write import write
 
@@ -30,6 +31,7 @@ __all__ = [
     "read",
     "read_set",
     "read_solution",
+    "read_vehicles",
     "solution_from_json",
     "solution_to_json",
     "write",

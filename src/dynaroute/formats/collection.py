@@ -14,6 +14,7 @@ from dynaroute.errors import FileError, FormatError, Where, in_file
 from dynaroute.files import read_bytes
 from dynaroute.formats.numbers import parse_float
 from dynaroute.formats.read import read, read_set
+from dynaroute.formats.solomon import looks_like_solomon
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 
@@ -23,6 +24,7 @@ __all__ = [
     "find_best_costs",
     "hash_collection",
     "is_cost_table",
+    "is_note",
     "read_best_costs",
     "read_collection",
 ]
@@ -113,6 +115,14 @@ def find_best_costs(path: str | os.PathLike[str]) -> Path | None:
 def is_cost_table(file: Path) -> bool:
     """Whether a file of a folder is called as a table of best known costs is, and so is no instance."""
     return file.name in _TABLES
+
+
+def is_note(file: Path) -> bool:
+    """Whether a file of a folder is some text, not an instance in Solomon's format: tables are called .csv or .tsv."""
+    if file.suffix.lower() != ".txt":
+        return False
+    with in_file(file):
+        return not looks_like_solomon(decode_text(read_bytes(file)))
 
 
 def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> BestCosts:

@@ -14,7 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.decimals import plain_number
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_each
+from dynaroute.details import Details
+from dynaroute.errors import (
+    FormatError,
+    InstanceError,
+    UnsupportedError,
+    Where,
+    merge_notes,
+    placed,
+    warn_of_each,
+    warn_of_input,
+)
+from dynaroute.fleet_options import VehicleList, use_vehicles
 from dynaroute.formats.json_document import (
     join_path,
     load_json,
@@ -23,8 +34,18 @@ from dynaroute.formats.json_document import (
     require_list,
     require_object,
 )
+from dynaroute.formats.json_fleet import (
+    find_unknown_vehicle_keys,
+    read_json_matrix,
+    read_json_service,
+    read_json_speed,
+    read_json_vehicles,
+    read_json_version,
+    read_json_windows,
+    write_json_fleet,
+)
 from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable, scale_quantities
-from dynaroute.formats.requests import asks_for_more
+from dynaroute.formats.requests import UNSOLVED, asks_for_more
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.instance import Instance
 from dynaroute.lengths import LARGEST_DEGREES, LONGEST_LENGTH, ROUNDING_CODES
@@ -37,8 +58,21 @@ _Axes = tuple[Literal["x"], Literal["y"]] | tuple[Literal["lat"], Literal["lon"]
 
 _PLANE: _Axes = ("x", "y")
 _GLOBE: _Axes = ("lat", "lon")
-_KEYS = frozenset({"name", "capacity", "depot", "customers", "distances", "rounding"})
-_NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand"})
+_KEYS = frozenset(
+    {
+        "version",
+        "name",
+        "capacity",
+        "depot",
+        "customers",
+        "distances",
+        "rounding",
+        "vehicles",
+        "durations",
+        "speed",
+    }
+)
+_NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand", "service", "window", "details"})
 
 
 def parse_json(text: str, *, source: str = "") -> list[Instance]:
@@ -63,10 +97,11 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
     stem = Path(source).stem
     instances = []
     unknown: set[str] = set()
-    for index, item in enumerate(document):
-        with placed(partial(_place_within, index)):
-            instances.append(_read_instance(item, f"{stem}-{index + 1}"))
-        unknown |= _unknown_keys(item)
+    with merge_notes(source):
+        for index, item in enumerate(document):
+            with placed(partial(_place_within, index)):
+                instances.append(_read_instance(item, f"{stem}-{index + 1}"))
+            unknown |= _unknown_keys(item)
     _warn_of_unknown_keys(unknown, source)
     return instances
 
@@ -100,8 +135,9 @@ def instance_from_json(data: object, *, source: str = "") -> Instance:
     Parameters
     ----------
     data
-        What a JSON decoder gave: {"name"?, "capacity", "depot", "customers", "distances"?, "rounding"?}. Numbers
-        may be int, float or Decimal; the decimals of a float are those it is written with.
+        What a JSON decoder gave: {"name"?, "capacity"?, "depot", "customers", "distances"?, "rounding"?, "vehicles"?,
+        "durations"?, "speed"?, "version"?}. Numbers may be int, float or Decimal; the decimals of a float are those
+        it is written with.
     source
         The file's path: named in warnings, and its stem is the name of an instance without one.
 
@@ -110,7 +146,8 @@ def instance_from_json(data: object, *, source: str = "") -> Instance:
     DynarouteError
         If it is not of the right shape, or no problem; the field is a path such as customers[3].demand.
     """
-    instance = _read_instance(data, Path(source).stem)
+    with merge_notes(source):
+        instance = _read_instance(data, Path(source).stem)
     _warn_of_unknown_keys(_unknown_keys(data), source)
     return instance
 
@@ -133,6 +170,10 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
             node.update(zip(axes, map(plain_number, place), strict=True))
     for node, demand in zip(nodes[1:], instance.demands.tolist()[1:], strict=True):
         node["demand"] = plain_number(instance.shown_demand(demand))
+    if instance.details is not None:
+        for index, node in enumerate(nodes):
+            if texts := instance.details.of(index):
+                node["details"] = texts
     document: dict[str, object] = {
         "name": instance.name,
         "capacity": plain_number(instance.shown_demand(instance.capacity)),
@@ -143,44 +184,74 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
         document["distances"] = [list(map(plain_number, row)) for row in instance.distances.tolist()]
     if instance.rounding != "none":
         document["rounding"] = instance.rounding
+    write_json_fleet(instance, document, nodes)
     return document
 
 
 def _read_instance(data: object, default_name: str) -> Instance:
     document = require_object(data, "")
     _refuse_solution(document)
+    read_json_version(document.get("version"))
     _refuse_requests(document, _KEYS, "")
     nodes = _read_nodes(document)
     axes = _choose_axes(nodes, may_lack=document.get("distances") is not None)
     names = _read_ids(nodes)
 
+    paths = [_path_of(index) for index in range(len(nodes))]
+    vehicles = read_json_vehicles(document.get("vehicles"))
     with placed(_place):
-        capacity = read_number(require(document, "capacity", ""), "capacity")
-        quantities = scale_quantities(_read_demands(nodes), capacity, names)
-        return Instance(
+        quantities = scale_quantities(_read_demands(nodes), _read_capacity(document, vehicles), names)
+        if quantities.note:
+            warn_of_input("", quantities.note)
+        instance = Instance(
             coordinates=None if axes is None else _read_coordinates(nodes, axes),
             demands=np.array(quantities.demands),
             capacity=quantities.capacity,
             name=_read_name(document.get("name"), default_name),
-            distances=_read_distances(document.get("distances"), len(nodes)),
+            distances=read_json_matrix(document.get("distances"), len(nodes), "distances"),
             rounding=_read_rounding(document.get("rounding")),
             metric="great_circle" if axes == _GLOBE else "euclidean",
             customer_names=names,
             demand_scale=quantities.scale,
+            service=read_json_service(nodes, paths),
+            windows=read_json_windows(nodes, paths),
+            durations=read_json_matrix(document.get("durations"), len(nodes), "durations"),
+            speed=read_json_speed(document.get("speed")),
+            details=_read_details(nodes),
         )
+        return instance if vehicles is None else use_vehicles(instance, vehicles)
+
+
+def _read_capacity(document: Mapping[str, object], vehicles: VehicleList | None) -> Decimal:
+    """What the largest vehicle holds; where there are types, the capacity beside them need not be stated."""
+    if vehicles is None:
+        return read_number(require(document, "capacity", ""), "capacity")
+    if document.get("capacity") is not None:
+        read_number(document["capacity"], "capacity")
+    return vehicles.largest_capacity
 
 
 def _unknown_keys(document: object) -> set[str]:
     """Keys of an instance that was read, and of its nodes, that hold something but mean nothing here."""
     assert isinstance(document, dict)
     unknown = {key for key in document.keys() - _KEYS if document[key] is not None}
+    if vehicles := document.get("vehicles"):
+        unknown |= find_unknown_vehicle_keys(vehicles)
+        if document.get("capacity") not in (None, *(kind["capacity"] for kind in vehicles)):
+            unknown.add("capacity")
     for node in (document.get("depot") or {}, *document["customers"]):
         unknown.update(key for key in node.keys() - _NODE_KEYS if node[key] is not None)
     return unknown
 
 
 def _warn_of_unknown_keys(keys: set[str], source: str) -> None:
-    warn_of_each(source, sorted(keys), lambda key: f"the key {shorten(key)} is unknown and was ignored.")
+    warn_of_each(source, sorted(keys), _tell_of_key)
+
+
+def _tell_of_key(key: str) -> str:
+    if key == "capacity":
+        return "the capacity was ignored: the types of vehicles have capacities of their own."
+    return f"the key {shorten(key)} is unknown and was ignored."
 
 
 def _place_within(index: int, where: Where) -> Where:
@@ -192,6 +263,8 @@ def _place(where: Where) -> Where:
     """Turn fields of `Instance` into paths."""
     if where.field == "demands":
         return replace(where, field=f"{_path_of(where.customer or 0)}.demand")
+    if where.field in ("service", "windows"):
+        return replace(where, field=f"{_path_of(where.customer or 0)}.{where.field.removesuffix('s')}")
     if where.field == "customer_names" and where.customer is not None:
         return replace(where, field=f"{_path_of(where.customer)}.id")
     return where
@@ -214,10 +287,9 @@ def _refuse_requests(document: Mapping[str, object], known: frozenset[str], path
     for key in document.keys() - known:
         if document[key] is not None and asks_for_more(key):
             raise UnsupportedError(
-                f"{shorten(key)} asks for something that is not solved here: the fleet is unlimited, and only "
-                "capacity limits a route.",
+                f"{shorten(key)} asks for something else: {UNSOLVED}.",
                 where=Where(field=join_path(path, key)),
-                remedy="Remove the key to solve the problem without it.",
+                remedy=f"Known here are {', '.join(sorted(known))}; without the key, the problem is solved without it.",
             )
 
 
@@ -285,32 +357,6 @@ def _read_coordinates(nodes: Sequence[Mapping[str, object]], axes: _Axes) -> NDA
     return coordinates
 
 
-def _read_distances(value: object, count: int) -> NDArray[np.float64] | None:
-    if value is None:
-        return None
-    rows = [require_list(row, f"distances[{index}]") for index, row in enumerate(require_list(value, "distances"))]
-    uneven = next((index for index, row in enumerate(rows) if len(row) != count), None)
-    if len(rows) != count or uneven is not None:
-        field = "distances" if len(rows) != count else f"distances[{uneven}]"
-        found = len(rows) if len(rows) != count else len(rows[uneven or 0])
-        raise FormatError(
-            f"the matrix is {found} long here, but there are {count} nodes.",
-            where=Where(field=field),
-            remedy="It needs a row and a column for the depot and for each customer.",
-        )
-    return np.array(
-        [
-            [
-                refuse_unmeasurable(
-                    float(read_number(cell, path := f"distances[{index}][{column}]")), Where(field=path)
-                )
-                for column, cell in enumerate(row)
-            ]
-            for index, row in enumerate(rows)
-        ]
-    )
-
-
 def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
     """Names of the customers, if they have any, those without one being called by their number."""
     if all(node.get("id") is None for node in nodes[1:]):
@@ -328,6 +374,27 @@ def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
             )
         names.append(one_line(str(value)))
     return tuple(names)
+
+
+def _read_details(nodes: Sequence[Mapping[str, object]]) -> Details | None:
+    """What is told of the nodes beside the problem, in the order in which its kinds first come."""
+    if all(node.get("details") is None for node in nodes):  # as in sets, which have millions of nodes
+        return None
+    given = [_read_texts(node, f"{_path_of(index)}.details") for index, node in enumerate(nodes)]
+    columns = tuple(dict.fromkeys(column for texts in given for column in texts))
+    rows = tuple(tuple(texts.get(column, "") for column in columns) for texts in given)
+    return Details(columns, rows) if columns else None
+
+
+def _read_texts(node: Mapping[str, object], path: str) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for column, text in require_object(node.get("details") or {}, path).items():
+        if not isinstance(text, str):
+            raise FormatError(
+                "this is not a text.", where=Where(field=f"{path}.{column}"), remedy="Write it in quotes."
+            )
+        texts[column] = text
+    return texts
 
 
 def _read_name(value: object, default: str) -> str:

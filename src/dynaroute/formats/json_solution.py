@@ -20,7 +20,21 @@ from dynaroute.solution import Solution
 __all__ = ["format_json_solution", "parse_json_solution", "solution_from_json", "solution_to_json"]
 
 _KEYS = frozenset(
-    {"routes", "cost", "instance", "loads", "seconds", "method", "model", "iterations", "interrupted", "trace"}
+    {
+        "routes",
+        "cost",
+        "vehicles",
+        "unserved",
+        "arrivals",
+        "instance",
+        "loads",
+        "seconds",
+        "method",
+        "model",
+        "iterations",
+        "interrupted",
+        "trace",
+    }
 )
 
 
@@ -66,7 +80,8 @@ def solution_from_json(data: object, *, source: str = "") -> Solution:
     Parameters
     ----------
     data
-        What a JSON decoder gave: {"routes": [[...], ...], "cost"?}.
+        What a JSON decoder gave: {"routes": [[...], ...], "cost"?, "vehicles"?}, where vehicles are the type of each
+        route, by its number from 0 or by its name.
     source
         The file's path, for warnings.
 
@@ -83,7 +98,8 @@ def solution_from_json(data: object, *, source: str = "") -> Solution:
     cost = _read_cost(document.get("cost"))
     unknown = sorted(document.keys() - _KEYS)
     warn_of_each(source, unknown, lambda key: f"the key {shorten(key)} is unknown and was ignored.")
-    return Solution(tuple(routes), cost)
+    vehicles, names = _read_vehicles(document.get("vehicles"), len(routes))
+    return Solution(tuple(routes), cost, vehicles, names)
 
 
 def solution_to_json(solution: Solution) -> dict[str, object]:
@@ -97,6 +113,8 @@ def solution_to_json(solution: Solution) -> dict[str, object]:
     document: dict[str, object] = {"routes": [list(route) for route in solution.routes]}
     if solution.stated_cost is not None:
         document["cost"] = plain_number(solution.stated_cost)
+    if solution.vehicles is not None or solution.vehicle_names is not None:
+        document["vehicles"] = list(solution.vehicles or solution.vehicle_names or ())
     return document
 
 
@@ -118,3 +136,20 @@ def _read_cost(value: object) -> float | None:
     if not math.isfinite(cost):
         raise FormatError("the cost is too large.", where=Where(field="cost"), remedy="Leave it out.")
     return cost
+
+
+def _read_vehicles(value: object, routes: int) -> tuple[tuple[int, ...] | None, tuple[str, ...] | None]:
+    """The type of each route, by number or by name."""
+    if value is None:
+        return None, None
+    kinds = require_list(value, "vehicles")
+    remedy = "Give the type of each route, by its number from 0 or by its name."
+    if len(kinds) != routes:
+        message = f"there are {len(kinds)} vehicles for {routes} routes."
+        raise FormatError(message, where=Where(field="vehicles"), remedy=remedy)
+    if all(isinstance(kind, str) for kind in kinds):
+        return None, tuple(map(str, kinds))
+    for index, kind in enumerate(kinds):
+        if type(kind) is not int:  # not isinstance, which takes true and false
+            raise FormatError("this is not a type of vehicle.", where=Where(field=f"vehicles[{index}]"), remedy=remedy)
+    return tuple(kind for kind in kinds if isinstance(kind, int)), None

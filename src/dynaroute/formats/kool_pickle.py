@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynaroute.errors import FormatError, Where, placed
+from dynaroute.errors import FormatError, Where, merge_notes, placed
 from dynaroute.formats.numbers import instance_from_arrays
 from dynaroute.formats.plain_pickle import load_plain_pickle
 from dynaroute.instance import Instance
@@ -39,9 +39,10 @@ def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
     # a few bytes can repeat one instance, or one customer, any number of times
     refuse_large_set(len(items), sum(map(_count_customers, items)))
     instances = []
-    for index, item in enumerate(items):
-        with placed(partial(_place_within, index)):
-            instances.append(_read_instance(item, f"{stem}-{index + 1}"))
+    with merge_notes(source):
+        for index, item in enumerate(items):
+            with placed(partial(_place_within, index)):
+                instances.append(_read_instance(item, f"{stem}-{index + 1}"))
     return instances
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.display import show_list
-from dynaroute.errors import FormatError, UnsupportedError, Where, placed, warn_of_input
+from dynaroute.errors import FormatError, UnsupportedError, Where, merge_notes, placed, warn_of_input
 from dynaroute.formats.numbers import instance_from_arrays
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_content, refuse_large_set
@@ -67,7 +67,8 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
             f"this is not a sound .npz archive ({textwrap.shorten(str(error), 80, placeholder=' ...')}).",
             remedy="Write it with numpy.savez, and copy it whole.",
         ) from error
-    instances = _make_instances(arrays, Path(source).stem)
+    with merge_notes(source):
+        instances = _make_instances(arrays, Path(source).stem)
     ignored = [name.removesuffix(".npy") for name in names if name.removesuffix(".npy") not in _KEYS]
     if ignored:
         warn_of_input(source, f"ignored the arrays {show_list(ignored)}; known are {', '.join(_KEYS)}.")

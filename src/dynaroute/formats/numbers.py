@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.decimals import count_decimals, plain_number, scale_to_integers
-from dynaroute.errors import FormatError, InstanceError, Where
+from dynaroute.errors import FormatError, InstanceError, Where, warn_of_input
 from dynaroute.formats.text import shorten
 from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH
@@ -36,6 +36,10 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?
 _MOST_DIGITS = 1000  # of one number; far past any precision, and below what Python refuses to convert
 _MOST_DECIMALS = 30
 _LARGEST_MAGNITUDE = 18  # decimal exponent of the largest whole number that is looked at
+_ROUNDED_DECIMALS = 6  # from so many on, a share of the capacity is likely a fraction that was rounded
+_LARGEST_DENOMINATOR, _LARGEST_OF_FEW = 10_000, 1_000  # the more different shares there are, the less is chance
+_FEW = 3
+_ROUNDING_OF_FLOATS = 2.0**-23  # of those with 32 bits; twice what one rounding does
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,14 @@ class Quantities:
         What one vehicle holds.
     scale
         How many of these units make one of the file's.
+    note
+        What was put right on the way; "" if nothing was.
     """
 
     demands: list[int]
     capacity: int
     scale: int
+    note: str = ""
 
 
 def parse_decimal(text: str, where: Where) -> Decimal:
@@ -137,6 +144,16 @@ def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Seque
             raise _demand_fault(node, demand, capacity, names)
     distinct = list({*demands, capacity})  # a set file has millions of demands, but few different ones
     decimals = max(map(count_decimals, distinct))
+    if capacity == 1 and decimals >= _ROUNDED_DECIMALS:
+        denominator = _find_common_denominator([demand for demand in distinct if demand])
+        if denominator is not None:
+            return Quantities(
+                [round(demand * denominator) for demand in demands],
+                denominator,
+                1,
+                f"took the demands for rounded multiples of 1/{denominator} of the capacity, and reads that as "
+                f"{denominator}.",
+            )
     # the first two tests keep the third from computing with astronomical powers of ten
     if (
         decimals > _MOST_DECIMALS
@@ -151,7 +168,26 @@ def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Seque
         )
     integers, scale = scale_to_integers(distinct)
     scaled = dict(zip(distinct, integers, strict=True))
-    return Quantities([scaled[demand] for demand in demands], scaled[capacity], scale)
+    is_doubtful = capacity == 1 and decimals > _ROUNDED_DECIMALS
+    note = "the demands look like rounded shares of the capacity: loads that fill a vehicle exactly may seem too much."
+    return Quantities([scaled[demand] for demand in demands], scaled[capacity], scale, note if is_doubtful else "")
+
+
+def _find_common_denominator(shares: Sequence[Decimal]) -> int | None:
+    """The least whole number of which all shares make whole ones, within what rounding does to them; None if none."""
+    roundings = [
+        max(_ROUNDING_OF_FLOATS * float(share), 0.5 * 10.0 ** -max(count_decimals(share), _ROUNDED_DECIMALS))
+        for share in shares
+    ]
+    limits = [_LARGEST_OF_FEW] if len(shares) < _FEW else [_LARGEST_OF_FEW, _LARGEST_DENOMINATOR]
+    for limit in limits:
+        candidates = np.arange(2, limit + 1)
+        for share, rounding in zip(shares, roundings, strict=True):
+            wholes = float(share) * candidates
+            candidates = candidates[np.abs(wholes - np.rint(wholes)) <= rounding * candidates]
+        if len(candidates):
+            return int(candidates[0])
+    return None
 
 
 def _refuse_capacity(capacity: Decimal) -> None:
@@ -208,6 +244,8 @@ def instance_from_arrays(
     if _is_whole(with_depot) and _is_whole(capacity):
         return Instance(coordinates, with_depot, capacity.item(), name)
     quantities = _scale_floats(with_depot, capacity)
+    if quantities.note:
+        warn_of_input("", quantities.note)
     return Instance(coordinates, np.array(quantities.demands), quantities.capacity, name, demand_scale=quantities.scale)
 
 

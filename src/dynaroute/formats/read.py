@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from dynaroute.errors import FormatError, OptionError, Where, in_file
-from dynaroute.files import read_bytes, refuse_unreadable
-from dynaroute.formats.table import FORMATS, INSTANCE_SUFFIXES, SOLUTION_SUFFIXES, Capacity, require_suffix
+from dynaroute.files import STDIN, read_bytes, read_stdin, refuse_unreadable
+from dynaroute.fleet_options import FleetOptions, VehicleList
+from dynaroute.formats.side_tables import cut_legs
+from dynaroute.formats.table import (
+    FORMATS,
+    INSTANCE_SUFFIXES,
+    SOLUTION_SUFFIXES,
+    Capacity,
+    require_suffix,
+)
+from dynaroute.formats.tables.headers import read_renames
+from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
@@ -15,15 +26,29 @@ from dynaroute.solution import Solution
 __all__ = ["read", "read_set", "read_solution"]
 
 
-def read(path: str | os.PathLike[str], *, capacity: Capacity = None) -> Instance:
+AS_IT_IS = FleetOptions()
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    capacity: Capacity = None,
+    format: str | None = None,
+    sheet: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    matrix: str | os.PathLike[str] | None = None,
+    durations: str | os.PathLike[str] | None = None,
+    fleet: FleetOptions = AS_IT_IS,
+) -> Instance:
     """Read one instance.
 
     Parameters
     ----------
     path
-        A .vrp, .csv or .json file, or a set (.json, .npz, .pkl) that holds one instance.
-    capacity
-        Capacity of a vehicle, for a CSV file that does not state it; goes before one that it states.
+        A table (.csv, .tsv, .xlsx), a .vrp, .txt (Solomon) or .json file, or a set (.json, .npz, .pkl) that holds one
+        instance.
+    capacity, format, sheet, columns, matrix, durations, fleet
+        As for `read_set`.
 
     Returns
     -------
@@ -35,7 +60,16 @@ def read(path: str | os.PathLike[str], *, capacity: Capacity = None) -> Instance
     DynarouteError
         If there is no sound instance, or more than one.
     """
-    instances = read_set(path, capacity=capacity)
+    instances = read_set(
+        path,
+        capacity=capacity,
+        format=format,
+        sheet=sheet,
+        columns=columns,
+        matrix=matrix,
+        durations=durations,
+        fleet=fleet,
+    )
     if len(instances) > 1:
         raise FormatError(
             f"the file holds {len(instances)} instances, where one is expected.",
@@ -45,15 +79,36 @@ def read(path: str | os.PathLike[str], *, capacity: Capacity = None) -> Instance
     return instances[0]
 
 
-def read_set(path: str | os.PathLike[str], *, capacity: Capacity = None) -> list[Instance]:
+def read_set(
+    path: str | os.PathLike[str],
+    *,
+    capacity: Capacity = None,
+    format: str | None = None,
+    sheet: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    matrix: str | os.PathLike[str] | None = None,
+    durations: str | os.PathLike[str] | None = None,
+    fleet: FleetOptions = AS_IT_IS,
+) -> list[Instance]:
     """Read all instances of a file, at least one.
 
     Parameters
     ----------
     path
-        A .vrp, .csv, .json, .npz or .pkl file.
+        A .vrp, .csv, .tsv, .txt, .xlsx, .json, .npz or .pkl file; "-" is the standard input.
     capacity
-        Capacity of a vehicle, for a CSV file that does not state it; goes before one that it states.
+        Capacity of a vehicle, for a table that does not state it; goes before one that it states. A text such as
+        "450 kg" will do.
+    format
+        What the file is, if its suffix does not say it: "csv", "xlsx", ...
+    sheet
+        Sheet of a workbook; else the first visible one with a header.
+    columns
+        What columns of a table are, where their headings do not say it: "Mng=demand,x=lon,y=lat".
+    matrix, durations
+        Tables of distances and of durations between the stops of a table, "FILE" or "FILE#SHEET".
+    fleet
+        Vehicles, limits and a speed that go before what the file says.
 
     Returns
     -------
@@ -66,21 +121,58 @@ def read_set(path: str | os.PathLike[str], *, capacity: Capacity = None) -> list
         If the file cannot be read, or one of its instances is not sound.
     """
     file, source = Path(path), os.fspath(path)
-    with in_file(source):
-        refuse_unreadable(file)  # before its suffix: a folder has none
-        suffix = require_suffix(file, INSTANCE_SUFFIXES, "instances")
+    with in_file(STDIN if source == "-" else source):
+        suffix = _find_suffix(file, format)
         known = FORMATS[suffix]
         assert known.parse is not None  # or the suffix would have been refused
-        if capacity is not None and not known.takes_capacity:
-            raise OptionError(
-                f"a {suffix} file states its own capacity.",
-                where=Where(field="capacity"),
-                remedy="Give the option with CSV files alone.",
-            )
-        instances = known.parse(read_bytes(file), source, capacity)
+        _refuse_void_options(
+            suffix, capacity=capacity, sheet=sheet, columns=columns, matrix=matrix, durations=durations
+        )
+        content = read_stdin() if source == "-" else read_bytes(file)
+        distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
+        if known.is_table and capacity is None and isinstance(fleet.vehicles, VehicleList):
+            capacity = fleet.vehicles.largest_capacity  # tables need not state what the vehicles have
+        reading = Reading(capacity, sheet, read_renames(columns), distances, times)
+        instances = known.parse(content, "" if source == "-" else source, reading)
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")
-    return instances
+        return [fleet.apply(instance) for instance in instances]
+
+
+def _find_suffix(file: Path, format: str | None) -> str:
+    """The suffix of a file, or the one that the caller says it should have."""
+    if format is not None:
+        suffix = f".{format.lower().lstrip('.')}"
+        if suffix not in INSTANCE_SUFFIXES:
+            known = ", ".join(name.lstrip(".") for name in INSTANCE_SUFFIXES)
+            raise OptionError(
+                f"the format {format!r} is unknown.", where=Where(field="format"), remedy=f"Use one of {known}."
+            )
+    if str(file) == "-":
+        if format is None:
+            raise OptionError(
+                "what comes from the standard input has no suffix.",
+                where=Where(field="format"),
+                remedy="Say what it is: --format csv.",
+            )
+        return suffix
+    refuse_unreadable(file)  # before its suffix: a folder has none
+    return suffix if format is not None else require_suffix(file, INSTANCE_SUFFIXES, "instances")
+
+
+def _refuse_void_options(suffix: str, **options: object) -> None:
+    """Refuse options that a format has no use for."""
+    known = FORMATS[suffix]
+    for name, value in options.items():
+        if value is None or (known.is_table and (name != "sheet" or known.has_sheets)):
+            continue
+        message = (
+            "states its own capacity" if name == "capacity" else "has no sheets" if known.is_table else "is no table"
+        )
+        what = "workbooks" if name == "sheet" else "tables (.csv, .tsv, .xlsx)"
+        raise OptionError(
+            f"a {suffix} file {message}.", where=Where(field=name), remedy=f"Give the option with {what} alone."
+        )
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:

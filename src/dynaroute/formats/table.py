@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from dynaroute.errors import FormatError, UnsupportedError
-from dynaroute.formats.csv import format_csv, parse_csv
+from dynaroute.errors import FormatError, OptionError, UnsupportedError
+from dynaroute.formats.csv import format_csv, parse_text_table
 from dynaroute.formats.json import format_json, format_json_set, parse_json
 from dynaroute.formats.json_solution import format_json_solution, parse_json_solution
 from dynaroute.formats.kool_pickle import parse_kool_pickle
 from dynaroute.formats.npz import format_npz, parse_npz
 from dynaroute.formats.sol import format_sol, parse_sol
+from dynaroute.formats.solomon import format_solomon, looks_like_solomon, parse_solomon
+from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
 from dynaroute.formats.vrplib import format_vrplib, parse_vrplib
+from dynaroute.formats.xlsx import parse_xlsx
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 
@@ -26,6 +29,7 @@ __all__ = [
     "FORMATS",
     "INSTANCE_SUFFIXES",
     "SOLUTION_SUFFIXES",
+    "TABLE_SUFFIXES",
     "WRITABLE_INSTANCE_SUFFIXES",
     "WRITABLE_SET_SUFFIXES",
     "Capacity",
@@ -33,7 +37,19 @@ __all__ = [
     "require_suffix",
 ]
 
-Capacity = float | Decimal | None
+Capacity = float | Decimal | str | None
+
+_SAVE_AS = "Open it in a spreadsheet program and save it as an Excel workbook (.xlsx), or as CSV."
+_SPREADSHEETS = {  # that are told by name, and not read
+    ".xls": "workbooks of the old kind",
+    ".xlsb": "binary workbooks",
+    ".ods": "OpenDocument spreadsheets",
+    ".fods": "OpenDocument spreadsheets",
+    ".numbers": "Numbers spreadsheets",
+    ".gsheet": "links to Google's spreadsheets",
+    ".html": "web pages",
+    ".htm": "web pages",
+}
 
 
 @dataclass(frozen=True)
@@ -43,23 +59,53 @@ class Format:
     Attributes
     ----------
     parse
-        Reads all instances from a file's bytes, its path, and the capacity that the caller gave.
+        Reads all instances from a file's bytes, its path, and what the caller said about tables.
     format_one
         Writes an instance that was given by itself.
     format_set
         Writes a list of instances, of one too; and the lone one, where `format_one` is None.
     parse_solution, format_solution
         The same for routes.
-    takes_capacity
-        Whether the file may leave the capacity to the caller.
+    is_table
+        Whether its rows are stops, so that the caller may say the capacity and what columns are.
+    has_sheets
+        Whether there may be several tables in it.
+    holds_fleets
+        Whether it can hold vehicles and times at all; what it cannot hold of them, `format_one` refuses.
     """
 
-    parse: Callable[[bytes, str, Capacity], list[Instance]] | None = None
+    parse: Callable[[bytes, str, Reading], list[Instance]] | None = None
     format_one: Callable[[Instance], str] | None = None
     format_set: Callable[[Sequence[Instance]], str | bytes] | None = None
     parse_solution: Callable[[str, str], Solution] | None = None
     format_solution: Callable[[Solution], str] | None = None
-    takes_capacity: bool = False
+    is_table: bool = False
+    has_sheets: bool = False
+    holds_fleets: bool = False
+
+
+def _parse_text(content: bytes, source: str, reading: Reading) -> list[Instance]:
+    if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise FormatError(
+            "this is a workbook or an archive, not text.", remedy="If it is an Excel workbook, call it .xlsx."
+        )
+    return [parse_text_table(decode_text(content), reading, source)]
+
+
+def _parse_workbook(content: bytes, source: str, reading: Reading) -> list[Instance]:
+    return [parse_xlsx(content, reading, source)]
+
+
+def _parse_txt(content: bytes, source: str, reading: Reading) -> list[Instance]:
+    text = decode_text(content)
+    if not looks_like_solomon(text):
+        return _parse_text(content, source, reading)
+    if reading != Reading():
+        raise OptionError(
+            "a file in Solomon's format is no table, and states its own capacity.",
+            remedy="Leave the options for tables out.",
+        )
+    return [parse_solomon(text, source=source)]
 
 
 FORMATS = {
@@ -67,18 +113,20 @@ FORMATS = {
     ".vrp": Format(
         parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)],
         format_one=format_vrplib,
+        holds_fleets=True,
     ),
-    ".csv": Format(
-        parse=lambda content, source, capacity: [parse_csv(decode_text(content), capacity=capacity, source=source)],
-        format_one=format_csv,
-        takes_capacity=True,
-    ),
+    ".csv": Format(parse=_parse_text, format_one=format_csv, is_table=True, holds_fleets=True),
+    ".tsv": Format(parse=_parse_text, is_table=True),
+    ".txt": Format(parse=_parse_txt, format_one=format_solomon, is_table=True, holds_fleets=True),
+    ".xlsx": Format(parse=_parse_workbook, is_table=True, has_sheets=True),
+    ".xlsm": Format(parse=_parse_workbook, is_table=True, has_sheets=True),
     ".json": Format(
         parse=lambda content, source, _: parse_json(decode_text(content, ",[{"), source=source),
         format_one=format_json,
         format_set=format_json_set,
         parse_solution=lambda text, source: parse_json_solution(text, source=source),
         format_solution=format_json_solution,
+        holds_fleets=True,
     ),
     ".npz": Format(parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz),
     ".pkl": Format(parse=lambda content, source, _: parse_kool_pickle(content, source=source)),
@@ -86,6 +134,7 @@ FORMATS = {
 
 INSTANCE_SUFFIXES = tuple(suffix for suffix, known in FORMATS.items() if known.parse)
 SOLUTION_SUFFIXES = tuple(suffix for suffix, known in FORMATS.items() if known.parse_solution)
+TABLE_SUFFIXES = tuple(suffix for suffix, known in FORMATS.items() if known.is_table)
 WRITABLE_SET_SUFFIXES = tuple(suffix for suffix, known in FORMATS.items() if known.format_set)
 WRITABLE_INSTANCE_SUFFIXES = tuple(suffix for suffix, known in FORMATS.items() if known.format_one or known.format_set)
 
@@ -95,6 +144,8 @@ def require_suffix(path: Path, known: tuple[str, ...], content: str) -> str:
     suffix = path.suffix.lower()
     if suffix in known:
         return suffix
+    if suffix in _SPREADSHEETS:
+        raise UnsupportedError(f"{_SPREADSHEETS[suffix]} ({suffix}) are not read.", remedy=_SAVE_AS)
     remedy = f"Use one of {', '.join(known)}."
     if suffix in FORMATS:
         raise UnsupportedError(f"a {suffix} file is not one for {content}.", remedy=remedy)

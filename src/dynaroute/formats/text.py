@@ -55,6 +55,8 @@ def _decode(content: bytes) -> str:
             return content.decode("utf-16")
         except UnicodeDecodeError:
             return "\0"  # no text
+    if len(content) > 8 and not any(content[1:200:2]) and all(content[0:200:2]):  # UTF-16 that forgot to say so
+        return content.decode("utf-16-le", errors="replace")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

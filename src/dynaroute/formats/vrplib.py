@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_each
+from dynaroute.fleet_options import use_vehicles
 from dynaroute.formats.numbers import (
     format_load,
     format_number,
@@ -18,17 +20,18 @@ from dynaroute.formats.numbers import (
     parse_whole,
     scale_quantities,
 )
-from dynaroute.formats.requests import asks_for_more
+from dynaroute.formats.requests import UNSOLVED, asks_for_more
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.vrplib_fleet import FLEET_FIELDS, FLEET_SECTIONS, read_vrplib_fleet, vrplib_fleet_lines
 from dynaroute.formats.vrplib_matrix import EDGE_WEIGHT_FORMATS, read_matrix
-from dynaroute.formats.vrplib_outline import Field, Outline, Row, Section, outline_vrplib
+from dynaroute.formats.vrplib_outline import Outline, Section, outline_vrplib, read_rows, require_field, require_section
 from dynaroute.instance import Instance
 from dynaroute.vocabulary import Rounding
 
 __all__ = ["format_vrplib", "parse_vrplib"]
 
 _ROUNDINGS: dict[str, Rounding] = {"EUC_2D": "nearest", "CEIL_2D": "up", "EXACT_2D": "none"}
-_TYPES = ("CVRP", "VRP", "")
+_TYPES = ("CVRP", "VRP", "ACVRP", "DCVRP", "VRPTW", "CVRPTW", "HFVRP", "")
 _COORDINATE_TYPES = ("TWOD_COORDS", "NO_COORDS", "")
 _FIELDS = frozenset(
     {
@@ -40,10 +43,18 @@ _FIELDS = frozenset(
         "EDGE_WEIGHT_FORMAT",
         "NODE_COORD_TYPE",
         "DISPLAY_DATA_TYPE",
+        *FLEET_FIELDS,
     }
 )
 _SECTIONS = frozenset(
-    {"NODE_COORD_SECTION", "DEMAND_SECTION", "DEPOT_SECTION", "EDGE_WEIGHT_SECTION", "DISPLAY_DATA_SECTION"}
+    {
+        "NODE_COORD_SECTION",
+        "DEMAND_SECTION",
+        "DEPOT_SECTION",
+        "EDGE_WEIGHT_SECTION",
+        "DISPLAY_DATA_SECTION",
+        *FLEET_SECTIONS,
+    }
 )
 
 
@@ -71,9 +82,10 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
     _refuse_requests(outline)
     dimension = _read_dimension(outline)
     kind = _read_edge_weight_type(outline)
-    capacity_field = _require_field(outline, "CAPACITY", "Add a line 'CAPACITY : 100'.")
-    capacity = parse_decimal(capacity_field.value, Where(line=capacity_field.line, field="CAPACITY"))
-    demand_rows = _read_rows(outline, "DEMAND_SECTION", 2, dimension)
+    has_capacities = "CAPACITY_SECTION" in outline.sections
+    capacity_line, capacity = (None, None) if has_capacities else _read_capacity(outline)
+    fleet = read_vrplib_fleet(outline, dimension, capacity)
+    demand_rows = read_rows(outline, "DEMAND_SECTION", ("node", "demand"), dimension)
     coordinates = _read_coordinates(outline, kind, dimension)
     distances = _read_distances(outline, dimension, source) if kind == "EXPLICIT" else None
     _refuse_other_depot(outline, dimension)
@@ -81,13 +93,15 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
 
     def place(where: Where) -> Where:
         if where.field == "capacity":
-            return replace(where, field="CAPACITY", line=capacity_field.line)
+            return replace(where, field="CAPACITY_SECTION" if has_capacities else "CAPACITY", line=capacity_line)
         if where.field == "demands":
             return replace(where, field="DEMAND_SECTION", line=demand_rows[where.customer or 0].line)
-        return where
+        return fleet.place(where, outline)
 
     with placed(place):
-        quantities = scale_quantities(demands, capacity, [f"node {node}" for node in range(2, dimension + 1)])
+        largest = capacity if fleet.vehicles is None else fleet.vehicles.largest_capacity
+        assert largest is not None  # there is a field, or a section of capacities
+        quantities = scale_quantities(demands, largest, [f"node {node}" for node in range(2, dimension + 1)])
         instance = Instance(
             coordinates=coordinates,
             demands=np.array(quantities.demands),
@@ -96,8 +110,13 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
             distances=distances,
             rounding=_ROUNDINGS.get(kind, "none"),
             demand_scale=quantities.scale,
+            service=fleet.service,
+            windows=fleet.windows,
+            speed=fleet.speed,
         )
-    unknown = sorted(outline.fields.keys() - _FIELDS - {"SERVICE_TIME"})
+        if fleet.vehicles is not None:
+            instance = use_vehicles(instance, fleet.vehicles)
+    unknown = sorted(outline.fields.keys() - _FIELDS)
     warn_of_each(source, unknown, lambda name: f"the field {name} is unknown and was ignored.")
     return instance
 
@@ -127,22 +146,22 @@ def format_vrplib(instance: Instance) -> str:
             where=Where(field="metric"),
             remedy="Write a .csv or .json file.",
         )
-    return "\n".join([*_header_lines(instance), *_section_lines(instance), "EOF", ""])
+    fields, sections = vrplib_fleet_lines(instance)
+    return "\n".join([*_header_lines(instance), *fields, *_section_lines(instance, sections), "EOF", ""])
 
 
 def _header_lines(instance: Instance) -> Iterator[str]:
     yield f"NAME : {instance.name}".rstrip()
-    yield "TYPE : CVRP"
+    yield f"TYPE : {'CVRP' if instance.windows is None else 'VRPTW'}"
     yield f"DIMENSION : {instance.size + 1}"
     if instance.distances is not None:
         yield "EDGE_WEIGHT_TYPE : EXPLICIT"
         yield "EDGE_WEIGHT_FORMAT : FULL_MATRIX"
     else:
         yield f"EDGE_WEIGHT_TYPE : {next(kind for kind, rule in _ROUNDINGS.items() if rule == instance.rounding)}"
-    yield f"CAPACITY : {format_load(instance, instance.capacity)}"
 
 
-def _section_lines(instance: Instance) -> Iterator[str]:
+def _section_lines(instance: Instance, fleet: Iterable[str]) -> Iterator[str]:
     if instance.distances is not None:
         yield "EDGE_WEIGHT_SECTION"
         yield from (" ".join(map(format_number, row)) for row in instance.distances.tolist())
@@ -153,9 +172,15 @@ def _section_lines(instance: Instance) -> Iterator[str]:
     yield "DEMAND_SECTION"
     for node, demand in enumerate(instance.demands.tolist(), start=1):
         yield f"{node} {format_load(instance, demand)}"
+    yield from fleet
     yield "DEPOT_SECTION"
     yield "1"
     yield "-1"
+
+
+def _read_capacity(outline: Outline) -> tuple[int, Decimal]:
+    field = require_field(outline, "CAPACITY", "Add a line 'CAPACITY : 100'.")
+    return field.line, parse_decimal(field.value, Where(line=field.line, field="CAPACITY"))
 
 
 def _refuse_requests(outline: Outline) -> None:
@@ -178,33 +203,17 @@ def _refuse_requests(outline: Outline) -> None:
                 where=where,
                 remedy="Give two coordinates a node, TWOD_COORDS.",
             )
-        is_without_effect = name == "SERVICE_TIME" and field.value in ("0", "0.0")
-        if name not in _FIELDS and asks_for_more(name) and not is_without_effect:
+        if name not in _FIELDS and asks_for_more(name):
             raise UnsupportedError(
-                "the field asks for something that is not solved here: the fleet is unlimited, and only capacity "
-                "limits a route.",
+                f"the field asks for something else: {UNSOLVED}.",
                 where=where,
                 remedy="Remove the field to solve the problem without it.",
             )
 
 
-def _require_field(outline: Outline, name: str, remedy: str) -> Field:
-    field = outline.fields.get(name)
-    if field is None:
-        raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
-    return field
-
-
-def _require_section(outline: Outline, name: str, remedy: str) -> Section:
-    section = outline.sections.get(name)
-    if section is None:
-        raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
-    return section
-
-
 def _read_dimension(outline: Outline) -> int:
     """Read DIMENSION, and compare it with the rows before anything of its size is made."""
-    field = _require_field(outline, "DIMENSION", "Add a line 'DIMENSION : 101', the depot counted.")
+    field = require_field(outline, "DIMENSION", "Add a line 'DIMENSION : 101', the depot counted.")
     where = Where(line=field.line, field="DIMENSION")
     dimension = parse_whole(field.value, where)
     if dimension < 1:
@@ -233,7 +242,7 @@ def _count_nodes(section: Section) -> int | None:
 
 def _read_edge_weight_type(outline: Outline) -> str:
     known = (*_ROUNDINGS, "EXPLICIT")
-    field = _require_field(outline, "EDGE_WEIGHT_TYPE", f"Add one of {', '.join(known)}.")
+    field = require_field(outline, "EDGE_WEIGHT_TYPE", f"Add one of {', '.join(known)}.")
     kind = field.value.upper()
     if kind not in known:
         raise UnsupportedError(
@@ -257,57 +266,25 @@ def _read_edge_weight_type(outline: Outline) -> str:
     return kind
 
 
-def _read_rows(outline: Outline, name: str, width: int, dimension: int) -> list[Row]:
-    """Rows of a section in the order of their nodes, each checked for its number of values."""
-    section = _require_section(outline, name, "Was the file cut off?")
-    rows: dict[int, Row] = {}
-    for row in section.rows:
-        where = Where(line=row.line, field=name)
-        if len(row.tokens) != width:
-            raise FormatError(
-                f"the row has {len(row.tokens)} values instead of {width}.",
-                where=where,
-                remedy="A row is a node and its demand." if width == 2 else "A row is a node, its x and its y.",
-            )
-        node = parse_whole(row.tokens[0], where)
-        if not 1 <= node <= dimension:
-            raise FormatError(
-                f"there is no node {node}.", where=where, remedy=f"Nodes are 1 (the depot) to {dimension} (DIMENSION)."
-            )
-        if node in rows:
-            raise FormatError(
-                f"node {node} comes twice, first on line {rows[node].line}.", where=where, remedy="Keep one of the two."
-            )
-        rows[node] = row
-    if len(rows) < dimension:
-        missing = next(node for node in range(1, dimension + 1) if node not in rows)
-        raise FormatError(
-            f"node {missing} is missing; there are {len(rows)} of {dimension} rows.",
-            where=Where(line=section.line, field=name),
-            remedy="Was the file cut off?",
-        )
-    return [rows[node] for node in range(1, dimension + 1)]
-
-
 def _read_coordinates(outline: Outline, kind: str, dimension: int) -> NDArray[np.float64] | None:
     places = {
         name: np.array(
             [
                 [parse_float(token, Where(line=row.line, field=name)) for token in row.tokens[1:]]
-                for row in _read_rows(outline, name, 3, dimension)
+                for row in read_rows(outline, name, ("node", "x", "y"), dimension)
             ]
         )
         for name in ("NODE_COORD_SECTION", "DISPLAY_DATA_SECTION")
         if name in outline.sections
     }
     if kind != "EXPLICIT":
-        _require_section(outline, "NODE_COORD_SECTION", f"Distances of type {kind} need coordinates.")
+        require_section(outline, "NODE_COORD_SECTION", f"Distances of type {kind} need coordinates.")
     return places.get("NODE_COORD_SECTION", places.get("DISPLAY_DATA_SECTION"))
 
 
 def _read_distances(outline: Outline, dimension: int, source: str) -> NDArray[np.float64]:
-    layout = _require_field(outline, "EDGE_WEIGHT_FORMAT", "Add a line 'EDGE_WEIGHT_FORMAT : FULL_MATRIX'.")
-    section = _require_section(outline, "EDGE_WEIGHT_SECTION", "Distances of type EXPLICIT need a matrix.")
+    layout = require_field(outline, "EDGE_WEIGHT_FORMAT", "Add a line 'EDGE_WEIGHT_FORMAT : FULL_MATRIX'.")
+    section = require_section(outline, "EDGE_WEIGHT_SECTION", "Distances of type EXPLICIT need a matrix.")
     return read_matrix(section, layout, dimension, source)
 
 

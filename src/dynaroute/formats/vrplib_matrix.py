@@ -1,4 +1,4 @@
-"""The EDGE_WEIGHT_SECTION of a CVRPLIB file: a symmetric matrix, written in one of several orders."""
+"""The EDGE_WEIGHT_SECTION of a CVRPLIB file: a matrix, written in one of several orders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, warn_of_input
-from dynaroute.formats.numbers import format_number, is_number, parse_float, refuse_unmeasurable
+from dynaroute.formats.numbers import is_number, parse_float, refuse_unmeasurable
 from dynaroute.formats.vrplib_outline import Field, Section
 
 __all__ = ["EDGE_WEIGHT_FORMATS", "read_matrix"]
@@ -23,15 +23,14 @@ _SECTION = "EDGE_WEIGHT_SECTION"
 
 @dataclass(frozen=True)
 class _Weights:
-    """The section's numbers in the order of the file, the line of each, and how many stand on each line."""
+    """The section's numbers in the order of the file, and how many stand on each line."""
 
     values: NDArray[np.float64]
-    lines: list[int]
     counts: list[int]
 
 
 def read_matrix(section: Section, layout: Field, size: int, source: str) -> NDArray[np.float64]:
-    """Read a full symmetric matrix of `size` nodes; `layout` is the EDGE_WEIGHT_FORMAT, `source` named in warnings."""
+    """Read a full matrix of `size` nodes; `layout` is the EDGE_WEIGHT_FORMAT, `source` named in warnings."""
     name = layout.value.upper()
     if name not in EDGE_WEIGHT_FORMATS:
         raise UnsupportedError(
@@ -50,16 +49,6 @@ def read_matrix(section: Section, layout: Field, size: int, source: str) -> NDAr
         matrix[columns, rows] = weights.values
     if np.diagonal(matrix).any():
         warn_of_input(source, "the diagonal of the matrix is not 0; no vehicle drives it, so it is ignored.")
-    faulty = matrix[rows, columns] != matrix[columns, rows]
-    if faulty.any():
-        position = int(np.argmax(faulty))
-        start, end = int(rows[position]), int(columns[position])
-        raise UnsupportedError(
-            f"the matrix is asymmetric: node {start + 1} to {end + 1} is {format_number(matrix[start, end])}, "
-            f"back it is {format_number(matrix[end, start])}.",
-            where=Where(line=weights.lines[position], field=_SECTION),
-            remedy="Only symmetric distances are solved.",
-        )
     return matrix
 
 
@@ -71,9 +60,8 @@ def _read_weights(section: Section, expected: int) -> _Weights:
             where=Where(line=section.line, field=_SECTION),
             remedy="Check DIMENSION and EDGE_WEIGHT_FORMAT, and whether the file was cut off.",
         )
-    lines = [row.line for row in section.rows for _ in row.tokens]
     values = np.array([_weight(token, row.line) for row in section.rows for token in row.tokens], dtype=np.float64)
-    return _Weights(values, lines, counts)
+    return _Weights(values, counts)
 
 
 def _weight(token: str, line: int) -> float:

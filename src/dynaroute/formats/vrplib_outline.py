@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dynaroute.errors import FormatError, Where
+from dynaroute.formats.numbers import parse_whole
 from dynaroute.formats.text import shorten, split_lines
 
-__all__ = ["Field", "Outline", "Row", "Section", "outline_vrplib"]
+__all__ = [
+    "Field",
+    "Outline",
+    "Row",
+    "Section",
+    "outline_vrplib",
+    "read_rows",
+    "require_field",
+    "require_section",
+]
 
 _SECTION = re.compile(r"([A-Za-z]\w*_SECTION)\s*(?:[:\s]\s*(.*))?", re.IGNORECASE | re.ASCII)
 _FIELD = re.compile(r"([A-Za-z][\w\- ]*+)\s*+:\s*(.*)", re.ASCII)  # "*+": blanks are not tried a second time
@@ -77,6 +88,71 @@ def outline_vrplib(text: str) -> Outline:
     if not fields and not sections:
         raise FormatError("the file holds nothing.", remedy="Was it saved or copied completely?")
     return Outline(fields, sections, has_end=False)
+
+
+def require_field(outline: Outline, name: str, remedy: str) -> Field:
+    """A field that must be there."""
+    field = outline.fields.get(name)
+    if field is None:
+        raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
+    return field
+
+
+def require_section(outline: Outline, name: str, remedy: str) -> Section:
+    """A section that must be there."""
+    section = outline.sections.get(name)
+    if section is None:
+        raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
+    return section
+
+
+def read_rows(outline: Outline, name: str, words: Sequence[str], count: int) -> list[Row]:
+    """Rows of a section in the order of their numbers, each checked for its number of values.
+
+    Parameters
+    ----------
+    outline
+        The file.
+    name
+        Of the section.
+    words
+        What a row holds; first that which is numbered from 1, such as a node.
+    count
+        How many rows there must be.
+    """
+    section = require_section(outline, name, "Was the file cut off?")
+    rows: dict[int, Row] = {}
+    for row in section.rows:
+        where = Where(line=row.line, field=name)
+        if len(row.tokens) != len(words):
+            raise FormatError(
+                f"the row has {len(row.tokens)} values instead of {len(words)}.",
+                where=where,
+                remedy=f"A row is a {' and its '.join(words)}.",
+            )
+        number = parse_whole(row.tokens[0], where)
+        if not 1 <= number <= count:
+            first, counted = ("1 (the depot)", "DIMENSION") if words[0] == "node" else ("1", "VEHICLES")
+            raise FormatError(
+                f"there is no {words[0]} {number}.",
+                where=where,
+                remedy=f"{words[0].capitalize()}s are {first} to {count} ({counted}).",
+            )
+        if number in rows:
+            raise FormatError(
+                f"{words[0]} {number} comes twice, first on line {rows[number].line}.",
+                where=where,
+                remedy="Keep one of the two.",
+            )
+        rows[number] = row
+    if len(rows) < count:
+        missing = next(number for number in range(1, count + 1) if number not in rows)
+        raise FormatError(
+            f"{words[0]} {missing} is missing; there are {len(rows)} of {count} rows.",
+            where=Where(line=section.line, field=name),
+            remedy="Was the file cut off?",
+        )
+    return [rows[number] for number in range(1, count + 1)]
 
 
 def _field_name(text: str) -> str:

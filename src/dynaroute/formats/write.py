@@ -27,7 +27,7 @@ def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLi
     Parameters
     ----------
     value
-        One instance (.vrp, .csv, .json, .npz), several (.json, .npz), or a solution (.sol, .json).
+        One instance (.vrp, .txt, .csv, .json, .npz), several (.json, .npz), or a solution (.sol, .json).
     path
         The file to make or to replace.
 
@@ -58,6 +58,13 @@ def _format_instances(value: Instance | Sequence[Instance], file: Path) -> str |
             "there is no instance to write.", where=Where(field="instances"), remedy="Give at least one."
         )
     known = FORMATS[suffix]
+    for instance in () if known.holds_fleets else instances:
+        if instance.parts_of_fleet:
+            raise UnsupportedError(
+                f"a {suffix} file cannot hold {' and '.join(instance.parts_of_fleet)}.",
+                where=Where(field=instance.parts_of_fleet[0]),
+                remedy="Write a .json file, which holds everything.",
+            )
     if known.format_set and not (known.format_one and isinstance(value, Instance)):
         return known.format_set(instances)
     assert known.format_one is not None  # or the suffix would have been refused

@@ -13,10 +13,12 @@ from threading import Event
 from typing import Protocol
 
 from dynaroute.cores import count_cores
+from dynaroute.improve.fleet_search import load_machine_code_of_fleets, search_fleet
 from dynaroute.improve.search import Improvement, SearchOutcome, load_machine_code, search
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
+from dynaroute.vocabulary import Objective
 
 __all__ = ["BatchRequest", "BatchSearcher", "SideBySide"]
 
@@ -38,6 +40,8 @@ class BatchRequest:
         Called with the index of an instance and when it has to stop: feasible routes, or None for savings.
     seed
         Of the random numbers. What is found for an instance does not depend on the others.
+    objective
+        What to make less: the length, or first the number of vehicles.
     on_improvement
         Called with the index of an instance and a better solution, the first included; perhaps from several threads.
     on_finished
@@ -48,8 +52,13 @@ class BatchRequest:
     begin: Callable[[], Stopping]
     find_start: Callable[[int, Stopping], Solution | None] = lambda index, stopping: None
     seed: int = 0
+    objective: Objective = "distance"
     on_improvement: Callable[[int, Improvement], None] | None = None
     on_finished: Callable[[int], None] | None = None
+
+    def needs_fleet(self, instance: Instance) -> bool:
+        """Whether more matters in an instance than capacity and length."""
+        return self.objective == "vehicles" or not instance.is_plain
 
 
 class BatchSearcher(Protocol):
@@ -88,7 +97,7 @@ class SideBySide:
         with ThreadPoolExecutor(workers) as pool:
             try:
                 with suppress(KeyboardInterrupt):
-                    load_machine_code()  # else those that are taken up first would spend their time on it
+                    searches.load_machine_code()  # else those that are taken up first would spend their time on it
                     pending.extend(pool.submit(search_one, index) for index in range(count))
                     searches.wait_for(pending)
                 searches.interrupted.set()  # if it was interrupted, every search ends with its best so far
@@ -114,8 +123,12 @@ class _Searches:
             return self.interrupted.is_set() or (stopping.is_cancelled is not None and stopping.is_cancelled())
 
         watched = replace(stopping, is_cancelled=is_cancelled)
-        outcome = search(
-            request.instances[index],
+        instance = request.instances[index]
+        search_one = search
+        if request.needs_fleet(instance):
+            search_one = partial(search_fleet, objective=request.objective)
+        outcome = search_one(
+            instance,
             self._find_start(index, watched),
             watched,
             seed=request.seed,
@@ -125,6 +138,14 @@ class _Searches:
         )
         seconds = time.perf_counter() - stopping.began  # to give a large matrix back takes some, too
         return replace(outcome, seconds=seconds, is_interrupted=outcome.is_interrupted or is_cancelled())
+
+    def load_machine_code(self) -> None:
+        """Load the machine code of what these instances need."""
+        kinds = {self.request.needs_fleet(instance) for instance in self.request.instances}
+        if False in kinds:
+            load_machine_code()
+        if True in kinds:
+            load_machine_code_of_fleets()
 
     def wait_for(self, pending: Sequence[Future[SearchOutcome]]) -> None:
         """Wait until all have ended, and tell of each; raises what one of them raised."""

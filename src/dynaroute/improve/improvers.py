@@ -103,11 +103,14 @@ class _Search(Improver):
 
     def prepare(self, largest: int | None = None) -> None:
         import dynaroute.improve.batch_search  # noqa: F401  # what a search needs beside its machine code
+        from dynaroute.improve.fleet_search import load_machine_code_of_fleets
         from dynaroute.improve.search import load_machine_code, load_machine_code_of_large
 
         load_machine_code()
         if largest is None or largest > LARGEST_MATRIX:
             load_machine_code_of_large()
+        if largest is None:
+            load_machine_code_of_fleets()
 
 
 IMPROVERS: dict[str, Improver] = {"2opt": _TwoOpt(), "local": _LocalSearch(), "search": _Search()}

@@ -17,7 +17,7 @@ from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.memory import LARGEST_MATRIX, memory_for_search, require_memory
 
-__all__ = ["SearchProblem"]
+__all__ = ["SearchProblem", "list_nearest"]
 
 _ENTRIES_AT_ONCE = 250_000  # between two looks at the clock: a few milliseconds
 _POINTS_AT_ONCE = 500
@@ -109,7 +109,7 @@ def _measure_all(
     distances = np.empty((nodes, nodes))
     for rows in _list_portions(nodes, max(1, _ENTRIES_AT_ONCE // nodes), is_time_up):
         _measure(instance, rows, distances[rows])
-        _list_nearest(distances[rows], rows.start, nearest[rows])
+        list_nearest(distances[rows], rows.start, nearest[rows])
     return distances
 
 
@@ -165,7 +165,7 @@ def _measure_straight_lines(
 
 
 @compiled
-def _list_nearest(distances: NDArray[np.float64], first: int, nearest: NDArray[np.int32]) -> None:
+def list_nearest(distances: NDArray[np.float64], first: int, nearest: NDArray[np.int32]) -> None:
     """For each row, which is node `first` + row, list the nearest customers, nearest first.
 
     They are gathered in a heap whose root is the farthest of them, and sorted when all customers were seen.

@@ -25,7 +25,16 @@ from dynaroute.instance import Instance
 from dynaroute.memory import LARGEST_MATRIX
 from dynaroute.solution import Solution
 
-__all__ = ["Improvement", "Incumbent", "SearchOutcome", "load_machine_code", "load_machine_code_of_large", "search"]
+__all__ = [
+    "Improvement",
+    "Incumbent",
+    "SearchOutcome",
+    "halt_at_deadline",
+    "leave_time_to_close",
+    "load_machine_code",
+    "load_machine_code_of_large",
+    "search",
+]
 
 _KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # hotter, what a good start is worth would melt away
 _ANNEALING_SECONDS_AT_100 = 0.008  # with 100 customers, until the genetic search takes over; see docs/results.md
@@ -114,7 +123,7 @@ def search(
         Called with better solutions, the first one included, but not so often that it would slow the search down.
     """
     incumbent = Incumbent(instance, stopping.began, on_improvement)
-    stopping = _leave_time_to_close(stopping, instance)
+    stopping = leave_time_to_close(stopping, instance)
     iterations = 0
     is_interrupted = False
     try:
@@ -124,7 +133,7 @@ def search(
         is_improved = incumbent.offer(Solution(build_by_near_savings(problem)))
         settings = _choose_settings(problem, stopping) if is_improved else _KEEPING_THE_START
         searcher = _choose_searcher(problem, incumbent.solution.routes, settings, stopping, seed, threads)
-        with _halt_at_deadline(searcher, stopping):
+        with halt_at_deadline(searcher, stopping):
             slices = run_slices(searcher, stopping, threads * companions)
             while not stopping.is_reached_by(incumbent.cost) and (done := next(slices, None)) is not None:
                 iterations = done
@@ -154,7 +163,7 @@ def _make_tiny_instance() -> Instance:
     return Instance(square, np.array([0, 1, 1, 1]), 2)
 
 
-def _leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
+def leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
     """Stop a little earlier: to write a solution down takes time, and so does to give a large matrix back."""
     if stopping.deadline is None:
         return stopping
@@ -210,7 +219,7 @@ def _expect_seconds(stopping: Stopping) -> float:
 
 
 @contextmanager
-def _halt_at_deadline(searcher: Searcher, stopping: Stopping) -> Iterator[None]:
+def halt_at_deadline(searcher: Searcher, stopping: Stopping) -> Iterator[None]:
     """Break off what is still running when the time is up."""
     if stopping.deadline is None:
         yield
@@ -231,6 +240,8 @@ class Incumbent:
     ----------
     solution, cost
         The best so far; its cost is infinite before there is one.
+    price
+        What is to become less: here the cost.
 
     Parameters
     ----------
@@ -250,14 +261,17 @@ class Incumbent:
         self._watched: Searcher | None = None
         self._trace: list[tuple[float, float]] = []
         self.solution = Solution(())
-        self.cost = math.inf
+        self.cost = self.price = math.inf
 
     def offer(self, solution: Solution) -> bool:
         """Take a solution if it is better; whether it was."""
         cost = solution.cost(self._instance)
-        if cost >= self.cost:
+        price = self.price_solution(solution, cost)
+        if price >= self.price:
             return False
-        self.solution, self.cost = replace(solution, stated_cost=cost), cost
+        self.solution, self.cost, self.price = replace(solution, stated_cost=cost), cost, price
+        if not self.is_to_be_told(solution):
+            return True
         seconds = time.perf_counter() - self._began
         self._trace.append((seconds, cost))
         if self._on_improvement is not None:
@@ -268,22 +282,39 @@ class Incumbent:
         """Take what a searcher found, but spend a twentieth of the time on that at most."""
         self._watched = searcher
         now = time.perf_counter()
-        if searcher.best_cost >= self.cost or now < self._next_look:
+        if searcher.best_cost >= self.price or now < self._next_look:
             return
-        self.offer(Solution(searcher.best_routes))
+        self.offer(self.read_solution(searcher.best_routes))
         taken = time.perf_counter() - now
         self._next_look = now + 20 * taken
 
     def conclude(self, iterations: int, is_interrupted: bool) -> SearchOutcome:
         """Take what the searcher found last, or at least something."""
-        if not self._trace:
-            self.offer(build_by_filling(self._instance))
+        if math.isinf(self.price):
+            self.offer(self.build_something())
         solution = self.solution
         if self._watched is not None:
-            last = Solution(self._watched.best_routes)
+            last = self.read_solution(self._watched.best_routes)
             self.offer(last)
             # of equally good ones the last, since which others were seen on the way depends on the clock
             cost = last.cost(self._instance)
-            solution = replace(last, stated_cost=cost) if cost == self.cost else self.solution
+            is_as_good = self.price_solution(last, cost) == self.price
+            solution = replace(last, stated_cost=cost) if is_as_good else self.solution
         seconds = time.perf_counter() - self._began
         return SearchOutcome(solution, self.cost, iterations, tuple(self._trace), seconds, is_interrupted)
+
+    def price_solution(self, solution: Solution, cost: float) -> float:
+        """What is to become less."""
+        return cost
+
+    def is_to_be_told(self, solution: Solution) -> bool:
+        """Whether a better solution belongs into the history."""
+        return True
+
+    def read_solution(self, routes: Routes) -> Solution:
+        """Routes as a searcher writes them."""
+        return Solution(routes)
+
+    def build_something(self) -> Solution:
+        """Routes for when there was no time for anything."""
+        return build_by_filling(self._instance)

@@ -9,6 +9,7 @@ apart from pyplot, so that nothing stays open and no screen is needed:
 
 from dynaroute.plotting.pictures import PICTURE_SUFFIXES, check_picture_path, save_figure
 from dynaroute.plotting.routes import plot_instance, plot_solution
+from dynaroute.plotting.timetable import plot_solution_and_timetable, plot_timetable
 from dynaroute.plotting.trace import plot_solution_and_trace, plot_trace
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "check_picture_path",
     "plot_instance",
     "plot_solution",
+    "plot_solution_and_timetable",
     "plot_solution_and_trace",
+    "plot_timetable",
     "plot_trace",
     "save_figure",
 ]

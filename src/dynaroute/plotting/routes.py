@@ -17,7 +17,7 @@ from dynaroute.solution import Solution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FAINT", "FIGURE_INCHES", "INK", "plot_instance", "plot_solution", "tidy_axes"]
+__all__ = ["FAINT", "FIGURE_INCHES", "INK", "colour_routes", "plot_instance", "plot_solution", "tidy_axes"]
 
 INK = "#22252b"
 FAINT = "#8a8f98"
@@ -94,7 +94,8 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     for route, colour in zip(solution.routes, colours, strict=True):
         for customer in route:
             customer_colours[customer - 1] = colour
-    _draw_routes(axes, plane, solution, colours)
+    are_open = [instance.fleet[kind].end == "open" for kind in solution.vehicle_types(instance)]
+    _draw_routes(axes, plane, solution, colours, are_open)
     _draw_customers(axes, plane, instance, customer_colours)
     _draw_depot(axes, plane)
     if len(solution.routes) <= LARGEST_LEGEND:
@@ -158,15 +159,16 @@ def _draw_depot(ax: Axes, plane: Plane) -> None:
     ax.plot([x], [y], "s", color=INK, markersize=10, markeredgecolor="white", markeredgewidth=1.5, zorder=5)
 
 
-def _draw_routes(ax: Axes, plane: Plane, solution: Solution, colours: list[str]) -> None:
+def _draw_routes(ax: Axes, plane: Plane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
     from matplotlib.collections import LineCollection
 
     stops = [plane.points[list(route)] for route in solution.routes]
     depot = plane.points[0]
-    depot_legs = [np.array([depot, place]) for route in stops for place in (route[0], route[-1])]
+    ends = [route[:1] if is_open else route[[0, -1]] for route, is_open in zip(stops, are_open, strict=True)]
+    depot_legs = [np.array([depot, place]) for places in ends for place in places]
     width = float(np.clip(28 / math.sqrt(max(len(plane.points), 1)), 1.0, 2.2))
-    twice = [colour for colour in colours for _ in range(2)]
-    ax.add_collection(LineCollection(depot_legs, colors=twice, linewidths=0.5 * width, alpha=0.45, zorder=1))
+    colours_of_legs = [colour for colour, places in zip(colours, ends, strict=True) for _ in places]
+    ax.add_collection(LineCollection(depot_legs, colors=colours_of_legs, linewidths=0.5 * width, alpha=0.45, zorder=1))
     ax.add_collection(
         LineCollection(stops, colors=colours, linewidths=width, capstyle="round", joinstyle="round", zorder=2)
     )
@@ -273,6 +275,13 @@ def _lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> l
         return [f"{length:.0f}" for length in lengths]
     decimals = max(0, digits - 1 - math.floor(math.log10(max(lengths))))
     return [f"{length:.{decimals}f}" if decimals <= 6 else f"{length:.{digits}g}" for length in lengths]
+
+
+def colour_routes(instance: Instance, solution: Solution) -> list[str]:
+    """The colour of each route, the same in all pictures of a solution."""
+    if instance.coordinates is None:
+        return ["#4477aa"] * len(solution.routes)
+    return _route_colours(_project(instance).points, solution)
 
 
 def _route_colours(points: NDArray[np.float64], solution: Solution) -> list[str]:

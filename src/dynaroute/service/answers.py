@@ -79,6 +79,15 @@ class TracePoint(Answer):
     cost: float
 
 
+class ViolationAnswer(Answer):
+    """One thing that is wrong with a solution."""
+
+    kind: ViolationKind
+    route: int | None
+    customer: int | None
+    message: str
+
+
 class SolveAnswer(Answer):
     """Routes and what is known about them."""
 
@@ -96,6 +105,14 @@ class SolveAnswer(Answer):
     timing: TimingAnswer
     trace: list[TracePoint] = Field(description="Cost over time; empty without a search.")
     is_interrupted: bool = Field(description="Whether a search was ended before its time.")
+    vehicles: list[str | int] | None = Field(
+        default=None, description="Of a fleet: the type of each route, by its name, or by its number from 0."
+    )
+    unserved: list[int] | None = Field(default=None, description="Of a fleet: customers that no route was found for.")
+    arrivals: list[list[float]] | None = Field(default=None, description="Seconds, a list for each route.")
+    violations: list[ViolationAnswer] | None = Field(
+        default=None, description="Of a fleet: what is wrong with the best plan that was found in time."
+    )
 
 
 class ImprovementAnswer(Answer):
@@ -122,15 +139,6 @@ class JobAnswer(Answer):
         description="The answer, once the job has ended; null if it failed, or was stopped before it began."
     )
     error: ErrorAnswer | None = Field(description="Why it failed.")
-
-
-class ViolationAnswer(Answer):
-    """One thing that is wrong with a solution."""
-
-    kind: ViolationKind
-    route: int | None
-    customer: int | None
-    message: str
 
 
 class CheckAnswer(Answer):

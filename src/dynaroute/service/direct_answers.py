@@ -55,7 +55,7 @@ def convert(body: bytes, *, content_type: str, query: FileOptions, limits: Readi
 
 def _judge(judgement: Judgement) -> CheckAnswer:
     violations = check(judgement.instance, judgement.solution)
-    has_unknown = any(violation.kind == "unknown" for violation in violations)
+    has_unknown = any(violation.kind in ("unknown", "no_such_vehicle") for violation in violations)
     return CheckAnswer(
         ok=not violations,
         cost=None if has_unknown else plain_number(recompute_cost(judgement.instance, judgement.solution)),

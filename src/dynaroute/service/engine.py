@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ from dynaroute.decimals import plain_number
 from dynaroute.errors import OptionError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
-from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint
+from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint, ViolationAnswer
 from dynaroute.service.settings import PREFIX
 from dynaroute.solution import Solution
 from dynaroute.solver import load_policy, solve_all
@@ -155,6 +155,9 @@ def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) 
         timing=timing,
         trace=[TracePoint(seconds=seconds, cost=cost) for seconds, cost in _thin_out(result.trace)],
         is_interrupted=result.is_interrupted,
+        violations=None
+        if result.instance.is_plain
+        else [ViolationAnswer(**asdict(violation)) for violation in result.violations],
     )
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 from dynaroute.instance import LARGEST_INTEGER
 from dynaroute.lengths import LONGEST_LENGTH
 from dynaroute.solving.options import DECLARATIONS, Decode, Improve
-from dynaroute.vocabulary import Rounding
+from dynaroute.vocabulary import Objective, Rounding, RouteEnd
 
 __all__ = [
     "CheckQuestion",
@@ -67,6 +67,9 @@ class OptionsQuestion(BaseModel):
         "until the time limit. With a time limit it is search, else none.",
     )
     time_limit: float | None = _expose("time_limit", "Seconds of the search.")
+    objective: Objective | None = _expose(
+        "objective", "What a search makes less: distance (the usual), or first the number of vehicles."
+    )
     seed: int | None = _expose("seed", "Of samples and searches; 0.")
 
 
@@ -92,6 +95,35 @@ class _Document(BaseModel):
     """An object in which unknown keys are ignored, and reported in the answer's messages."""
 
 
+Time = Annotated[
+    float | str,
+    Field(description="Seconds (28800), a number with a unit (8h, 90 min) or a time of the clock (08:00)."),
+]
+Window = Annotated[
+    list[Time | None] | str,
+    Field(description='Earliest and latest start of service, as two times or a text such as "08:00-12:00".'),
+]
+
+
+class Depot(_Document):
+    """When the depot is open."""
+
+    window: Window | None = Field(default=None, description="Earliest departure and latest return.")
+
+
+class VehicleQuestion(_Document):
+    """A type of vehicles; what is left out does not limit it."""
+
+    name: str | None = None
+    capacity: float = Field(gt=0, le=LARGEST_INTEGER)
+    count: int | None = Field(default=None, ge=1, description="How many there are.")
+    max_duration: Time | None = Field(default=None, description="From departure to the end of a route.")
+    max_distance: float | None = Field(default=None, gt=0, description="Length of a route.")
+    shift: Window | None = Field(default=None, description="Earliest departure and latest end.")
+    max_stops: int | None = Field(default=None, ge=1)
+    end: RouteEnd | None = Field(default=None, description="depot: back there. open: at the last customer.")
+
+
 class Place(_Document):
     """A position in the plane."""
 
@@ -106,11 +138,21 @@ class GlobePlace(_Document):
     lon: float = Field(ge=-180, le=180)
 
 
+class PlaceOfDepot(Depot, Place):
+    """The depot in the plane."""
+
+
+class GlobePlaceOfDepot(Depot, GlobePlace):
+    """The depot on the globe."""
+
+
 class CustomerWithoutPlace(_Document):
     """A customer that only the matrix of distances places."""
 
     id: str | int | None = Field(default=None, description="A name of your own.")
     demand: float = Field(ge=0, le=LARGEST_INTEGER, description="At most the capacity.")
+    service: Time | None = Field(default=None, description="How long the stop takes.")
+    window: Window | None = Field(default=None, description="When its service may begin.")
 
 
 class Customer(CustomerWithoutPlace, Place):
@@ -122,18 +164,26 @@ class GlobeCustomer(CustomerWithoutPlace, GlobePlace):
 
 
 class InstanceQuestion(_Document):
-    """A routing problem: one depot, and as many vehicles as needed."""
+    """A routing problem: one depot, and as many vehicles as needed unless types of them are given."""
 
+    version: int | None = Field(default=None, ge=1, le=2, description="2 where vehicles or times are used.")
     name: str | None = None
-    capacity: float = Field(gt=0, le=LARGEST_INTEGER, description="What one vehicle holds.")
-    depot: Place | GlobePlace | None = Field(default=None, description="May be left out where there are distances.")
+    capacity: float | None = Field(
+        default=None, gt=0, le=LARGEST_INTEGER, description="What one vehicle holds; may be left out beside vehicles."
+    )
+    depot: PlaceOfDepot | GlobePlaceOfDepot | Depot | None = Field(
+        default=None, description="May be left out where there are distances."
+    )
     customers: Annotated[
         list[Customer] | list[GlobeCustomer] | list[CustomerWithoutPlace],
         Field(description="At least one; placed as the depot is."),
     ]
     distances: list[list[float]] | None = Field(
-        default=None, description="Symmetric matrix, the depot first; used instead of straight lines."
+        default=None, description="Matrix from row to column, the depot first; used instead of straight lines."
     )
+    durations: list[list[float]] | None = Field(default=None, description="Matrix of seconds, the depot first.")
+    speed: float | None = Field(default=None, gt=0, description="Distance units a second, without durations.")
+    vehicles: list[VehicleQuestion] | None = Field(default=None, description="Types; any number of one by default.")
     rounding: Rounding | None = Field(default=None, description="Of each leg; none.")
 
 
@@ -167,6 +217,9 @@ class SolutionQuestion(_Document):
 
     routes: list[list[int]] = Field(description="Customers 1..n; the depot is not written.")
     cost: float | None = Field(default=None, description="A stated cost, to be judged as well.")
+    vehicles: list[int] | list[str] | None = Field(
+        default=None, description="Type of the vehicle of each route, by its number from 0 or by its name."
+    )
 
 
 class CheckQuestion(BaseModel):
@@ -187,6 +240,6 @@ class UploadQuestion(BaseModel):
     """A form with a file; its other fields are options."""
 
     file: str = Field(
-        description="A .vrp, .csv or .json file; the name's suffix tells which.",
+        description="A .vrp, .csv, .tsv, .txt, .xlsx or .json file; the name's suffix tells which.",
         json_schema_extra={"format": "binary"},
     )

@@ -18,7 +18,11 @@ from dynaroute.decimals import plain_number
 from dynaroute.errors import FormatError, OptionError, Where, gather_notes, in_file, placed
 from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
 from dynaroute.formats.json_document import load_json, require, require_object
+from dynaroute.formats.solomon import looks_like_solomon, parse_solomon
+from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
+from dynaroute.formats.xlsx import parse_xlsx
+from dynaroute.impossible import refuse_impossible
 from dynaroute.instance import Instance
 from dynaroute.service.multipart import read_form
 from dynaroute.service.questions import FileOptions, OptionsQuestion, QueryOptions
@@ -31,6 +35,8 @@ __all__ = ["FORM", "JSON", "SUFFIXES", "Judgement", "Problem", "read_judgement",
 JSON = "application/json"
 FORM = "multipart/form-data"
 SUFFIXES = {JSON: ".json", "text/csv": ".csv", "text/plain": ".vrp"}
+_TEXT_TABLES = (".csv", ".tsv", ".txt")
+_UPLOADS = (*SUFFIXES.values(), ".tsv", ".txt", ".xlsx")  # of forms, where the file's name tells what it is
 
 _CONSTANT = re.compile(r"NaN|Infinity")
 
@@ -99,7 +105,16 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
             instance, options = _read_text(upload, limits)
         limits.refuse_customers(instance.size)
         limits.refuse_long_names(instance)
+        _refuse_unsolvable(instance, options)
     return Problem(instance, options, tuple(notes))
+
+
+def _refuse_unsolvable(instance: Instance, options: dict[str, Any]) -> None:
+    """Refuse by itself what would fail all requests that are solved together with it."""
+    refuse_impossible(instance)
+    if not instance.is_plain and options.get("improve") in ("2opt", "local"):
+        message = "time windows, limits and types of vehicles take a search."
+        raise OptionError(message, where=Where(field="improve"), remedy="Give a time limit, or improve search.")
 
 
 def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Judgement:
@@ -129,6 +144,8 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
     with placed(partial(_prefix, "instance")):
         limits.refuse_large_document(require_object(problem, ""))
         instance = instance_from_json(problem)
+        if instance.has_times:
+            instance.require_times()
     with placed(partial(_prefix, "solution")):
         limits.refuse_large_solution(answer, instance.size)
         solution = solution_from_json(answer)
@@ -157,11 +174,11 @@ def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Uplo
         raise refuse_invalid(error.errors()) from None
     name = files[0].file_name or ""
     suffix = PurePosixPath(name).suffix.lower()
-    if suffix not in SUFFIXES.values():
+    if suffix not in _UPLOADS:
         raise FormatError(
             f"the suffix {suffix!r} of the file is not one for an instance.",
             where=Where(file=name, field="file"),
-            remedy=f"Use one of {', '.join(SUFFIXES.values())}.",
+            remedy=f"Use one of {', '.join(_UPLOADS)}.",
         )
     return _Upload(bytes(files[0].content), suffix, name, _merge(query, options))
 
@@ -179,14 +196,20 @@ def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, di
 def _read_text(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
     if not upload.content:
         raise FormatError("the body is empty.", remedy="Send the file's text.")
-    text = decode_text(upload.content)
     options = dict(upload.options)
     capacity = options.pop("capacity", None)
-    if upload.suffix == ".csv":
+    if upload.suffix == ".xlsx":
+        limits.refuse_large_workbook(upload.content)
+        return parse_xlsx(upload.content, Reading(capacity), upload.name), options
+    text = decode_text(upload.content)
+    if upload.suffix in _TEXT_TABLES and not (upload.suffix == ".txt" and looks_like_solomon(text)):
         limits.refuse_large_table(text)
         return parse_csv(text, capacity=capacity, source=upload.name), options
     if capacity is not None:
         _refuse_capacity()
+    if upload.suffix == ".txt":
+        limits.refuse_large_table(text)
+        return parse_solomon(text, source=upload.name), options
     limits.refuse_large_vrp(text)
     return parse_vrplib(text, source=upload.name), options
 

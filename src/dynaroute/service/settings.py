@@ -97,12 +97,12 @@ class ServiceSettings:
     cors_origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     device: str = "auto"
-    body_bytes: int = 8_000_000
+    body_bytes: int = 40_000_000  # two matrices of 1,000 customers with all digits of a float
     body_seconds: float = 10.0
-    held_bytes: int = 64_000_000
-    read_seconds: float = 10.0
+    held_bytes: int = 128_000_000
+    read_seconds: float = 20.0
     read_bytes: int = 500_000_000
-    answer_bytes: int = 16_000_000
+    answer_bytes: int = 40_000_000
     answer_seconds: float = 20.0
     unread_bytes: int = 64_000_000
     connections: int = 2_048

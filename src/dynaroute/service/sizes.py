@@ -6,7 +6,9 @@ a little more than what is meant (a colon in a name), but never less.
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +24,8 @@ _FEW_LISTS = 250_000  # are no burden, whatever the size of instances
 _LINES_A_CUSTOMER = 8  # with sections, comments, empty lines and addresses of several lines
 _MOST_DIFFERENT_KEYS = 256
 _LONGEST_LINE = 100_000  # characters of a line of a table
+_ENTRY, _MOST_MEMBERS = b"PK\x01\x02", 1_000  # of the list of a workbook's parts
+_LARGEST_RIM, _BYTES_A_ROW = 2_000_000, 4_000  # of a workbook, unpacked: styles and the like, and a row's XML
 _LONGEST_TITLE = 1_000  # characters of a line of a .vrp file that does not begin with a number
 _LARGEST_STOP = 2**31
 
@@ -52,7 +56,7 @@ class ReadingLimits:
     def refuse_large_json(self, body: bytes) -> None:
         """Refuse JSON that cannot be an instance or a solution of the size that is read."""
         parts = _PARTS_A_CUSTOMER * (self.customers + 1)
-        numbers = (self.customers + 1) ** 2 + self.stops + parts
+        numbers = 2 * (self.customers + 1) ** 2 + self.stops + parts  # distances and durations
         for sign, what, most in (
             (b"{", "objects", parts),
             (b":", "keys", parts),
@@ -70,6 +74,19 @@ class ReadingLimits:
         most = _PARTS_A_CUSTOMER * (self.customers + 2)
         if sum(map(text.count, ",;\t")) > most:
             raise refuse_large(f"there are more than {most} cells.")
+
+    def refuse_large_workbook(self, content: bytes) -> None:
+        """Refuse a workbook that would unpack to far more than the largest instance takes."""
+        if content.count(_ENTRY) > _MOST_MEMBERS:
+            raise refuse_large(f"the workbook has more than {_MOST_MEMBERS} parts.")
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                size = sum(member.file_size for member in archive.infolist())
+        except zipfile.BadZipFile:
+            return  # which its reader tells in better words
+        most = _LARGEST_RIM + _BYTES_A_ROW * self.customers
+        if size > most:
+            raise refuse_large(f"the workbook has {size} bytes when unpacked, of {most} at most.")
 
     def refuse_large_vrp(self, text: str) -> None:
         """Refuse a .vrp file with far more in it than the largest instance has."""

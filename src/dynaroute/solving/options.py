@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dynaroute.errors import OptionError, Where
+from dynaroute.vocabulary import Objective
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
@@ -181,6 +182,8 @@ class SolveOptions:
         neither a time limit nor a target.
     target
         A cost at which a search ends early.
+    objective
+        "distance": the length of all routes; "vehicles": first their number. None: "distance".
     start
         Known routes to improve, instead of building some: one solution, or one for each instance.
     threads
@@ -245,6 +248,11 @@ class SolveOptions:
     )
     target: float | None = _on_improving(
         "End the search early at this cost.", expected="a cost in the unit of the instance"
+    )
+    objective: Objective | None = _on_improving(
+        "What the search makes less. distance: the length of all routes (the default). vehicles: first their number.",
+        choices=get_args(Objective),
+        noun="objective",
     )
     start: Solution | Sequence[Solution] | None = _on_improving("Known routes to improve.")
     threads: int | None = _on_improving(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from dynaroute.decimals import plain_number
 from dynaroute.instance import Instance
-from dynaroute.solution import Solution
+from dynaroute.solution import Solution, Violation, check, make_timetable
 from dynaroute.solving.options import Decoding, Improve, Limit
 
-__all__ = ["GIVEN", "SAVINGS", "Result", "Start", "describe_method"]
+__all__ = ["GIVEN", "INSERTION", "SAVINGS", "Result", "Start", "describe_method"]
 
 _WORDS: dict[Improve, str] = {"none": "", "2opt": "2opt", "local": "local search", "search": "search"}
 
@@ -22,12 +23,12 @@ class Start:
     Attributes
     ----------
     kind
-        By savings, by a policy, or given by the user.
+        By savings, by insertion (where there is more to heed than capacity), by a policy, or given by the user.
     model, decoding
         Name of the policy, and how it decoded.
     """
 
-    kind: Literal["savings", "policy", "given"]
+    kind: Literal["savings", "insertion", "policy", "given"]
     model: str | None = None
     decoding: Decoding | None = None
 
@@ -39,10 +40,10 @@ class Start:
     def __str__(self) -> str:
         if self.kind == "policy":
             return str(self.decoding)
-        return "start" if self.kind == "given" else "savings"
+        return "start" if self.kind == "given" else self.kind
 
 
-SAVINGS, GIVEN = Start("savings"), Start("given")
+SAVINGS, INSERTION, GIVEN = Start("savings"), Start("insertion"), Start("given")
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,25 @@ class Result:
         is_counted = self.iterations is not None and self.limit is not None and self.limit.seconds is not None
         return f"{way}: {change} in {self.iterations:,} iterations." if is_counted else f"{way}: {change}."
 
+    @cached_property
+    def violations(self) -> tuple[Violation, ...]:
+        """What is wrong with the plan, where no better one was found in time; nothing, for a plain problem."""
+        return () if self.instance.is_plain else tuple(check(self.instance, self.solution))
+
+    @property
+    def unserved(self) -> list[int]:
+        """Customers that are on no route, because no plan was found that serves them."""
+        served = {customer for route in self.solution.routes for customer in route}
+        return [customer for customer in range(1, self.instance.size + 1) if customer not in served]
+
     def to_json(self) -> dict[str, Any]:
-        """The keys that ``dynaroute solve --json`` and ``/v1/solve`` promise; loads are in the user's unit."""
+        """The keys that ``dynaroute solve --json`` and ``/v1/solve`` promise; loads are in the user's unit.
+
+        A fleet has ``vehicles`` (the type of each route: its name, or its number from 0), ``unserved`` and, where
+        legs take time, ``arrivals`` in seconds, a list for each route.
+        """
         instance, solution = self.instance, self.solution
-        return {
+        document: dict[str, Any] = {
             "instance": instance.name,
             "cost": plain_number(self.cost),
             "routes": [list(route) for route in solution.routes],
@@ -131,6 +147,14 @@ class Result:
             "method": self.method,
             "model": self.model,
         }
+        if instance.is_plain and not instance.parts_of_fleet:
+            return document
+        document["vehicles"] = [instance.fleet[kind].name or kind for kind in solution.vehicle_types(instance)]
+        document["unserved"] = self.unserved
+        if instance.knows_times:
+            timetable = make_timetable(instance, solution)
+            document["arrivals"] = [[plain_number(stop.arrival) for stop in times.stops] for times in timetable]
+        return document
 
 
 def describe_method(start: Start, improver: Improve | None, limit: Limit | None) -> str:

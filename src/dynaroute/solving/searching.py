@@ -18,13 +18,14 @@ from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
 from dynaroute.solving.options import Observers, SolveOptions
-from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
+from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy
 
 __all__ = ["search_all"]
 
+_NOT_ON_GPU = "The search on a GPU knows capacities and lengths only, so the processor's cores searched."
 _POLICY_SHARE = 0.5  # of the time limit, at most, for the first routes of a policy that was asked for
 
 
@@ -49,7 +50,8 @@ def search_all(
         The value of `time.perf_counter` from which the time of a single instance, and the total time, count; each of
         many has its time from when it is taken up.
     """
-    if options.total_time is not None and choose_device(options.device).startswith("cuda"):
+    is_on_gpu = options.total_time is not None and choose_device(options.device).startswith("cuda")
+    if is_on_gpu and options.objective != "vehicles" and all(instance.is_plain for instance in instances):
         from dynaroute.solving.together import search_together
 
         return search_together(instances, starts, options, observers, entered)
@@ -59,14 +61,16 @@ def search_all(
         begin=_choose_beginning(len(instances), options, observers, entered),
         find_start=first.find,
         seed=options.usual_seed,
+        objective=options.objective or "distance",
         on_improvement=observers.on_improvement,
         on_finished=observers.progress,
     )
     outcomes = IMPROVERS[options.way].make_searcher(options.threads).search(request)
-    return [
+    results = [
         _report(instance, first.found[index], outcome, options)
         for index, (instance, outcome) in enumerate(zip(instances, outcomes, strict=True))
     ]
+    return [replace(result, messages=(_NOT_ON_GPU, *result.messages)) for result in results] if is_on_gpu else results
 
 
 def _choose_beginning(
@@ -167,6 +171,9 @@ class _FirstRoutesOfAll:
     def _find(self, index: int, stopping: Stopping) -> _FirstRoutes:
         if self.starts is not None:
             return _FirstRoutes(GIVEN, self.starts[index])
+        if not self.instances[index].is_plain or self.options.objective == "vehicles":
+            message = "The search starts from insertion: policies and savings know capacities and lengths only."
+            return _FirstRoutes(INSERTION, messages=() if self.policy is None else (message,))
         if self.policy is None:
             return _FirstRoutes(SAVINGS)
         if self.instances[index].coordinates is None:

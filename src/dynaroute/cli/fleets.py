@@ -1,0 +1,128 @@
+"""Vehicles, limits and a speed beside a file: options that the commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dynaroute.cli.output import print_note
+from dynaroute.errors import OptionError, Where
+from dynaroute.measures import parse_length, parse_speed
+from dynaroute.times import parse_time
+from dynaroute.vocabulary import ReadingRule
+
+if TYPE_CHECKING:
+    from dynaroute.fleet_options import FleetOptions, VehicleList
+    from dynaroute.instance import Instance
+
+__all__ = [
+    "FleetWords",
+    "MaxDistanceOption",
+    "MaxDurationOption",
+    "RoundingOption",
+    "SpeedOption",
+    "VehiclesOption",
+]
+
+PANEL = "Fleet"
+
+
+def _option(name: str, metavar: str | None, help: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help, rich_help_panel=PANEL)
+
+
+VehiclesOption = Annotated[
+    str | None,
+    _option(
+        "--vehicles", "N|FILE", "How many vehicles there are; or a file of their types, instead of those of the file."
+    ),
+]
+MaxDurationOption = Annotated[
+    str | None,
+    _option("--max-duration", "TIME", "Longest time from departure to the end of a route: 8h, 90min, 28800 (seconds)."),
+]
+MaxDistanceOption = Annotated[
+    str | None,
+    _option("--max-distance", "LENGTH", "Longest route: 120km, or a number in the unit of the distances."),
+]
+SpeedOption = Annotated[
+    str | None,
+    _option(
+        "--speed", "SPEED", "How fast vehicles drive, where nothing says how long legs take: 40km/h, 10m/s, 25mph."
+    ),
+]
+RoundingOption = Annotated[
+    ReadingRule | None,
+    _option("--rounding", None, "How lengths are rounded; dimacs cuts them to one decimal, for Solomon's instances."),
+]
+
+
+@dataclass(frozen=True)
+class FleetWords:
+    """What the user said about vehicles, in the user's words."""
+
+    vehicles: str | None = None
+    max_duration: str | None = None
+    max_distance: str | None = None
+    speed: str | None = None
+    rounding: ReadingRule | None = None
+
+    def understand(self) -> FleetOptions:
+        """The same as numbers; files of vehicles are read."""
+        from dynaroute.fleet_options import FleetOptions
+
+        return FleetOptions(
+            vehicles=_read_vehicles(self.vehicles),
+            max_duration=_read_limit(self.max_duration, "--max-duration", parse_time),
+            max_distance=_read_limit(self.max_distance, "--max-distance", parse_length),
+            speed=None if self.speed is None else parse_speed(self.speed, Where(field="--speed")),
+            rounding=self.rounding,
+        )
+
+    def tell_unit(self, instances: Sequence[Instance]) -> None:
+        """Note that lengths are taken for metres, where a unit was named and nothing says what they are."""
+        named = [word for word in (self.speed, self.max_distance) if word is not None and "m" in word.lower()]
+        if named and any(instance.metric != "great_circle" for instance in instances):
+            print_note(f"lengths are taken to be in metres, since {named[0]} names a unit.")
+
+    @property
+    def files(self) -> list[Path]:
+        """What is read beside the instance's own file."""
+        from dynaroute.formats.side_tables import split_sheet
+
+        return [] if self.vehicles is None or _is_number(self.vehicles) else [Path(split_sheet(self.vehicles)[0])]
+
+
+def _read_vehicles(text: str | None) -> int | VehicleList | None:
+    if text is None:
+        return None
+    if not _is_number(text):
+        from dynaroute.formats.vehicles import read_vehicles
+
+        return read_vehicles(text)
+    if not text.isdecimal() or not 0 < int(text) < 2**31:
+        raise OptionError(
+            f"{text} is not a number of vehicles.",
+            where=Where(field="--vehicles"),
+            remedy="Give a whole number above 0.",
+        )
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    return bool(text) and all(character in "+-.,0123456789" for character in text)
+
+
+def _read_limit(text: str | None, option: str, parse: Any) -> float | None:
+    if text is None:
+        return None
+    limit = float(parse(text, Where(field=option)))
+    if limit <= 0:
+        raise OptionError(
+            f"{text} is no limit.", where=Where(field=option), remedy="Give one above 0, or leave it out."
+        )
+    return limit

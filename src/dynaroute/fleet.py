@@ -1,0 +1,122 @@
+"""Kinds of vehicles: what each holds, how far, how long and when it may drive, and how many there are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, get_args
+
+from dynaroute.errors import InstanceError, Where
+from dynaroute.vocabulary import RouteEnd, join_with_or
+
+__all__ = ["TOLERANCE", "VehicleType"]
+
+TOLERANCE = 1e-6  # of the unit: what is late, too long or too far by no more is an error of rounding
+
+
+@dataclass(frozen=True)
+class VehicleType:
+    """One kind of vehicle. What is None does not limit it.
+
+    Parameters
+    ----------
+    capacity
+        What one such vehicle holds, in the unit in which an instance stores demands.
+    name
+        What the user calls it.
+    count
+        How many there are.
+    max_duration
+        Seconds from departure to the end of the route, waiting and service included.
+    max_distance
+        Length of a route, in the unit of the instance's distances.
+    shift
+        The earliest departure and the latest end, in seconds.
+    max_stops
+        Customers on one route.
+    end
+        Where a route ends: back at the depot; or open, at its last customer, when that one is served.
+
+    Raises
+    ------
+    InstanceError
+        If a value cannot be meant; the field is named.
+    """
+
+    capacity: int
+    name: str = ""
+    count: int | None = None
+    max_duration: float | None = None
+    max_distance: float | None = None
+    shift: tuple[float, float] | None = None
+    max_stops: int | None = None
+    end: RouteEnd = "depot"
+
+    def __post_init__(self) -> None:
+        self._set("capacity", _read_whole(self.capacity, "capacity"))
+        for field in ("count", "max_stops"):
+            if getattr(self, field) is not None:
+                self._set(field, _read_whole(getattr(self, field), field))
+        for field in ("max_duration", "max_distance"):
+            if getattr(self, field) is not None:
+                self._set(field, _read_limit(getattr(self, field), field))
+        if self.shift is not None:
+            self._set("shift", _read_shift(self.shift))
+        if self.end not in get_args(RouteEnd):
+            raise _fault("end", f"the end {self.end!r} is unknown.", f"Use {join_with_or(get_args(RouteEnd))}.")
+        if not isinstance(self.name, str):
+            raise _fault("name", f"the name {self.name!r} is not a text.", "Write a text, or leave it out.")
+
+    def _set(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)  # the class is frozen; this is its constructor's own door
+
+    @property
+    def limits_time(self) -> bool:
+        """Whether it matters when such a vehicle drives, or for how long."""
+        return self.max_duration is not None or self.shift is not None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but its capacity limits it, and it drives back to the depot."""
+        limits = (self.count, self.max_duration, self.max_distance, self.shift, self.max_stops)
+        return self.end == "depot" and all(limit is None for limit in limits)
+
+
+def _read_whole(value: Any, field: str) -> int:
+    words = {"max_stops": "number of stops"}.get(field, field)
+    if value is None:
+        raise _fault(field, f"there is no {words}.", "Give a whole number above 0.")
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise _fault(field, f"the {words} {value!r} is not a whole number above 0.", "Give one, or leave it out.")
+    return int(value)
+
+
+def _read_limit(value: Any, field: str) -> float:
+    number = _read_number(value, field)
+    if number <= 0:
+        raise _fault(field, f"the limit {value!r} is not above 0.", "Leave it out where there is no limit.")
+    return number
+
+
+def _read_shift(value: Any) -> tuple[float, float]:
+    try:
+        earliest, latest = (_read_number(bound, "shift") for bound in value)
+    except (TypeError, ValueError):
+        raise _fault("shift", f"the shift {value!r} is not a pair of times.", "Give its start and its end.") from None
+    if earliest < 0:
+        raise _fault("shift", f"the shift starts at {earliest:g}.", "Times are 0 or later.")
+    if latest < earliest:
+        message = f"the shift ends at {latest:g}, before it starts at {earliest:g}."
+        raise _fault("shift", message, "Give its start first; after midnight the hours go on, 26h.")
+    return earliest, latest
+
+
+def _read_number(value: Any, field: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise _fault(field, f"{value!r} is not a finite number.", "Give one, or leave it out.")
+    return float(value)
+
+
+def _fault(field: str, message: str, remedy: str) -> InstanceError:
+    return InstanceError(message, where=Where(field=field), remedy=remedy)

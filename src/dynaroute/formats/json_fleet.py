@@ -1,0 +1,289 @@
+"""Vehicles, times and durations in JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.decimals import plain_number, scale_to_integers
+from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed
+from dynaroute.fleet import VehicleType
+from dynaroute.fleet_options import VehicleList
+from dynaroute.formats.json_document import join_path, read_number, require, require_list, require_object
+from dynaroute.formats.numbers import refuse_unmeasurable
+from dynaroute.formats.requests import UNSOLVED, asks_for_more, asks_for_more_of_vehicles
+from dynaroute.formats.text import one_line, shorten
+from dynaroute.instance import LARGEST_INTEGER, Instance
+from dynaroute.times import parse_time, parse_window
+
+__all__ = [
+    "find_unknown_vehicle_keys",
+    "read_json_matrix",
+    "read_json_service",
+    "read_json_speed",
+    "read_json_vehicles",
+    "read_json_version",
+    "read_json_windows",
+    "vehicles_to_json",
+    "write_json_fleet",
+]
+
+VERSION = 2  # of documents that hold any of this
+_VEHICLE_KEYS = frozenset(field.name for field in fields(VehicleType))
+
+
+def read_json_version(value: object) -> None:
+    """Refuse a document of a later version than this one."""
+    if value is None:
+        return
+    if type(value) is not int or not 1 <= value <= VERSION:
+        raise FormatError(
+            f"the version {value!r} of the document is unknown.",
+            where=Where(field="version"),
+            remedy=f"This program reads versions 1 to {VERSION}.",
+        )
+
+
+def read_json_vehicles(value: object) -> VehicleList | None:
+    """The types of vehicles; None if nothing is said of them.
+
+    Parameters
+    ----------
+    value
+        What stands under the key "vehicles".
+    """
+    if value is None:
+        return None
+    items = [require_object(item, f"vehicles[{index}]") for index, item in enumerate(require_list(value, "vehicles"))]
+    if not items:
+        raise InstanceError("there is no vehicle.", where=Where(field="vehicles"), remedy="Give at least one type.")
+    for index, item in enumerate(items):
+        _refuse_unsolved(item, f"vehicles[{index}]")
+    capacities = [_read_capacity(item, f"vehicles[{index}]") for index, item in enumerate(items)]
+    whole, scale = scale_to_integers(capacities)
+    if max(whole) > LARGEST_INTEGER:
+        index = whole.index(max(whole))
+        raise InstanceError(
+            f"the capacity is above the largest possible, {LARGEST_INTEGER}.",
+            where=Where(field=f"vehicles[{index}].capacity"),
+            remedy="Use a coarser unit, or fewer decimals.",
+        )
+    return VehicleList(tuple(map(_read_vehicle, range(len(items)), items, whole)), scale)
+
+
+def find_unknown_vehicle_keys(value: object) -> set[str]:
+    """Keys of vehicles that were read, that hold something but mean nothing here."""
+    items = value if isinstance(value, list) else []
+    return {key for item in items for key in item.keys() - _VEHICLE_KEYS if item[key] is not None}
+
+
+def read_json_service(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> NDArray[np.float64] | None:
+    """Service times of all nodes, the depot first; None if no node has one."""
+    if all(node.get("service") is None for node in nodes):
+        return None
+    return np.array(
+        [_read_time(node.get("service"), f"{path}.service", 0.0) for node, path in zip(nodes, paths, strict=True)]
+    )
+
+
+def read_json_windows(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> NDArray[np.float64] | None:
+    """Windows of all nodes, the depot first; None if no node has one."""
+    if all(node.get("window") is None for node in nodes):
+        return None
+    return np.array(
+        [_read_window(node.get("window"), f"{path}.window") for node, path in zip(nodes, paths, strict=True)]
+    )
+
+
+def read_json_speed(value: object) -> float | None:
+    """Distance units a second."""
+    return None if value is None else float(read_number(value, "speed"))
+
+
+def read_json_matrix(value: object, count: int, field: str) -> NDArray[np.float64] | None:
+    """A matrix with a row and a column for each node.
+
+    Parameters
+    ----------
+    value
+        What stands under the key.
+    count
+        Of nodes.
+    field
+        The key, for messages.
+    """
+    if value is None:
+        return None
+    rows = [require_list(row, f"{field}[{index}]") for index, row in enumerate(require_list(value, field))]
+    uneven = next((index for index, row in enumerate(rows) if len(row) != count), None)
+    if len(rows) != count or uneven is not None:
+        place = field if len(rows) != count else f"{field}[{uneven}]"
+        found = len(rows) if len(rows) != count else len(rows[uneven or 0])
+        raise FormatError(
+            f"the matrix is {found} long here, but there are {count} nodes.",
+            where=Where(field=place),
+            remedy="It needs a row and a column for the depot and for each customer.",
+        )
+    return np.array([_read_matrix_row(row, f"{field}[{index}]") for index, row in enumerate(rows)])
+
+
+def _read_matrix_row(row: list[object], path: str) -> list[float]:
+    if set(map(type, row)) <= {int, Decimal}:  # at once: the paths of a million numbers take seconds to spell out
+        values: list[float] = list(map(float, row))  # type: ignore[arg-type]
+        if all(map(math.isfinite, values)):
+            return values
+    return [
+        refuse_unmeasurable(float(read_number(cell, place := f"{path}[{column}]")), Where(field=place))
+        for column, cell in enumerate(row)
+    ]
+
+
+def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Sequence[dict[str, object]]) -> None:
+    """Add whatever an instance has beyond the plain problem to its document.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    document
+        Keys of the whole, which this adds to.
+    nodes
+        The depot's object and the customers', which this adds to.
+    """
+    before = set(document)
+    if instance.vehicles is not None:
+        document["vehicles"] = vehicles_to_json(instance)
+    if instance.durations is not None:
+        document["durations"] = [list(map(plain_number, row)) for row in instance.durations.tolist()]
+    if instance.speed is not None:
+        document["speed"] = plain_number(instance.speed)
+    if instance.service is not None:
+        for node, seconds in zip(nodes[1:], instance.service.tolist()[1:], strict=True):
+            node["service"] = plain_number(seconds)
+    if instance.windows is not None:
+        for node, (earliest, latest) in zip(nodes, instance.windows.tolist(), strict=True):
+            if earliest > 0 or math.isfinite(latest):
+                node["window"] = [plain_number(earliest), plain_number(latest) if math.isfinite(latest) else None]
+    if set(document) != before or instance.service is not None or instance.windows is not None:
+        document["version"] = VERSION
+
+
+def vehicles_to_json(instance: Instance) -> list[dict[str, object]]:
+    """The types of vehicles as plain data that JSON can hold."""
+    return [_vehicle_to_json(instance, kind) for kind in instance.fleet]
+
+
+def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, object]:
+    document: dict[str, object] = {"name": vehicle.name} if vehicle.name else {}
+    document["capacity"] = plain_number(instance.shown_demand(vehicle.capacity))
+    for key in ("count", "max_duration", "max_distance", "max_stops"):
+        value = getattr(vehicle, key)
+        if value is not None:
+            document[key] = plain_number(value)
+    if vehicle.shift is not None:
+        document["shift"] = list(map(plain_number, vehicle.shift))
+    if vehicle.end != "depot":
+        document["end"] = vehicle.end
+    return document
+
+
+def _refuse_unsolved(item: Mapping[str, object], path: str) -> None:
+    for key in sorted(item.keys() - _VEHICLE_KEYS):
+        if item[key] is not None and (asks_for_more(key) or asks_for_more_of_vehicles(key)):
+            raise UnsupportedError(
+                f"{shorten(key)} asks for something else: {UNSOLVED}.",
+                where=Where(field=join_path(path, key)),
+                remedy=f"Known are {', '.join(sorted(_VEHICLE_KEYS))}; remove the key to solve the problem without it.",
+            )
+
+
+def _read_capacity(item: Mapping[str, object], path: str) -> Decimal:
+    capacity = read_number(require(item, "capacity", path), f"{path}.capacity")
+    if capacity <= 0:
+        raise InstanceError(
+            f"the capacity is {capacity}.", where=Where(field=f"{path}.capacity"), remedy="It must be above 0."
+        )
+    return capacity
+
+
+def _read_vehicle(index: int, item: Mapping[str, object], capacity: int) -> VehicleType:
+    path = f"vehicles[{index}]"
+    given: dict[str, Any] = {"capacity": capacity, "name": _read_name(item.get("name"), f"{path}.name")}
+    for key in ("count", "max_stops"):
+        if item.get(key) is not None:
+            given[key] = _read_whole(item[key], f"{path}.{key}")
+    if item.get("max_duration") is not None:
+        given["max_duration"] = _read_time(item["max_duration"], f"{path}.max_duration", 0.0)
+    if item.get("max_distance") is not None:
+        place = f"{path}.max_distance"
+        given["max_distance"] = refuse_unmeasurable(float(read_number(item["max_distance"], place)), Where(field=place))
+    if item.get("shift") is not None:
+        given["shift"] = _read_shift(item["shift"], f"{path}.shift")
+    if item.get("end") is not None:
+        given["end"] = item["end"]
+    with placed(partial(_place_in_vehicle, path)):
+        return VehicleType(**given)
+
+
+def _place_in_vehicle(path: str, where: Where) -> Where:
+    return (
+        where if where.field is None or where.field.startswith(path) else replace(where, field=f"{path}.{where.field}")
+    )
+
+
+def _read_name(value: object, path: str) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise FormatError("the name is not a text.", where=Where(field=path), remedy="Write it in quotes.")
+    return one_line(value)
+
+
+def _read_whole(value: object, path: str) -> int:
+    number = read_number(value, path)
+    if number != number.to_integral_value() or abs(number) > LARGEST_INTEGER:
+        raise FormatError(f"{value} is not a whole number.", where=Where(field=path), remedy="Write a whole number.")
+    return int(number)
+
+
+def _read_shift(value: object, path: str) -> tuple[float, float]:
+    earliest, latest = _read_window(value, path)
+    if math.isinf(latest):
+        raise FormatError("the end of the shift is missing.", where=Where(field=path), remedy="Give two times.")
+    return earliest, latest
+
+
+def _read_window(value: object, path: str) -> tuple[float, float]:
+    if value is None:
+        return 0.0, math.inf
+    if isinstance(value, str):
+        return parse_window(value, Where(field=path))
+    bounds = require_list(value, path)
+    if any(isinstance(bound, list) for bound in bounds):
+        raise UnsupportedError(
+            "there are several windows, and a customer has one here.",
+            where=Where(field=path),
+            remedy="Keep one of them, or make two customers of this one.",
+        )
+    if len(bounds) != 2:
+        raise FormatError(
+            f"there are {len(bounds)} times, not two.",
+            where=Where(field=path),
+            remedy="Give the earliest and the latest.",
+        )
+    return _read_time(bounds[0], f"{path}[0]", 0.0), _read_time(bounds[1], f"{path}[1]", math.inf)
+
+
+def _read_time(value: object, path: str, default: float) -> float:
+    if value is None:
+        return default
+    if isinstance(value, str):
+        return parse_time(value, Where(field=path))
+    return refuse_unmeasurable(float(read_number(value, path)), Where(field=path))

@@ -1,0 +1,109 @@
+"""Latitudes and longitudes as people write them: degrees, minutes and seconds, N and S, two in one cell."""
+
+from __future__ import annotations
+
+import re
+
+from dynaroute.errors import FormatError
+from dynaroute.formats.tables.amounts import Entry, tidy
+from dynaroute.formats.tables.words import Language
+from dynaroute.formats.text import shorten
+
+__all__ = ["read_degrees", "split_pair"]
+
+_NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
+_DEGREE = "[°º˚]"
+_MINUTE = "['\u2019\u2032]"
+_SECOND = f'(?:["\u201d\u2033]|{_MINUTE}{_MINUTE})'
+_ANGLE = re.compile(
+    rf"(?P<before>[NSEWO])?\s*(?P<sign>[+-]?)\s*(?P<degrees>{_NUMBER})\s*{_DEGREE}?\s*"
+    rf"(?:(?P<minutes>{_NUMBER})\s*{_MINUTE}?\s*(?:(?P<seconds>{_NUMBER})\s*{_SECOND}?)?)?\s*(?P<after>[NSEWO])?",
+    re.IGNORECASE,
+)
+_MARKED = re.compile(f"{_DEGREE}|{_MINUTE}|{_SECOND}|[NSEWO]", re.IGNORECASE)
+_MARKED_OR_POINT = re.compile(r"[.°º˚]|[NSEWO]", re.IGNORECASE)
+_LETTERS = {"lat": "NS", "lon": "EW"}
+_AROUND = re.compile(r"^\s*[(\[]?\s*|\s*[)\]]?\s*$")
+_SEPARATORS = (";", "|", "/", ", ", "\n", "\t")
+
+
+def read_degrees(entry: Entry, axis: str, language: Language) -> str | None:
+    """Read what is more than a plain number, as degrees with a point; None if it is one, or none at all.
+
+    Parameters
+    ----------
+    entry
+        The cell.
+    axis
+        lat or lon.
+    language
+        Of the heading: O is east in German, and west in French and Spanish.
+
+    Raises
+    ------
+    FormatError
+        If minutes or seconds are beyond 60, or the letter is not one of this axis.
+    """
+    text = tidy_angle(entry.text)
+    if entry.kind != "text" or not _MARKED.search(text):
+        return None
+    found = _ANGLE.fullmatch(text)
+    if found is None:
+        return None
+    letter = (found["before"] or found["after"] or "").upper()
+    if found["before"] and found["after"]:
+        return None
+    if letter == "O":
+        if language not in ("de", "fr", "es"):
+            raise FormatError(
+                f"the O in {shorten(text)} may mean east or west.", where=entry.where, remedy="Write E or W."
+            )
+        letter = "E" if language == "de" else "W"
+    if letter and letter not in _LETTERS[axis]:
+        raise FormatError(
+            f"{shorten(text)} is no {'latitude' if axis == 'lat' else 'longitude'}.",
+            where=entry.where,
+            remedy="Are latitude and longitude exchanged?",
+        )
+    degrees, minutes, seconds = (
+        float((found[part] or "0").replace(",", ".")) for part in ("degrees", "minutes", "seconds")
+    )
+    if minutes >= 60 or seconds >= 60:
+        raise FormatError(
+            f"{shorten(text)} has more than 60 minutes or seconds.", where=entry.where, remedy="Write degrees, 53.55."
+        )
+    value = degrees + minutes / 60 + seconds / 3600
+    return repr(-value if found["sign"] == "-" or letter in ("S", "W") else value)
+
+
+def tidy_angle(text: str) -> str:
+    """A cell with an angle, without white space around it; quotes stay, they are minutes and seconds."""
+    return " ".join(text.replace("\u2212", "-").split())
+
+
+def split_pair(entry: Entry) -> tuple[str, str]:
+    """Cut a cell that holds two numbers: "53.55, 9.99", "53,55; 9,99", "53° 33' N 9° 59' E".
+
+    Raises
+    ------
+    FormatError
+        If it does not.
+    """
+    text = _AROUND.sub("", tidy_angle(entry.text))
+    for separator in _SEPARATORS:
+        if text.count(separator) == 1:
+            first, second = text.split(separator)
+            return first.strip(), second.strip()
+    if text.count(",") == 1 and _MARKED_OR_POINT.search(text):  # 53,55 alone is one number
+        first, second = text.split(",")
+        return first.strip(), second.strip()
+    if after := re.fullmatch(r"(.*[NS])\s+(.*)", text, re.IGNORECASE):
+        return after[1], after[2]
+    if text.count(" ") == 1:
+        first, second = text.split(" ")
+        return first, second
+    raise FormatError(
+        f"{shorten(tidy(text))} is not a pair of coordinates." if text else "the coordinates are missing.",
+        where=entry.where,
+        remedy="Write latitude and longitude such as 53.55, 9.99; or give each a column of its own.",
+    )

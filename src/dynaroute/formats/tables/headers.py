@@ -1,0 +1,324 @@
+"""Which row is the header, and which column is what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dynaroute.display import show_list
+from dynaroute.errors import FormatError, OptionError, Where
+from dynaroute.formats.tables.cells import Grid, Row, name_column
+from dynaroute.formats.tables.units import Unit, unit_of_heading
+from dynaroute.formats.tables.words import Language, Meaning, Vocabulary, simplify
+from dynaroute.formats.text import shorten
+
+__all__ = ["Column", "Header", "Renames", "find_header", "read_renames", "score_header"]
+
+Renames = tuple[tuple[str, str], ...]
+
+_ROWS_LOOKED_AT = 60
+_SIDE_ROLES = frozenset(("depot", "kind", "capacity"))  # words that titles hold, too
+_PAIRS = (("lat", "lon"), ("x", "y"), ("earliest", "latest"))
+_NUMBER = re.compile(r"[+-]?[0-9][0-9.,' ]*")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that has a heading.
+
+    Attributes
+    ----------
+    index
+        From 0.
+    heading
+        As the file writes it.
+    role
+        What it is; "" for one that is only carried along.
+    tier
+        How sure that is: -1 where the user said so, 0 to 2 as in `Meaning`.
+    language
+        Of the heading.
+    """
+
+    index: int
+    heading: str
+    role: str = ""
+    tier: int = 0
+    language: Language = "en"
+
+    @property
+    def label(self) -> str:
+        """What errors call it: by its role, if that is its heading; else as the user does."""
+        return self.role if self.role and self.tier == 0 and self.language == "en" else self.heading
+
+    @property
+    def unit(self) -> Unit | None:
+        """What the heading says its numbers are in."""
+        return unit_of_heading(self.heading)
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header of a table.
+
+    Attributes
+    ----------
+    first, last
+        Indices of its rows in the grid.
+    line
+        Of its last row.
+    headings
+        As the file writes them; a column may have none.
+    columns
+        Those that mean something, by their roles.
+    others
+        All further ones that have a heading.
+    """
+
+    first: int
+    last: int
+    line: int
+    headings: tuple[str, ...]
+    columns: Mapping[str, Column]
+    others: tuple[Column, ...]
+
+
+def read_renames(columns: str | Mapping[str, str] | None) -> Renames:
+    """Read what the user says that columns are.
+
+    Parameters
+    ----------
+    columns
+        "Menge=demand, x=lon", or the same as a mapping.
+
+    Raises
+    ------
+    OptionError
+        If a part of it has no equals sign.
+    """
+    if not columns:
+        return ()
+    if not isinstance(columns, str):
+        return tuple((str(left), str(right)) for left, right in columns.items())
+    pairs = []
+    for part in columns.split(","):
+        left, sign, right = (piece.strip() for piece in part.partition("="))
+        if not (left and sign and right):
+            raise OptionError(
+                f"{shorten(part.strip())} does not say which column is what.",
+                where=Where(field="columns"),
+                remedy="Write COLUMN=MEANING, such as Menge=demand,x=lon,y=lat.",
+            )
+        pairs.append((left, right))
+    return tuple(pairs)
+
+
+def score_header(cells: Sequence[str], vocabulary: Vocabulary, renames: Renames) -> int:
+    """How many columns a row of cells would name."""
+    named = {simplify(word) for pair in renames for word in pair}
+    roles = set()
+    for cell in cells:
+        meaning = vocabulary.look_up(cell) if cell else None
+        if meaning is not None and meaning.role not in _SIDE_ROLES:
+            roles.add(meaning.role)
+        elif cell and simplify(cell) in named:
+            roles.add(simplify(cell))
+    return len(roles)
+
+
+def find_header(grid: Grid, vocabulary: Vocabulary, renames: Renames, wanted: Sequence[frozenset[str]]) -> Header:
+    """Find the row, or the two rows, that name the columns: titles may stand above.
+
+    Parameters
+    ----------
+    grid
+        All rows; at least one.
+    vocabulary
+        What headings mean.
+    renames
+        What the user says they mean.
+    wanted
+        Sets of roles; the header is complete if it has all of one of them.
+
+    Raises
+    ------
+    DynarouteError
+        If two columns claim the same role, or a column that the user names is not there.
+    """
+    rows = grid.rows[:_ROWS_LOOKED_AT]
+    scores = [score_header(row.cells, vocabulary, renames) for row in rows]
+    best = max(range(len(rows)), key=lambda index: (scores[index], -index))
+    if scores[best] < 2:
+        best = next((index for index, row in enumerate(rows) if len(row.filled) > 1), 0)
+    single = _make_header(best, best, rows[best].line, rows[best].cells, vocabulary, renames)
+    pairs = [(best, best + 1)] if _is_complete(single, wanted) else list(pairwise(range(len(rows))))
+    for upper, lower in pairs:
+        # a row without any number below a header is no stop: it names units, or goes on with the headings
+        if lower < len(rows) and (scores[upper] or scores[lower]) and _goes_on(rows[upper], rows[lower]):
+            headings = _join_headings(rows[upper], rows[lower], vocabulary)
+            double = _make_header(upper, lower, rows[lower].line, headings, vocabulary, renames)
+            if _is_complete(double, wanted):
+                return double
+    return single
+
+
+def _is_complete(header: Header, wanted: Sequence[frozenset[str]]) -> bool:
+    return any(roles <= header.columns.keys() for roles in wanted)
+
+
+def _goes_on(upper: Row, lower: Row) -> bool:
+    """Whether a row may belong to the header above it."""
+    if lower.follows_blank or len(lower.filled) < 2 or lower.cells == upper.cells:
+        return False
+    return not any(character.isdigit() for index in lower.filled for character in lower.text(index))
+
+
+def _join_headings(upper: Row, lower: Row, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Headings over two rows: the upper one goes on over the columns to its right, where the lower one has words."""
+    headings = []
+    above = ""
+    for index in range(max(len(upper.cells), len(lower.cells))):
+        above = upper.text(index) or above
+        below = lower.text(index)
+        if not below:
+            headings.append(upper.text(index))
+        elif vocabulary.look_up(below) is not None:
+            headings.append(below)
+        else:
+            headings.append(f"{above} {below}".strip())
+    return tuple(headings)
+
+
+def _make_header(
+    first: int, last: int, line: int, headings: Sequence[str], vocabulary: Vocabulary, renames: Renames
+) -> Header:
+    headings = _without_labels(headings, vocabulary)
+    named = _name_columns(headings, vocabulary, renames)
+    meanings = {
+        index: meaning
+        for index, heading in enumerate(headings)
+        if heading and index not in named and (meaning := vocabulary.look_up(heading)) is not None
+    }
+    columns = {role: Column(index, headings[index] or name_column(index), role, -1) for index, role in named.items()}
+    for role in vocabulary.roles:
+        if role not in columns and not _is_displaced(role, columns):
+            chosen = _choose(role, meanings, headings, line)
+            if chosen is not None:
+                columns[role] = chosen
+    _drop_lonely(columns, headings)
+    used = {column.index for column in columns.values()}
+    others = tuple(Column(index, heading) for index, heading in enumerate(headings) if heading and index not in used)
+    return Header(first, last, line, tuple(headings), columns, others)
+
+
+def _without_labels(headings: Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """Headings without a word that has its value beside it: "Capacity" and 80, right of the table."""
+    kept = list(headings)
+    for index, (heading, beside) in enumerate(pairwise(headings)):
+        meaning = vocabulary.look_up(heading) if heading else None
+        if meaning is not None and meaning.role == "capacity" and _NUMBER.match(beside):
+            kept[index] = kept[index + 1] = ""
+    return kept
+
+
+def _is_displaced(role: str, named: Mapping[str, Column]) -> bool:
+    """Whether the user named another way to say the same."""
+    ways = (("lat", "lon"), ("x", "y"), ("position",))
+    own = next((way for way in ways if role in way), None)
+    return own is not None and any(
+        column.tier == -1 and column.role not in own for way in ways for column in map(named.get, way) if column
+    )
+
+
+def _choose(role: str, meanings: Mapping[int, Meaning], headings: Sequence[str], line: int) -> Column | None:
+    """The column of a role: the one with the surest heading."""
+    candidates = [(meaning.tier, index) for index, meaning in meanings.items() if meaning.role == role]
+    if not candidates:
+        return None
+    tier = min(candidates)[0]
+    equals = [index for found, index in candidates if found == tier]
+    if len(equals) > 1 and role not in ("id", "kind"):
+        names = [headings[index] for index in equals]
+        same = len({simplify(name) for name in names}) == 1
+        raise FormatError(
+            f"the column {role if tier == 0 else names[0]} comes twice."
+            if same or tier == 0
+            else f"the columns {' and '.join(names[:3])} could all be the {role}.",
+            where=Where(line=line, field=role),
+            remedy="Keep one of the two." if same else f"Say which it is: --columns '{names[0]}={role}'.",
+        )
+    index = equals[0]
+    return Column(index, headings[index], role, tier, meanings[index].language)
+
+
+def _drop_lonely(columns: dict[str, Column], headings: Sequence[str]) -> None:
+    """Forget vague words that mean something in pairs alone: "from" without "to", "Länge" without "Breite"."""
+    for pair in _PAIRS:
+        found = [columns[role] for role in pair if role in columns]
+        is_vague = all(column.tier == 2 for column in found)
+        if found and is_vague and (len(found) == 1 or (pair[0] == "lat" and _names_height(headings))):
+            for column in found:
+                del columns[column.role]
+    if {"x", "y"} <= columns.keys() and all(columns[axis].tier == 2 for axis in ("lat", "lon") if axis in columns):
+        for axis in ("lat", "lon"):
+            columns.pop(axis, None)
+    others = {"lat", "lon", "x", "y"} & columns.keys()
+    if "position" in columns and others and columns["position"].tier >= 0:
+        del columns["position"]
+
+
+def _names_height(headings: Sequence[str]) -> bool:
+    """Whether there is a height: then length and width are those of a parcel."""
+    return any(simplify(heading) in ("hohe", "hoehe", "height") for heading in headings)
+
+
+def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Renames) -> dict[int, str]:
+    """What the user says that columns are, by their indices."""
+    named: dict[int, str] = {}
+    for left, right in renames:
+        found = _match(left, _find_role(right, vocabulary), headings)
+        if found is None and left.casefold() in vocabulary.roles:
+            found = _match(right, left.casefold(), headings)  # the other way round
+        if found is None:
+            known = next((word for word in (right, left) if _find_role(word, vocabulary)), None)
+            if known is None:
+                message = f"neither {shorten(left)} nor {shorten(right)} is something a column can be."
+                remedy = f"Those are {', '.join(vocabulary.roles)}."
+            else:
+                other = left if known == right else right
+                message = f"there is no column {shorten(other)}."
+                remedy = f"The columns are {show_list([heading for heading in headings if heading], 30)}."
+            raise OptionError(message, where=Where(field="columns"), remedy=remedy)
+        index, role = found
+        if index in named or role in named.values():
+            raise OptionError(
+                f"{shorten(left)} or {shorten(right)} is named twice.",
+                where=Where(field="columns"),
+                remedy="Name it once.",
+            )
+        named[index] = role
+    return named
+
+
+def _match(name: str, role: str | None, headings: Sequence[str]) -> tuple[int, str] | None:
+    """The column of a name, by its heading or its letter, and what is meant with it."""
+    if role is None:
+        return None
+    ways = (
+        [heading.casefold() == name.casefold() for heading in headings],
+        [bool(simplify(name)) and simplify(heading) == simplify(name) for heading in headings],
+        [name_column(index) == name.upper() for index in range(len(headings))],
+    )
+    for alike in ways:
+        if any(alike):
+            return alike.index(True), role
+    return None
+
+
+def _find_role(word: str, vocabulary: Vocabulary) -> str | None:
+    if word.casefold() in vocabulary.roles:
+        return word.casefold()
+    meaning = vocabulary.look_up(word)
+    return None if meaning is None else meaning.role

@@ -1,0 +1,271 @@
+"""Distances or durations between all nodes, from a table: a square of numbers, or a row for each leg."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.display import show_list
+from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where, in_file, warn_of_input
+from dynaroute.formats.numbers import refuse_unmeasurable
+from dynaroute.formats.tables.amounts import Entry, is_blank, read_amounts, split_unit, tidy
+from dynaroute.formats.tables.cells import Grid, Row
+from dynaroute.formats.tables.headers import Header, find_header
+from dynaroute.formats.tables.units import Unit, find_unit
+from dynaroute.formats.tables.words import LEGS, is_depot, simplify
+from dynaroute.formats.text import shorten
+from dynaroute.limits import refuse_large_content
+from dynaroute.times import parse_time
+
+__all__ = ["Matrix", "read_matrix"]
+
+_BYTES_OF_LEG = 8
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Legs between all nodes.
+
+    Attributes
+    ----------
+    values
+        (n + 1, n + 1), from row to column, in the order of the nodes.
+    unit
+        Of lengths, where the table names one.
+    """
+
+    values: NDArray[np.float64]
+    unit: Unit | None
+
+
+def read_matrix(grid: Grid, kind: str, ids: Sequence[str] | None, count: int, source: str) -> Matrix:
+    """Read all legs.
+
+    Parameters
+    ----------
+    grid
+        A square with or without names in its first row and column, in any order; or rows with from, to and a number.
+    kind
+        distance or duration; bare numbers of durations are seconds.
+    ids
+        What the nodes are called, the depot first; None: by their numbers.
+    count
+        How many there are.
+    source
+        The file's path.
+
+    Raises
+    ------
+    FormatError
+        If a leg is missing, twice there or no number, or names do not match.
+    """
+    with in_file(source):
+        if not grid.rows:
+            raise FormatError("there is no matrix.", remedy="Give a row and a column for each stop, the depot first.")
+        refuse_large_content(_BYTES_OF_LEG * count**2, "matrix")
+        names = ids if ids is not None else _number(grid, count)
+        rows = _cut_title(grid.rows, names)
+        header = _find_list(Grid(rows, grid.delimiter, grid.sheet), kind)
+        if header is not None:
+            cells = _read_list(Grid(rows, grid.delimiter, grid.sheet), header, kind, names)
+        else:
+            cells = _read_square(grid, rows, names, source)
+        return _read_numbers(cells, kind, names, source)
+
+
+def _find_list(grid: Grid, kind: str) -> Header | None:
+    """The header of rows with a leg in each; None if there is none."""
+    wanted = frozenset(("from", "to", kind))
+    try:
+        header = find_header(grid, LEGS, (), [wanted])
+    except DynarouteError:  # names of stops, two of which would mean the same in a header
+        return None
+    return header if wanted <= header.columns.keys() else None
+
+
+def _number(grid: Grid, count: int) -> list[str]:
+    """Numbers of the nodes, from 0 as we count, or from 1 if the table does."""
+    labels = [row.text(min(row.filled)) for row in grid.rows[-count:]]
+    first = 1 if labels == [str(number) for number in range(1, count + 1)] else 0
+    return [str(number) for number in range(first, first + count)]
+
+
+_Cells = list[list[Entry | None]]
+
+
+def _cut_title(rows: list[Row], names: Sequence[str]) -> list[Row]:
+    """Rows without the titles above them: a word or two that name no stop."""
+    for index, row in enumerate(rows):
+        texts = [row.text(cell) for cell in row.filled]
+        if len(texts) > 2 or any(_is_number(text) or _is_name(text, names) for text in texts):
+            return rows[index:]
+    return rows
+
+
+def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str) -> _Cells:
+    """Cells in the order of the nodes, which names in the first row and column may give in another."""
+    count = len(names)
+    left = min(min(row.filled) for row in rows)
+    width = max(max(row.filled) for row in rows) + 1 - left
+    is_named_across = len(rows) == count + 1 or _are_words(
+        [rows[0].text(index) for index in range(left + 1, left + width)]
+    )
+    is_named_down = width == count + 1 or _are_words([row.text(left) for row in rows[1:]])
+    top, side = rows[is_named_across:], left + is_named_down
+    if not (is_named_across or is_named_down) and (len(rows), width) != (count, count):
+        raise FormatError(
+            f"the matrix has {len(rows)} rows and {width} columns, but there are {count} stops with the depot.",
+            where=Where(field="matrix"),
+            remedy="Give a row and a column for each, the depot first; or their names in the first row and column.",
+        )
+    across = [rows[0].text(index) for index in range(side, left + width)]
+    columns = _match(across, names, "columns", source) if is_named_across else None
+    lines = _match([row.text(left) for row in top], names, "rows", source) if is_named_down else None
+    lines, columns = lines or columns or list(range(count)), columns or lines or list(range(count))
+    if max(lines) >= len(top):
+        raise FormatError(
+            f"the matrix has {len(top)} rows, but there are {count} stops with the depot.",
+            where=Where(field="matrix"),
+            remedy="Give a row and a column for each.",
+        )
+    return [[_entry(grid, top[line], side + column) for column in columns] for line in lines]
+
+
+def _entry(grid: Grid, row: Row, index: int) -> Entry | None:
+    if is_blank(row.text(index)) and row.kind(index) == "text":
+        return None
+    return Entry(row.text(index), row.kind(index), grid.where(row.line, index, f"column {index + 1}"))
+
+
+def _is_number(text: str) -> bool:
+    return any(character.isdigit() for character in text) and not any(character.isalpha() for character in text)
+
+
+def _is_name(text: str, names: Sequence[str]) -> bool:
+    return bool(text) and not _is_number(text) and (_key(text) in {_key(name) for name in names} or is_depot(text))
+
+
+def _is_word(text: str) -> bool:
+    """Whether a cell is neither a number, with or without a unit, nor blank."""
+    return not is_blank(text) and not _is_number(text) and not find_unit(split_unit(tidy(text))[1])
+
+
+def _are_words(texts: Sequence[str]) -> bool:
+    """Whether most cells name something: one word among numbers is a fault, and told as such."""
+    filled = [text for text in texts if text]
+    return 2 * sum(map(_is_word, filled)) > len(filled)
+
+
+def _key(name: str) -> str:
+    """What names are compared by: the same for 7 and 7.0, with and without accents and capitals."""
+    plain = name.strip().removesuffix(".0") if _is_number(name) else name.strip()
+    return simplify(plain) or plain.casefold()
+
+
+def _match(found: Sequence[str], names: Sequence[str], what: str, source: str) -> list[int]:
+    """Where each node's row or column is."""
+    places: dict[str, int] = {}
+    for index, name in enumerate(found):
+        if name and _key(name) in places:
+            raise FormatError(
+                f"{shorten(name)} comes twice in the {what} of the matrix.",
+                where=Where(field="matrix"),
+                remedy="Keep one.",
+            )
+        if name:
+            places[_key(name)] = index
+    depot = next((index for index, name in enumerate(found) if is_depot(name)), None)
+    order = [places.get(_key(name), depot if node == 0 else None) for node, name in enumerate(names)]
+    left = [index for index, name in enumerate(found) if name and index not in order]
+    if order[0] is None and len(left) == 1 and None not in order[1:] and not _is_number(found[left[0]]):
+        order[0] = left[0]  # the depot is called otherwise here
+    missing = [name for name, place in zip(names, order, strict=True) if place is None]
+    if missing:
+        raise FormatError(
+            f"the {what} of the matrix lack {show_list(missing)}; found are {show_list(list(filter(None, found)))}.",
+            where=Where(field="matrix"),
+            remedy="Call each stop as the list of stops does; the depot, too.",
+        )
+    further = [name for name in found if name and places[_key(name)] not in order]
+    if further:
+        warn_of_input(source, f"the {what} of the matrix for {show_list(further)} were not needed.")
+    return [place for place in order if place is not None]
+
+
+def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _Cells:
+    nodes = {_key(name): node for node, name in enumerate(names)}
+    cells: _Cells = [[None] * len(names) for _ in names]
+    start, end, number = (header.columns[role] for role in ("from", "to", kind))
+    for row in grid.rows[header.last + 1 :]:
+        ends = []
+        for column in (start, end):
+            text = row.text(column.index)
+            node = nodes.get(_key(text), 0 if is_depot(text) else None)
+            if node is None:
+                raise FormatError(
+                    f"{shorten(text)} is no stop of the list.",
+                    where=grid.where(row.line, column.index, column.label),
+                    remedy="Call each stop as the list of stops does.",
+                )
+            ends.append(node)
+        if cells[ends[0]][ends[1]] is not None:
+            raise FormatError(
+                f"the leg from {shorten(names[ends[0]])} to {shorten(names[ends[1]])} comes twice.",
+                where=grid.where(row.line, number.index, number.label),
+                remedy="Keep one of the two.",
+            )
+        entry = Entry(row.text(number.index), row.kind(number.index), grid.where(row.line, number.index, number.label))
+        unit = f" {number.unit.name}" if number.unit and entry.kind == "number" and kind == "distance" else ""
+        cells[ends[0]][ends[1]] = (
+            None if is_blank(entry.text) else entry._replace(text=entry.text + unit) if unit else entry
+        )
+    return cells
+
+
+def _read_numbers(cells: _Cells, kind: str, names: Sequence[str], source: str) -> Matrix:
+    """Numbers of all cells; a half that is blank is the other one mirrored."""
+    count = len(names)
+    mirrored = _mirror(cells, names)
+    if mirrored:
+        warn_of_input(source, f"took the {kind}s of {mirrored} blank cells from the way back.")
+    places = [(row, column) for row in range(count) for column in range(count) if row != column]
+    entries = [entry for row, column in places if (entry := cells[row][column]) is not None]
+    values = np.zeros((count, count))
+    if kind == "duration":
+        numbers = [parse_time(entry.text, entry.where) for entry in entries]
+        unit = None
+    else:
+        amounts = read_amounts(entries, open_points="point", open_commas="comma")
+        numbers = [_read_length(value, entry) for value, entry in zip(amounts.values, entries, strict=True)]
+        unit = amounts.unit
+        if unit is not None:
+            warn_of_input(source, f"the distances are in {unit.name}.")
+    for (row, column), number in zip(places, numbers, strict=True):
+        values[row, column] = number
+    return Matrix(values, unit)
+
+
+def _read_length(value: Decimal, entry: Entry) -> float:
+    if value < 0:
+        raise InstanceError(f"the distance {entry.text} is negative.", where=entry.where, remedy="Give 0 or more.")
+    return refuse_unmeasurable(float(value), entry.where)
+
+
+def _mirror(cells: _Cells, names: Sequence[str]) -> int:
+    """Fill blank cells with those of the way back, and count them."""
+    count = len(names)
+    blank = [(i, j) for i in range(count) for j in range(count) if i != j and cells[i][j] is None]
+    is_triangle = all(i < j for i, j in blank) or all(i > j for i, j in blank)
+    for row, column in blank:
+        if cells[column][row] is None or not is_triangle or len(blank) < count * (count - 1) // 2:
+            raise FormatError(
+                f"the way from {shorten(names[row])} to {shorten(names[column])} is missing.",
+                where=Where(field="matrix"),
+                remedy="Fill in the cell.",
+            )
+        cells[row][column] = cells[column][row]
+    return len(blank)

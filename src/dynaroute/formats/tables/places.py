@@ -1,0 +1,70 @@
+"""Places that are probably not meant: far from all others, or with latitude and longitude exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import warn_of_each, warn_of_input
+from dynaroute.formats.tables.words import Language
+from dynaroute.instance import Instance
+from dynaroute.lengths import great_circle
+
+__all__ = ["warn_of_odd_places"]
+
+_FAR = 1_000_000.0  # metres: no van drives there and back
+_TIMES = 10  # as far as half of the stops are
+_EUROPE = ((34.0, 72.0), (-25.0, 45.0))  # latitudes and longitudes
+
+
+def warn_of_odd_places(instance: Instance, languages: Set[Language], source: str) -> None:
+    """Warn of stops that lie thousands of kilometres away, or whose latitude and longitude look exchanged.
+
+    Parameters
+    ----------
+    instance
+        The problem; only places on the globe are looked at.
+    languages
+        Of the table's headings: nobody with German, French or Spanish ones plans tours off Somalia.
+    source
+        The file's path.
+    """
+    if instance.metric != "great_circle" or instance.coordinates is None:
+        return
+    places = instance.coordinates
+    centre = np.median(places, axis=0)
+    distances = great_circle(places, np.broadcast_to(centre, places.shape))
+    usual = max(float(np.median(distances)), 1000.0)
+    far = np.flatnonzero((distances > _FAR) & (distances > _TIMES * usual))
+    warn_of_each(source, [str(node) for node in far], lambda text: _tell(int(text), instance, centre, distances))
+    exchanged = places[:, ::-1]
+    if not len(far) and languages & {"de", "fr", "es"} and not _in_europe(places).any() and _in_europe(exchanged).all():
+        latitude, longitude = centre
+        warn_of_input(
+            source,
+            f"the stops lie near latitude {latitude:.1f}, longitude {longitude:.1f}: are latitude and longitude "
+            "exchanged?",
+        )
+
+
+def _tell(node: int, instance: Instance, centre: NDArray[np.float64], distances: NDArray[np.float64]) -> str:
+    assert instance.coordinates is not None
+    place = instance.coordinates[node]
+    who = "the depot" if node == 0 else f"customer {node}"
+    if node and instance.customer_names is not None:
+        who += f" ({instance.customer_name(node)})"
+    told = f"{who} is {distances[node] / 1000:,.0f} km away from the others"
+    if not place.any():
+        return f"{told}: its latitude and longitude are 0; are they missing?"
+    if float(great_circle(place[::-1], centre)) < max(distances[node] / 20, 100_000.0):
+        return f"{told}: are its latitude and longitude exchanged?"
+    return f"{told}: is the place meant?"
+
+
+def _in_europe(places: NDArray[np.float64]) -> NDArray[np.bool_]:
+    (south, north), (west, east) = _EUROPE
+    latitudes, longitudes = places.T
+    is_inside = (latitudes >= south) & (latitudes <= north) & (longitudes >= west) & (longitudes <= east)
+    return np.asarray(is_inside)

@@ -1,0 +1,253 @@
+"""A table: its header, its rows, and what stands around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from dynaroute.display import show_list, show_text
+from dynaroute.errors import FormatError, Where, warn_of_input
+from dynaroute.formats.tables.amounts import Entry
+from dynaroute.formats.tables.cells import Grid, Kind, Row
+from dynaroute.formats.tables.headers import Column, Header
+from dynaroute.formats.tables.units import find_unit
+from dynaroute.formats.tables.words import STOPS, Vocabulary, is_total
+from dynaroute.formats.text import shorten
+
+__all__ = ["Table", "find_label", "sort_rows"]
+
+_LABEL = re.compile(r"\s*#?\s*([^:=]{2,60}?)\s*(?:[:=]\s*(.*))?", re.DOTALL)
+_DIGIT = re.compile(r"[0-9]")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header.
+
+    Attributes
+    ----------
+    grid
+        Where they come from.
+    header
+        What the columns are.
+    rows
+        Those with a stop, a leg or a vehicle in each.
+    outside
+        Rows above the header and below the last of them.
+    """
+
+    grid: Grid
+    header: Header
+    rows: list[Row]
+    outside: list[Row]
+
+    def entry(self, row: Row, column: Column) -> Entry:
+        """A cell, and its place."""
+        return Entry(row.text(column.index), row.kind(column.index), self.where(row, column))
+
+    def entries(self, column: Column, rows: Sequence[Row]) -> list[Entry]:
+        """The cells of a column, none of which may be blank."""
+        found = [self.entry(row, column) for row in rows]
+        for row, entry in zip(rows, found, strict=True):
+            if not entry.text and entry.kind == "text":
+                raise self.missing(row, column)
+        return found
+
+    def where(self, row: Row, column: Column) -> Where:
+        """The place of a cell."""
+        return self.grid.where(row.line, column.index, column.label)
+
+    def missing(self, row: Row, column: Column) -> FormatError:
+        """What is said of a cell that must not be blank."""
+        merged = self.grid.merged.get((row.line, column.index))
+        if merged is not None:
+            return FormatError(
+                f"the cell is part of the merged cells {merged}, so it is blank.",
+                where=self.where(row, column),
+                remedy="Unmerge them, and fill in each row.",
+            )
+        if len(row.filled) == 1:
+            return FormatError(
+                f"the row holds nothing but {shorten(row.text(row.filled[0]))}.",
+                where=self.where(row, column),
+                remedy="Complete it, or delete it; remarks stand below a blank row.",
+            )
+        return FormatError(
+            "a number is missing.",
+            where=self.where(row, column),
+            remedy="Fill in the cell (0 is a number, too), or delete the row.",
+        )
+
+
+def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> Table:
+    """Tell the rows of a table from what stands around it: titles, totals, remarks, hidden rows, further tables.
+
+    Parameters
+    ----------
+    grid
+        All rows.
+    header
+        Which are the header.
+    keys
+        Roles of columns that no row lacks.
+    source
+        The file's path, for the notes that name what is left out.
+    """
+    columns = [header.columns[role] for role in keys if role in header.columns]
+    above = grid.rows[: header.first]
+    below = grid.rows[header.last + 1 :]
+    rows: list[Row] = []
+    aside: dict[str, list[Row]] = {"hidden": [], "repeated": [], "total": [], "remark": [], "further": []}
+    kind = "row"
+    for position, row in enumerate(below):
+        is_apart = row.follows_blank or kind in ("remark", "total")
+        kind = _judge(row, header, columns, rows, grid, is_apart=is_apart)
+        if kind == "further":
+            aside["further"] = below[position:]
+            break
+        if kind == "row":
+            rows.append(_fit(row, header, grid))
+        else:
+            aside[kind].append(row)
+    _tell(above, aside, grid, source)
+    return Table(grid, header, rows, [*above, *aside["remark"], *aside["further"]])
+
+
+def _judge(
+    row: Row, header: Header, keys: Sequence[Column], earlier: Sequence[Row], grid: Grid, *, is_apart: bool
+) -> str:
+    """What a row below the header is; one that stands apart from those above may be no stop."""
+    if tuple(row.cells[: len(header.headings)]) == header.headings:
+        return "repeated"
+    filled = row.filled
+    if earlier and _is_capacity(row) and not all(row.text(column.index) for column in keys):
+        return "remark"
+    has_key = any(row.text(column.index) for column in keys)
+    is_total_row = any(is_total(row.text(index)) for index in filled[:3])
+    if not has_key and (is_total_row or _is_unnamed_total(row, header, earlier)):
+        return "total"
+    if is_total_row and all(not _DIGIT.search(row.text(column.index)) for column in keys):
+        return "total"
+    if row.is_hidden:
+        return "hidden"
+    if is_apart and earlier:
+        if not has_key and len(filled) == 1:
+            return "remark"
+        texts = [row.text(column.index) for column in keys]
+        if len(filled) > 1 and not any(map(_DIGIT.search, texts)) and not _has_amount(row, header):
+            return "further"
+    if not has_key and grid.delimiter and len(filled) == 1 and len(row.cells) == 1 < len(header.headings):
+        return "remark"
+    if not has_key and earlier and _is_label(row):
+        return "remark"
+    return "row"
+
+
+def _has_amount(row: Row, header: Header) -> bool:
+    demand = header.columns.get("demand")
+    return demand is not None and bool(_DIGIT.search(row.text(demand.index)))
+
+
+def _is_label(row: Row) -> bool:
+    """Whether a row is a word with a colon and what belongs to it."""
+    return len(row.filled) <= 3 and row.text(row.filled[0]).rstrip().endswith(":")
+
+
+def _is_unnamed_total(row: Row, header: Header, earlier: Sequence[Row]) -> bool:
+    """Whether a row holds nothing but the sum of the demands above it."""
+    demand = header.columns.get("demand")
+    if demand is None or row.filled != [demand.index] or len(earlier) < 2:
+        return False
+    try:
+        above = sum(Decimal(text) for other in earlier if (text := other.text(demand.index).replace(",", ".")))
+        return above == Decimal(row.text(demand.index).replace(",", "."))
+    except ArithmeticError:
+        return False
+
+
+def _fit(row: Row, header: Header, grid: Grid) -> Row:
+    """A row of a text, which has one cell a column; blank ones beyond the last do no harm."""
+    count = len(header.headings)
+    if not grid.delimiter or len(row.cells) == count:
+        return row
+    if len(row.cells) > count and not any(row.cells[count:]):
+        return row
+    hint = " Numbers with decimal commas need semicolons between the cells." if grid.delimiter == "," else ""
+    raise FormatError(
+        f"the row has {len(row.cells)} cells, the header {count}.",
+        where=Where(line=row.line),
+        remedy=f"Give each row one cell a column.{hint}",
+    )
+
+
+def _tell(above: Sequence[Row], aside: dict[str, list[Row]], grid: Grid, source: str) -> None:
+    """Name what was left out."""
+    for rows, what in (
+        ([row for row in above if not _is_capacity(row)], "skipped what stands above the header"),
+        (aside["total"], "left out what sums up other rows"),
+        (aside["repeated"], "skipped the header where it comes again"),
+        ([row for row in aside["remark"] if not _is_capacity(row)], "skipped remarks among or below the rows"),
+    ):
+        if rows:
+            warn_of_input(source, f"{what}: {_describe(rows)}.")
+    if aside["hidden"]:
+        lines = show_list([row.line for row in aside["hidden"]])
+        warn_of_input(source, f"left out the hidden rows {lines}; show them in the spreadsheet to have them planned.")
+    if aside["further"]:
+        warn_of_input(
+            source, f"read only the first table; below it, from {_describe(aside['further'][:1])} on, nothing was read."
+        )
+
+
+def _is_capacity(row: Row) -> bool:
+    """Whether a row says the capacity, so that it is not skipped."""
+    return any(label for label in _find_values(row, row.filled, "capacity", STOPS))
+
+
+def _describe(rows: Sequence[Row]) -> str:
+    return show_list([f"line {row.line} ({show_text(row.text(row.filled[0]), 30)})" for row in rows], 4)
+
+
+def find_label(table: Table, role: str, vocabulary: Vocabulary) -> Iterator[Entry]:
+    """Find a word around the table, and the value that stands beside it or after its colon.
+
+    Parameters
+    ----------
+    table
+        The table; beside it is right of its last column, or under no heading.
+    role
+        What the word means.
+    vocabulary
+        Where it is looked up.
+    """
+    width = len(table.header.headings)
+    bare = [index for index, heading in enumerate(table.header.headings) if not heading]
+    headers = table.grid.rows[table.header.first : table.header.last + 1]
+    places = [(row, row.filled) for row in table.outside]
+    places += [(row, [*bare, *range(width, len(row.cells))]) for row in (*headers, *table.rows)]
+    for row, indices in places:
+        for index, text, kind in _find_values(row, indices, role, vocabulary):
+            yield Entry(text, kind, table.grid.where(row.line, index, role))
+
+
+def _find_values(
+    row: Row, indices: Sequence[int], role: str, vocabulary: Vocabulary
+) -> Iterator[tuple[int, str, Kind]]:
+    """Where a value stands beside a word or after its colon, its text and its kind."""
+    filled = [index for index in indices if row.text(index)]
+    for position, index in enumerate(filled):
+        found = _LABEL.fullmatch(row.text(index))
+        meaning = vocabulary.look_up(found[1]) if found else None
+        if found is None or meaning is None or meaning.role != role:
+            continue
+        if found[2]:
+            yield index, found[2], "text"
+        elif position + 1 < len(filled):
+            beside = filled[position + 1]
+            unit = row.text(filled[position + 2]) if position + 2 < len(filled) else ""
+            if find_unit(unit):
+                yield beside, f"{row.text(beside)} {unit}", "text"
+            else:
+                yield beside, row.text(beside), row.kind(beside)

@@ -1,0 +1,124 @@
+"""Service times and time windows of a table."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import FormatError, Where
+from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
+from dynaroute.formats.tables.headers import Column
+from dynaroute.formats.tables.table import Table
+from dynaroute.formats.text import shorten
+from dynaroute.times import parse_time, parse_window
+
+__all__ = ["read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
+
+_BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
+_BARE_HOURS = re.compile(r"[0-9]{1,2}\s*[-\u2013\u2014]\s*[0-9]{1,2}")
+_UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\d]+)\s*$|[\s_]([^\W\d]+)\s*$")
+
+
+def read_service(table: Table) -> NDArray[np.float64] | None:
+    """Seconds that service takes at each node; None if there is no such column, or nothing in it."""
+    column = table.header.columns.get("service")
+    if column is None:
+        return None
+    seconds = np.array([read_duration_cell(table.entry(row, column), column) for row in table.rows])
+    return seconds if seconds.any() else None
+
+
+def read_windows(table: Table) -> NDArray[np.float64] | None:
+    """The earliest and the latest begin of service at each node; None if nothing bounds any."""
+    columns = table.header.columns
+    window, bounds = columns.get("window"), [columns.get(role) for role in ("earliest", "latest")]
+    given = [column for column in bounds if column is not None]
+    if window is not None and given:
+        raise FormatError(
+            f"{window.heading} and {given[0].heading} both say when service may begin.",
+            where=Where(line=table.header.line, field=window.label),
+            remedy="Keep one of them: window, or earliest and latest.",
+        )
+    if window is not None:
+        return np.array([read_window_cell(table.entry(row, window)) for row in table.rows])
+    if not given:
+        return None
+    rows = []
+    for row in table.rows:
+        cells = [None if column is None else table.entry(row, column) for column in bounds]
+        rows.append(
+            [
+                unbound if entry is None or column is None or is_blank(entry.text) else read_time_cell(entry, column)
+                for entry, column, unbound in zip(cells, bounds, (0.0, math.inf), strict=True)
+            ]
+        )
+    return np.array(rows)
+
+
+def read_window_cell(entry: Entry) -> tuple[float, float]:
+    """Read a window; a blank cell is none."""
+    if is_blank(entry.text) and entry.kind == "text":
+        return 0.0, math.inf
+    if _BARE_HOURS.fullmatch(entry.text.strip()):
+        raise FormatError(
+            f"{shorten(entry.text)} may be hours or something else.", where=entry.where, remedy="Write 08:00-12:00."
+        )
+    if entry.kind not in ("text", "time"):
+        raise _wrong_kind(entry, "08:00-12:00")
+    return parse_window(entry.text, entry.where)
+
+
+def read_time_cell(entry: Entry, column: Column) -> float:
+    """Read a time of day; a bare number is seconds, if the heading is ours, and else in the unit that it names."""
+    if entry.kind not in ("text", "number", "time"):
+        raise _wrong_kind(entry, "08:00")
+    return parse_time(_with_unit(entry, column, "08:00"), entry.where)
+
+
+def read_duration_cell(entry: Entry, column: Column) -> float:
+    """Read how long something takes; a blank cell is nothing."""
+    if is_blank(entry.text) and entry.kind == "text":
+        return 0.0
+    if entry.kind not in ("text", "number", "time"):
+        raise _wrong_kind(entry, "10 min")
+    return parse_time(_with_unit(entry, column, "10 min"), entry.where)
+
+
+def _with_unit(entry: Entry, column: Column, example: str) -> str:
+    """A time with the unit of its heading, if it has none of its own."""
+    text = tidy(entry.text)
+    if not _BARE.fullmatch(text):
+        return text
+    if (unit := _time_unit(column.heading)) is not None:
+        return f"{text} {unit}"
+    if column.tier <= 0 or not float(text.replace(",", ".")):
+        return text
+    heading = f", or name the unit in the heading: '{column.heading} (min)'" if example.endswith("min") else ""
+    raise FormatError(f"{shorten(text)} has no unit.", where=entry.where, remedy=f"Write {example}{heading}.")
+
+
+def _time_unit(heading: str) -> str | None:
+    found = _UNIT.search(heading)
+    word = next((part for part in found.groups() if part), None) if found else None
+    if word is None:
+        return None
+    try:
+        parse_time(f"1 {word}", Where())
+    except FormatError:
+        return None
+    return word
+
+
+def _wrong_kind(entry: Entry, example: str) -> FormatError:
+    told = {
+        "date": f"{entry.text} is a date",
+        "error": f"the cell holds the error {entry.text}",
+        "formula": "the cell has a formula, but the file does not hold its value",
+        "truth": f"the cell holds {entry.text}",
+        "percent": f"{entry.text} is a percentage",
+        "number": f"{entry.text} is one number",
+    }.get(entry.kind, f"{entry.text} is no time")
+    return FormatError(f"{told}.", where=entry.where, remedy=f"Write a time such as {example}.")

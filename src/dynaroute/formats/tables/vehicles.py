@@ -1,0 +1,197 @@
+"""Types of vehicles, from a table with one in each row."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from dynaroute.decimals import scale_to_integers
+from dynaroute.display import show_list
+from dynaroute.errors import DynarouteError, FormatError, InstanceError, UnsupportedError, Where, in_file, warn_of_input
+from dynaroute.fleet import VehicleType
+from dynaroute.fleet_options import VehicleList
+from dynaroute.formats.numbers import parse_whole
+from dynaroute.formats.requests import UNSOLVED, asks_for_more_of_vehicles
+from dynaroute.formats.tables.amounts import Entry, find_evidence, is_blank, read_amounts, tidy
+from dynaroute.formats.tables.cells import Grid, Row
+from dynaroute.formats.tables.headers import Column, find_header
+from dynaroute.formats.tables.table import Table, sort_rows
+from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell
+from dynaroute.formats.tables.words import VEHICLES, read_truth, simplify
+from dynaroute.formats.text import one_line, shorten
+from dynaroute.instance import LARGEST_INTEGER
+from dynaroute.measures import parse_length
+from dynaroute.times import parse_window
+from dynaroute.vocabulary import RouteEnd
+
+__all__ = ["has_vehicles", "parse_vehicles"]
+
+_WANTED = (frozenset(("capacity",)),)
+_OPEN = frozenset(("open", "offen", "ouvert", "ouverte", "abierto", "abierta"))
+_AT_THE_DEPOT = frozenset(("depot", "back", "return", "zuruck", "zurueck", "ruckkehr", "retour", "regreso", "deposito"))
+
+
+def parse_vehicles(grid: Grid, source: str) -> VehicleList:
+    """Read types of vehicles: a column capacity, and what limits them; a blank cell limits nothing.
+
+    Parameters
+    ----------
+    grid
+        Rows of cells.
+    source
+        The file's path.
+
+    Raises
+    ------
+    DynarouteError
+        If a cell cannot be read, a type has no capacity, or something is asked for that is not solved.
+    """
+    with in_file(source):
+        if not grid.rows:
+            raise FormatError("there is no header.", remedy="Start with a line 'name,count,capacity'.")
+        header = find_header(grid, VEHICLES, (), _WANTED)
+        if "capacity" not in header.columns:
+            raise FormatError(
+                f"the column capacity is missing; found are {show_list([name for name in header.headings if name])}.",
+                where=Where(line=header.line, field="capacity"),
+                remedy="One row must name the columns: capacity; name, count, max_duration, max_distance, shift, "
+                "max_stops and end if you like.",
+            )
+        table = sort_rows(grid, header, ("capacity",), source)
+        if not table.rows:
+            raise InstanceError("there is no vehicle.", where=Where(line=header.line), remedy="Give at least one type.")
+        _refuse_unsolved(table)
+        capacities = _read_capacities(table)
+        whole, scale = scale_to_integers(capacities)
+        types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
+        _refuse_same_names(table, types)
+        _tell(table, source)
+        return VehicleList(types, scale)
+
+
+def _refuse_unsolved(table: Table) -> None:
+    for column in table.header.others:
+        filled = [row for row in table.rows if row.text(column.index)]
+        if filled and asks_for_more_of_vehicles(column.heading):
+            raise UnsupportedError(
+                f"the column {shorten(column.heading)} asks for something else: {UNSOLVED}.",
+                where=table.where(filled[0], column),
+                remedy="Remove the column to plan without it.",
+            )
+
+
+def _read_capacities(table: Table) -> list[Decimal]:
+    column = table.header.columns["capacity"]
+    entries = table.entries(column, table.rows)
+    is_comma = table.grid.delimiter == ","
+    found = find_evidence(entries)
+    amounts = read_amounts(
+        entries,
+        heading_unit=column.unit,
+        elsewhere=found.pop() if len(found) == 1 else None,
+        open_points="point" if is_comma else None,
+        open_commas="point" if is_comma else None,
+    )
+    for value, entry in zip(amounts.values, entries, strict=True):
+        if value <= 0:
+            raise InstanceError(f"the capacity is {entry.text}.", where=entry.where, remedy="It must be above 0.")
+        if value > LARGEST_INTEGER:
+            raise InstanceError(
+                f"the capacity {entry.text} is above the largest possible, {LARGEST_INTEGER}.",
+                where=entry.where,
+                remedy="Use a coarser unit.",
+            )
+    return amounts.values
+
+
+def _read_type(table: Table, row: Row, capacity: int) -> VehicleType:
+    cells = {
+        role: (table.entry(row, column), column)
+        for role, column in table.header.columns.items()
+        if not is_blank(row.text(column.index)) or row.kind(column.index) != "text"
+    }
+
+    def read_whole(role: str) -> int | None:
+        return None if role not in cells else parse_whole(tidy(cells[role][0].text), cells[role][0].where)
+
+    duration, distance = cells.get("max_duration"), cells.get("max_distance")
+    try:
+        return VehicleType(
+            capacity=capacity,
+            name=one_line(cells["name"][0].text) if "name" in cells else "",
+            count=read_whole("count"),
+            max_duration=None if duration is None else read_duration_cell(*duration),
+            max_distance=None if distance is None else _read_length(*distance),
+            shift=_read_shift(cells),
+            max_stops=read_whole("max_stops"),
+            end=_read_end(cells["end"][0]) if "end" in cells else "depot",
+        )
+    except InstanceError as error:
+        column = table.header.columns.get(error.where.field or "")
+        if error.where.line is None:
+            error.where = Where(line=row.line, field=error.where.field) if column is None else table.where(row, column)
+        raise
+
+
+def _read_length(entry: Entry, column: Column) -> float:
+    unit = "" if column.unit is None or any(sign.isalpha() for sign in entry.text) else f" {column.unit.name}"
+    return parse_length(f"{tidy(entry.text)}{unit}", entry.where)
+
+
+def _read_shift(cells: dict[str, tuple[Entry, Column]]) -> tuple[float, float] | None:
+    if "shift" in cells:
+        entry, _ = cells["shift"]
+        earliest, latest = parse_window(entry.text, entry.where)
+        if latest == float("inf"):
+            raise FormatError(
+                f"{shorten(entry.text)} has no end.", where=entry.where, remedy="Write a shift such as 08:00-17:00."
+            )
+        return earliest, latest
+    bounds = [cells.get(role) for role in ("shift_start", "shift_end")]
+    if bounds == [None, None]:
+        return None
+    given = next(bound for bound in bounds if bound is not None)
+    if None in bounds:
+        raise FormatError(
+            "the shift lacks its start or its end.", where=given[0].where, remedy="Give both, or none of them."
+        )
+    start, end = (read_time_cell(*bound) for bound in bounds if bound is not None)
+    return start, end
+
+
+def _read_end(entry: Entry) -> RouteEnd:
+    """Where routes end: in words, or as the answer to whether they are open."""
+    simple = simplify(entry.text)
+    if simple in _OPEN:
+        return "open"
+    if simple in _AT_THE_DEPOT:
+        return "depot"
+    is_named_open = "open" in simplify(entry.where.field or "") or "offen" in simplify(entry.where.field or "")
+    if is_named_open and (answer := read_truth(entry.text)) is not None:
+        return "open" if answer else "depot"
+    raise FormatError(f"{shorten(entry.text)} is no end of a route.", where=entry.where, remedy="Write depot or open.")
+
+
+def _refuse_same_names(table: Table, types: tuple[VehicleType, ...]) -> None:
+    lines: dict[str, int] = {}
+    for row, kind in zip(table.rows, types, strict=True):
+        if kind.name and kind.name in lines:
+            raise InstanceError(
+                f"two types are called {shorten(kind.name)}, first on line {lines[kind.name]}.",
+                where=table.where(row, table.header.columns["name"]),
+                remedy="Make them one with a count, or give each a name of its own.",
+            )
+        lines[kind.name] = row.line
+
+
+def _tell(table: Table, source: str) -> None:
+    others = [column.heading for column in table.header.others if any(row.text(column.index) for row in table.rows)]
+    if others:
+        warn_of_input(source, f"ignored the columns {show_list(others)}; known are {', '.join(VEHICLES.roles)}.")
+
+
+def has_vehicles(grid: Grid) -> bool:
+    """Whether a sheet holds types of vehicles, as far as its header tells."""
+    try:
+        return bool(grid.rows) and "capacity" in find_header(grid, VEHICLES, (), _WANTED).columns
+    except DynarouteError:
+        return False  # another table, two of whose columns would mean the same here

@@ -1,0 +1,59 @@
+"""Files of vehicles, which are given beside an instance's own file."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+from dynaroute.errors import InstanceError, Where, in_file
+from dynaroute.files import read_bytes, refuse_unreadable
+from dynaroute.fleet_options import VehicleList
+from dynaroute.formats.json_document import load_json
+from dynaroute.formats.json_fleet import read_json_vehicles
+from dynaroute.formats.side_tables import cut_side_table, split_sheet
+from dynaroute.formats.table import TABLE_SUFFIXES, require_suffix
+from dynaroute.formats.tables.headers import score_header
+from dynaroute.formats.tables.text_cells import cut_text
+from dynaroute.formats.tables.vehicles import has_vehicles, parse_vehicles
+from dynaroute.formats.tables.words import VEHICLES
+from dynaroute.formats.text import decode_text
+
+__all__ = ["VEHICLE_SUFFIXES", "read_vehicles"]
+
+VEHICLE_SUFFIXES = (*TABLE_SUFFIXES, ".json")
+
+
+def read_vehicles(spec: str | os.PathLike[str]) -> VehicleList:
+    """Read types of vehicles.
+
+    Parameters
+    ----------
+    spec
+        A table (.csv, .tsv, .xlsx; FILE#SHEET for a sheet) with a column capacity and a type in each row; or a .json
+        file: a list as an instance has it under "vehicles", or an object with that key.
+
+    Raises
+    ------
+    DynarouteError
+        If the file cannot be read, or holds no vehicle.
+    """
+    path, _ = split_sheet(os.fspath(spec))
+    with in_file(path):
+        refuse_unreadable(Path(path))
+        suffix = require_suffix(Path(path), VEHICLE_SUFFIXES, "vehicles")
+        return _read_json(Path(path)) if suffix == ".json" else _read_table(os.fspath(spec))
+
+
+def _read_table(spec: str) -> VehicleList:
+    score = partial(score_header, vocabulary=VEHICLES, renames=())
+    grid, source = cut_side_table(spec, "vehicles", lambda text: cut_text(text, score), has_vehicles)
+    return parse_vehicles(grid, source)
+
+
+def _read_json(file: Path) -> VehicleList:
+    document = load_json(decode_text(read_bytes(file), ",[{"))
+    vehicles = read_json_vehicles(document.get("vehicles") if isinstance(document, dict) else document)
+    if vehicles is None:
+        raise InstanceError("there is no vehicle.", where=Where(field="vehicles"), remedy="Give at least one type.")
+    return vehicles

@@ -1,0 +1,215 @@
+"""Problems that no plan can solve, found before any search and explained: which customer, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.display import show_list, show_text
+from dynaroute.errors import InstanceError, Where
+from dynaroute.fleet import TOLERANCE, VehicleType
+from dynaroute.instance import Instance
+from dynaroute.schedule import can_drive, earliest_departure, latest_end
+
+__all__ = ["refuse_impossible"]
+
+_MOST_TYPES = 3  # of which the reasons are told
+
+
+def refuse_impossible(instance: Instance) -> None:
+    """Raise if it is certain that no plan serves everybody within all limits.
+
+    What is looked at: all demand beside what the fleet holds, all stops and services beside what it may take, and
+    each customer by itself. That nothing is found does not mean that there is a plan.
+
+    Parameters
+    ----------
+    instance
+        Any problem; a plain one is always possible.
+
+    Raises
+    ------
+    InstanceError
+        It says which customer or what of the fleet, and why.
+    """
+    if instance.is_plain:
+        return
+    if instance.has_times:
+        instance.require_times()
+    _refuse_small_fleet(instance)
+    _refuse_unreachable_customers(instance)
+
+
+# The fleet as a whole
+
+
+def _refuse_small_fleet(instance: Instance) -> None:
+    _refuse_small_capacity(instance)
+    stops = _sum_over_fleet(instance, lambda kind: kind.max_stops or math.inf)
+    if instance.size > stops:
+        raise _fault(
+            "vehicles",
+            f"there are {instance.size} customers, but the vehicles may make {stops:.0f} stops in all.",
+            "Allow more stops, or give more vehicles.",
+        )
+    if instance.service is None or not instance.has_times:
+        return
+    service, time = float(instance.service.sum()), _sum_over_fleet(instance, lambda kind: _longest_day(instance, kind))
+    if service > time + TOLERANCE:
+        raise _fault(
+            "vehicles",
+            f"to serve all customers takes {instance.shown_duration(service)}, but the vehicles may work "
+            f"{instance.shown_duration(time)} in all.",
+            "Give more vehicles, or longer shifts.",
+        )
+
+
+def _refuse_small_capacity(instance: Instance) -> None:
+    """All demand, and that of those whom only the larger vehicles hold, beside what these hold."""
+    for held in sorted({0, *(kind.capacity for kind in instance.fleet)}):
+        larger = [kind for kind in instance.fleet if kind.capacity > held]
+        if any(kind.count is None for kind in larger):
+            continue
+        wanted = int(instance.demands[instance.demands > held].sum())
+        carried = sum(kind.capacity * (kind.count or 0) for kind in larger)
+        if wanted <= carried:
+            continue
+        who = "all customers" if held == 0 else f"customers above {instance.shown_demand(held)}"
+        types = show_list([f"{kind.count} x {instance.shown_demand(kind.capacity)}" for kind in larger])
+        raise _fault(
+            "vehicles",
+            f"{who} want {instance.shown_demand(wanted)}, but the vehicles that hold them carry "
+            f"{instance.shown_demand(carried)} ({types}): {instance.shown_demand(wanted - carried)} too little.",
+            "Give more or larger vehicles, or split the day.",
+        )
+
+
+def _sum_over_fleet(instance: Instance, amount: Callable[[VehicleType], float]) -> float:
+    if any(kind.count is None for kind in instance.fleet):
+        return math.inf
+    return math.fsum((kind.count or 0) * amount(kind) for kind in instance.fleet)
+
+
+def _longest_day(instance: Instance, kind: VehicleType) -> float:
+    hours = latest_end(instance, kind) - earliest_departure(instance, kind)
+    return max(0.0, min(hours, math.inf if kind.max_duration is None else kind.max_duration))
+
+
+# Each customer by itself
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """The least that it takes to come to each node from the depot, and back, on whatever way."""
+
+    distance_to: NDArray[np.float64]
+    distance_back: NDArray[np.float64]
+    duration_to: NDArray[np.float64]
+    duration_back: NDArray[np.float64]
+
+
+def _refuse_unreachable_customers(instance: Instance) -> None:
+    types = range(len(instance.fleet))
+    doubtful = [
+        customer
+        for customer in range(1, instance.size + 1)
+        if not any(can_drive(instance, (customer,), kind) for kind in types)
+    ]
+    if not doubtful:
+        return
+    # a way over others may be shorter than the direct one: in a matrix, and where lengths are rounded
+    ways = _find_shortest_ways(instance)
+    reasons = {customer: list(_explain(instance, customer, ways)) for customer in doubtful}
+    lost = [customer for customer, found in reasons.items() if all(reason is not None for reason in found)]
+    if not lost:
+        return
+    customer = lost[0]
+    told = [reason for reason in reasons[customer][:_MOST_TYPES] if reason is not None]
+    others = f" Nor can {show_list(lost[1:], 5)}." if len(lost) > 1 else ""
+    raise _fault(
+        "customers",
+        f"nobody can serve {_call(instance, customer)}: {'; '.join(dict.fromkeys(told))}.{others}",
+        "Change the window, the limits or the vehicles, or leave the customer out.",
+        customer,
+    )
+
+
+def _explain(instance: Instance, customer: int, ways: _Ways) -> Iterator[str | None]:
+    """Why each type of vehicle cannot serve a customer, even on the best of ways; None for one that perhaps can."""
+    for kind in instance.fleet:
+        reason = _find_reason(instance, customer, kind, ways)
+        yield None if reason is None else f"{show_text(kind.name, 40)}: {reason}" if kind.name else reason
+
+
+def _find_reason(instance: Instance, customer: int, kind: VehicleType, ways: _Ways) -> str | None:
+    demand = int(instance.demands[customer])
+    if demand > kind.capacity:
+        return f"wants {instance.shown_demand(demand)}, above the capacity {instance.shown_demand(kind.capacity)}"
+    is_open = kind.end == "open"
+    distance = ways.distance_to[customer] + (0.0 if is_open else ways.distance_back[customer])
+    if kind.max_distance is not None and distance > kind.max_distance + TOLERANCE:
+        way = "the way there" if is_open else "the way there and back"
+        return f"{way} is {distance:.10g}, above the longest distance {kind.max_distance:.10g}"
+    return _find_reason_in_time(instance, customer, kind, ways) if instance.has_times else None
+
+
+def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, ways: _Ways) -> str | None:
+    service = 0.0 if instance.service is None else float(instance.service[customer])
+    opens, closes = (0.0, math.inf) if instance.windows is None else instance.windows[customer].tolist()
+    back = 0.0 if kind.end == "open" else float(ways.duration_back[customer])
+    duration = float(ways.duration_to[customer]) + service + back
+    if kind.max_duration is not None and duration > kind.max_duration + TOLERANCE:
+        limit = instance.shown_duration(kind.max_duration)
+        return f"the way and the service take {instance.shown_duration(duration)}, above the longest duration {limit}"
+    arrival = earliest_departure(instance, kind) + float(ways.duration_to[customer])
+    if arrival > closes + TOLERANCE:
+        return (
+            f"it is reached at {instance.shown_time(arrival)} at the earliest, "
+            f"{instance.shown_duration(arrival - closes)} after its window ends"
+        )
+    end, limit_of_day = max(arrival, opens) + service + back, latest_end(instance, kind)
+    if end > limit_of_day + TOLERANCE:
+        where = "the route ends" if kind.end == "open" else "the vehicle is back"
+        return (
+            f"{where} at {instance.shown_time(end)} at the earliest, "
+            f"{instance.shown_duration(end - limit_of_day)} after the day ends"
+        )
+    return None
+
+
+def _find_shortest_ways(instance: Instance) -> _Ways:
+    distances = instance.distance_matrix
+    nodes = np.arange(instance.size + 1)
+    durations = instance.leg_durations(nodes[:, None], nodes[None, :]) if instance.knows_times else distances
+    return _Ways(
+        _shortest_from_depot(distances),
+        _shortest_from_depot(distances.T),
+        _shortest_from_depot(durations),
+        _shortest_from_depot(durations.T),
+    )
+
+
+def _shortest_from_depot(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lengths of the shortest ways from node 0 to all others (Dijkstra)."""
+    best: NDArray[np.float64] = matrix[0].copy()
+    best[0] = 0.0
+    is_left = np.ones(len(matrix), dtype=bool)
+    for _ in range(len(matrix)):
+        node = int(np.argmin(np.where(is_left, best, np.inf)))
+        is_left[node] = False
+        np.minimum(best, best[node] + matrix[node], out=best)
+    return best
+
+
+def _call(instance: Instance, customer: int) -> str:
+    if instance.customer_names is None:
+        return f"customer {customer}"
+    return f"customer {customer} ({show_text(instance.customer_names[customer - 1], 40)})"
+
+
+def _fault(field: str, message: str, remedy: str, customer: int | None = None) -> InstanceError:
+    return InstanceError(message, where=Where(field=field, customer=customer), remedy=remedy)

@@ -1,0 +1,167 @@
+"""The time-limited search of one instance with windows, limits or kinds of vehicles, as `search` is for plain ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from dynaroute.fleet import VehicleType
+from dynaroute.improve.combined import Team
+from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings
+from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes, price_absence
+from dynaroute.improve.pacing import Searcher, run_slices
+from dynaroute.improve.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
+from dynaroute.improve.stopping import OutOfTimeError, Stopping
+from dynaroute.instance import Instance
+from dynaroute.schedule import can_drive
+from dynaroute.solution import Solution
+from dynaroute.vocabulary import Objective
+
+__all__ = ["load_machine_code_of_fleets", "search_fleet"]
+
+_USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
+_USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
+_SHORT, _LONG = 10_000, 100_000  # iterations of a plan of 100 customers that are few, and enough
+_SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # where there is no time to cool more; and to keep what a start is worth
+_MOST_PLANS = 8
+
+
+def search_fleet(
+    instance: Instance,
+    start: Solution | None,
+    stopping: Stopping,
+    *,
+    objective: Objective = "distance",
+    seed: int = 0,
+    threads: int = 1,
+    companions: int = 1,
+    on_improvement: Callable[[Improvement], None] | None = None,
+) -> SearchOutcome:
+    """Improve a plan until told to stop.
+
+    Parameters
+    ----------
+    instance
+        Any problem.
+    start
+        A plan that breaks no limit, which is not checked here; None: one by insertion.
+    stopping
+        When to stop. A target is reached by plans alone that serve everybody.
+    objective
+        What to make less: the length, or first the number of vehicles and then the length.
+    seed, threads, companions, on_improvement
+        As for `search`. Plans that leave somebody out are not told of.
+
+    Returns
+    -------
+    SearchOutcome
+        The solution keeps every limit. It leaves customers out if no plan that serves all was found.
+    """
+    incumbent = _FleetIncumbent(instance, stopping.began, on_improvement, objective)
+    stopping = leave_time_to_close(stopping, instance)
+    iterations = 0
+    is_interrupted = False
+    try:
+        if start is not None:
+            incumbent.offer(start)
+        problem = FleetProblem.from_instance(instance, objective == "vehicles", is_time_up=stopping.is_time_up)
+        searcher = _choose_searcher(problem, _write_routes(instance, start), stopping, seed, threads)
+        incumbent.watch(searcher)
+        with halt_at_deadline(searcher, stopping):
+            slices = run_slices(searcher, stopping, threads * companions)
+            while not incumbent.reaches(stopping) and (done := next(slices, None)) is not None:
+                iterations = done
+                incumbent.watch(searcher)
+    except OutOfTimeError:
+        pass  # what there is has to do
+    except KeyboardInterrupt:
+        is_interrupted = True
+    return incumbent.conclude(iterations, is_interrupted)
+
+
+@cache
+def load_machine_code_of_fleets() -> None:
+    """Load the machine code of such searches, once in a process, so that it costs nobody's time later."""
+    square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    instance = Instance(square, np.array([0, 1, 1, 1]), 2, vehicles=(VehicleType(2, max_stops=2),))
+    search_fleet(instance, None, Stopping(iterations=1))
+
+
+def _choose_searcher(
+    problem: FleetProblem, start: FleetRoutes, stopping: Stopping, seed: int, threads: int
+) -> Searcher:
+    settings = _choose_settings(problem.size, stopping)
+    if start:
+        settings = replace(settings, hottest=min(settings.hottest, _STARTED_HOTTEST))
+    members = [FleetAnnealing(problem, start, settings, seed, stream) for stream in range(threads)]
+    return members[0] if threads == 1 else Team(members)
+
+
+def _choose_settings(size: int, stopping: Stopping) -> FleetSettings:
+    """As many plans as there is time to cool; where there is too little for one, it begins cooler."""
+    usual = FleetSettings()
+    seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
+    iterations = seconds / _USUAL_ITERATION_SECONDS
+    if stopping.iterations is not None:
+        iterations = min(iterations, stopping.iterations)
+    scaled = max(1.0, iterations * 100 / size)
+    plans = int(min(_MOST_PLANS, max(1.0, scaled / _LONG)))
+    if plans > 1:
+        return replace(usual, plans=plans)
+    slow = min(1.0, max(0.0, math.log(scaled / _SHORT) / math.log(_LONG / _SHORT)))
+    return replace(usual, plans=1, hottest=_SHORT_HOTTEST * (usual.hottest / _SHORT_HOTTEST) ** slow)
+
+
+def _write_routes(instance: Instance, start: Solution | None) -> FleetRoutes:
+    if start is None:
+        return ()
+    kinds = start.vehicle_types(instance)
+    return tuple((kind, *route) for kind, route in zip(kinds, start.routes, strict=True))
+
+
+class _FleetIncumbent(Incumbent):
+    """The best plan so far: one that serves more is better; then, if so wished, one with fewer vehicles."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        began: float,
+        on_improvement: Callable[[Improvement], None] | None,
+        objective: Objective,
+    ) -> None:
+        super().__init__(instance, began, on_improvement)
+        self._absence_price, self._vehicle_price = price_absence(instance, objective == "vehicles")
+
+    def reaches(self, stopping: Stopping) -> bool:
+        """Whether the plan is good enough."""
+        return self.is_to_be_told(self.solution) and stopping.is_reached_by(self.cost)
+
+    def price_solution(self, solution: Solution, cost: float) -> float:
+        """The length, and what customers that are not served and vehicles count beside it."""
+        absent = self._instance.size - sum(map(len, solution.routes))
+        return cost + absent * self._absence_price + len(solution.routes) * self._vehicle_price
+
+    def is_to_be_told(self, solution: Solution) -> bool:
+        """Whether it serves everybody."""
+        return sum(map(len, solution.routes)) == self._instance.size
+
+    def read_solution(self, routes: FleetRoutes) -> Solution:
+        """Routes that begin with their kind of vehicle."""
+        kinds = None if self._instance.vehicles is None else tuple(kind for kind, *_ in routes)
+        return Solution(tuple(tuple(stops) for _, *stops in routes), vehicles=kinds)
+
+    def build_something(self) -> Solution:
+        """A vehicle for each customer, as long as there are any."""
+        instance = self._instance
+        free = [instance.size if vehicle.count is None else vehicle.count for vehicle in instance.fleet]
+        routes: list[tuple[int, ...]] = []
+        for customer in range(1, instance.size + 1):
+            kinds = (kind for kind, left in enumerate(free) if left > 0 and can_drive(instance, (customer,), kind))
+            if (kind := next(kinds, None)) is not None:
+                free[kind] -= 1
+                routes.append((kind, customer))
+        return self.read_solution(tuple(routes))

@@ -1,0 +1,399 @@
+"""Routes of a fleet as linked lists in flat arrays, with the times between which service may start.
+
+A customer goes in or out in constant time; what is known of the times is refreshed then, as far as it changes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes
+
+__all__ = [
+    "ABSENT",
+    "AFTER",
+    "BEFORE",
+    "FIRST",
+    "KIND",
+    "LAST",
+    "MOST",
+    "NO_ROUTE",
+    "ROOM",
+    "ROUTE",
+    "SIZE",
+    "SLOT_AT",
+    "USED",
+    "FleetTours",
+    "change_kind",
+    "insert_stop",
+    "is_within_limits",
+    "is_within_times",
+    "make_fleet_tours",
+    "open_slot",
+    "read_fleet_routes",
+    "refresh_around",
+    "refresh_times",
+    "remove_stop",
+]
+
+AFTER, BEFORE, ROUTE = 0, 1, 2  # columns of FleetTours.nodes
+FIRST, LAST, ROOM, SIZE, KIND, PLACE, SLOT_AT = 0, 1, 2, 3, 4, 5, 6  # columns of FleetTours.slots
+USED, ABSENT, MOST = 0, 1, 2  # entries of FleetTours.counts
+SPAN, EARLY, LATE = 0, 1, 2  # columns of FleetTours.ahead and .behind
+NO_ROUTE = -1
+
+
+class FleetTours(NamedTuple):
+    """A plan while it is being changed: N nodes, and a slot for each of up to n routes.
+
+    Attributes
+    ----------
+    nodes
+        (N, 3) of each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route,
+        or -1 while it is in none.
+    legs
+        (N,) of each customer: the length of the leg to the stop after it.
+    ready, due
+        (N,) of each customer: the earliest start of service, and the latest with which all after it is in time.
+    ahead, behind
+        (N, 3) of the part of the route up to each customer, and from it on: the least time from its first start of
+        service to its last, and the earliest and latest first start with which that is all it takes. Only where a
+        longest duration matters.
+    slots
+        (n, 7) of each slot: first and last customer, room left, number of customers, kind of vehicle, its place in the
+        list of slots; and in the last column that list, slots in use first.
+    lengths
+        (n,) of each route.
+    free
+        (T,) vehicles of each kind that are not in use.
+    absent
+        (n,) customers that are in no route, as many as there are.
+    counts
+        (3,) slots in use, customers that are in no route, and how many slots may be in use at most.
+    """
+
+    nodes: NDArray[np.int32]
+    legs: NDArray[np.float64]
+    ready: NDArray[np.float64]
+    due: NDArray[np.float64]
+    ahead: NDArray[np.float64]
+    behind: NDArray[np.float64]
+    slots: NDArray[np.int64]
+    lengths: NDArray[np.float64]
+    free: NDArray[np.int64]
+    absent: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
+def make_fleet_tours(problem: FleetProblem, routes: FleetRoutes, most: int | None = None) -> FleetTours:
+    """Tours that drive the given routes; who is on none of them is absent."""
+    size, nodes = problem.size, len(problem.demands)
+    slots = np.zeros((size, 7), dtype=np.int64)
+    slots[:, PLACE] = slots[:, SLOT_AT] = np.arange(size)
+    served = {customer for _, *stops in routes for customer in stops}
+    missing = [customer for customer in range(1, size + 1) if customer not in served]
+    links = np.zeros((nodes, 3), dtype=np.int32)
+    links[:, ROUTE] = NO_ROUTE
+    absent = np.zeros(size, dtype=np.int32)
+    absent[: len(missing)] = missing
+    tours = FleetTours(
+        nodes=links,
+        legs=np.zeros(nodes),
+        ready=np.zeros(nodes),
+        due=np.zeros(nodes),
+        ahead=np.zeros((nodes, 3)),
+        behind=np.zeros((nodes, 3)),
+        slots=slots,
+        lengths=np.zeros(size),
+        free=problem.kinds.counts.copy(),
+        absent=absent,
+        counts=np.array([0, len(missing), size if most is None else most]),
+    )
+    flat = [number for kind, *stops in routes if stops for number in (-1 - kind, *stops)]
+    _drive(tours, np.array(flat, dtype=np.int64), problem)
+    return tours
+
+
+@compiled_in_place
+def _drive(tours: FleetTours, flat: NDArray[np.int64], problem: FleetProblem) -> None:
+    """Fill tours with routes that are written one after the other, each begun by -1 less its kind."""
+    previous, slot = 0, -1
+    for index in range(len(flat)):
+        if flat[index] < 0:
+            if slot >= 0:
+                refresh_times(tours, slot, problem)
+            previous, slot = 0, slot + 1
+            open_slot(tours, slot, -1 - flat[index], problem)
+        else:
+            insert_stop(tours, flat[index], slot, previous, problem)
+            previous = flat[index]
+    if slot >= 0:
+        refresh_times(tours, slot, problem)
+
+
+def read_fleet_routes(after: NDArray[np.int32], kinds: NDArray[np.int32]) -> FleetRoutes:
+    """Write routes out, given the stop after each customer and the kind of its route, -1 for who is on none.
+
+    The one with the lowest first customer comes first.
+    """
+    size = len(after) - 3
+    following, kind_of = after.tolist(), kinds.tolist()
+    is_first = [kind >= 0 for kind in kind_of]
+    for customer in range(1, size + 1):
+        if kind_of[customer] >= 0 and following[customer] <= size:
+            is_first[following[customer]] = False
+    routes = []
+    for first in range(1, size + 1):
+        if not is_first[first]:
+            continue
+        route, customer = [kind_of[first]], first
+        while customer <= size:
+            route.append(customer)
+            customer = following[customer]
+        routes.append(tuple(route))
+    return tuple(routes)
+
+
+# Links
+
+
+@compiled_in_place
+def open_slot(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> None:
+    """Make an unused slot a route of this kind without customers."""
+    slots = tours.slots
+    _swap_slots(tours, slot, tours.counts[USED])
+    tours.counts[USED] += 1
+    tours.free[kind] -= 1
+    slots[slot, KIND] = kind
+    slots[slot, FIRST] = problem.kinds.end_nodes[kind]
+    slots[slot, LAST] = 0
+    slots[slot, SIZE] = 0
+    slots[slot, ROOM] = problem.kinds.capacities[kind]
+    tours.lengths[slot] = 0.0
+
+
+@compiled_in_place
+def insert_stop(tours: FleetTours, customer: int, slot: int, previous: int, problem: FleetProblem) -> None:
+    """Put a customer behind another, or first (previous is 0), into a route; times are not refreshed."""
+    slots, nodes, distances = tours.slots, tours.nodes, problem.distances
+    following = slots[slot, FIRST] if previous == 0 else nodes[previous, AFTER]
+    nodes[customer, ROUTE] = slot
+    tours.lengths[slot] -= distances[previous, following]
+    _join(tours, slot, previous, customer, problem)
+    _join(tours, slot, customer, following, problem)
+    slots[slot, ROOM] -= problem.demands[customer]
+    slots[slot, SIZE] += 1
+
+
+@compiled_in_place
+def remove_stop(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
+    """Take a customer out of its route; one without customers is closed, its vehicle free. No time is refreshed."""
+    slots, nodes, distances = tours.slots, tours.nodes, problem.distances
+    slot, previous, following = nodes[customer, ROUTE], nodes[customer, BEFORE], nodes[customer, AFTER]
+    tours.lengths[slot] -= distances[previous, customer] + distances[customer, following]
+    _join(tours, slot, previous, following, problem)
+    nodes[customer, ROUTE] = NO_ROUTE
+    slots[slot, ROOM] += problem.demands[customer]
+    slots[slot, SIZE] -= 1
+    if slots[slot, SIZE] == 0:
+        tours.free[slots[slot, KIND]] += 1
+        tours.counts[USED] -= 1
+        _swap_slots(tours, slot, tours.counts[USED])
+
+
+@compiled_in_place
+def change_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> float:
+    """Let another kind of vehicle drive a route, by how much that changes the length; times are not refreshed."""
+    slots, kinds, old = tours.slots, problem.kinds, tours.slots[slot, KIND]
+    last, before = slots[slot, LAST], tours.lengths[slot]
+    slots[slot, KIND] = kind
+    slots[slot, ROOM] += kinds.capacities[kind] - kinds.capacities[old]
+    tours.lengths[slot] -= problem.distances[last, kinds.end_nodes[old]]
+    _join(tours, slot, last, kinds.end_nodes[kind], problem)
+    tours.free[old] += 1
+    tours.free[kind] -= 1
+    return float(tours.lengths[slot] - before)
+
+
+@compiled_in_place
+def _join(tours: FleetTours, slot: int, one: int, other: int, problem: FleetProblem) -> None:
+    """Let one stop of a route follow another."""
+    length = problem.distances[one, other]
+    tours.lengths[slot] += length
+    if one == 0:
+        tours.slots[slot, FIRST] = other
+    else:
+        tours.nodes[one, AFTER] = other
+        tours.legs[one] = length
+    if other > len(problem.demands) - 3:
+        tours.slots[slot, LAST] = one
+    else:
+        tours.nodes[other, BEFORE] = one
+
+
+@compiled_in_place
+def _swap_slots(tours: FleetTours, slot: int, place: int) -> None:
+    """Bring a slot to a place of the list of slots; the one that was there takes its old place."""
+    slots = tours.slots
+    other, old_place = slots[place, SLOT_AT], slots[slot, PLACE]
+    slots[place, SLOT_AT], slots[old_place, SLOT_AT] = slot, other
+    slots[slot, PLACE], slots[other, PLACE] = place, old_place
+
+
+# Times
+
+
+@compiled_in_place
+def refresh_times(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
+    """Work out the times of all stops of a route."""
+    slots, size = tours.slots, len(problem.demands) - 3
+    if slots[slot, SIZE] == 0:
+        return
+    first, last = slots[slot, FIRST], slots[slot, LAST]
+    _refresh_forward(tours, slot, first, size, False, problem)
+    _refresh_backward(tours, slot, last, False, problem)
+    if problem.has_durations:
+        _refresh_spans(tours, slot, problem)
+
+
+@compiled_in_place
+def refresh_around(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
+    """Work out the times of a customer that was put into a route, and those that it changes."""
+    slot, size = tours.nodes[customer, ROUTE], len(problem.demands) - 3
+    tours.ready[customer], tours.due[customer] = np.nan, np.nan
+    _refresh_forward(tours, slot, customer, size, True, problem)
+    _refresh_backward(tours, slot, customer, True, problem)
+    if problem.has_durations:
+        _refresh_spans(tours, slot, problem)
+
+
+@compiled_in_place
+def _refresh_forward(
+    tours: FleetTours, slot: int, first: int, size: int, is_known: bool, problem: FleetProblem
+) -> None:
+    """Earliest starts from a stop on; where those after it were known, until one stays as it was."""
+    ready, durations = tours.ready, problem.durations
+    previous = 0 if first == tours.slots[slot, FIRST] else tours.nodes[first, BEFORE]
+    time = problem.kinds.starts[tours.slots[slot, KIND]] if previous == 0 else ready[previous]
+    customer = first
+    while customer <= size:
+        time = max(time + durations[previous, customer], problem.earliest[customer])
+        if is_known and time == ready[customer]:
+            break
+        ready[customer] = time
+        previous, customer = customer, tours.nodes[customer, AFTER]
+
+
+@compiled_in_place
+def _refresh_backward(tours: FleetTours, slot: int, last: int, is_known: bool, problem: FleetProblem) -> None:
+    """Latest starts from a stop back; where those before it were known, until one stays as it was."""
+    due, durations = tours.due, problem.durations
+    following = tours.nodes[last, AFTER]
+    is_end = following > len(problem.demands) - 3
+    time = problem.kinds.ends[tours.slots[slot, KIND]] if is_end else due[following]
+    customer = last
+    while customer != 0:
+        time = min(time - durations[customer, following], problem.latest[customer])
+        if time < problem.earliest[customer]:
+            time = -np.inf  # nobody who waits until then is in time later
+        if is_known and time == due[customer]:
+            break
+        due[customer] = time
+        following, customer = customer, tours.nodes[customer, BEFORE]
+
+
+@compiled_in_place
+def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
+    """Work out how long the parts of a route take."""
+    nodes, kind, size = tours.nodes, tours.slots[slot, KIND], len(problem.demands) - 3
+    durations, earliest, latest = problem.durations, problem.earliest, problem.latest
+    span, early, late = 0.0, problem.kinds.starts[kind], np.inf
+    previous, customer = 0, tours.slots[slot, FIRST]
+    while customer <= size:
+        span, early, late = _append(
+            span, early, late, durations[previous, customer], 0.0, earliest[customer], latest[customer]
+        )
+        tours.ahead[customer, SPAN], tours.ahead[customer, EARLY], tours.ahead[customer, LATE] = span, early, late
+        previous, customer = customer, nodes[customer, AFTER]
+    span, early, late = 0.0, -np.inf, problem.kinds.ends[kind]
+    following, customer = problem.kinds.end_nodes[kind], tours.slots[slot, LAST]
+    while customer != 0:
+        span, early, late = _append(
+            0.0, earliest[customer], latest[customer], durations[customer, following], span, early, late
+        )
+        tours.behind[customer, SPAN], tours.behind[customer, EARLY], tours.behind[customer, LATE] = span, early, late
+        following, customer = customer, nodes[customer, BEFORE]
+
+
+@compiled_in_place
+def _append(
+    span: float, early: float, late: float, between: float, span_after: float, early_after: float, late_after: float
+) -> tuple[float, float, float]:
+    """How long two parts of a route that are in time take together, and when that begins."""
+    offset = span + between
+    waiting = max(0.0, early_after - offset - late)
+    return offset + span_after + waiting, max(early_after - offset, early) - waiting, min(late_after - offset, late)
+
+
+@compiled_in_place
+def is_within_times(
+    tours: FleetTours, customer: int, slot: int, previous: int, following: int, problem: FleetProblem
+) -> bool:
+    """Whether a customer between two stops is served in time, and all after it; and the route short enough."""
+    size, kind = len(problem.demands) - 3, tours.slots[slot, KIND]
+    leaving = problem.kinds.starts[kind] if previous == 0 else tours.ready[previous]
+    start = max(leaving + problem.durations[previous, customer], problem.earliest[customer])
+    if start > problem.latest[customer]:
+        return False
+    limit = problem.kinds.ends[kind] if following > size else tours.due[following]
+    if start + problem.durations[customer, following] > limit:
+        return False
+    if not problem.has_durations or not np.isfinite(problem.kinds.durations[kind]):
+        return True
+    span, early, late = 0.0, problem.kinds.starts[kind], np.inf
+    if previous != 0:
+        span, early, late = tours.ahead[previous, SPAN], tours.ahead[previous, EARLY], tours.ahead[previous, LATE]
+    span, early, late = _append(
+        span,
+        early,
+        late,
+        problem.durations[previous, customer],
+        0.0,
+        problem.earliest[customer],
+        problem.latest[customer],
+    )
+    span_after, early_after, late_after = 0.0, -np.inf, problem.kinds.ends[kind]
+    if following <= size:
+        span_after, early_after = tours.behind[following, SPAN], tours.behind[following, EARLY]
+        late_after = tours.behind[following, LATE]
+    span, early, late = _append(
+        span, early, late, problem.durations[customer, following], span_after, early_after, late_after
+    )
+    return bool(span <= problem.kinds.durations[kind])
+
+
+@compiled_in_place
+def is_within_limits(tours: FleetTours, slot: int, problem: FleetProblem) -> bool:
+    """Whether a route whose times are known keeps all limits of its kind of vehicle."""
+    slots, kinds, kind = tours.slots, problem.kinds, tours.slots[slot, KIND]
+    first, last = slots[slot, FIRST], slots[slot, LAST]
+    if slots[slot, ROOM] < 0 or slots[slot, SIZE] > kinds.stops[kind] or tours.lengths[slot] > kinds.distances[kind]:
+        return False
+    if tours.ready[first] > tours.due[first]:
+        return False
+    if not problem.has_durations:
+        return True
+    span, _, _ = _append(
+        tours.ahead[last, SPAN],
+        tours.ahead[last, EARLY],
+        tours.ahead[last, LATE],
+        problem.durations[last, kinds.end_nodes[kind]],
+        0.0,
+        -np.inf,
+        kinds.ends[kind],
+    )
+    return bool(span <= kinds.durations[kind])

@@ -1,0 +1,257 @@
+"""What `check` judges with: legs, times, limits and types of vehicles, by code of its own and in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dynaroute.fleet import TOLERANCE, VehicleType
+from dynaroute.instance import Instance
+from dynaroute.lengths import EARTH_RADIUS_METRES
+from dynaroute.vocabulary import ViolationKind
+
+__all__ = ["Violation", "choose_types", "judge_fleet", "judge_route", "measure_leg", "measure_legs"]
+
+_Route = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that is wrong with a solution.
+
+    Attributes
+    ----------
+    kind
+        unknown, missing or repeated customer, overload, late at a customer or at the end, too long in time, too far in
+        distance, too many stops, a type of vehicle that there is not, more vehicles of a type than there are, or a cost
+        that differs from the stated one.
+    message
+        The violation in words.
+    route
+        Route, from 1, where there is one.
+    customer
+        Customer, where there is one.
+    """
+
+    kind: ViolationKind
+    message: str
+    route: int | None = None
+    customer: int | None = None
+
+
+def measure_legs(instance: Instance, route: _Route, vehicle: VehicleType) -> list[float]:
+    """Lengths of the legs of a route, one by one."""
+    return [measure_leg(instance, start, end) for start, end in pairwise(_way(route, vehicle))]
+
+
+def measure_leg(instance: Instance, start: int, end: int) -> float:
+    """Length of one leg."""
+    if instance.distances is not None:
+        return float(instance.distances[start, end])
+    assert instance.coordinates is not None
+    (first_1, second_1), (first_2, second_2) = instance.coordinates[start].tolist(), instance.coordinates[end].tolist()
+    if instance.metric == "great_circle":
+        length = _globe_metres(first_1, second_1, first_2, second_2)
+    else:
+        # as CVRPLIB defines it: the root of the sum of squares, where hypot may differ in the last digit
+        width, height = first_1 - first_2, second_1 - second_2
+        length = math.sqrt(width * width + height * height)
+    if instance.rounding == "nearest":
+        return float(math.floor(length + 0.5))
+    if instance.rounding == "up":
+        return float(math.ceil(length))
+    return length
+
+
+def judge_route(instance: Instance, number: int, route: _Route, vehicle: VehicleType) -> Iterator[Violation]:
+    """Everything that is wrong with one route of known customers, driven by this type.
+
+    Parameters
+    ----------
+    instance, route, vehicle
+        The problem, the customers, and who drives.
+    number
+        Of the route, from 1, for messages.
+    """
+    by = f" of {vehicle.name}" if vehicle.name else ""
+    load = sum(int(instance.demands[customer]) for customer in route)
+    if load > vehicle.capacity:
+        shown, excess, limit = map(instance.shown_demand, (load, load - vehicle.capacity, vehicle.capacity))
+        message = f"Route {number} carries {shown}, {excess} more than the capacity {limit}{by}."
+        yield Violation("overload", message, number)
+    if vehicle.max_stops is not None and len(route) > vehicle.max_stops:
+        message = f"Route {number} has {len(route)} stops, more than the {vehicle.max_stops}{by}."
+        yield Violation("too_many_stops", message, number)
+    if vehicle.max_distance is not None:
+        excess_distance = math.fsum(measure_legs(instance, route, vehicle)) - vehicle.max_distance
+        if excess_distance > TOLERANCE:
+            limit_shown = f"{vehicle.max_distance:.10g}{by}"
+            message = f"Route {number} is {excess_distance:.10g} longer than the longest distance, {limit_shown}."
+            yield Violation("too_far", message, number)
+    if instance.has_times:
+        yield from _judge_times(instance, number, route, vehicle)
+
+
+def judge_fleet(instance: Instance, types: Sequence[int], names: Sequence[str] | None = None) -> Iterator[Violation]:
+    """Types of which more vehicles drive than there are, and such as there are none of.
+
+    Parameters
+    ----------
+    instance, types
+        The problem, and the type of each route.
+    names
+        What the solution calls them, if it does.
+    """
+    fleet = instance.fleet
+    for number, index in enumerate(types, start=1):
+        if not 0 <= index < len(fleet):
+            shown = f"type {index + 1}" if names is None else repr(names[number - 1])
+            message = f"Route {number} is driven by a vehicle of {shown}, but there is no such type."
+            yield Violation("no_such_vehicle", message, number)
+    for index, used in sorted(Counter(types).items()):
+        count = fleet[index].count if 0 <= index < len(fleet) else None
+        if count is not None and used > count:
+            called = fleet[index].name or (f"type {index + 1}" if len(fleet) > 1 else "these vehicles")
+            message = f"{used} routes are driven by {called}, of which there are {count}: {used - count} too many."
+            yield Violation("fleet", message)
+
+
+def choose_types(instance: Instance, routes: Sequence[_Route]) -> list[int]:
+    """Find types for routes that name none: such as can drive them, within their counts, at the least length.
+
+    Routes that no type is left for get the largest that can drive them, or the largest.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    routes
+        Known customers.
+    """
+    fleet = instance.fleet
+    if len(fleet) == 1:
+        return [0] * len(routes)
+    by_size = sorted(range(len(fleet)), key=lambda index: fleet[index].capacity)
+    lengths: list[dict[int, float]] = []  # of each route, by the types that can drive it, the smallest first
+    for route in routes:
+        able = [index for index in by_size if next(judge_route(instance, 0, route, fleet[index]), None) is None]
+        lengths.append({index: math.fsum(measure_legs(instance, route, fleet[index])) for index in able})
+    chosen: list[int | None] = [None] * len(routes)
+    for number in range(len(routes)):
+        _choose_one_more(number, chosen, lengths, fleet)
+    return [
+        kind if kind is not None else next(iter(reversed(lengths[number])), by_size[-1])
+        for number, kind in enumerate(chosen)
+    ]
+
+
+def _choose_one_more(
+    number: int, chosen: list[int | None], lengths: list[dict[int, float]], fleet: Sequence[VehicleType]
+) -> None:
+    """Give one more route a type, by the chain of changes that costs least."""
+    best = dict(lengths[number])  # by type: the least that it costs to have the new one there, one too many
+    chain: dict[int, list[tuple[int, int]]] = {kind: [(number, kind)] for kind in best}
+    for _ in fleet:
+        for other, kind in enumerate(chosen):
+            if kind is None or kind not in best:
+                continue
+            for new, length in lengths[other].items():
+                price = best[kind] + length - lengths[other][kind]
+                if price < best.get(new, math.inf) - 1e-9 and all(other != moved for moved, _ in chain[kind]):
+                    best[new], chain[new] = price, [*chain[kind], (other, new)]
+    used = Counter(chosen)
+    free = [kind for kind in best if (count := fleet[kind].count) is None or used[kind] < count]
+    if free:
+        for moved, kind in chain[min(free, key=best.__getitem__)]:
+            chosen[moved] = kind
+
+
+def _judge_times(instance: Instance, number: int, route: _Route, vehicle: VehicleType) -> Iterator[Violation]:
+    """Lateness with the earliest departure, which is never later anywhere than another one; then the duration."""
+    opening = max(_window(instance, 0)[0], 0.0 if vehicle.shift is None else vehicle.shift[0])
+    starts, end = _drive(instance, route, vehicle, opening)
+    for customer, start in zip(route, starts, strict=True):
+        lateness = start - _window(instance, customer)[1]
+        if lateness > TOLERANCE:
+            message = (
+                f"Route {number} serves customer {customer} from {instance.shown_time(start)}, "
+                f"{instance.shown_duration(lateness)} after its window ends."
+            )
+            yield Violation("late", message, number, customer)
+    closing = math.inf if vehicle.end == "open" else _window(instance, 0)[1]
+    if end - closing > TOLERANCE:
+        message = f"Route {number} is back {instance.shown_duration(end - closing)} after the depot closes."
+        yield Violation("late", message, number)
+    if vehicle.shift is not None and end - vehicle.shift[1] > TOLERANCE:
+        message = f"Route {number} ends {instance.shown_duration(end - vehicle.shift[1])} after the end of its shift."
+        yield Violation("late", message, number)
+    if vehicle.max_duration is None:
+        return
+    departure = _latest_departure(instance, route, opening, starts)
+    excess = _drive(instance, route, vehicle, departure)[1] - departure - vehicle.max_duration
+    if excess > TOLERANCE:
+        message = (
+            f"Route {number} takes {instance.shown_duration(vehicle.max_duration + excess)}, whenever it departs: "
+            f"{instance.shown_duration(excess)} more than {instance.shown_duration(vehicle.max_duration)}."
+        )
+        yield Violation("too_long", message, number)
+
+
+def _drive(instance: Instance, route: _Route, vehicle: VehicleType, departure: float) -> tuple[list[float], float]:
+    """When each service begins, and when the route ends."""
+    starts: list[float] = []
+    clock, here = departure, 0
+    for customer in route:
+        clock = max(clock + _seconds(instance, here, customer), _window(instance, customer)[0])
+        starts.append(clock)
+        clock, here = clock + _service(instance, customer), customer
+    return starts, clock if vehicle.end == "open" else clock + _seconds(instance, here, 0)
+
+
+def _latest_departure(instance: Instance, route: _Route, opening: float, starts: Sequence[float]) -> float:
+    """The latest departure that makes nobody late, nor later who is late already; from the last stop backwards."""
+    latest = math.inf
+    for before, customer, start in reversed(list(zip((0, *route), route, starts, strict=False))):
+        latest = min(latest - _service(instance, customer), max(start, _window(instance, customer)[1]))
+        latest -= _seconds(instance, before, customer)
+    last_opening = max((_window(instance, customer)[0] for customer in route), default=0.0)
+    return max(opening, min(latest, last_opening))  # later than all openings, nobody waits any longer
+
+
+def _way(route: _Route, vehicle: VehicleType) -> tuple[int, ...]:
+    return (0, *route) if vehicle.end == "open" else (0, *route, 0)
+
+
+def _seconds(instance: Instance, start: int, end: int) -> float:
+    if instance.durations is not None:
+        return float(instance.durations[start, end])
+    instance.require_times()
+    assert instance.speed is not None
+    return measure_leg(instance, start, end) / instance.speed
+
+
+def _service(instance: Instance, customer: int) -> float:
+    return 0.0 if instance.service is None else float(instance.service[customer])
+
+
+def _window(instance: Instance, node: int) -> tuple[float, float]:
+    if instance.windows is None:
+        return 0.0, math.inf
+    earliest, latest = instance.windows[node].tolist()
+    return earliest, latest
+
+
+def _globe_metres(latitude_1: float, longitude_1: float, latitude_2: float, longitude_2: float) -> float:
+    """Great-circle metres by Vincenty's formula for a sphere: another one than the solver's, on purpose.
+
+    To the micrometre, as the instance has it: the two formulas differ in the nanometres.
+    """
+    phi_1, phi_2 = math.radians(latitude_1), math.radians(latitude_2)
+    turn = math.radians(longitude_2 - longitude_1)
+    across = math.cos(phi_2) * math.sin(turn)
+    ahead = math.cos(phi_1) * math.sin(phi_2) - math.sin(phi_1) * math.cos(phi_2) * math.cos(turn)
+    level = math.sin(phi_1) * math.sin(phi_2) + math.cos(phi_1) * math.cos(phi_2) * math.cos(turn)
+    return round(EARTH_RADIUS_METRES * math.atan2(math.hypot(across, ahead), level), 6)

@@ -1,0 +1,126 @@
+"""Pictures of when routes drive, wait and serve: a Gantt chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynaroute.display import show_text
+from dynaroute.instance import Instance
+from dynaroute.plotting.routes import FAINT, FIGURE_INCHES, INK, colour_routes, plot_solution, tidy_axes
+from dynaroute.schedule import RouteSchedule
+from dynaroute.solution import Solution, make_timetable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_solution_and_timetable", "plot_timetable"]
+
+LATE = "#cc3311"
+ROW_INCHES = 0.28
+LONGEST_NAME = 16  # characters of a vehicle's
+PANEL_GAP, PANEL_WIDTH = 0.09, 0.9  # parts of the width of the figure of routes
+
+
+def plot_timetable(instance: Instance, solution: Solution, ax: Axes | None = None) -> Axes:
+    """Draw a row for each route: driving thin, service thick, waiting hatched, and late services red.
+
+    Parameters
+    ----------
+    instance
+        The problem; it has durations or a speed.
+    solution
+        Its routes.
+    ax
+        Axes to draw on; a new figure's if None.
+
+    Raises
+    ------
+    InstanceError
+        If nothing says how long a leg takes.
+    """
+    timetable = make_timetable(instance, solution)
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=(FIGURE_INCHES[0], max(2.0, ROW_INCHES * len(timetable) + 1))).subplots()
+    for row, (times, colour) in enumerate(zip(timetable, colour_routes(instance, solution), strict=True)):
+        _draw_route(ax, instance, row, times, colour)
+    ax.set_yticks(range(len(timetable)), [_call(instance, row, times) for row, times in enumerate(timetable)])
+    ax.set_ylim(len(timetable) - 0.4, -0.6)
+    tidy_axes(ax)
+    _label_times(ax, instance)
+    waiting = sum(times.waiting for times in timetable)
+    words = f"{instance.shown_duration(waiting)} of waiting" if waiting > 1 else "no waiting"
+    ax.set_title(f"Timetable: {words}", loc="left", fontsize=9, color=INK)
+    return ax
+
+
+def plot_solution_and_timetable(instance: Instance, solution: Solution) -> Axes:
+    """Draw the routes and, beside them, when they drive.
+
+    Parameters
+    ----------
+    instance, solution
+        As for `plot_solution` and `plot_timetable`.
+
+    Returns
+    -------
+    Axes
+        Those of the routes; the figure holds both.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    routes = plot_solution(instance, solution)
+    routes.apply_aspect()  # moves the axes to where they will be drawn
+    _, bottom, width, height = routes.get_position().bounds
+    figure = routes.get_figure(root=True)
+    assert figure is not None  # axes are made by a figure
+    extent = routes.get_tightbbox(FigureCanvasAgg(figure).get_renderer())  # the legend's, too
+    right = width if extent is None else extent.transformed(figure.transFigure.inverted()).x1
+    needed = min(height, (ROW_INCHES * len(solution.routes) + 0.2) / FIGURE_INCHES[1])
+    place = (right + PANEL_GAP, bottom + height - needed, PANEL_WIDTH, needed)
+    plot_timetable(instance, solution, ax=figure.add_axes(place))
+    return routes
+
+
+def _draw_route(ax: Axes, instance: Instance, row: int, times: RouteSchedule, colour: str) -> None:
+    ax.plot([times.departure, times.end], [row, row], color=colour, linewidth=1.2, solid_capstyle="butt", zorder=1)
+    for stop in times.stops:
+        latest = np.inf if instance.windows is None else instance.windows[stop.customer, 1]
+        is_late = stop.start > latest + 1e-6
+        if stop.waiting > 0:
+            ax.barh(
+                row,
+                stop.waiting,
+                left=stop.arrival,
+                height=0.4,
+                facecolor="white",
+                edgecolor=FAINT,
+                hatch="////",
+                linewidth=0.4,
+            )
+        served = LATE if is_late else colour
+        ax.barh(
+            row, stop.leave - stop.start, left=stop.start, height=0.62, color=served, edgecolor="white", linewidth=0.5
+        )
+        ax.plot([stop.start], [row], "|", color=served, markersize=7, zorder=3)  # a service of no time is seen, too
+
+
+def _label_times(ax: Axes, instance: Instance) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
+
+    if instance.shown_time(3600) != "01:00":  # time is distance
+        ax.xaxis.set_major_locator(MaxNLocator(6))
+        ax.set_xlabel("time", color=FAINT, fontsize=8)
+        return
+    low, high = ax.get_xlim()
+    step = next((step for step in (300, 900, 1800, 3600, 7200, 14400) if (high - low) / step <= 8), 43200)
+    ax.xaxis.set_major_locator(MultipleLocator(step))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: instance.shown_time(seconds)))
+
+
+def _call(instance: Instance, row: int, times: RouteSchedule) -> str:
+    name = show_text(instance.fleet[times.vehicle].name, LONGEST_NAME)
+    return f"{row + 1} {name}".rstrip().replace("$", r"\$")

@@ -1,0 +1,198 @@
+"""Times as people write them, in seconds: numbers, numbers with a unit, and times of the clock."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from dynaroute.display import show_text
+from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where
+
+__all__ = ["format_clock", "format_duration", "parse_time", "parse_window"]
+
+# English, German, French and Spanish
+_UNITS = {
+    1: "s sec secs second seconds sek sekunde sekunden seconde secondes seg segundo segundos",
+    60: "min mins minute minutes minuten minuto minutos m",
+    3600: "h hr hrs hour hours std stunde stunden heure heures hora horas",
+    86400: "d day days tag tage jour jours dia dias día días",
+}
+_SECONDS = {word: seconds for seconds, words in _UNITS.items() for word in words.split()}
+_NUMBER = r"[0-9]+(?:[.,][0-9]+)?(?:e[+]?[0-9]{1,2})?"
+_PLAIN = re.compile(_NUMBER)
+_PART = re.compile(rf"({_NUMBER})\s*([^\W\d]+)\.?\s*")
+_CLOCK = re.compile(r"([0-9]{1,3}):([0-9]{1,3})(?::([0-9]{1,3}(?:\.[0-9]+)?))?\s*([ap]\.?m\.?|uhr|h)?")
+_HALF_DAY = re.compile(r"([0-9]{1,2})\s*([ap])\.?m\.?")
+_HOUR = re.compile(r"([0-9]{1,2})\s*(?:uhr|o'clock)")
+_HOUR_AND_MINUTES = re.compile(r"([0-9]{1,2})\s*h\s*([0-9]{1,2})")  # 8h30, as in France
+_MINUS = "\u2212"
+_DASHES = "\u2013\u2014" + _MINUS
+_BETWEEN = re.compile(rf"\s+(?:to|till|until|bis|à|hasta|a|and|und|et|y)\s+|\s*(?:[-{_DASHES}]|\.\.+)\s*")
+_UNIT = re.compile(rf"{_NUMBER}(\s*[^\W\d:]+\.?)")
+_LISTED = re.compile(r"[;|/&\n]|,\s*(?=[0-9]{1,2}:)")
+_REMEDY = "Write seconds (28800), a number with a unit (8h, 90 min) or a time of the clock (08:00)."
+_MOST_CHARACTERS = 60
+
+
+def parse_time(text: str, where: Where, *, remedy: str = _REMEDY) -> float:
+    """Read a time or a duration: seconds, a number with a unit, or a time of the clock.
+
+    Parameters
+    ----------
+    text
+        "28800", "8h", "1.5 h", "90 min", "1h 30min", "8h30", "08:00", "08:00:30", "2:30 pm", "8 Uhr".
+    where
+        Place that errors name.
+    remedy
+        What errors advise.
+
+    Returns
+    -------
+    float
+        Seconds; those of the clock since midnight.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be understood: an unknown unit, a time that no clock shows.
+    """
+    plain = text.strip().lower()
+    if plain.startswith(("-", _MINUS)):
+        raise FormatError(f"the time {_quoted(text)} is negative.", where=where, remedy="Times are 0 or more.")
+    if not plain or len(plain) > _MOST_CHARACTERS:
+        what = "a time is missing" if not plain else f"{_quoted(text)} is no time"
+        raise FormatError(f"{what}.", where=where, remedy=remedy)
+    if _PLAIN.fullmatch(plain):
+        return _finite(_number(plain), text, where)
+    if half := _HALF_DAY.fullmatch(plain):
+        return _read_clock(half[1], "0", None, half[2], text, where)
+    if hour := _HOUR.fullmatch(plain):
+        return _read_clock(hour[1], "0", None, None, text, where)
+    if short := _HOUR_AND_MINUTES.fullmatch(plain):
+        return _read_clock(short[1], short[2], None, None, text, where)
+    if clock := _CLOCK.fullmatch(plain):
+        return _read_clock(clock[1], clock[2], clock[3], clock[4], text, where)
+    return _finite(_read_parts(plain, text, where, remedy), text, where)
+
+
+def parse_window(text: str, where: Where) -> tuple[float, float]:
+    """Read a time window: two times with a dash between them; what is left out is 0 or infinite.
+
+    Parameters
+    ----------
+    text
+        "08:00-12:00", "8h - 12h", "08:00 bis 12:00", "28800-43200", "08:00-", "-12:00".
+    where
+        Place that errors name.
+
+    Raises
+    ------
+    UnsupportedError
+        If there are several windows.
+    FormatError
+        If these are not two times.
+    """
+    remedy = "Write one window such as 08:00-12:00."
+    if len(text) > 2 * _MOST_CHARACTERS:
+        raise FormatError(f"{_quoted(text)} is no time window.", where=where, remedy=remedy)
+    plain = text.strip().strip("[]()").strip().lower()
+    if len([part for part in _LISTED.split(plain) if part.strip()]) > 1:
+        raise UnsupportedError(
+            f"{_quoted(text)} names several time windows, and a customer has one here.",
+            where=where,
+            remedy="Keep one of them, or make two customers of this one.",
+        )
+    bounds = _BETWEEN.split(plain)
+    if len(bounds) != 2 or not any(bounds):
+        raise FormatError(f"{_quoted(text)} is no time window.", where=where, remedy=remedy)
+    unit = _UNIT.fullmatch(bounds[1])
+    if unit and _PLAIN.fullmatch(bounds[0]):
+        bounds[0] += unit[1]  # 8-12h
+    try:
+        earliest = parse_time(bounds[0], where) if bounds[0] else 0.0
+        latest = parse_time(bounds[1], where) if bounds[1] else math.inf
+    except DynarouteError as error:
+        error.remedy = remedy
+        raise
+    return earliest, latest
+
+
+def format_clock(seconds: float) -> str:
+    """Write a time as a clock shows it, to the second; hours go on past 24, infinity is a dash.
+
+    Parameters
+    ----------
+    seconds
+        Since midnight.
+    """
+    if not math.isfinite(seconds):
+        return "-"
+    whole = round(seconds)
+    sign, whole = ("-", -whole) if whole < 0 else ("", whole)
+    minutes, second = divmod(whole, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{sign}{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
+
+
+def format_duration(seconds: float) -> str:
+    """Write how long something takes: 1 h 20 min; seconds where they matter.
+
+    Parameters
+    ----------
+    seconds
+        0 or more.
+    """
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    parts = [(hours, "h"), (minute, "min"), (second if hours == 0 else 0, "s")]
+    return " ".join(f"{count:,} {unit}" for count, unit in parts if count)
+
+
+def _read_clock(hours: str, minutes: str, seconds: str | None, half: str | None, text: str, where: Where) -> float:
+    hour, minute, second = int(hours), int(minutes), float(seconds or 0)
+    is_half = half is not None and half[0] in "ap"
+    possible = minute < 60 and second < 60 and (1 <= hour <= 12 if is_half else hour * 60 + minute <= 24 * 60)
+    if not possible or (hour == 24 and second):
+        raise FormatError(
+            f"no clock shows {_quoted(text)}.",
+            where=where,
+            remedy="Times of the clock are 00:00 to 24:00; write 26h for two hours after midnight.",
+        )
+    if is_half and half is not None:
+        hour = hour % 12 + (12 if half[0] == "p" else 0)
+    return 3600.0 * hour + 60 * minute + second
+
+
+def _read_parts(plain: str, text: str, where: Where, remedy: str) -> float:
+    """Add up numbers with units, such as 1h 30min."""
+    total, position = 0.0, 0
+    while position < len(plain):
+        part = _PART.match(plain, position)
+        if part is None:
+            raise FormatError(f"{_quoted(text)} is no time.", where=where, remedy=remedy)
+        if part[2] not in _SECONDS:
+            raise FormatError(
+                f"the unit {_quoted(part[2])} of {_quoted(text)} is unknown.",
+                where=where,
+                remedy="Units of time are s, min, h and d.",
+            )
+        total += _number(part[1]) * _SECONDS[part[2]]
+        position = part.end()
+    return total
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
+def _finite(seconds: float, text: str, where: Where) -> float:
+    if not seconds < 1e15:
+        raise FormatError(f"{_quoted(text)} is too long a time.", where=where, remedy="Is this meant?")
+    return seconds
+
+
+def _quoted(text: str) -> str:
+    shown = show_text(text.strip())
+    return repr(shown if len(shown) <= _MOST_CHARACTERS else f"{shown[:_MOST_CHARACTERS]}...")
