@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Follow, MostLikely, Sample, StartAt
 from dynaroute.construct.eager import construct_eagerly
-from dynaroute.construct.fused import construct_fused, is_supported
+from dynaroute.construct.fused import _share_out, construct_fused, is_supported
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.instance import Instance
 from dynaroute.kernels import kernels_run_on
@@ -99,6 +99,15 @@ def test_more_trajectories_than_slots_take_their_turns(policy: Policy) -> None:
     instances = tuple(make_instance(3 + index % 4) for index in range(21))
     batch = make_batch(*instances)
     assert_valid(batch, instances, assert_same_up_to_ties(policy, batch, MostLikely()))
+
+
+def test_programs_share_the_work_not_the_trajectories() -> None:
+    many_routes, one_route = make_instance(40, capacity=9, demands=[9] * 40), make_instance(6, demands=[1] * 6)
+    batch = make_batch(*[many_routes] * 4, *[one_route] * 40)
+    bounds = _share_out(batch, 4, encodes_anew=True)
+    assert bounds.tolist() == [0, 1, 2, 3, 44]
+    assert _share_out(batch, 4, encodes_anew=False).tolist()[:2] == [0, 2]
+    assert _share_out(make_batch(*[one_route] * 9), 3, encodes_anew=True).tolist() == [0, 3, 6, 9]
 
 
 def test_a_full_tile_is_used_to_its_last_row(policy: Policy) -> None:

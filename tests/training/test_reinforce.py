@@ -130,6 +130,18 @@ def test_gradients_are_clipped_to_the_largest_norm() -> None:
     assert float((after - before).norm()) == pytest.approx(0.01 * RATE, rel=1e-3)
 
 
+def test_gradients_that_are_not_finite_move_nothing() -> None:
+    policy = make_policy(SMALL_AMD)
+    learner = make_learner(policy, "shared", 2, 4)
+    before = [parameter.detach().clone() for parameter in policy.parameters()]
+    hook = next(policy.parameters()).register_hook(lambda gradient: gradient * float("inf"))
+    assert not train_step(learner, 0).gradient_norm.isfinite()
+    assert all(torch.equal(now, then) for now, then in zip(policy.parameters(), before, strict=True))
+    hook.remove()
+    assert train_step(learner, 1).gradient_norm.isfinite()
+    assert not all(torch.equal(now, then) for now, then in zip(policy.parameters(), before, strict=True))
+
+
 def test_steps_draw_other_instances_and_samples() -> None:
     learner = make_learner(make_policy(SMALL_AMD), "shared", 4, 3)
     assert train_step(learner, 0).length != train_step(learner, 1).length

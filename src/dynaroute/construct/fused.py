@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser
@@ -124,8 +125,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
 
     is_interpreted = batch.device.type == "cpu"
     config, launch = policy.config, _choose_launch(batch, choice, precision)
-    count, nodes = len(batch), batch.nodes
-    programs = min(count, launch.programs * _multiprocessors(batch.device))
+    programs = min(len(batch), launch.programs * _multiprocessors(batch.device))
     with torch.no_grad():
         weights = PackedWeights.pack(policy, precision)
         routes = RouteBatch.unvisited(batch)
@@ -137,15 +137,14 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             batch.keys.contiguous(),
             batch.sizes if choice.starts is None else choice.starts,
             batch.sizes if choice.stream_keys is None else choice.stream_keys,
+            _share_out(batch, programs, policy.encodes_anew),
             weights.matrices,
             weights.vectors,
             torch.empty_like(routes.route),
             weights.matrices.new_empty(programs, 5, launch.tile, config.dimension),
             routes.route,
             routes.position,
-            count,
-            _choose_group(choice, count, programs),
-            nodes,
+            batch.nodes,
             choice.temperature,
             config.clip,
             config.attention_scale,
@@ -178,11 +177,24 @@ def _choose_launch(batch: InstanceBatch, choice: Choice, precision: torch.dtype)
     return _THREE_TILES if is_sampled and batch.nodes <= 64 and len(batch) >= 4096 else _WHOLE_TILE
 
 
-def _choose_group(choice: Choice, count: int, programs: int) -> int:
-    """How many neighbours a program gets at a time: attempts at an instance share states, if most have work."""
-    if choice.stream_keys is None and choice.starts is None:
-        return 1  # different instances, most likely
-    return next(group for group in (8, 4, 2, 1) if group == 1 or count > 0.75 * group * programs)
+def _share_out(batch: InstanceBatch, programs: int, encodes_anew: bool) -> Tensor:
+    """(P + 1,) bounds between the programs' trajectories, so that each has about as much work as the others.
+
+    Neighbours stay together, since attempts at one instance share states. What a trajectory takes depends on its size
+    and its number of routes, and differs by a factor of fifty among instances of all kinds.
+    """
+    routes = torch.ones_like(batch.sizes)  # (B,)
+    if encodes_anew:
+        routes += batch.demands.sum(1) // batch.capacity
+    # encoding a tile takes as long as driving sixteen steps; in integers, lest the bounds depend on rounding
+    work = batch.sizes * (batch.sizes + 16 * routes)
+    done = 2 * work.cumsum(0) - work  # twice what is done in the middle of each
+    total = 2 * work.sum()
+    shares = total * torch.arange(1, programs, device=batch.device) // programs
+    bounds = torch.full((programs + 1,), len(batch), dtype=torch.int32, device=batch.device)
+    bounds[0] = 0
+    bounds[1:-1] = torch.searchsorted(done, shares)
+    return bounds
 
 
 def _multiprocessors(device: torch.device) -> int:

@@ -1,6 +1,7 @@
 """Whole solutions in one kernel, for instances of which the nodes that are left fit in one tile.
 
-A program owns trajectories of the batch and up to eight of them at a time, in slots. In each stage it
+A program owns neighbouring trajectories of the batch, about as much work as every other program, and has up to eight
+of them at a time, in slots. In each stage it
 
 1. puts what is left of as many of them as fit, one segment after the other, into a tile of `tile` rows; slots that
    have the same customers of the same instance left, samples that went the same way so far, share a segment;
@@ -50,7 +51,7 @@ _LAYER_VECTORS_WITH_BATCH_NORM = tl.constexpr(VectorOffset.LAYER_WITH_BATCH_NORM
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what the GPU has an instruction for
 
 
-@triton.jit(do_not_specialize=["batch_size", "together", "nodes"])  # one compilation for all batches
+@triton.jit(do_not_specialize=["nodes"])  # one compilation for all batches
 def build_solutions(
     locations,  # (B, N, 2) float32
     demands,  # (B, N) int32
@@ -59,14 +60,13 @@ def build_solutions(
     keys,  # (B,) int64, the same for the same instance
     starts,  # (B,) int64 first customers, if `is_forced`
     stream_keys,  # (B, 2) int64, if `is_sampled`
+    bounds,  # (P + 1,) int32: the first trajectory of each program
     matrices,  # packed weights: see PackedWeights
     vectors,  # float32 likewise
     left_nodes,  # (B, N) int32 scratch: the customers left, from column 1
     projections,  # (P, 5, tile, 128) scratch of the matrices' dtype
     route,  # (B, N) int32 result
     position,  # (B, N) int32 result
-    batch_size,
-    together,
     nodes,
     temperature,
     clip,
@@ -84,7 +84,7 @@ def build_solutions(
     precision: tl.constexpr,
     tile: tl.constexpr,
 ):
-    """Build the solutions of every P-th group of `together` neighbours in the batch, P being the number of programs."""
+    """Build the solutions of the trajectories that the bounds give to each program."""
     kind = matrices.dtype.element_ty
     program = tl.program_id(0)
     rows, dims, columns, slots = tl.arange(0, tile), tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, 8)
@@ -102,9 +102,9 @@ def build_solutions(
     trajectory = tl.full((8,), -1, tl.int32)
     left, step, routes_done = tl.zeros_like(trajectory), tl.zeros_like(trajectory), tl.zeros_like(trajectory)
     state = tl.zeros((8,), tl.int64)  # stands for an instance and the customers left of it
-    admitted = 0
+    admitted, end = tl.load(bounds + program), tl.load(bounds + program + 1)
     trajectory, left, step, routes_done, state, admitted = _admit(
-        trajectory, left, step, routes_done, state, admitted, sizes, keys, batch_size, together
+        trajectory, left, step, routes_done, state, admitted, sizes, keys, end
     )
     while tl.max(trajectory, 0) >= 0:
         # which slots take part, who leads the slots of its state, and where the segments of the leaders lie
@@ -265,19 +265,17 @@ def build_solutions(
         left = tl.where(takes_part, still_left, left)
         trajectory = tl.where(left > 0, trajectory, -1)
         trajectory, left, step, routes_done, state, admitted = _admit(
-            trajectory, left, step, routes_done, state, admitted, sizes, keys, batch_size, together
+            trajectory, left, step, routes_done, state, admitted, sizes, keys, end
         )
         tl.debug_barrier()  # the lists and the scratch are read and written anew
 
 
 @triton.jit
-def _admit(trajectory, left, step, routes_done, state, admitted, sizes, keys, batch_size, together):
-    """Give free slots the program's next trajectories: group after group, neighbours together."""
+def _admit(trajectory, left, step, routes_done, state, admitted, sizes, keys, end):
+    """Give free slots the program's next trajectories."""
     is_free = trajectory < 0
-    turn = admitted + tl.cumsum(is_free.to(tl.int32), 0) - 1
-    group = (turn // together) * tl.num_programs(0) + tl.program_id(0)
-    candidate = group * together + turn % together
-    is_admitted = is_free & (candidate < batch_size)
+    candidate = admitted + tl.cumsum(is_free.to(tl.int32), 0) - 1
+    is_admitted = is_free & (candidate < end)
     size = tl.load(sizes + candidate, mask=is_admitted, other=0).to(tl.int32)
     key = tl.load(keys + candidate, mask=is_admitted, other=0)
     return (

@@ -18,7 +18,9 @@ from dynaroute.kernels.arithmetic import grow, loop_end
 
 __all__ = ["Attended", "AttentionShape", "SegmentAttention", "Stream", "attention_backward", "attention_forward"]
 
-_WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))  # tiles from 2^first to 2^last, and the warps of a program
+# tiles from 2^first to 2^last, and the warps of a program
+_WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))
+_WARPS_BACK = ((4, 5, 1), (6, 6, 4), (7, 7, 4))
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
 _HUGE = tl.constexpr(1.0e30)
 
@@ -47,12 +49,15 @@ def _find_factor(count, scale, GROWS: tl.constexpr):
 
 
 @triton.jit
-def _softmax_scores(query, key, count, scale, M: tl.constexpr, PRECISION: tl.constexpr):
-    """Eqs 4 and 5: softmax over the segment's own tokens, (M, M) float32."""
-    scores = tl.dot(query, tl.trans(key), input_precision=PRECISION) * scale
-    scores = tl.where((tl.arange(0, M) < count)[None, :], scores, -1.0e30)
-    weights = tl.exp(scores - tl.max(scores, 1)[:, None])
-    return weights / tl.sum(weights, 1)[:, None]
+def _weigh(query, key, count, scale, M: tl.constexpr, PRECISION: tl.constexpr):
+    """Eqs 4 and 5, the segment's own tokens: (M, M) weights before their division, and the (M,) factors that do it.
+
+    A division for each weight would take as long as its exponential.
+    """
+    scores = tl.dot(query, tl.trans(key), input_precision=PRECISION) * (scale * _LOG2_E)
+    scores = tl.where((tl.arange(0, M) < count)[None, :], scores, -_HUGE)
+    weights = tl.exp2(scores - tl.max(scores, 1)[:, None])
+    return weights, 1.0 / tl.sum(weights, 1)
 
 
 @triton.jit
@@ -62,17 +67,9 @@ def _forward_tile(
     query = _load_head(packed, start, count, head * DK, 3 * H * DK, M, DK)
     key = _load_head(packed, start, count, (H + head) * DK, 3 * H * DK, M, DK)
     value = _load_head(packed, start, count, (2 * H + head) * DK, 3 * H * DK, M, DK)
-    weights = _softmax_scores(query, key, count, scale, M, PRECISION)
-    _store_head(
-        out,
-        tl.dot(weights.to(value.dtype), value, input_precision=PRECISION),
-        start,
-        count,
-        head * DK,
-        H * DK,
-        M,
-        DK,
-    )
+    weights, per_row = _weigh(query, key, count, scale, M, PRECISION)
+    total = tl.dot(weights.to(value.dtype), value, input_precision=PRECISION)
+    _store_head(out, total * per_row[:, None], start, count, head * DK, H * DK, M, DK)
 
 
 @triton.jit
@@ -225,7 +222,8 @@ def _backward_tile(
     key = _load_head(packed, start, count, (H + head) * DK, 3 * H * DK, M, DK)
     value = _load_head(packed, start, count, (2 * H + head) * DK, 3 * H * DK, M, DK)
     d_out = _load_head(out_gradient, start, count, head * DK, H * DK, M, DK)
-    weights = _softmax_scores(query, key, count, scale, M, PRECISION)
+    weights, per_row = _weigh(query, key, count, scale, M, PRECISION)
+    weights = weights * per_row[:, None]
     d_value = tl.dot(tl.trans(weights.to(value.dtype)), d_out, input_precision=PRECISION)
     _store_head(gradient, d_value, start, count, (2 * H + head) * DK, 3 * H * DK, M, DK)
     d_weights = tl.dot(d_out, tl.trans(value), input_precision=PRECISION)
@@ -332,7 +330,7 @@ def attention_forward(
     if out is None:
         out = packed.new_zeros(len(packed), packed.shape[1] // 3)
     longest_tile = _find_longest_tile(packed, lengths, shape)
-    for settings in _launches(packed, shape, longest_tile):
+    for settings in _launches(packed, shape, longest_tile, _WARPS):
         _forward_kernel[(len(lengths), shape.heads)](packed, offsets, lengths, out, shape.scale, **settings)
     if shape.longest <= LONGEST_SEGMENT:
         return Attended(out, out.new_empty(0, dtype=torch.float32))
@@ -352,7 +350,7 @@ def attention_backward(
     """Gradient of `packed`, given that of `attention_forward`'s result; parameters as there."""
     gradient = torch.zeros_like(packed)
     longest_tile = _find_longest_tile(packed, lengths, shape)
-    for settings in _launches(packed, shape, longest_tile):
+    for settings in _launches(packed, shape, longest_tile, _WARPS_BACK):
         _backward_kernel[(len(lengths), shape.heads)](
             packed, offsets, lengths, out_gradient, gradient, shape.scale, **settings
         )
@@ -402,11 +400,13 @@ def _find_longest_tile(packed: Tensor, lengths: Tensor, shape: AttentionShape) -
     return 0 if are_long else LONGEST_SEGMENT
 
 
-def _launches(packed: Tensor, shape: AttentionShape, longest_tile: int) -> Iterator[dict[str, Any]]:
+def _launches(
+    packed: Tensor, shape: AttentionShape, longest_tile: int, all_warps: tuple[tuple[int, int, int], ...]
+) -> Iterator[dict[str, Any]]:
     """A launch for each range of tiles, 16 to 2^LAST, with as many warps as its scores need registers of."""
     longest = min(shape.longest, longest_tile)
     largest = max(16, triton.next_power_of_2(longest)).bit_length() - 1 if longest else 0
-    for first, last, warps in _WARPS:
+    for first, last, warps in all_warps:
         if first <= largest:
             tiles = {"FIRST": first, "LAST": min(last, largest), "num_warps": warps}
             yield _settings(packed, shape) | tiles

@@ -71,7 +71,7 @@ def _attend_head(
         scores += tl.load(distance_weight + head) * distance
     scores = tl.where(feasible, scores, -1.0e30)
     weights = tl.exp(scores - tl.max(scores, 1)[:, None])
-    weights = weights / tl.sum(weights, 1)[:, None]
+    weights = weights * (1.0 / tl.sum(weights, 1))[:, None]  # one division a row: they are slow
     glimpse = tl.dot(weights.to(value.dtype), value, input_precision=PRECISION).to(value.dtype)
     return key, value, logit_key, query, weights, glimpse
 
@@ -136,7 +136,7 @@ def _backward_tile(
     clipped = 2.0 * tl.sigmoid(2.0 * raw) - 1.0
     logits = tl.where(feasible, clip * clipped, -1.0e30)
     chances = tl.exp(logits - tl.max(logits, 1)[:, None])
-    chances = chances / tl.sum(chances, 1)[:, None]
+    chances = chances * (1.0 / tl.sum(chances, 1))[:, None]
     target = tl.where(step < length, step + 1, 0)
     d_logits = tl.where(slot[None, :] == target[:, None], 1.0, 0.0) - chances
     d_logits = d_logits * tl.load(out_gradient + segment).to(tl.float32) * clip * (1.0 - clipped * clipped)

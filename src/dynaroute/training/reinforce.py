@@ -153,12 +153,20 @@ class PolicyUpdate:
         (loss / _WEIGHED_TOGETHER).backward()  # type: ignore[no-untyped-call]
 
     def finish(self, solutions: int) -> Tensor:
-        """Move the parameters by the gradients of so many solutions; returns their norm before clipping."""
+        """Move the parameters by the gradients of so many solutions; returns their norm before clipping.
+
+        Once in a while a sum does not fit in half precision. Such gradients count as 0, so that momentum alone moves
+        the parameters; the norm that is returned tells, and nobody has to wait for it.
+        """
         torch.mul(self._sums, 1 / solutions, out=self.means)
         self._sums.zero_()
         gradients = [parameter.grad for parameter in self.replay.parameters() if parameter.grad is not None]
         torch._foreach_mul_(gradients, _WEIGHED_TOGETHER / solutions)  # the mean over solutions
-        norm = torch.nn.utils.clip_grad_norm_(self.replay.parameters(), self.largest_norm, foreach=True)
+        norm = torch.nn.utils.get_total_norm(gradients, foreach=True)
+        factor = torch.where(norm.isfinite(), (self.largest_norm / (norm + 1e-6)).clamp(max=1.0), 0.0)
+        for gradient in gradients:
+            gradient.nan_to_num_(0.0, 0.0, 0.0)
+        torch._foreach_mul_(gradients, factor)
         self.optimiser.step()
         return norm
 

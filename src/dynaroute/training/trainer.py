@@ -367,8 +367,8 @@ class Trainer:
             "gradient_norm": float(report.gradient_norm),
             "trajectories_per_second": round(pace, 1),
         }
-        if all(math.isfinite(value) for value in line.values()):  # JSON has no others; the next save tells of them
-            self.journal.add(line)
+        # JSON has no other numbers; a norm is infinite where a sum did not fit in half precision
+        self.journal.add({name: value for name, value in line.items() if math.isfinite(value)})
 
     def _make_validation(self) -> Validation:
         if self.own_task is not None and self.plan.validation is None:
