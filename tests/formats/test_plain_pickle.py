@@ -100,7 +100,8 @@ def test_anything_but_plain_data_is_refused(value: object, protocol: int) -> Non
 def test_arrays_of_numbers_are_read(shape: tuple[int, ...], kind: str, protocol: int) -> None:
     array = np.arange(1, math.prod(shape) + 1).reshape(shape).astype(kind)
     for value in (array, np.array(array, order="F")):
-        (read, again) = load_plain_pickle(pickle.dumps([value, value], protocol))  # type: ignore[misc]
+        pair: Any = load_plain_pickle(pickle.dumps([value, value], protocol))
+        read, again = pair
         assert read is again
         np.testing.assert_array_equal(read.array, array)
         assert read.array.shape == shape

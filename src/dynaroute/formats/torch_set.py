@@ -16,7 +16,7 @@ from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_set
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import torch
 
 __all__ = ["parse_torch_set"]
 
@@ -78,14 +78,19 @@ def _read_arrays(item: object, field: str) -> dict[str, NDArray[Any]]:
     return {_ALIASES.get(str(key), str(key)): _read_array(value, f"{field}.{key}") for key, value in item.items()}
 
 
-def _read_array(value: Tensor | object, field: str) -> NDArray[Any]:
+def _number_types() -> set[torch.dtype]:
+    import torch
+
+    whole = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+    return whole | {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+
+
+def _read_array(value: object, field: str) -> NDArray[Any]:
     import torch
 
     if isinstance(value, int | float) and not isinstance(value, bool):
         return np.array(value)
-    is_sound = isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_complex()
-    if not is_sound or value.dtype == torch.bool or value.is_quantized:  # type: ignore[union-attr]
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.dtype not in _number_types():
         raise FormatError("this is no tensor of numbers.", where=Where(field=field), remedy=_SHAPE)
-    assert isinstance(value, torch.Tensor)
     plain = value.detach()
     return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()

@@ -301,7 +301,7 @@ class TrainingPlan:
         shares = [stage.share * before / sum(each.share for each in self.stages) for stage in self.stages]
         shares[-1] += more
         stages = tuple(replace(stage, share=share) for stage, share in zip(self.stages, shares, strict=True))
-        return replace(self, stages=stages, **{budget: before + more})  # type: ignore[arg-type]
+        return replace(self, stages=stages, **{budget: before + more})
 
     def find_stage(self, spent: float) -> tuple[int, float]:
         """Which stage it is when this part of the budget is spent, and what part of that stage is spent.
