@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dynaroute.errors import OptionError, Where
 from dynaroute.solving.options import SolveOptions
@@ -83,7 +83,7 @@ def parse_decodings(text: str, options: SolveOptions) -> list[SolveOptions]:
                 remedy="Write greedy, sample 16, multistart 8, each with x8 or without, and commas between.",
             )
         greedy, sampled, count, turned = words.groups()
-        decode = greedy or sampled or "greedy"
+        decode: Any = greedy or sampled or "greedy"
         samples = None if count is None else int(count)
         found.append(replace(options, decode=decode, samples=samples, augment=turned is not None))
     return found

@@ -14,11 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from dynaroute.errors import ModelError, Where
+from dynaroute.kernels import kernels_run_on
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import KINDS, Left, Policy, PolicyKind
 from dynaroute.model.state import RouteState
 
-__all__ = ["PointerConfig", "PointerMemory", "PointerNetwork", "PointerSteps"]
+__all__ = ["PointerConfig", "PointerMemory", "PointerNetwork", "PointerSteps", "score_plainly"]
+
+_WIDEST = 256  # columns that a kernel holds
 
 
 @dataclass(frozen=True)
@@ -206,9 +209,25 @@ class PointerNetwork(Policy):
         """(P, S, M) v^T tanh(W [x̄; query]), where W x̄ is `of_node` times (x, y, 1, demand, load)."""
         at_place = steps.places @ of_node[:, :2].T + of_node[:, 2]  # (P, M, d)
         query = torch.addcmul(query, steps.load[..., None], of_node[:, 4])  # (P, S, d)
-        inner = torch.addcmul(at_place[:, None], steps.demands[..., None], of_node[:, 3])  # (P, S, M, d)
-        # in place: this array is as large as all others together
-        return (inner.add_(query[:, :, None]).tanh_() @ score.weight[0]).contiguous()
+        if not self.has_kernels:
+            return score_plainly(at_place, steps.demands, of_node[:, 3], query, score.weight[0])
+        from dynaroute.kernels.pointer_score import PointerScore
+
+        scores: Tensor = PointerScore.apply(at_place, steps.demands, of_node[:, 3], query, score.weight[0])  # type: ignore[no-untyped-call]
+        return scores
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether a kernel computes scores here, so that no array of all steps, nodes and columns is made."""
+        width = self.config.dimension
+        fits = 16 <= width <= _WIDEST and width & (width - 1) == 0
+        return fits and self.dtype == torch.float32 and kernels_run_on(self.device)
+
+    def train(self, mode: bool = True) -> PointerNetwork:
+        """As any module; but the LSTM has no dropout, and cuDNN takes gradients in training mode alone."""
+        super().train(mode)
+        self.recurrent.train()
+        return self
 
     def _visit(self, memory: PointerMemory, place: Tensor) -> PointerMemory:
         """The memory after visits to (P, 2) places."""
@@ -221,6 +240,16 @@ class PointerNetwork(Policy):
         bound = self.config.dimension**-0.5
         for parameter in self.recurrent.parameters():
             nn.init.uniform_(parameter, -bound, bound, generator=generator)
+
+
+def score_plainly(places: Tensor, demands: Tensor, of_demand: Tensor, query: Tensor, weight: Tensor) -> Tensor:
+    """(P, S, M) v^T tanh(A + D e + Q), with A (P, M, d), D (P, S, M), e (d,), Q (P, S, d) and v (d,).
+
+    Twin of `dynaroute.kernels.pointer_score`.
+    """
+    inner = torch.addcmul(places[:, None], demands[..., None], of_demand)  # (P, S, M, d)
+    # in place: this array is as large as all others together
+    return inner.add_(query[:, :, None]).tanh_() @ weight
 
 
 KINDS["RL"] = PolicyKind(PointerConfig, PointerNetwork)

@@ -418,6 +418,8 @@ def _replay_pointer(policy: Policy, solutions: Solutions, precision: torch.dtype
         return policy.point(steps, folded).log_softmax(-1).gather(2, target).squeeze(-1)
 
     numbers = _NUMBERS_AT_ONCE["cuda" if policy.device.type == "cuda" else "cpu"]
+    if policy.has_kernels:
+        return torch.where(known.is_step, decode(slice(None), hidden, folded), 0.0).sum(1)
     together = max(1, numbers // (feasible[0].numel() * policy.config.dimension))
     parts = [
         # computed anew on the way back: all steps of all solutions are more than memory holds
