@@ -105,7 +105,7 @@ def compare_pointer_scores(size: int, count: int, device: str) -> Iterator[Outco
     parts[-1] /= width  # or scores, sums of so many, would be large
     learned = [part.requires_grad_() for number, part in enumerate(parts) if number != 1]
     found, expected = PointerScore.apply(*parts), score_plainly(*parts)  # type: ignore[no-untyped-call]
-    yield Outcome("pointer's scores", size, float((found - expected).abs().max()), 1e-5)
+    yield Outcome("pointer's scores", size, float((found - expected).detach().abs().max()), 1e-5)
     weights = torch.randn(expected.shape, generator=generator, device=device)
     pairs = zip(
         torch.autograd.grad((found * weights).sum(), learned),
