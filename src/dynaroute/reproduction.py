@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dynaroute.device import choose_device
-from dynaroute.errors import FileError, FormatError, in_file
+from dynaroute.errors import FileError, FormatError, Where, in_file
 from dynaroute.files import read_bytes, write_bytes
 from dynaroute.reference_lengths import HGS_LENGTHS, PAPER_BEST_LENGTHS, PAPER_ROWS, PAPER_TIMES, PUBLISHED_COUNT, SIZES
 from dynaroute.weights import GENERALIST
@@ -25,6 +25,7 @@ __all__ = ["Measured", "Reproduction", "describe_hardware", "insert_tables", "re
 Prepared = TypeVar("Prepared")
 
 _AUGMENTED = "AM-D (greedy, x8 augmentation)"
+_PUBLISHED_AM = "AM (greedy), its authors' weights"
 _ONE_MODEL = f"{GENERALIST}, one model for all (greedy)"
 _AT_ONCE_ON_CPU = 500  # instances; progress is told after each so many
 
@@ -104,6 +105,7 @@ def reproduce(
     count: int = PUBLISHED_COUNT,
     device: str = "auto",
     progress: Callable[[str, float], None] = lambda words, done: None,
+    kool: Path | None = None,
 ) -> Reproduction:
     """Measure every entry of the paper's tables that the shipped weights can give.
 
@@ -115,6 +117,8 @@ def reproduce(
         "auto" (a GPU if there is one), or what PyTorch calls it.
     progress
         Called now and then with words about the entry that is measured and the share of all work that is done.
+    kool
+        A folder with the published weights of AM, cvrp_20.pt and so on, to measure beside ours.
     """
     from dynaroute.solver import load_policy
     from dynaroute.weights import shipped_models
@@ -130,6 +134,7 @@ def reproduce(
         for name, policy in policies.items()
         for row, measure in _list_entries(name, policy, size)
     ]
+    planned += _list_published(kool, chosen) if kool is not None else []
     all_work, done = sum(_estimate_work(row, size) for row, size, _ in planned), 0.0
     for row, size, measure in planned:
         words = f"{row}, n={size}"
@@ -142,6 +147,24 @@ def reproduce(
         done += work
     in_order = {(row, size): entries[row, size] for row in _ROW_ORDER for size in SIZES if (row, size) in entries}
     return Reproduction(count, describe_hardware(chosen), in_order, minutes)
+
+
+def _list_published(folder: Path, device: str) -> list[tuple[str, int, Callable[..., Measured]]]:
+    """AM with its authors' weights, at the sizes that there are files for."""
+    from dynaroute.construct import Greedy
+    from dynaroute.model.kool import import_kool
+
+    files = {size: folder / f"cvrp_{size}.pt" for size in SIZES if (folder / f"cvrp_{size}.pt").exists()}
+    if not files:
+        raise FileError(
+            "there are no published weights of AM here.",
+            where=Where(file=str(folder)),
+            remedy="Name a folder with cvrp_20.pt, cvrp_50.pt or cvrp_100.pt.",
+        )
+    return [
+        (_PUBLISHED_AM, size, partial(_measure_construction, import_kool(file).to(device).eval(), strategy=Greedy()))
+        for size, file in files.items()
+    ]
 
 
 def _estimate_work(row: str, size: int) -> float:
@@ -172,6 +195,7 @@ def _list_entries(name: str, policy: Policy, size: int) -> Iterator[tuple[str, C
 
 _ROW_ORDER = (
     "RL (greedy)",
+    _PUBLISHED_AM,
     "AM (greedy)",
     "AM-D (greedy)",
     "AM-D (2OPT)",

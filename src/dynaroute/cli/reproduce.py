@@ -65,6 +65,15 @@ def reproduce(
             rich_help_panel=GENERALISATION,
         ),
     ] = None,
+    kool: Annotated[
+        Path | None,
+        typer.Option(
+            "--kool",
+            metavar="FOLDER",
+            readable=False,
+            help="Published weights of AM (cvrp_20.pt, ...), measured beside ours in the same run.",
+        ),
+    ] = None,
     exact: Annotated[
         bool,
         typer.Option(
@@ -128,10 +137,10 @@ def reproduce(
         if value is not None:
             message = "this is for the table of generalisation."
             raise OptionError(message, where=Where(field=option), remedy="Give --generalisation, too.")
-    _measure_tables(count if count is not None else PUBLISHED_COUNT, into, device, json)
+    _measure_tables(count if count is not None else PUBLISHED_COUNT, kool, into, device, json)
 
 
-def _measure_tables(count: int, into: Path | None, device: str | None, json: bool) -> None:
+def _measure_tables(count: int, kool: Path | None, into: Path | None, device: str | None, json: bool) -> None:
     from dynaroute.reproduction import insert_tables, split_page
     from dynaroute.reproduction import reproduce as measure
 
@@ -140,7 +149,7 @@ def _measure_tables(count: int, into: Path | None, device: str | None, json: boo
     if count != PUBLISHED_COUNT:
         print_note(f"{count} instances are not the published set: lengths differ from it by chance.")
     with show_work("starting") as progress:
-        measured = measure(count, device or "auto", progress)
+        measured = measure(count, device or "auto", progress, kool)
     tables = measured.to_markdown()
     if into is not None:
         insert_tables(into, tables)
