@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -36,7 +36,7 @@ from dynaroute.batch import InstanceBatch
 from dynaroute.distributions import draw_published_set
 from dynaroute.gpu_search.devices import KernelDevice, find_device
 from dynaroute.gpu_search.emulation import emulate, find_compiler
-from dynaroute.gpu_search.schedule import PopulationSettings
+from dynaroute.gpu_search.schedule import GeneticSettings, PopulationSettings
 from dynaroute.instance import Instance
 from dynaroute.solution import check
 from dynaroute.solving.options import SolveOptions
@@ -66,6 +66,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default=_ROWS, help="SIZE:SECONDS, of the published sets")
     parser.add_argument("--count", type=int, default=10_000, help="instances of each size")
+    parser.add_argument("--drawn", type=int, default=1234, help="seed of the sets; 1234: the published ones")
+    parser.add_argument("--iterations", type=int, help="instead of the seconds; without a GPU in the emulation")
     parser.add_argument("--files", nargs="*", type=Path, default=[], help="instances of your own instead")
     parser.add_argument("--seconds", default="3", help="with --files: for all of them, or for each")
     parser.add_argument("--each", action="store_true", help="with --files: one after another")
@@ -80,7 +82,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="JSON file of the table")
     parser.add_argument("--quick", action="store_true", help="a few instances, for a moment")
     arguments = parser.parse_args()
-    kernels = _find_kernels(arguments.quick)
+    kernels = _find_kernels(arguments.quick or arguments.iterations is not None)
     if kernels is None:
         print("There is no GPU, and nothing to emulate one with.", file=sys.stderr)
         return 0 if arguments.quick else 2
@@ -110,8 +112,14 @@ def _find_kernels(may_emulate: bool) -> KernelDevice | None:
 
 
 def _read_settings(text: str) -> PopulationSettings:
-    usual, pairs = asdict(PopulationSettings()), (pair.split("=") for pair in text.split(",") if pair)
-    return PopulationSettings(**{name: type(usual[name])(float(value)) for name, value in pairs})
+    """Such as long_hottest=0.3,genetic.children=6."""
+    settings = PopulationSettings()
+    for name, value in (pair.split("=") for pair in text.split(",") if pair):
+        room, _, own = name.rpartition(".")
+        changed = settings.genetic if room == "genetic" else settings
+        changed = replace(changed, **{own: type(getattr(changed, own))(float(value))})
+        settings = replace(settings, genetic=changed) if isinstance(changed, GeneticSettings) else changed
+    return settings
 
 
 def _list_tasks(arguments: argparse.Namespace) -> list[tuple[str, list[Instance], float]]:
@@ -126,9 +134,14 @@ def _list_tasks(arguments: argparse.Namespace) -> list[tuple[str, list[Instance]
     for part in arguments.rows.split(","):
         size, limit = part.split(":")
         if int(size) not in sets:
-            sets[int(size)] = draw_published_set(int(size), 10_000, 1234).instances()[: arguments.count]
+            sets[int(size)] = _draw(int(size), arguments.drawn, arguments.count)
         tasks.append((f"n={size}", sets[int(size)], float(limit)))
     return tasks
+
+
+def _draw(size: int, seed: int, count: int) -> list[Instance]:
+    """The first instances of the published set, or as many of another seed."""
+    return draw_published_set(size, 10_000 if seed == 1234 else count, seed).instances()[:count]
 
 
 def _read_best(path: Path | None, instances: Sequence[Instance]) -> list[float] | None:
@@ -141,9 +154,8 @@ def _read_best(path: Path | None, instances: Sequence[Instance]) -> list[float] 
 
 def _make_options(arguments: argparse.Namespace, seconds: float) -> SolveOptions:
     sampling = {} if arguments.samples is None else {"decode": "sample", "samples": arguments.samples}
-    return SolveOptions(
-        model=arguments.model, augment=arguments.augment, seed=arguments.seed, total_time=seconds, **sampling
-    )
+    limit = {"total_time": seconds} if arguments.iterations is None else {"iterations": arguments.iterations}
+    return SolveOptions(model=arguments.model, augment=arguments.augment, seed=arguments.seed, **limit, **sampling)
 
 
 def _measure_batch(
@@ -155,9 +167,10 @@ def _measure_batch(
     best: Sequence[float] | None,
 ) -> Row:
     batch = InstanceBatch.from_instances(instances)
-    assert options.total_time is not None
-    warm = SolveOptions(model=options.model, total_time=min(1.5, options.total_time))
-    search_routes(batch, warm, kernels=kernels, settings=settings)
+    seconds = options.total_time or 0.0
+    if seconds:
+        warm = SolveOptions(model=options.model, total_time=min(1.5, seconds))
+        search_routes(batch, warm, kernels=kernels, settings=settings)
     before = time.perf_counter()
     found = search_routes(batch, options, kernels=kernels, settings=settings)
     taken = time.perf_counter() - before
@@ -169,7 +182,7 @@ def _measure_batch(
     speed = float(found.iterations.double().sum()) / max(searching, 1e-9)
     first = float(found.looks[0][1].mean())
     by = f"{kernels.place.type} {found.start}"
-    return _make_row(what, by, options.total_time, taken, costs, best, wrong, speed, first)
+    return _make_row(what, by, seconds, taken, costs, best, wrong, speed, first)
 
 
 def _measure_solve(

@@ -4,18 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.gpu_search.batched_search import search_batch
 from dynaroute.gpu_search.emulation import EmulatedDevice, emulate, find_compiler
+from dynaroute.gpu_search.schedule import GeneticSettings, PopulationSettings
+from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="there is no C++ compiler to emulate a GPU with")
+
+# a population of four chains from the first iteration on, and a generation after each few of them
+EAGER = PopulationSettings(
+    population_from=1, chain_iterations=1, most_chains=4, child_iterations=1, genetic=GeneticSettings(least=np.inf)
+)
+# small islands from the first iteration on, that are renewed every few children
+BREEDING = PopulationSettings(
+    genetic=GeneticSettings(
+        least=1,
+        first_share=0.1,
+        chains=2,
+        children=3,
+        drawn=4,
+        fewest=3,
+        most=3,
+        penalty_period=5,
+        patience=30,
+        child_iterations=0.0,
+    )
+)
 
 
 def device_of(lanes: int = 1) -> EmulatedDevice:
@@ -52,3 +76,19 @@ def assert_right(instances: Sequence[Instance], batch: InstanceBatch, routes: Ro
 
 def are_equal(one: RouteBatch, other: RouteBatch) -> bool:
     return torch.equal(one.route, other.route) and torch.equal(one.position, other.position)
+
+
+def search(
+    problems: list[Instance],
+    iterations: int = 60,
+    *,
+    device: EmulatedDevice | None = None,
+    starts: list[Solution] | None = None,
+    **more: Any,
+) -> RouteBatch:
+    """Search, and judge every answer."""
+    batch, first = gather(problems, starts)
+    found = search_batch(device or device_of(), batch, first, Stopping(iterations=iterations), **more)
+    assert_right(problems, batch, found.routes)
+    assert (found.routes.lengths(batch) <= first.lengths(batch)).all()
+    return found.routes

@@ -304,7 +304,7 @@ class Instance:
         """All leg lengths as an (n + 1, n + 1) matrix; computed once and kept."""
         if self.distances is not None:
             return self.distances
-        require_memory(memory_for_all_legs(self.size), self.size)
+        require_memory(memory_for_all_legs(self.size))
         nodes = np.arange(self.size + 1)
         return freeze(self.leg_lengths(nodes[:, None], nodes[None, :]))
 

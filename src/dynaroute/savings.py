@@ -50,7 +50,7 @@ def build_by_savings(instance: Instance) -> Solution:
 
 def _sort_pairs_by_saving(instance: Instance) -> tuple[_Customers, _Customers]:
     """List the pairs i < j whose saving is not negative, the largest saving first."""
-    require_memory(memory_for_savings(instance.size), instance.size)
+    require_memory(memory_for_savings(instance.size))
     customers = np.arange(1, instance.size + 1, dtype=np.int32)
     from_depot = instance.leg_lengths(0, customers)
     rows = max(1, _BLOCK_ENTRIES // instance.size)

@@ -26,7 +26,8 @@ from dynaroute.device import choose_device
 from dynaroute.gpu_search.batched_search import search_batch
 from dynaroute.gpu_search.devices import KernelDevice, find_device
 from dynaroute.gpu_search.emulation import emulate, find_compiler
-from dynaroute.gpu_search.schedule import PopulationSettings
+from dynaroute.gpu_search.launches import LARGEST_SMALL
+from dynaroute.gpu_search.schedule import GeneticSettings, PopulationSettings
 from dynaroute.improve.stopping import Stopping
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model import Policy, PolicyConfig
@@ -42,7 +43,16 @@ __all__ = ["main"]
 _TIE = 1e-5  # logits this near to each other, and units to the kink of ReLU, may go either way
 _SEARCHED = 64  # instances, of each size
 _ITERATIONS = 2000  # of each
-_EAGER = PopulationSettings(population_from=1, chain_iterations=1, most_chains=4, child_iterations=20)
+_CHAINS = PopulationSettings(
+    population_from=1,
+    chain_iterations=1,
+    most_chains=4,
+    child_iterations=20,
+    genetic=GeneticSettings(least=float("inf")),
+)
+_ISLANDS = PopulationSettings(
+    genetic=GeneticSettings(least=1, chains=2, drawn=4, fewest=6, most=6, penalty_period=16, patience=64)
+)
 _LARGEST_PLAIN = 128  # customers, of whom plain operations can keep all steps
 _SAMPLES = 8  # of an instance, where what they have in common is computed once
 
@@ -217,22 +227,31 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
 
 
 def compare_search(kernels: KernelDevice, size: int, count: int = _SEARCHED) -> Iterator[Outcome]:
-    """The batched search, with a population: right routes, shorter ones, and exactly those of its emulation."""
+    """The batched search, with a population of chains, and with islands where instances are small."""
+    yield from _compare_search(kernels, size, count, "chains", _CHAINS)
+    if size <= LARGEST_SMALL:
+        yield from _compare_search(kernels, size, count, "islands", _ISLANDS)
+
+
+def _compare_search(
+    kernels: KernelDevice, size: int, count: int, what: str, settings: PopulationSettings
+) -> Iterator[Outcome]:
+    """Right routes, shorter ones, and exactly those of the emulation."""
     batch = TrainingTask(size, (20 + size // 3,)).draw(count, torch.Generator().manual_seed(size), first_key=0)
     here = batch.to(kernels.place)
     starts = RouteBatch.alone(here)
-    stopping = Stopping(iterations=_ITERATIONS)
-    found = search_batch(kernels, here, starts, stopping, settings=_EAGER).routes
+    stopping = Stopping(iterations=_ITERATIONS * max(1, size // 20))  # enough for some generations of children
+    found = search_batch(kernels, here, starts, stopping, settings=settings).routes
     loads = torch.zeros_like(found.route).scatter_add(1, found.route.clamp(min=0).long(), here.demands)  # (B, M)
     is_wrong = ((found.route < 0) & here.is_customer).any(1) | (loads > here.capacity[:, None]).any(1)  # (B,)
-    yield Outcome("search, share of wrong routes", size, float(is_wrong.float().mean()), 0.0)
+    yield Outcome(f"{what}, share of wrong routes", size, float(is_wrong.float().mean()), 0.0)
     ratio = found.lengths(here) / starts.lengths(here)
-    yield Outcome("search, length beside the start", size, float(ratio.mean()), 1.0 if size < 5 else 0.8)
+    yield Outcome(f"{what}, length beside the start", size, float(ratio.mean()), 1.0 if size < 5 else 0.8)
     if find_compiler() is None:
         return
-    expected = search_batch(emulate(1), batch, RouteBatch.alone(batch), stopping, settings=_EAGER).routes
+    expected = search_batch(emulate(1), batch, RouteBatch.alone(batch), stopping, settings=settings).routes
     differs = (found.route.cpu() != expected.route).any(1) | (found.position.cpu() != expected.position).any(1)
-    yield Outcome("search, share that differs", size, float(differs.float().mean()), 0.0)
+    yield Outcome(f"{what}, share that differs", size, float(differs.float().mean()), 0.0)
 
 
 def list_configurations() -> Iterator[tuple[str, PolicyConfig]]:

@@ -175,9 +175,9 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
             require_memory(memory_for_fleets(size), size)
             continue
         if options.searches or options.way == "local":
-            require_memory(memory_for_search(size, is_measured), size)
+            require_memory(memory_for_search(size, is_measured))
         if not options.searches and options.model in ("auto", "savings") and options.start is None:
-            require_memory(memory_for_savings(size) if is_measured else memory_for_search(size), size)
+            require_memory(memory_for_savings(size) if is_measured else memory_for_search(size))
 
 
 def _refuse_improving_fleets(instances: Sequence[Instance], options: SolveOptions) -> None:

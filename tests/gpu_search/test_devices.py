@@ -49,7 +49,7 @@ class Driver:
         return Code.CUDA_SUCCESS, name.decode()
 
     def cuFuncSetAttribute(self, function: str, attribute: int, value: int) -> tuple[Code]:  # noqa: N802
-        assert function.startswith(("search", "recombine"))
+        assert function.startswith(("search", "recombine", "breed"))
         return (Code.CUDA_SUCCESS,)
 
     def cuOccupancyMaxActiveBlocksPerMultiprocessor(  # noqa: N802
@@ -130,6 +130,13 @@ def test_other_kernels_have_a_warp_for_each_chain(driver: Driver, kernel: str) -
     (asked,) = driver.launched
     assert (asked["function"], asked["shared"]) == (kernel, 0)
     assert asked["blocks"] * asked["threads"] // 32 >= 10_001
+
+
+def test_blocks_have_the_warps_and_the_memory_that_they_are_given(driver: Driver) -> None:
+    devices.find_device("cuda").launch_blocks("breed", Launch(nodes=101), 77, 8, 40_000)
+
+    (asked,) = driver.launched
+    assert (asked["function"], asked["blocks"], asked["threads"], asked["shared"]) == ("breed", 77, 256, 40_000)
 
 
 def test_refusal_of_the_driver_is_told_in_its_words(driver: Driver) -> None:

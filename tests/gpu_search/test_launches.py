@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from kernel_devices import device_of, needs_compiler
 
-from dynaroute.gpu_search.compiler import SOURCE
-from dynaroute.gpu_search.launches import Launch, Layout
+from dynaroute.gpu_search.compiler import SOURCE, list_sources
+from dynaroute.gpu_search.launches import Launch, Layout, Nursery
 
 
 @needs_compiler
@@ -27,8 +27,33 @@ def test_a_warp_has_room_for_all_that_it_writes(layout: Layout) -> None:
     assert needed <= layout.scratch_bytes < needed + 16
 
 
+@needs_compiler
+@pytest.mark.parametrize("layout", [Layout(2, 1), Layout(101, 20), Layout(128, 127)])
+@pytest.mark.parametrize("room", [2, 66, 128])
+def test_a_warp_has_room_for_a_child_and_to_tell_who_survives(layout: Layout, room: int) -> None:
+    library, nursery = device_of().library, Nursery(layout, room)
+
+    needed = library.nursery_bytes(layout.nodes, layout.slots)
+
+    assert needed <= nursery.warp_bytes < needed + 16
+    assert library.terrain_bytes(layout.nodes) == nursery.common_bytes
+    assert library.registry_bytes(room) <= nursery.registry_bytes < library.registry_bytes(room) + 16
+    assert nursery.block_bytes <= 232_448
+
+
+def test_a_multiprocessor_holds_enough_warps_that_breed() -> None:
+    assert 232_448 // Nursery(Layout(101, 21), 66).block_bytes >= 4
+
+
 def test_a_multiprocessor_holds_enough_chains_of_100_customers() -> None:
     assert 232_448 // Layout(101, 21).scratch_bytes >= 40
+
+
+def test_all_shared_memory_is_asked_for_at_the_launch() -> None:
+    """What a kernel declares itself would count towards what a block may ask for."""
+    lines = [line for path in list_sources() for line in path.read_text().splitlines() if "__shared__" in line]
+
+    assert lines == ["extern __shared__ Quad shared_memory[];"]
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc")

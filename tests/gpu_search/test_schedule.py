@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from dynaroute.gpu_search.schedule import LEVELS, PopulationSettings, plan_search
+from dynaroute.gpu_search.launches import BREEDING_WARPS
+from dynaroute.gpu_search.schedule import LEVELS, GeneticSettings, PopulationSettings, plan_search
 
 
 @pytest.mark.parametrize("iterations", [0, 100, 1e4, 1e5, 1e6, 1e7, 1e9])
@@ -13,15 +14,36 @@ def test_generations_follow_each_other_from_beginning_to_end(iterations: float, 
     plan = plan_search(iterations, size)
 
     assert plan.generations[0].begins == 0
-    assert plan.generations[-1].ends == 1
+    assert plan.generations[-1].ends == plan.breeds_from
+    assert (plan.breeds_from < 1) == (plan.islands > 0)
     assert all(one.ends == other.begins for one, other in pairwise(plan.generations))
     assert all(one.begins < one.ends and one.hottest > one.coolest for one in plan.generations)
 
 
-def test_short_searches_have_one_chain_and_long_ones_a_population() -> None:
-    assert plan_search(10_000, 100).chains == 1
-    assert plan_search(4_000_000, 100).chains == PopulationSettings().most_chains
-    assert len(plan_search(2_000_000, 100).generations) > 1
+def test_short_searches_have_one_chain_and_long_ones_of_large_instances_a_population() -> None:
+    assert plan_search(1_000, 100).chains == 1
+    assert plan_search(40_000_000, 1000).chains == PopulationSettings().most_chains
+    assert len(plan_search(20_000_000, 1000).generations) > 1
+
+
+def test_long_searches_of_small_instances_breed() -> None:
+    assert plan_search(1_000, 100).breeds_from == 1
+    assert plan_search(10_000, 100).breeds_from == GeneticSettings().first_share
+    assert plan_search(4_000_000, 100).breeds_from == GeneticSettings().first_most / 4_000_000
+    assert plan_search(40_000_000, 1000).breeds_from == 1
+
+
+def test_long_searches_have_larger_populations() -> None:
+    rules = GeneticSettings()
+
+    assert plan_search(1.01 * rules.least, 100).survivors == rules.fewest
+    assert rules.fewest < plan_search(40_000, 100).survivors < rules.most
+    assert plan_search(4_000_000, 100).survivors == rules.most
+
+
+def test_gpu_is_kept_busy_by_islands() -> None:
+    assert plan_search(10_000_000, 100).islands == 1
+    assert plan_search(10_000_000, 100, least_chains=40 * BREEDING_WARPS).islands == 40
 
 
 def test_gpu_is_kept_busy() -> None:

@@ -12,7 +12,7 @@ from strategies import instances, solutions_of
 
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.combined import Relay, Team
+from dynaroute.improve.combined import Relay, Team, pass_on, teach_the_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
@@ -85,6 +85,12 @@ def test_any_two_searchers_can_relay_and_each_has_a_pace_of_its_own() -> None:
     assert relay.best_cost == 2.0
 
 
+def test_a_team_hands_over_what_each_of_its_members_found() -> None:
+    members, second = [_Recorder(3.0), _Recorder(2.0)], _Recorder(9.0)
+    Relay(Team(members, None), second, 0.5, members).run(2, Pace(0.0, 1 / 2))
+    assert second.adopted == [3.0, 2.0]
+
+
 def test_it_does_not_matter_to_a_relay_in_how_many_calls_iterations_are_run() -> None:
     start, pace = build_by_savings(_INSTANCE), Pace(0.0, 1 / 10_000)
     at_once, piecewise = _make_relay(_INSTANCE, start), _make_relay(_INSTANCE, start)
@@ -123,7 +129,7 @@ def _make_members(count: int) -> list[RuinAndRecreate]:
 
 def test_the_team_is_as_good_as_its_best_member() -> None:
     members = _make_members(3)
-    team = Team(members)
+    team = Team(members, teach_the_worst)
     team.run(2000, Pace(0.0, 1 / 2000))
     assert team.best_cost == min(member.best_cost for member in members)
     assert not check(_INSTANCE, Solution(team.best_routes))
@@ -131,7 +137,7 @@ def test_the_team_is_as_good_as_its_best_member() -> None:
 
 def test_it_does_not_matter_to_a_team_in_how_many_calls_iterations_are_run() -> None:
     pace = Pace(0.0, 1 / 3000)
-    at_once, piecewise = Team(_make_members(2)), Team(_make_members(2))
+    at_once, piecewise = (Team(_make_members(2), teach_the_worst) for _ in range(2))
     at_once.run(3000, pace)
     for count in (1, 149, 151, 699, 2000):
         piecewise.run(count, pace)
@@ -143,5 +149,28 @@ def test_the_worst_member_adopts_the_best_solution() -> None:
     members = _make_members(2)
     members[0].run(2000, Pace(0.0, 1 / 2000))
     assert members[0].best_cost < members[1].best_cost
-    Team(members).run(1, Pace(0.05, 0.0))
+    Team(members, teach_the_worst).run(1, Pace(0.05, 0.0))
     assert members[1].best_cost <= members[0].best_cost
+
+
+def test_members_who_pass_on_learn_of_each_other_in_turn() -> None:
+    members = [_Recorder(cost) for cost in (1.0, 2.0, 3.0, 4.0)]
+    Team(members, pass_on).run(1, Pace(0.08, 0.0))
+    assert [member.adopted for member in members] == [
+        [3.0, 4.0, 2.0],
+        [4.0, 1.0, 3.0],
+        [1.0, 2.0, 4.0],
+        [2.0, 3.0, 1.0],
+    ]
+
+
+def test_members_who_keep_apart_adopt_nothing() -> None:
+    members = [_Recorder(1.0), _Recorder(2.0)]
+    Team(members, None).run(1, Pace(0.9, 0.0))
+    assert [member.adopted for member in members] == [[], []]
+
+
+def test_a_member_does_not_adopt_a_solution_as_good_as_its_own() -> None:
+    members = [_Recorder(1.0), _Recorder(1.0), _Recorder(2.0)]
+    Team(members, pass_on).run(1, Pace(0.03, 0.0))
+    assert [member.adopted for member in members] == [[2.0], [], [1.0]]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from policies import draw_instances, make_policy
 
+from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.search import Improvement
 from dynaroute.instance import Instance
 from dynaroute.model import ModelCard
@@ -45,6 +46,24 @@ def search_without_time(instances: Sequence[Instance], **settings: Any) -> list[
 
 
 # What comes out
+
+
+def test_machine_code_is_loaded_for_the_largest_without_a_matrix_and_takes_none_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prepare = IMPROVERS["search"].prepare
+    loaded: list[int] = []
+
+    def load(largest: int) -> None:
+        prepare(largest)
+        time.sleep(0.5)
+        loaded.append(largest)
+
+    monkeypatch.setattr(IMPROVERS["search"], "prepare", load)
+    (instance,) = draw_instances(30)
+    assert solve(instance, time_limit=0.4).iterations != 0
+    solve(MATRIX, iterations=1)
+    assert loaded == [30, 0]
 
 
 def test_search_is_told_with_its_iterations_and_its_trace() -> None:

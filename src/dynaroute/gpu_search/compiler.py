@@ -16,7 +16,7 @@ from typing import Any
 
 from dynaroute.errors import UnsupportedError, warn_of_input
 
-__all__ = ["SOURCE", "compile_kernels", "keep", "load_library"]
+__all__ = ["SOURCE", "compile_kernels", "keep", "list_sources", "load_library"]
 
 SOURCE = Path(__file__).with_name("kernel.cu")
 
@@ -37,10 +37,16 @@ def compile_kernels(capability: tuple[int, int]) -> bytes:
         If the library that compiles is missing.
     """
     options = (*_OPTIONS, f"--gpu-architecture=sm_{capability[0]}{capability[1]}")
-    source = SOURCE.read_bytes()
+    sources = {path.name: path.read_bytes() for path in list_sources()}
     nvrtc = load_library("nvrtc")
     version = nvrtc.nvrtcVersion()[1:]
-    return keep((source, options, version), ".cubin", lambda path: _compile(nvrtc, source, options, path)).read_bytes()
+    parts = (list(sources.values()), options, version)
+    return keep(parts, ".cubin", lambda path: _compile(nvrtc, sources, options, path)).read_bytes()
+
+
+def list_sources() -> list[Path]:
+    """What the kernels are made of: the file to compile, and those that it includes."""
+    return [SOURCE, *sorted(SOURCE.parent.glob("*.cuh"))]
 
 
 def keep(parts: object, suffix: str, make: Callable[[Path], None]) -> Path:
@@ -98,9 +104,14 @@ def _find_folder() -> Path:
     return folder
 
 
-def _compile(nvrtc: Any, source: bytes, options: tuple[str, ...], path: Path) -> None:
+def _compile(nvrtc: Any, sources: dict[str, bytes], options: tuple[str, ...], path: Path) -> None:
     warn_of_input("", "the search is compiled for this GPU, once; that takes some seconds.")
-    program = _require(nvrtc.nvrtcCreateProgram(source, b"kernel.cu", 0, [], []))
+    included = {name.encode(): text for name, text in sources.items() if name != SOURCE.name}
+    program = _require(
+        nvrtc.nvrtcCreateProgram(
+            sources[SOURCE.name], SOURCE.name.encode(), len(included), list(included.values()), list(included)
+        )
+    )
     code, *_ = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
     if int(code) != 0:
         log = b" " * _require(nvrtc.nvrtcGetProgramLogSize(program))

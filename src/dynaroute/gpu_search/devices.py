@@ -43,6 +43,10 @@ class KernelDevice(Protocol):
         """Run a kernel for so many chains or instances, after those that were launched before."""
         ...
 
+    def launch_blocks(self, kernel: str, launch: Launch, blocks: int, warps: int, shared: int) -> None:
+        """Run a kernel in so many blocks of so many warps, each with so many bytes of shared memory."""
+        ...
+
     def wait(self) -> None:
         """Wait until all has been done."""
         ...
@@ -80,8 +84,6 @@ class CudaDevice:
 
     def launch(self, kernel: str, size: str, launch: Launch, work: int) -> None:
         """Run a kernel for so many chains or instances, after those that were launched before."""
-        driver = load_library("driver")
-        function = self.kernels[kernel]
         warps = max(1, min(_WARPS_OF_BLOCK, -(-work // self.multiprocessors)))
         uses_scratch = kernel.startswith(("search", "recombine"))
         if uses_scratch and size != "huge":
@@ -90,6 +92,11 @@ class CudaDevice:
         blocks = -(-work // warps)
         if uses_scratch:
             blocks = min(blocks, self._count_blocks(kernel, warps, shared))
+        self.launch_blocks(kernel, launch, blocks, warps, shared)
+
+    def launch_blocks(self, kernel: str, launch: Launch, blocks: int, warps: int, shared: int) -> None:
+        """Run a kernel in so many blocks of so many warps, each with so many bytes of shared memory."""
+        driver, function = load_library("driver"), self.kernels[kernel]
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(launch))
         stream = torch.cuda.current_stream(self.place).cuda_stream
         with torch.cuda.device(self.place):
@@ -152,7 +159,7 @@ def find_device(name: str) -> CudaDevice:
         for kernel in _list_kernels():
             function = kernels[kernel] = _require(driver.cuModuleGetFunction(module, kernel.encode()))
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            if kernel.startswith(("search", "recombine")):
+            if kernel.startswith(("search", "recombine", "breed")):
                 _require(driver.cuFuncSetAttribute(function, attribute, shared))
     return CudaDevice(place, shared, properties.multi_processor_count, kernels)
 
@@ -168,7 +175,7 @@ def _list_kernels() -> list[str]:
         *(f"search_{size}" for size in sizes),
         *(f"recombine_{size}" for size in sizes),
         *(f"{kernel}_{size}" for kernel in ("begin", "export") for size in sizes[:2]),
-        "commit",
+        *("commit", "settle", "breed", "survive", "export_champions"),
     ]
 
 

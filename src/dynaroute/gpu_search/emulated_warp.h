@@ -24,6 +24,14 @@ struct alignas(16) Quad {
 FN Quad load_quad(const Quad* at) { return *at; }
 FN i64 load_cost(const i64* at) { return *at; }
 FN void make_visible() {}
+FN u32 bits_of(float value) {
+  u32 bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+#define BLOCK_LANE LANE
+#define BLOCK_WIDTH WIDTH
+#define BLOCK_SYNC() SYNC()
 #define COUNT_ZEROS(value) __builtin_clz(value)
 
 #if WIDTH == 1

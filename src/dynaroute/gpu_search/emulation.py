@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from dynaroute.errors import UnsupportedError
-from dynaroute.gpu_search.compiler import SOURCE, keep
+from dynaroute.gpu_search.compiler import SOURCE, keep, list_sources
 from dynaroute.gpu_search.launches import Launch, Layout
 
 __all__ = ["EmulatedDevice", "emulate", "find_compiler"]
@@ -57,6 +57,10 @@ class EmulatedDevice:
         """Run a kernel."""
         getattr(self.library, kernel)(ctypes.byref(launch))
 
+    def launch_blocks(self, kernel: str, launch: Launch, blocks: int, warps: int, shared: int) -> None:
+        """Run a kernel."""
+        getattr(self.library, kernel)(ctypes.byref(launch))
+
     def wait(self) -> None:
         """Nothing runs by itself."""
 
@@ -87,7 +91,7 @@ def emulate(lanes: int = 1) -> EmulatedDevice:
     if compiler is None:
         raise UnsupportedError("there is no C++ compiler.", remedy="Install g++ or clang.")
     options = (*_OPTIONS, f"-DEMULATED_LANES={lanes}")
-    sources = [path.read_bytes() for path in (SOURCE, SOURCE.with_name("emulated_warp.h"))]
+    sources = [path.read_bytes() for path in (*list_sources(), SOURCE.with_name("emulated_warp.h"))]
 
     def make(path: Path) -> None:
         subprocess.run([compiler, *options, str(SOURCE), "-o", str(path)], check=True, capture_output=True)

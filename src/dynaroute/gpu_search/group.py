@@ -7,9 +7,10 @@ from torch import Tensor
 
 from dynaroute.batch import RouteBatch
 from dynaroute.gpu_search.devices import KernelDevice
+from dynaroute.gpu_search.islands import Islands, estimate_island_bytes
 from dynaroute.gpu_search.kernel_problem import NEAR, KernelProblem
-from dynaroute.gpu_search.launches import Launch, Layout
-from dynaroute.gpu_search.schedule import LEVELS, Generation
+from dynaroute.gpu_search.launches import BREEDING_WARPS, Launch, Layout
+from dynaroute.gpu_search.schedule import LEVELS, Generation, GeneticSettings, Plan
 
 __all__ = ["Group", "estimate_bytes"]
 
@@ -37,6 +38,7 @@ class Group:
         self.problem = problem
         self.chains = chains
         self.done = 0  # iterations of each chain
+        self.islands: Islands | None = None
         self._device = device
         self._size = problem.layout.choose_size(device.shared_bytes)
         self._index = "small" if problem.layout.is_small else "large"
@@ -69,15 +71,25 @@ class Group:
         self._launch.generation = generation
         self._start("recombine", self._size, self._jobs)
 
+    def settle(self, plan: Plan, settings: GeneticSettings) -> None:
+        """End the chains, and let islands begin with what they found."""
+        self._start("commit", None, self._jobs)
+        self.islands = Islands(self._device, self.problem, self._launch, plan, settings)
+
     def best_costs(self) -> Tensor:
         """(I,) cost of the best routes so far, in the instances' own units, but for the last digits."""
         best = torch.minimum(self._tensors["found_costs"], self._tensors["population_costs"])
-        return best.view(-1, self.chains).amin(1) / self.problem.scale
+        best = best.view(-1, self.chains).amin(1)
+        if self.islands is not None:
+            best = torch.minimum(best, self.islands.best_lengths())
+        return best / self.problem.scale
 
     def best_routes(self) -> RouteBatch:
         """The best routes so far."""
         self._start("commit", None, self._jobs)
         self._start("export", self._index, len(self.problem))
+        if self.islands is not None:
+            self.islands.export()
         return RouteBatch(self._tensors["routes_out"].clone(), self._tensors["positions_out"].clone())
 
     def wait(self) -> None:
@@ -149,7 +161,9 @@ class Group:
         )
 
 
-def estimate_bytes(layout: Layout, chains: int) -> int:
-    """What one instance takes on the device, its chains included."""
+def estimate_bytes(layout: Layout, chains: int, settings: GeneticSettings) -> int:
+    """What one instance takes on the device, its chains and islands included."""
     matrix = 4 * layout.nodes**2 + (0 if layout.is_small else 2 * NEAR * layout.nodes)
-    return matrix + chains * 3 * 4 * layout.words + 64 * layout.nodes
+    islands = chains // BREEDING_WARPS if layout.is_small else 0
+    tours = chains * 3 * 4 * layout.words + max(1, islands) * estimate_island_bytes(layout.nodes, settings)
+    return matrix + tours + 64 * layout.nodes

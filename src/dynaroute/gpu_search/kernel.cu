@@ -1,734 +1,23 @@
-// Ruin and recreate for many instances at once, a warp for each chain, and a population of chains for each instance.
-//
-// Ruin and recreate: J. Christiaens and G. Vanden Berghe, "Slack Induction by String Removals for Vehicle Routing
-// Problems", Transportation Science 54 (2020). Compiled by NVRTC for a GPU, and by any C++ compiler for tests: see
+// The batched search: what is launched. Compiled by NVRTC for a GPU, and by any C++ compiler for tests: see
 // emulated_warp.h. All lengths are integers, all random numbers are hashes of (seed, instance, chain, iteration), and
 // floating-point numbers are neither fused nor approximated: a GPU and its emulation give the same routes.
-//
-// Nodes: customers are 1 .. size, the depot has one node for each route, nodes .. nodes + slots - 1. Routes are rings of
-// nodes, linked both ways. A customer that is on no route, and the depot of a route that is not used, are on the route
-// number `slots`, which has no room and counts as ruined.
-//
-// Every lane of a warp reaches every collective operation (SYNC, LEAST, ADD); what depends on a lane alone stands between
-// them. Variables that are equal in all lanes are called "shared" below.
 
-#ifdef EMULATED_LANES
-#include "emulated_warp.h"
-#else
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef long long i64;
-struct alignas(16) Quad {
-  u32 a, b, c, d;
-};
-#define FN __device__ __forceinline__
-#define WIDTH 32
-#define LANE ((int)(threadIdx.x & 31))
-#define ALL 0xffffffffu
-#define SYNC() __syncwarp()
-#define LEAST(value) __reduce_min_sync(ALL, (value))
-#define ADD(value) __reduce_add_sync(ALL, (value))
-#define ADD64(value) add_64(value)
-#define COUNT_ZEROS(value) __clz((int)(value))
-FN i64 add_64(i64 value) {
-  for (int offset = 16; offset; offset >>= 1) value += __shfl_xor_sync(ALL, value, offset);
-  return value;
-}
-// past the first-level cache, which may hold what another multiprocessor has overwritten
-FN Quad load_quad(const Quad* at) {
-  uint4 found = __ldcg((const uint4*)at);
-  return Quad{found.x, found.y, found.z, found.w};
-}
-FN i64 load_cost(const i64* at) { return __ldcg(at); }
-FN void make_visible() { __threadfence(); }
-#endif
-
-typedef unsigned char u8;
-typedef unsigned short u16;
-
-#define NOTHING 0xffffffffu
 #ifndef BLOCKS_OF_SMALL
 #define BLOCKS_OF_SMALL 10  // resident on a multiprocessor
 #endif
 #ifndef BLOCKS_OF_LARGE
 #define BLOCKS_OF_LARGE 8
 #endif
-#define BIAS (1 << 30)        // makes keys of lengths that may be negative; lengths are below 2^25
-#define MOST_REMOVED 64       // customers, in one iteration
-#define LONGEST_STRING 10     // customers, of one route
-#define WINDOW (2 * LONGEST_STRING + 5)
-#define MIDDLE (LONGEST_STRING + 2)
-#define MEAN_REMOVED 10.0f
-#define BLINKS 42949673u      // of 2^32: one position in a hundred is overlooked
+#ifndef BLOCKS_THAT_BREED
+#define BLOCKS_THAT_BREED 4  // of eight warps
+#endif
 
-// What a launch works on. The same structure, field by field, is in launches.py.
-struct Launch {
-  const int* lengths;           // (instances, nodes, nodes) of legs
-  const int* demands;           // (instances, nodes)
-  const int* capacities;        // (instances)
-  const int* sizes;             // (instances)
-  const int* slots_of;          // (instances) routes that an instance may have, `slots` at most
-  const u16* near;              // (instances, nodes, near_count) customers, nearest first; for search_large alone
-  const u64* keys;              // (instances) names of random streams
-  const float* temperatures;    // (levels) in mean legs
-  const float* mean_legs;       // (instances)
-  const int* start_visits;      // (instances * starts, nodes - 1) customers, route after route
-  const int* start_routes;      // (instances * starts, nodes) route of each
-  u32* tours;                   // (chains, words) what chains work on
-  u32* found;                   // (chains, words) the best of this generation
-  u32* population;              // (chains, words) the best of earlier ones
-  i64* tour_costs;              // (chains)
-  i64* found_costs;             // (chains)
-  i64* population_costs;        // (chains)
-  int* routes_out;              // (instances, nodes) route of each customer, -1 else
-  int* positions_out;           // (instances, nodes) place on it, -1 else
-  int* finished;                // (chains) slices that are finished
-  u32* ticket;                  // (1) next slice of all
-  char* scratch;                // (warps, scratch_bytes) for search_large where shared memory is too small
-  u64 seed;
-  u64 first_level, level_rate;  // of temperature, at the first iteration and for each: 32 bits of fraction
-  int instances, nodes, slots, chains, starts, near_count, levels, words, scratch_bytes;
-  int first, count, slice_length;  // iterations: number of the first, how many, how many in one slice
-  int generation;
-};
-
-template <class Index>
-struct Tour {
-  int* leg;    // (nodes + slots) to the next node
-  int* room;   // (slots + 1) what is left of the capacity
-  Index* prev;
-  Index* next;
-  Index* route;
-};
-
-template <class Index>
-struct Workplace {
-  Tour<Index> tour;
-  Quad* block;       // where the tour lies
-  Quad* backup;      // the tour to go back to
-  u64* order;        // (MOST_REMOVED) by which customers are put back
-  int* away;         // (nodes + slots) lengths to one node
-  int* lost;         // (slots + 1) customers that routes lost
-  int* reach;        // (2)
-  Index* removed;    // (MOST_REMOVED)
-  Index* sorted;     // (MOST_REMOVED)
-  Index* window;     // (WINDOW) part of a route
-  u8* ruined;        // (slots + 1)
-};
-
-struct Problem {
-  const int* lengths;
-  const int* demands;
-  const u16* near;
-  int size, nodes, slots, own_slots, near_count;
-};
-
-struct Draws {
-  u32 base, count;
-};
-
-FN u32 mix(u32 v) {
-  v ^= v >> 16;
-  v *= 0x7feb352du;
-  v ^= v >> 15;
-  v *= 0x846ca68bu;
-  return v ^ (v >> 16);
-}
-
-FN u64 mix_64(u64 v) {
-  v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9ull;
-  v = (v ^ (v >> 27)) * 0x94d049bb133111ebull;
-  return v ^ (v >> 31);
-}
-
-FN Draws draws_of(u64 stream, u32 iteration) { return Draws{mix(mix((u32)stream + iteration) ^ (u32)(stream >> 32)), 0u}; }
-FN u32 draw(Draws& draws) { return mix(draws.base + 0x9e3779b9u * ++draws.count); }
-FN int below(u32 random, int bound) { return (int)(((u64)random * (u32)bound) >> 32); }
-FN float unit(u32 random) { return (float)(random >> 8) * (1.0f / 16777216.0f); }
-
-// -ln of a number drawn from (0, 1): by parts, without a library whose last bits may differ
-FN float exponential(u32 random) {
-  u32 bits = random | 1u;
-  int zeros = COUNT_ZEROS(bits);
-  bits <<= zeros;
-  float part = (float)((bits << 1) >> 9) * (1.0f / 8388608.0f);  // bits is (1 + part) * 2^31
-  float ratio = part / (2.0f + part), square = ratio * ratio;    // ln(1 + part) = 2 artanh(ratio)
-  float logarithm = 2.0f * ratio * (1.0f + square * (0.33333333f + square * (0.2f + square * 0.14285714f)));
-  return 0.69314718f * (float)(zeros + 1) - logarithm;
-}
-
-template <class Index>
-FN Tour<Index> tour_at(void* block, int nodes, int slots) {
-  int all = nodes + slots;
-  int* words = (int*)block;
-  Index* links = (Index*)(words + all + slots + 1);
-  return Tour<Index>{words, words + all, links, links + all, links + 2 * all};
-}
-
-template <class Index>
-FN Workplace<Index> workplace_at(char* scratch, const Launch& launch) {
-  int all = launch.nodes + launch.slots, bytes = launch.words * 4;
-  Workplace<Index> at;
-  at.block = (Quad*)scratch;
-  at.backup = (Quad*)(scratch + bytes);
-  at.order = (u64*)(scratch + 2 * bytes);
-  at.away = (int*)(at.order + MOST_REMOVED);
-  at.lost = at.away + all;
-  at.reach = at.lost + launch.slots + 1;
-  at.removed = (Index*)(at.reach + 2);
-  at.sorted = at.removed + MOST_REMOVED;
-  at.window = at.sorted + MOST_REMOVED;
-  at.ruined = (u8*)(at.window + WINDOW);
-  at.tour = tour_at<Index>(scratch, launch.nodes, launch.slots);
-  return at;
-}
-
-FN void copy_block(Quad* to, const Quad* from, int words) {
-  for (int i = LANE; i < words / 4; i += WIDTH) to[i] = from[i];
-  SYNC();
-}
-
-FN void load_block(Quad* to, const u32* from, int words) {
-  for (int i = LANE; i < words / 4; i += WIDTH) to[i] = load_quad((const Quad*)from + i);
-  SYNC();
-}
-
-FN int place_of(const Problem& problem, int node) { return node < problem.nodes ? node : 0; }
-
-FN int length_between(const Problem& problem, int one, int other) {
-  return problem.lengths[(i64)place_of(problem, one) * problem.nodes + place_of(problem, other)];
-}
-
-FN const int* row_of(const Problem& problem, int node) {
-  return problem.lengths + (i64)place_of(problem, node) * problem.nodes;
-}
-
-template <class Index>
-FN int count_routes(const Problem& problem, const Tour<Index>& tour) {
-  int used = 0;
-  for (int r = LANE; r < problem.slots; r += WIDTH) used += tour.route[problem.nodes + r] != problem.slots;
-  return ADD(used);
-}
-
-template <class Index>
-FN i64 total_of(const Problem& problem, const Tour<Index>& tour) {
-  i64 sum = 0;
-  for (int u = LANE; u < problem.nodes + problem.slots; u += WIDTH) sum += tour.leg[u];
-  return ADD64(sum);
-}
-
-// For one lane alone: one node follows another.
-template <class Index>
-FN void join(const Tour<Index>& tour, int one, int other, int length) {
-  tour.next[one] = (Index)other;
-  tour.prev[other] = (Index)one;
-  tour.leg[one] = length;
-}
-
-// For one lane alone: the same, where the length is to be looked up.
-template <class Index>
-FN void link(const Problem& problem, const Tour<Index>& tour, int one, int other) {
-  join(tour, one, other, length_between(problem, one, other));
-}
-
-// The customer nearest to one whose row is in `away`, of those on routes that are not marked; NOTHING without any.
-template <class Index>
-FN u32 nearest_of(const Problem& problem, const int* away, const Index* route, const u8* marked) {
-  u32 least = NOTHING, node = NOTHING;
-  for (int u = 1 + LANE; u <= problem.size; u += WIDTH) {
-    u32 length = (u32)away[u];
-    if (length < least && !marked[route[u]]) {
-      least = length;
-      node = (u32)u;
-    }
-  }
-  u32 smallest = LEAST(least);
-  return LEAST(least == smallest ? node : NOTHING);
-}
-
-// The next customer to take a string around, in the order of the list of near ones.
-template <class Index>
-FN u32 next_near(const Problem& problem, int centre, int& cursor, const Index* route, const u8* marked) {
-  const u16* list = problem.near + (i64)centre * problem.near_count;
-  for (; cursor < problem.near_count; cursor += WIDTH) {
-    int i = cursor + LANE;
-    bool is_open = i < problem.near_count && !marked[route[list[i]]];
-    u32 place = LEAST(is_open ? (u32)i : NOTHING);
-    if (place != NOTHING) {
-      cursor = (int)place + 1;
-      return list[place];
-    }
-  }
-  return NOTHING;
-}
-
-// Take strings of customers out of routes that lie together; returns how many were taken.
-template <class Index, bool BY_LISTS>
-FN int ruin(const Problem& problem, const Workplace<Index>& at, Draws& draws, int& routes, int& change) {
-  const Tour<Index>& tour = at.tour;
-  int centre = 1 + below(draw(draws), problem.size);
-  for (int r = LANE; r <= problem.slots; r += WIDTH) at.ruined[r] = r == problem.slots;
-  if (!BY_LISTS)
-    for (int u = 1 + LANE; u <= problem.size; u += WIDTH) at.away[u] = row_of(problem, centre)[u];
-  float average = (float)problem.size / (float)routes;
-  float longest = average < (float)LONGEST_STRING ? average : (float)LONGEST_STRING;
-  float strings = 4.0f * MEAN_REMOVED / (1.0f + longest) - 1.0f;
-  int wanted = (int)(1.0f + unit(draw(draws)) * strings), steps = (int)longest + 1;
-  int removed = 0, cursor = 0;
-  SYNC();
-  for (int k = 0; k < wanted; k++) {
-    u32 chosen = (u32)centre;
-    if (!BY_LISTS)
-      chosen = nearest_of(problem, at.away, tour.route, at.ruined);
-    else if (k > 0)
-      chosen = next_near(problem, centre, cursor, tour.route, at.ruined);
-    if (chosen == NOTHING) break;
-    int route = tour.route[chosen];
-    // the customers around it: one lane goes back, another one forth
-    for (int side = LANE; side < 2; side += WIDTH) {
-      int node = (int)chosen, count = 0;
-      while (count < steps) {
-        node = side ? tour.next[node] : tour.prev[node];
-        if (node >= problem.nodes) break;
-        count++;
-        at.window[side ? MIDDLE + count : MIDDLE - count] = (Index)node;
-      }
-      at.reach[side] = count;
-      if (side == 0) at.window[MIDDLE] = (Index)chosen;
-    }
-    SYNC();
-    int back = at.reach[0], forth = at.reach[1], around = back + forth + 1;
-    float most = (float)around < longest ? (float)around : longest;
-    int count = (int)(1.0f + unit(draw(draws)) * most);
-    count = count < around ? count : around;
-    u32 coin = draw(draws), where = draw(draws), which = draw(draws);
-    bool is_split = count > 1 && count < around && (coin & 1u);  // one customer within the string stays
-    int span = count + (is_split ? 1 : 0);
-    int earliest = span - 1 - forth > 0 ? span - 1 - forth : 0, latest = span - 1 < back ? span - 1 : back;
-    int start = MIDDLE - (earliest + below(where, latest - earliest + 1));
-    int kept = is_split ? start + 1 + below(which, span - 2) : -1;
-    if (removed + count > MOST_REMOVED) break;
-    int before = tour.prev[at.window[start]], after = tour.next[at.window[start + span - 1]];
-    int stays = is_split ? (int)at.window[kept] : 0, first_leg = tour.leg[before];
-    SYNC();
-    int lost = 0, freed = 0;
-    for (int i = start + LANE; i < start + span; i += WIDTH) {
-      int node = at.window[i];
-      lost += tour.leg[node];
-      if (i == kept) continue;
-      at.removed[removed + i - start - (is_split && i > kept ? 1 : 0)] = (Index)node;
-      tour.route[node] = (Index)problem.slots;
-      tour.leg[node] = 0;
-      freed += problem.demands[node];
-    }
-    lost = ADD(lost) + first_leg;
-    freed = ADD(freed);
-    bool is_empty = before == after && !is_split;  // both are the depot
-    int to_first = is_empty ? 0 : length_between(problem, before, is_split ? stays : after);
-    int to_second = is_split ? length_between(problem, stays, after) : 0;
-    SYNC();
-    if (LANE == 0) {
-      at.ruined[route] = 1;
-      tour.room[route] += freed;
-      join(tour, before, is_split ? stays : after, to_first);
-      if (is_split) join(tour, stays, after, to_second);
-      if (is_empty) tour.route[before] = (Index)problem.slots;
-    }
-    change += to_first + to_second - lost;
-    routes -= is_empty ? 1 : 0;
-    removed += count;
-    SYNC();
-  }
-  return removed;
-}
-
-// Choose the order in which customers are put back: at random, large ones first, far ones first, or near ones first.
-template <class Index>
-FN void sort_removed(const Problem& problem, const Workplace<Index>& at, int removed, Draws& draws) {
-  int kind = below(draw(draws), 11);
-  u32 salt = draw(draws);
-  for (int i = LANE; i < removed; i += WIDTH) {
-    int node = at.removed[i];
-    u32 first = 0;
-    if (kind >= 4 && kind < 8) first = NOTHING - (u32)problem.demands[node];
-    if (kind >= 8) first = (u32)(kind < 10 ? BIAS - problem.lengths[node] : problem.lengths[node]);
-    at.order[i] = ((u64)first << 32) | mix(salt + 0x9e3779b9u * (u32)i);
-  }
-  SYNC();
-  for (int i = LANE; i < removed; i += WIDTH) {
-    u64 own = at.order[i];
-    int rank = 0;
-    for (int j = 0; j < removed; j++) rank += at.order[j] < own || (at.order[j] == own && j < i);
-    at.sorted[rank] = at.removed[i];
-  }
-  SYNC();
-}
-
-struct Place {
-  u32 cost;  // with BIAS
-  u32 node;  // to insert after
-};
-
-FN void prefer(Place& best, u32 cost, u32 node) {
-  if (cost < best.cost || (cost == best.cost && node < best.node)) best = Place{cost, node};
-}
-
-FN Place agree(const Place& best) {
-  u32 cost = LEAST(best.cost);
-  return Place{cost, LEAST(best.cost == cost ? best.node : NOTHING)};
-}
-
-// Depots are counted from 2^16 on: their nodes depend on what else is in the batch.
-FN bool is_overlooked(const Problem& problem, u32 salt, int node) {
-  u32 name = (u32)(node < problem.nodes ? node : node - problem.nodes + 65536);
-  return (salt ^ (name * 0x9e3779b9u)) * 0x2c1b3c6du < BLINKS;
-}
-
-// The cheapest position among all; `away` holds the lengths to the customer.
-template <class Index>
-FN Place best_of_all(const Problem& problem, const Workplace<Index>& at, int customer, int demand, u32 salt) {
-  const Tour<Index>& tour = at.tour;
-  const int* row = row_of(problem, customer);
-  int all = problem.nodes + problem.slots, to_depot = row[0];
-  for (int u = LANE; u < all; u += WIDTH) at.away[u] = u < problem.nodes ? row[u] : to_depot;
-  SYNC();
-  Place best{NOTHING, NOTHING};
-  for (int u = LANE; u < all; u += WIDTH) {
-    if (tour.room[tour.route[u]] < demand || is_overlooked(problem, salt, u)) continue;
-    prefer(best, (u32)(at.away[u] + at.away[tour.next[u]] - tour.leg[u] + BIAS), (u32)u);
-  }
-  return agree(best);
-}
-
-// The cheapest position beside near customers; if there is none, among all.
-template <class Index>
-FN Place best_of_near(const Problem& problem, const Workplace<Index>& at, int customer, int demand, u32 salt) {
-  const Tour<Index>& tour = at.tour;
-  const int* row = row_of(problem, customer);
-  const u16* list = problem.near + (i64)customer * problem.near_count;
-  Place best{NOTHING, NOTHING};
-  for (int i = LANE; i < problem.near_count; i += WIDTH) {
-    int u = list[i], before = tour.prev[u];
-    if (tour.room[tour.route[u]] < demand) continue;
-    int to_near = row[u];
-    if (!is_overlooked(problem, salt, u))
-      prefer(best, (u32)(to_near + row[place_of(problem, tour.next[u])] - tour.leg[u] + BIAS), (u32)u);
-    if (!is_overlooked(problem, salt, before))
-      prefer(best, (u32)(to_near + row[place_of(problem, before)] - tour.leg[before] + BIAS), (u32)before);
-  }
-  best = agree(best);
-  return best.cost != NOTHING ? best : best_of_all(problem, at, customer, demand, salt);
-}
-
-// Put customers back, each where it costs least; false where another route would be needed and there is none.
-template <class Index, bool BY_LISTS>
-FN bool recreate(
-    const Problem& problem, const Workplace<Index>& at, int count, Draws& draws, int& routes, int& change) {
-  const Tour<Index>& tour = at.tour;
-  for (int k = 0; k < count; k++) {
-    int customer = at.sorted[k], demand = problem.demands[customer];
-    const int* row = row_of(problem, customer);
-    u32 salt = draw(draws);
-    Place place = BY_LISTS ? best_of_near(problem, at, customer, demand, salt)
-                           : best_of_all(problem, at, customer, demand, salt);
-    if (place.cost == NOTHING) {
-      u32 unused = NOTHING;
-      for (int r = LANE; r < problem.own_slots; r += WIDTH)
-        if (tour.route[problem.nodes + r] == problem.slots) {
-          unused = (u32)r;
-          break;
-        }
-      unused = LEAST(unused);
-      if (unused == NOTHING) return false;
-      int depot = problem.nodes + (int)unused;
-      SYNC();
-      if (LANE == 0) {
-        tour.route[depot] = tour.route[customer] = (Index)unused;
-        tour.room[unused] -= demand;
-        join(tour, depot, customer, row[0]);
-        join(tour, customer, depot, row[0]);
-      }
-      routes += 1;
-      change += 2 * row[0];
-    } else {
-      SYNC();
-      if (LANE == 0) {
-        int before = (int)place.node, after = tour.next[before], route = tour.route[before];
-        tour.route[customer] = (Index)route;
-        tour.room[route] -= demand;
-        join(tour, before, customer, row[place_of(problem, before)]);
-        join(tour, customer, after, row[place_of(problem, after)]);
-      }
-      change += (int)(place.cost - (u32)BIAS);
-    }
-    SYNC();
-  }
-  return true;
-}
-
-// For one lane alone: take a customer off its route.
-template <class Index>
-FN void unlink_customer(const Problem& problem, const Tour<Index>& tour, int customer) {
-  int before = tour.prev[customer], after = tour.next[customer], route = tour.route[customer];
-  link(problem, tour, before, after);
-  tour.room[route] += problem.demands[customer];
-  tour.route[customer] = (Index)problem.slots;
-  tour.leg[customer] = 0;
-  if (before != after) return;
-  tour.route[before] = (Index)problem.slots;
-  tour.leg[before] = 0;
-}
-
-// For one lane alone: a route of the other parent takes the place of what its customers were on; returns false without
-// a route to spare. `lost` counts what the routes of the tour lose.
-template <class Index>
-FN bool inherit_route(
-    const Problem& problem, const Tour<Index>& tour, const Tour<Index>& other, int route, int* lost) {
-  int unused = 0;
-  while (unused < problem.own_slots && tour.route[problem.nodes + unused] != problem.slots) unused++;
-  if (unused == problem.own_slots) return false;
-  for (int node = other.next[problem.nodes + route]; node < problem.nodes; node = other.next[node]) {
-    lost[tour.route[node]] += 1;
-    unlink_customer(problem, tour, node);
-  }
-  int depot = problem.nodes + unused, last = depot;
-  tour.route[depot] = (Index)unused;
-  lost[unused] = 0;
-  for (int node = other.next[problem.nodes + route]; node < problem.nodes; node = other.next[node]) {
-    tour.route[node] = (Index)unused;
-    tour.room[unused] -= problem.demands[node];
-    link(problem, tour, last, node);
-    last = node;
-  }
-  link(problem, tour, last, depot);
-  return true;
-}
-
-// Take the remnants of a route that lost more customers than it kept, to be put back; returns how many they are.
-template <class Index>
-FN int dissolve(const Problem& problem, const Workplace<Index>& at, int route, int most) {
-  const Tour<Index>& tour = at.tour;
-  int own = 0;
-  for (int u = 1 + LANE; u <= problem.size; u += WIDTH) own += tour.route[u] == route;
-  int left = ADD(own);
-  if (left >= at.lost[route] || left > most) return 0;
-  SYNC();
-  if (LANE == 0) {
-    int count = 0;
-    for (int node = tour.next[problem.nodes + route]; node < problem.nodes;) {
-      int after = tour.next[node];
-      unlink_customer(problem, tour, node);
-      at.sorted[count++] = (Index)node;
-      node = after;
-    }
-  }
-  SYNC();
-  return left;
-}
-
-// Make a child of the tour and another parent: some of the other's routes that lie together, what they leave of the
-// tour's own, and the remnants of routes that lost most of their customers put back one by one. False if that took more
-// routes than there are.
-template <class Index, bool BY_LISTS>
-FN bool recombine(const Problem& problem, const Workplace<Index>& at, u32* parent, Draws& draws) {
-  const Tour<Index>& tour = at.tour;
-  const Tour<Index> other = tour_at<Index>(parent, problem.nodes, problem.slots);
-  for (int r = LANE; r <= problem.slots; r += WIDTH) {
-    at.lost[r] = 0;
-    at.ruined[r] = r == problem.slots;
-  }
-  int half = count_routes(problem, other) / 2;
-  int centre = 1 + below(draw(draws), problem.size), wanted = 1 + below(draw(draws), half > 0 ? half : 1);
-  SYNC();
-  for (int k = 0; k < wanted; k++) {
-    u32 chosen = nearest_of(problem, row_of(problem, centre), other.route, at.ruined);
-    if (chosen == NOTHING) break;
-    SYNC();
-    if (LANE == 0) {
-      int route = other.route[chosen];
-      at.ruined[route] = 1;
-      at.reach[0] = inherit_route(problem, tour, other, route, at.lost);
-    }
-    SYNC();
-    if (!at.reach[0]) break;
-  }
-  int routes = 0, change = 0;  // which nobody reads: both are counted anew
-  for (int r = 0; r < problem.slots; r++) {
-    SYNC();
-    if (at.lost[r] == 0 || tour.route[problem.nodes + r] != r) continue;
-    int count = dissolve(problem, at, r, MOST_REMOVED);
-    if (!recreate<Index, BY_LISTS>(problem, at, count, draws, routes, change)) return false;
-  }
-  return true;
-}
-
-FN Problem problem_of(const Launch& launch, int instance) {
-  i64 nodes = launch.nodes;
-  return Problem{
-      launch.lengths + instance * nodes * nodes,
-      launch.demands + instance * nodes,
-      launch.near + instance * nodes * launch.near_count,
-      launch.sizes[instance],
-      launch.nodes,
-      launch.slots,
-      launch.slots_of[instance],
-      launch.near_count};
-}
-
-FN u64 stream_of(const Launch& launch, int instance, int chain) {
-  return mix_64(launch.keys[instance] ^ mix_64(launch.seed + 0x9e3779b97f4a7c15ull * (u64)(chain + 1)));
-}
-
-// The other parent: the better one of two, neither of them the chain's own.
-FN int choose_parent(const Launch& launch, int instance, int chain, Draws& draws) {
-  int first = below(draw(draws), launch.chains - 1), second = below(draw(draws), launch.chains - 1);
-  first += first >= chain;
-  second += second >= chain;
-  const i64* costs = launch.population_costs + (i64)instance * launch.chains;
-  return costs[second] < costs[first] ? second : first;
-}
-
-FN void store_block(u32* to, const Quad* from, int words) { copy_block((Quad*)to, from, words); }
-
-// Let a chain make a child of what it found and another parent: the tour from which a generation begins.
-template <class Index, bool BY_LISTS>
-FN void begin_generation(const Launch& launch, int job, char* scratch) {
-  int instance = job / launch.chains, chain = job % launch.chains;
-  Problem problem = problem_of(launch, instance);
-  Workplace<Index> at = workplace_at<Index>(scratch, launch);
-  u64 stream = stream_of(launch, instance, chain);
-  Draws draws = draws_of(mix_64(stream ^ 0x5bd1e995u), (u32)launch.generation);
-  i64 other = (i64)instance * launch.chains + choose_parent(launch, instance, chain, draws);
-  u32* own = launch.population + (i64)job * launch.words;
-  load_block(at.block, own, launch.words);
-  bool is_child = recombine<Index, BY_LISTS>(problem, at, launch.population + other * launch.words, draws);
-  SYNC();
-  if (!is_child) load_block(at.block, own, launch.words);
-  i64 cost = total_of(problem, at.tour);
-  store_block(launch.tours + (i64)job * launch.words, at.block, launch.words);
-  store_block(launch.found + (i64)job * launch.words, at.block, launch.words);
-  if (LANE == 0) launch.tour_costs[job] = launch.found_costs[job] = cost;
-}
-
-// Some iterations of one chain.
-template <class Index, bool BY_LISTS>
-FN void run_slice(const Launch& launch, int job, int slice, char* scratch) {
-  int instance = job / launch.chains;
-  Problem problem = problem_of(launch, instance);
-  Workplace<Index> at = workplace_at<Index>(scratch, launch);
-  u64 stream = stream_of(launch, instance, job % launch.chains);
-  float mean_leg = launch.mean_legs[instance];
-  u32* found_block = launch.found + (i64)job * launch.words;
-  i64 cost = load_cost(launch.tour_costs + job), found = load_cost(launch.found_costs + job);
-  load_block(at.block, launch.tours + (i64)job * launch.words, launch.words);
-  copy_block(at.backup, at.block, launch.words);
-  int routes = count_routes(problem, at.tour), routes_before = routes;
-  int from = slice * launch.slice_length, to = from + launch.slice_length < launch.count ? from + launch.slice_length : launch.count;
-  for (int i = from; i < to; i++) {
-    Draws draws = draws_of(stream, (u32)(launch.first + i));
-    int change = 0;
-    int removed = ruin<Index, BY_LISTS>(problem, at, draws, routes, change);
-    sort_removed(problem, at, removed, draws);
-    bool is_whole = recreate<Index, BY_LISTS>(problem, at, removed, draws, routes, change);
-    int level = (int)((launch.first_level + (u64)i * launch.level_rate) >> 32);
-    level = level < launch.levels ? level : launch.levels - 1;
-    float allowed = launch.temperatures[level] * mean_leg * exponential(draw(draws));
-    SYNC();
-    if (is_whole && (float)change < allowed) {
-      cost += change;
-      routes_before = routes;
-      copy_block(at.backup, at.block, launch.words);
-      if (cost < found) {
-        found = cost;
-        store_block(found_block, at.block, launch.words);
-      }
-    } else {
-      routes = routes_before;
-      copy_block(at.block, at.backup, launch.words);
-    }
-  }
-  store_block(launch.tours + (i64)job * launch.words, at.block, launch.words);
-  if (LANE == 0) {
-    launch.tour_costs[job] = cost;
-    launch.found_costs[job] = found;
-  }
-}
-
-// Put the routes that a chain starts from into its tour.
-template <class Index>
-FN void begin_chain(const Launch& launch, int job) {
-  int instance = job / launch.chains, chain = job % launch.chains, nodes = launch.nodes, slots = launch.slots;
-  Problem problem = problem_of(launch, instance);
-  u32* block = launch.tours + (i64)job * launch.words;
-  Tour<Index> tour = tour_at<Index>(block, nodes, slots);
-  i64 start = (i64)instance * launch.starts + chain % launch.starts;
-  const int* visits = launch.start_visits + start * (nodes - 1);
-  const int* routes = launch.start_routes + start * nodes;
-  for (int u = LANE; u < nodes + slots; u += WIDTH) {
-    tour.leg[u] = 0;
-    tour.prev[u] = tour.next[u] = (Index)u;
-    tour.route[u] = (Index)slots;
-  }
-  for (int r = LANE; r <= slots; r += WIDTH) tour.room[r] = r < slots ? launch.capacities[instance] : -1;
-  SYNC();
-  for (int i = LANE; i < problem.size; i += WIDTH) {
-    int node = visits[i], route = routes[node], depot = nodes + route;
-    bool is_first = i == 0 || routes[visits[i - 1]] != route;
-    bool is_last = i == problem.size - 1 || routes[visits[i + 1]] != route;
-    int after = is_last ? depot : visits[i + 1];
-    tour.route[node] = (Index)route;
-    tour.prev[node] = (Index)(is_first ? depot : visits[i - 1]);
-    tour.next[node] = (Index)after;
-    tour.leg[node] = length_between(problem, node, after);
-    if (is_last) tour.prev[depot] = (Index)node;
-    if (!is_first) continue;
-    tour.route[depot] = (Index)route;
-    tour.next[depot] = (Index)node;
-    tour.leg[depot] = length_between(problem, 0, node);
-  }
-  SYNC();
-  for (int r = LANE; r < slots; r += WIDTH)
-    for (int node = tour.next[nodes + r]; node < nodes; node = tour.next[node])
-      tour.room[r] -= problem.demands[node];
-  SYNC();
-  i64 cost = total_of(problem, tour);
-  store_block(launch.found + (i64)job * launch.words, (Quad*)block, launch.words);
-  store_block(launch.population + (i64)job * launch.words, (Quad*)block, launch.words);
-  if (LANE == 0) launch.tour_costs[job] = launch.found_costs[job] = launch.population_costs[job] = cost;
-}
-
-// At the end of a generation: what a chain found takes its place in the population if it is better.
-FN void commit_chain(const Launch& launch, int job) {
-  if (launch.found_costs[job] >= launch.population_costs[job]) return;
-  SYNC();
-  store_block(
-      launch.population + (i64)job * launch.words, (Quad*)(launch.found + (i64)job * launch.words), launch.words);
-  if (LANE == 0) launch.population_costs[job] = launch.found_costs[job];
-}
-
-// The best routes of an instance, as a RouteBatch holds them. The population has to be up to date.
-template <class Index>
-FN void export_best(const Launch& launch, int instance) {
-  int nodes = launch.nodes, slots = launch.slots;
-  i64 first = (i64)instance * launch.chains;
-  int best = 0;
-  for (int chain = 1; chain < launch.chains; chain++)
-    if (launch.population_costs[first + chain] < launch.population_costs[first + best]) best = chain;
-  Tour<Index> tour = tour_at<Index>(launch.population + (first + best) * launch.words, nodes, slots);
-  int* routes = launch.routes_out + (i64)instance * nodes;
-  int* positions = launch.positions_out + (i64)instance * nodes;
-  for (int u = LANE; u < nodes; u += WIDTH) routes[u] = positions[u] = -1;
-  SYNC();
-  for (int r = LANE; r < slots; r += WIDTH) {
-    if (tour.route[nodes + r] == slots) continue;
-    int number = 0, place = 0;
-    for (int earlier = 0; earlier < r; earlier++) number += tour.route[nodes + earlier] != slots;
-    for (int node = tour.next[nodes + r]; node < nodes; node = tour.next[node]) {
-      routes[node] = number;
-      positions[node] = place++;
-    }
-  }
-}
+#include "warp.cuh"
+#include "launch.cuh"
+#include "ruin_recreate.cuh"
+#include "local_search.cuh"
+#include "swap_star.cuh"
+#include "genetic.cuh"
 
 #ifdef EMULATED_LANES
 
@@ -779,6 +68,26 @@ void export_small(const Launch* launch) {
 void export_large(const Launch* launch) {
   for_each(launch->instances, [&](int instance) { export_best<u16>(*launch, instance); });
 }
+void settle(const Launch* launch) {
+  for_each(launch->instances * launch->islands, [&](int number) { settle_island(*launch, number); });
+}
+void breed(const Launch* launch) {
+  for_each(launch->instances * launch->islands, [&](int number) {
+    Terrain land = load_terrain(*launch, number / launch->islands, launch->scratch);
+    for (int child = 0; child < launch->children_count; child++)
+      make_child(*launch, land, number, child, launch->scratch + common_bytes(launch->nodes));
+  });
+}
+void survive(const Launch* launch) {
+  for_each(launch->instances * launch->islands, [&](int number) { select_survivors(*launch, number, launch->scratch); });
+}
+void export_champions(const Launch* launch) {
+  for_each(launch->instances, [&](int instance) { export_champion(*launch, instance); });
+}
+int nursery_bytes(int nodes, int slots) { return (int)((char*)(nursery_at(nullptr, nodes, slots).is_touched + slots) - (char*)nullptr); }
+int registry_bytes(int room) { return (int)((char*)(registry_at(nullptr, room).is_clone + room) - (char*)nullptr); }
+int terrain_bytes(int nodes) { return common_bytes(nodes); }
+int island_bytes() { return (int)sizeof(Island); }
 }
 
 #else
@@ -855,6 +164,31 @@ extern "C" __global__ void export_small(const __grid_constant__ Launch launch) {
 }
 extern "C" __global__ void export_large(const __grid_constant__ Launch launch) {
   if (WARP < launch.instances) export_best<u16>(launch, WARP);
+}
+extern "C" __global__ void settle(const __grid_constant__ Launch launch) {
+  if (WARP < launch.instances * launch.islands) settle_island(launch, WARP);
+}
+// A block for each island, whose warps take one child after another: some take twice as long as others.
+extern "C" __global__ void __launch_bounds__(256, BLOCKS_THAT_BREED) breed(const __grid_constant__ Launch launch) {
+  char* common = (char*)shared_memory;
+  int number = (int)blockIdx.x;
+  if (threadIdx.x == 0) *terrain_at(common, launch.nodes).next_child = 0;
+  Terrain land = load_terrain(launch, number / launch.islands, common);
+  char* own = common + common_bytes(launch.nodes) + WARP_IN_BLOCK * launch.scratch_bytes;
+  for (;;) {
+    int child = 0;
+    if (LANE == 0) child = atomicAdd(land.next_child, 1);
+    child = __shfl_sync(ALL, child, 0);
+    if (child >= launch.children_count) return;
+    make_child(launch, land, number, child, own);
+    __syncwarp();
+  }
+}
+extern "C" __global__ void __launch_bounds__(128) survive(const __grid_constant__ Launch launch) {
+  if (WARP < launch.instances * launch.islands) select_survivors(launch, WARP, IN_SHARED_MEMORY);
+}
+extern "C" __global__ void export_champions(const __grid_constant__ Launch launch) {
+  if (WARP < launch.instances) export_champion(launch, WARP);
 }
 
 #endif

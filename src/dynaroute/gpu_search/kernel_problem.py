@@ -11,7 +11,7 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.batch.legs import leg_lengths
 from dynaroute.gpu_search.launches import LARGEST_SMALL, Layout
 
-__all__ = ["NEAR", "KernelProblem", "find_group", "list_groups"]
+__all__ = ["NEAR", "KernelProblem", "find_group", "list_groups", "list_near"]
 
 NEAR = 64  # customers that one of a large instance is put beside
 
@@ -83,7 +83,7 @@ class KernelProblem:
             capacity=batch.capacity.int().contiguous(),
             sizes=sizes.contiguous(),
             slots=slots.contiguous(),
-            near=no_near if layout.is_small else _list_near(lengths, sizes),
+            near=no_near if layout.is_small else list_near(lengths, sizes, NEAR),
             keys=batch.keys.contiguous(),
             scale=scale,
             visits=starts.visits().int().contiguous(),
@@ -148,16 +148,27 @@ def _measure(batch: InstanceBatch) -> tuple[Tensor, Tensor]:
     return lengths, scale
 
 
-def _list_near(lengths: Tensor, sizes: Tensor) -> Tensor:
-    """(I, M, NEAR) customers nearest to each, itself and the depot left out; of equally near ones the lower number."""
+def list_near(lengths: Tensor, sizes: Tensor, most: int) -> Tensor:
+    """(I, M, K) int16: customers nearest to each, itself and the depot left out; of equally near ones the lower number.
+
+    Parameters
+    ----------
+    lengths
+        (I, M, M) of legs.
+    sizes
+        (I,) numbers of customers; what stands behind as many others is of no use.
+    most
+        K, if there are as many nodes.
+    """
     count, nodes, _ = lengths.shape
-    near = torch.empty((count, nodes, NEAR), dtype=torch.int16, device=lengths.device)
+    listed = min(most, nodes)
+    near = torch.empty((count, nodes, listed), dtype=torch.int16, device=lengths.device)
     number = torch.arange(nodes, device=lengths.device)
     step = max(1, _ENTRIES_AT_ONCE // nodes**2)
     for first in range(0, count, step):
         part = slice(first, first + step)
         is_other = (number > 0) & (number <= sizes[part, None]) & (number != number[:, None, None])  # (M, I, M)
         away = torch.where(is_other.transpose(0, 1), lengths[part], 2**30)  # (I, M, M)
-        order = away.argsort(dim=2, stable=True)[:, :, :NEAR]
+        order = away.argsort(dim=2, stable=True)[:, :, :listed]
         near[part] = order.to(torch.int16)  # as 16 bits without a sign
     return near

@@ -6,23 +6,28 @@ import ctypes
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-__all__ = ["LARGEST_SMALL", "Launch", "Layout", "Size"]
+__all__ = ["BREEDING_WARPS", "LARGEST_SMALL", "Launch", "Layout", "Nursery", "Size"]
 
 Size = Literal["small", "large", "huge"]
 
 LARGEST_SMALL = 127  # customers whose nodes, with those of the depot, have numbers of a byte
+BREEDING_WARPS = 8  # of a block, each of which makes one child after another
 
 _MOST_REMOVED = 64  # as in kernel.cu
 _WINDOW = 25
+_BESIDE = 20
 _QUAD = 16  # bytes that are copied at once
 
 _POINTERS = (
     "lengths demands capacities sizes slots_of near keys temperatures mean_legs start_visits start_routes tours found "
-    "population tour_costs found_costs population_costs routes_out positions_out finished ticket scratch"
+    "population tour_costs found_costs population_costs routes_out positions_out finished ticket scratch beside places "
+    "total_demands island_states members member_lengths member_excess fitness differences children child_lengths "
+    "child_excess champions champion_lengths"
 )
 _LONGS = "seed first_level level_rate"
 _INTEGERS = (
-    "instances nodes slots chains starts near_count levels words scratch_bytes first count slice_length generation"
+    "instances nodes slots chains starts near_count levels words scratch_bytes first count slice_length generation "
+    "islands children_count drawn_count fewest generation_size penalty_period patience"
 )
 
 
@@ -78,6 +83,50 @@ class Layout:
         if self.is_small:
             return "small"
         return "large" if self.scratch_bytes <= shared_bytes else "huge"
+
+
+@dataclass(frozen=True)
+class Nursery:
+    """How much memory children are made in.
+
+    Attributes
+    ----------
+    layout
+        That of the instances.
+    room
+        Members of half a population.
+    """
+
+    layout: Layout
+    room: int
+
+    @property
+    def warp_bytes(self) -> int:
+        """That a warp makes a child in."""
+        nodes, slots = self.layout.nodes, self.layout.slots
+        every = nodes + slots
+        return _round_up(4 * (every + 3 * nodes + slots) + 2 * (nodes + 2 * slots) + 4 * every + 3 * nodes + slots)
+
+    @property
+    def common_bytes(self) -> int:
+        """Of the instance, which the warps of a block share, and the number of the next child."""
+        nodes = self.layout.nodes
+        return _round_up(4 + 4 * nodes + 2 * nodes * nodes + nodes * _BESIDE)
+
+    @property
+    def block_bytes(self) -> int:
+        """That a block needs."""
+        return self.common_bytes + BREEDING_WARPS * self.warp_bytes
+
+    @property
+    def registry_bytes(self) -> int:
+        """That a warp decides in who survives."""
+        return _round_up(17 * self.room)
+
+    @property
+    def emulated_bytes(self) -> int:
+        """That one warp needs for all of it."""
+        return max(self.common_bytes + self.warp_bytes, self.registry_bytes)
 
 
 def _round_up(count: int) -> int:

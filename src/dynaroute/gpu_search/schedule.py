@@ -3,17 +3,69 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEVELS", "Generation", "Plan", "PopulationSettings", "plan_search"]
+from dynaroute.gpu_search.launches import BREEDING_WARPS, LARGEST_SMALL
+
+__all__ = ["LEVELS", "Generation", "GeneticSettings", "Plan", "PopulationSettings", "plan_search"]
 
 LEVELS = 1024  # of temperature, within a generation
 
 _MOST_GENERATIONS = 1000
+
+
+@dataclass(frozen=True)
+class GeneticSettings:
+    """When solutions are crossed and improved by local search, and how. Iterations are those of 100 customers.
+
+    Attributes
+    ----------
+    least
+        Iterations of an instance from which on there is a genetic search, after ruin and recreate.
+    first_share, first_most
+        Of all iterations, for ruin and recreate before it; and how many at most.
+    chains
+        Of ruin and recreate; what each found is in the first population.
+    children
+        Of a generation, all of parents of the one before.
+    drawn
+        Solutions at random that a population begins with, where a single start is known.
+    fewest, most
+        Feasible members that survive, and as many others: of a short search, and of a long one.
+    children_each
+        Children in all for each member that survives, between those two.
+    penalty_period
+        Children after which the price of excess is set anew.
+    patience
+        Children without a better one before another population is begun.
+    child_iterations
+        Of ruin and recreate, for each customer, that take as long as making one child.
+    """
+
+    least: float = 3_000
+    first_share: float = 0.25
+    first_most: float = 6_000
+    chains: int = 4
+    children: int = 16
+    drawn: int = 10
+    fewest: int = 8
+    most: int = 25
+    children_each: float = 100
+    penalty_period: int = 100
+    patience: int = 20_000
+    child_iterations: float = 0.2
+
+    def __post_init__(self) -> None:
+        assert self.children >= 1
+        assert 1 <= self.fewest <= self.most <= 40, "a byte tells members apart, of both kinds"
+
+    def count_survivors(self, children: float) -> int:
+        """Members of a kind that survive, where so many children are made."""
+        return int(min(self.most, max(self.fewest, children / self.children_each)))
 
 
 @dataclass(frozen=True)
@@ -40,6 +92,8 @@ class PopulationSettings:
         Of a chain in a later generation, about.
     child_hottest, child_coolest
         Temperatures of later generations.
+    genetic
+        Of the genetic search, which takes over from small instances' chains.
     """
 
     hottest: float = 0.2
@@ -55,6 +109,7 @@ class PopulationSettings:
     child_iterations: float = 3_000
     child_hottest: float = 0.15
     child_coolest: float = 0.08
+    genetic: GeneticSettings = field(default_factory=GeneticSettings)
 
 
 @dataclass(frozen=True)
@@ -85,16 +140,33 @@ class Generation:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many chains each instance has, and through which generations they go."""
+    """How many chains each instance has, through which generations they go, and what follows.
+
+    Attributes
+    ----------
+    chains
+        Of an instance.
+    generations
+        Of chains.
+    breeds_from
+        Progress, from 0 to 1, at which islands take over from the chains; 1: never.
+    islands
+        Of an instance.
+    survivors
+        Of an island, feasible ones and others.
+    """
 
     chains: int
     generations: tuple[Generation, ...]
+    breeds_from: float = 1.0
+    islands: int = 0
+    survivors: int = 0
 
 
 def plan_search(
     iterations: float, size: int, settings: PopulationSettings | None = None, least_chains: int = 1
 ) -> Plan:
-    """Choose chains and generations.
+    """Choose chains, generations and islands.
 
     Parameters
     ----------
@@ -109,14 +181,14 @@ def plan_search(
     """
     rules = settings or PopulationSettings()
     scaled = iterations * 100 / max(size, 1)
+    if size <= LARGEST_SMALL and scaled >= rules.genetic.least:
+        return _plan_islands(scaled, rules, least_chains)
     chains = 1
     if scaled >= rules.population_from:
         chains = int(min(rules.most_chains, max(2, scaled // rules.chain_iterations)))
     chains = max(chains, least_chains)
     of_chain = scaled / chains
-    slow = _share_between(of_chain, rules.short, rules.long)
-    hottest = _blend(rules.hottest, rules.long_hottest, slow)
-    coolest = _blend(rules.coolest, rules.long_coolest, slow)
+    hottest, coolest = _choose_temperatures(of_chain, rules)
     children = 0 if chains == 1 else int(of_chain * (1 - rules.first_share) / rules.child_iterations)
     children = min(children, _MOST_GENERATIONS)
     if children == 0:
@@ -125,6 +197,23 @@ def plan_search(
     edges = np.linspace(rules.first_share, 1.0, children + 1).tolist()
     later = (Generation(begins, ends, rules.child_hottest, rules.child_coolest) for begins, ends in pairwise(edges))
     return Plan(chains, (first, *later))
+
+
+def _plan_islands(scaled: float, rules: PopulationSettings, least_chains: int) -> Plan:
+    """Chains for a while, and then islands that begin with what they found."""
+    genetic = rules.genetic
+    chains = max(genetic.chains, least_chains)
+    share = min(genetic.first_share, genetic.first_most / scaled)
+    first = Generation(0.0, share, *_choose_temperatures(scaled * share / chains, rules))
+    islands = max(1, least_chains // BREEDING_WARPS)
+    children = scaled * (1 - share) / max(0.01, 100 * genetic.child_iterations) / islands
+    return Plan(chains, (first,), share, islands, genetic.count_survivors(children))
+
+
+def _choose_temperatures(of_chain: float, rules: PopulationSettings) -> tuple[float, float]:
+    """The hottest and the coolest of a chain that has so many iterations."""
+    slow = _share_between(of_chain, rules.short, rules.long)
+    return _blend(rules.hottest, rules.long_hottest, slow), _blend(rules.coolest, rules.long_coolest, slow)
 
 
 def _share_between(value: float, low: float, high: float) -> float:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+from typing import TypeVar
 
 from dynaroute.improve.pacing import Pace, Searcher
 
-__all__ = ["Relay", "Team"]
+__all__ = ["Relay", "Team", "pass_on", "teach_the_worst"]
 
-_MEETINGS = 20
+_MEETINGS = 40
+
+_Done = TypeVar("_Done")
+Lesson = Callable[[], None]  # what a member has to do after a meeting
+Meeting = Callable[[Sequence[Searcher], int], list[Lesson]]
 
 
 class Relay:
@@ -21,9 +27,14 @@ class Relay:
         Who begins, and who takes over.
     handover
         Progress at which the second takes over, between 0 and 1.
+    finders
+        Whose best solutions are handed over: members of the first, if it is a team; None: the first.
     """
 
-    def __init__(self, first: Searcher, second: Searcher, handover: float) -> None:
+    def __init__(
+        self, first: Searcher, second: Searcher, handover: float, finders: Sequence[Searcher] | None = None
+    ) -> None:
+        self._finders = finders or (first,)
         self._first = first
         self._second = second
         self._handover = handover
@@ -60,12 +71,13 @@ class Relay:
             if begun < wanted or pace.iterations_until(self._handover, self._done) > 0:
                 return begun
             self._is_handed_over = True
-            self._second.adopt(self._first.best_routes, self._first.best_cost)
+            for finder in self._finders:
+                self._second.adopt(finder.best_routes, finder.best_cost)
         return begun + self._second.run(count - begun, pace.part(self._handover, 1.0, self._done))
 
 
 class Team:
-    """Searchers in threads. At certain points of the search, the worst of them adopt the best solution of all.
+    """Searchers in threads, which meet at certain points of the search.
 
     Between two meetings each works for itself, so where iterations set the pace, it does not matter who is faster.
 
@@ -73,12 +85,13 @@ class Team:
     ----------
     members
         At least one.
-    learners
-        How many adopt it each time, at most: all but one of those who keep what they had beside it.
+    meet
+        What they tell each other: `teach_the_worst`, `pass_on`, or nothing, where what they find is wanted for its
+        variety.
     """
 
-    def __init__(self, members: Sequence[Searcher], learners: int = 1) -> None:
-        self._learners = learners
+    def __init__(self, members: Sequence[Searcher], meet: Meeting | None) -> None:
+        self._meet = meet
         self._members = tuple(members)
         self._pool = ThreadPoolExecutor(len(members), thread_name_prefix="dynaroute-search")
         self._done = 0
@@ -100,8 +113,7 @@ class Team:
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Let all members go on from, or with, another solution."""
-        for member in self._members:
-            member.adopt(routes, cost)
+        self._do_side_by_side([partial(member.adopt, routes, cost) for member in self._members])
 
     def halt(self) -> None:
         """End a run that goes on in another thread, and all later ones, soon."""
@@ -114,7 +126,9 @@ class Team:
         while left > 0:
             until_meeting = pace.iterations_until((self._meetings + 1) / _MEETINGS, self._done)
             if until_meeting == 0:
-                self._meet()
+                self._meetings += 1
+                if self._meet is not None:
+                    self._do_side_by_side(self._meet(self._members, self._meetings))
                 continue
             portion = min(left, until_meeting)
             done = self._run_members(portion, pace)
@@ -126,15 +140,35 @@ class Team:
 
     def _run_members(self, count: int, pace: Pace) -> int:
         """How many iterations each of them ran."""
-        runs = [self._pool.submit(member.run, count, pace) for member in self._members]
-        try:
-            return min(run.result() for run in runs)
-        finally:
-            wait(runs)  # after an interrupt, too: nobody shall read what is still being written
+        return min(self._do_side_by_side([partial(member.run, count, pace) for member in self._members]))
 
-    def _meet(self) -> None:
-        self._meetings += 1
-        best, *others = sorted(self._members, key=lambda member: member.best_cost)
-        behind = [member for member in others if member.best_cost > best.best_cost]
-        for member in behind[-self._learners :]:
-            member.adopt(best.best_routes, best.best_cost)
+    def _do_side_by_side(self, tasks: Sequence[Callable[[], _Done]]) -> list[_Done]:
+        pending = [self._pool.submit(task) for task in tasks]
+        try:
+            return [each.result() for each in pending]
+        finally:
+            wait(pending)  # after an interrupt, too: nobody shall read what is still being written
+
+
+def teach_the_worst(members: Sequence[Searcher], number: int) -> list[Lesson]:
+    """The worst member adopts the best solution of all: for those who have one solution only."""
+    best, worst = min(members, key=_by_cost), max(members, key=_by_cost)
+    return [partial(worst.adopt, best.best_routes, best.best_cost)] if worst.best_cost > best.best_cost else []
+
+
+def pass_on(members: Sequence[Searcher], number: int) -> list[Lesson]:
+    """Everyone adopts the best of another, each time of a different one: for those who keep what they had beside it.
+
+    So what a member found reaches all others, but at a time when they have found something of their own.
+    """
+    others = [members[(place + 1 + number % (len(members) - 1)) % len(members)] for place in range(len(members))]
+    found = [(other.best_routes, other.best_cost) for other in others]
+    return [
+        partial(member.adopt, routes, cost)
+        for member, (routes, cost) in zip(members, found, strict=True)
+        if cost != member.best_cost
+    ]
+
+
+def _by_cost(member: Searcher) -> float:
+    return member.best_cost

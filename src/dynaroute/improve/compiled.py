@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["IN_PLACE", "compiled", "compiled_in_place", "find_cache_folder"]
+__all__ = ["IN_PLACE", "as_index", "compiled", "compiled_in_place", "find_cache_folder"]
 
 _ROOM = Path(__file__).parent
 _PREFIX = "dynaroute-improve-"
@@ -140,3 +141,9 @@ def _compile(function: _Function, options: dict[str, Any]) -> _Function:
     with suppress(RuntimeError):  # there is no folder to keep it in
         dispatcher._cache = _Cache(function)  # what `cache=True` does, with numba's own folders
     return cast(_Function, dispatcher)
+
+
+@compiled_in_place
+def as_index(number: int) -> int:
+    """The same number, unsigned: numba has not to ask then whether it counts from the end, a tenth of the time."""
+    return np.uint32(number)  # type: ignore[return-value]

@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import IN_PLACE, compiled
+from dynaroute.improve.compiled import IN_PLACE, as_index, compiled
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES, ROUNDING_CODES
 
@@ -61,13 +61,14 @@ def measure_leg(distances: Distances, one: int, other: int) -> float:
 def _choose_leg(distances: Any, one: Any, other: Any) -> Any:
     """Choose the code of `measure_leg` for a kind of distances."""
     if isinstance(distances, types.Array):
-        return lambda distances, one, other: distances[one, other]
+        return lambda distances, one, other: distances[as_index(one), as_index(other)]
     return _leg_of_plane if distances.instance_class is Plane else _leg_of_globe
 
 
 def _leg_of_plane(distances: Any, one: int, other: int) -> float:
     """The same as `Instance.leg_lengths`, to the last bit."""
     points, rounding = distances.points, distances.rounding
+    one, other = as_index(one), as_index(other)
     width, height = points[one, 0] - points[other, 0], points[one, 1] - points[other, 1]
     length = np.sqrt(width * width + height * height)
     if rounding == 1:

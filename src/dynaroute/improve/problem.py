@@ -75,7 +75,7 @@ class SearchProblem(NamedTuple):
         OutOfTimeError
             If the time was up before the problem was ready.
         """
-        require_memory(memory_for_search(instance.size, instance.distances is not None), instance.size)
+        require_memory(memory_for_search(instance.size, instance.distances is not None))
         nearest = np.empty((instance.size + 1, min(neighbours, instance.size - 1)), dtype=np.int32)
         is_measured = instance.distances is not None or instance.size <= largest_matrix
         measure = _measure_all if is_measured else _measure_on_demand

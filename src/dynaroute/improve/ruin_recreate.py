@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import as_index, compiled_in_place
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
@@ -25,8 +25,10 @@ from dynaroute.improve.tours import (
     SIZE,
     SLOT_AT,
     Tours,
-    insert_customer,
-    remove_customer,
+    join,
+    link_customer,
+    load_customer,
+    unload_customer,
 )
 
 __all__ = ["Annealing", "Best", "Log", "anneal", "make_best", "make_log"]
@@ -98,11 +100,17 @@ class Log(NamedTuple):
     Attributes
     ----------
     removed
-        (n, 3) who was taken out, in this order: customer, slot of its route, and the stop before it.
+        (n, 4) who was taken out, in this order: customer, slot of its route, and the stops before and after it.
+    legs
+        (n, 2) the lengths of the legs to those two stops.
     order
         (n,) the same customers in the order in which they are put back.
+    bridged
+        (n,) the lengths of the legs that they are put into.
     keys
         (n,) what that order is sorted by.
+    open_beside
+        (M,) near customers of one of them, in routes that have room for it.
     ruined
         (n,) last iteration that took customers out of each route.
     blinks
@@ -110,8 +118,11 @@ class Log(NamedTuple):
     """
 
     removed: Integers
+    legs: Lengths
     order: Integers
+    bridged: Lengths
     keys: Lengths
+    open_beside: Integers
     ruined: Longs
     blinks: Longs
 
@@ -131,9 +142,12 @@ def make_best(tours: Tours, cost: float) -> Best:
 def make_log(size: int) -> Log:
     """An empty log for n customers."""
     return Log(
-        removed=np.zeros((size, 3), dtype=np.int32),
+        removed=np.zeros((size, 4), dtype=np.int32),
+        legs=np.zeros((size, 2)),
         order=np.zeros(size, dtype=np.int32),
+        bridged=np.zeros(size),
         keys=np.zeros(size),
+        open_beside=np.zeros(size + 1, dtype=np.int32),
         ruined=np.full(size, -1, dtype=np.int64),
         blinks=np.zeros(1, dtype=np.int64),
     )
@@ -163,7 +177,7 @@ def anneal(
         _sort_removed(log, count, state, problem)
         change = -gain
         for index in range(count):
-            change += _recreate(tours, log.order[index], log.blinks, state, annealing.neighbours, problem)
+            change += _recreate(tours, index, log, state, annealing.neighbours, problem)
         temperature = annealing.temperature * np.exp(annealing.cooling * iteration)
         if change >= -temperature * np.log(1.0 - draw_unit(state)):
             _undo(tours, log, count, problem)
@@ -206,11 +220,18 @@ def _remember(tours: Tours, best: Best) -> None:
 
 @compiled_in_place
 def _undo(tours: Tours, log: Log, count: int, problem: SearchProblem) -> None:
-    removed = log.removed
+    """Go back to the routes before this iteration, with the lengths that were noted down."""
+    nodes, removed, legs = tours.nodes, log.removed, log.legs
     for index in range(count - 1, -1, -1):
-        remove_customer(tours, log.order[index], problem)
+        customer = log.order[index]
+        join(tours, nodes[customer, ROUTE], nodes[customer, BEFORE], nodes[customer, AFTER], log.bridged[index])
+        unload_customer(tours, customer, problem)
     for index in range(count - 1, -1, -1):
-        insert_customer(tours, removed[index, 0], removed[index, 1], removed[index, 2], problem)
+        customer, slot = removed[index, 0], removed[index, 1]
+        link_customer(
+            tours, customer, slot, removed[index, 2], removed[index, 3], legs[index, BEFORE], legs[index, AFTER]
+        )
+        load_customer(tours, customer, slot, problem)
 
 
 # Taking strings of customers out of neighbouring routes
@@ -235,7 +256,7 @@ def _ruin(
             continue
         ruined[slot] = iteration
         length = int(draw_unit(state) * min(float(slots[slot, SIZE]), longest) + 1.0)
-        count, gain = _remove_string(tours, log.removed, count, gain, customer, length, state, problem)
+        count, gain = _remove_string(tours, log, count, gain, customer, length, state, problem)
         strings -= 1
         if strings <= 0:
             break
@@ -245,7 +266,7 @@ def _ruin(
 @compiled_in_place
 def _remove_string(
     tours: Tours,
-    removed: Integers,
+    log: Log,
     count: int,
     gain: float,
     customer: int,
@@ -254,9 +275,8 @@ def _remove_string(
     problem: SearchProblem,
 ) -> tuple[int, float]:
     """Take out a string around a customer; half of the time it keeps a gap of customers that stay."""
-    nodes, legs = tours.nodes, tours.legs
-    slot = nodes[customer, ROUTE]
-    size = tours.slots[slot, SIZE]
+    nodes = tours.nodes
+    size = tours.slots[nodes[customer, ROUTE], SIZE]
     length = min(length, size)
     gap = 0
     if length > 1 and length < size and draw_unit(state) < _SPLIT_RATE:
@@ -266,27 +286,46 @@ def _remove_string(
     span = length + gap
     behind, ahead = 0, 0  # how many customers there are on either side, as far as the string could reach
     start, end = customer, customer
-    while behind < span - 1 and nodes[start, BEFORE] != 0:
-        start = nodes[start, BEFORE]
+    while behind < span - 1 and nodes[as_index(start), BEFORE] != 0:
+        start = nodes[as_index(start), BEFORE]
         behind += 1
-    while ahead < span - 1 and nodes[end, AFTER] != 0:
-        end = nodes[end, AFTER]
+    while ahead < span - 1 and nodes[as_index(end), AFTER] != 0:
+        end = nodes[as_index(end), AFTER]
         ahead += 1
     for _ in range(draw_below(state, ahead + behind - span + 2)):
         start = nodes[start, AFTER]
     before_gap = 1 + draw_below(state, length - 1) if gap > 0 else length
-    for index in range(span):
-        following = nodes[start, AFTER]
-        if index < before_gap or index >= before_gap + gap:
-            previous = nodes[start, BEFORE]
-            removed[count, 0] = start
-            removed[count, 1] = slot
-            removed[count, 2] = previous
-            count += 1
-            gain += legs[start, BEFORE] + legs[start, AFTER] - measure_leg(problem.distances, previous, following)
-            remove_customer(tours, start, problem)
-        start = following
+    after_gap, saved = _cut_out(tours, log, count, start, before_gap, problem)
+    count, gain = count + before_gap, gain + saved
+    if gap > 0:
+        for _ in range(gap):
+            after_gap = nodes[after_gap, AFTER]
+        _, saved = _cut_out(tours, log, count, after_gap, length - before_gap, problem)
+        count, gain = count + length - before_gap, gain + saved
     return count, gain
+
+
+@compiled_in_place
+def _cut_out(tours: Tours, log: Log, count: int, start: int, length: int, problem: SearchProblem) -> tuple[int, float]:
+    """Take out customers that follow each other; the stop after them, and what is saved."""
+    nodes, legs, removed = tours.nodes, tours.legs, log.removed
+    slot, previous = nodes[start, ROUTE], nodes[start, BEFORE]
+    saved = legs[start, BEFORE]
+    customer = as_index(start)
+    for index in range(count, count + length):
+        following = as_index(nodes[customer, AFTER])
+        removed[index, 0] = customer
+        removed[index, 1] = slot
+        removed[index, 2] = nodes[customer, BEFORE]
+        removed[index, 3] = following
+        log.legs[index, BEFORE] = legs[customer, BEFORE]
+        log.legs[index, AFTER] = legs[customer, AFTER]
+        saved += legs[customer, AFTER]
+        unload_customer(tours, customer, problem)
+        customer = following
+    bridge = measure_leg(problem.distances, previous, customer)
+    join(tours, slot, previous, customer, bridge)
+    return customer, saved - bridge
 
 
 # Putting them back
@@ -321,45 +360,64 @@ def _sort_removed(log: Log, count: int, state: RandomState, problem: SearchProbl
 
 
 @compiled_in_place
-def _recreate(
-    tours: Tours, customer: int, blinks: Longs, state: RandomState, wanted: int, problem: SearchProblem
-) -> float:
-    """Put a customer back where it costs least, now and then overlooking a position; what it cost."""
-    nodes, legs, slots = tours.nodes, tours.legs, tours.slots
-    distances, neighbours = problem.distances, problem.neighbours
-    room = problem.capacity - problem.demands[customer]
+def _recreate(tours: Tours, index: int, log: Log, state: RandomState, wanted: int, problem: SearchProblem) -> float:
+    """Put a customer back where it costs least, now and then overlooking a position; what it cost.
+
+    Conditions are joined by & where a processor could not guess them: wrong guesses took most of the time.
+    """
+    nodes, legs, distances, open_beside = tours.nodes, tours.legs, problem.distances, log.open_beside
+    customer = log.order[index]
     to_depot = measure_leg(distances, customer, 0)
-    best_cost, best_slot, best_previous = 2.0 * to_depot, slots[tours.used[0], SLOT_AT], 0
-    until_blink = blinks[0]
-    for near in range(neighbours.shape[1]):
-        neighbour = neighbours[customer, near]
-        slot = nodes[neighbour, ROUTE]
-        if slot == NO_ROUTE or slots[slot, LOAD] > room:
-            continue
-        wanted -= 1
-        if wanted < 0:
-            break
+    best_cost, best_near, best_side = 2.0 * to_depot, 0, AFTER
+    for place in range(_list_open(tours, customer, open_beside, wanted, problem)):
+        neighbour = as_index(open_beside[as_index(place)])
         to_near = measure_leg(distances, customer, neighbour)
         least = to_near + min(to_near, to_depot)  # the other end is farther, or the depot
-        for side in range(2):
-            leg = legs[neighbour, side]
-            if least - leg >= best_cost:
-                continue
+        if least - max(legs[neighbour, AFTER], legs[neighbour, BEFORE]) >= best_cost:
+            continue
+        for side in (AFTER, BEFORE):
             other = nodes[neighbour, side]
             to_other = measure_leg(distances, customer, other)
-            if other != 0 and to_other < to_near:
-                continue  # a leg is judged from its nearer end
-            until_blink -= 1
-            if until_blink < 0:
-                until_blink = _draw_blinks(state)
-                continue
-            cost = to_near + to_other - leg
-            if cost < best_cost:
-                best_cost, best_slot = cost, slot
-                best_previous = neighbour if side == AFTER else other
-    blinks[0] = until_blink
-    insert_customer(tours, customer, best_slot, best_previous, problem)
+            cost = to_near + to_other - legs[neighbour, side]
+            # a leg is judged from its nearer end alone, so that who overlooks it does not see it from the other
+            if (cost < best_cost) & ((to_other >= to_near) | (other == 0)):
+                log.blinks[0] -= 1
+                if log.blinks[0] < 0:
+                    log.blinks[0] = _draw_blinks(state)
+                else:
+                    best_cost, best_near, best_side = cost, neighbour, side
+    _put_beside(tours, index, best_near, best_side, log, problem)
     return float(best_cost)
+
+
+@compiled_in_place
+def _list_open(tours: Tours, customer: int, open_beside: Integers, wanted: int, problem: SearchProblem) -> int:
+    """List the nearest neighbours of a customer whose routes have room for it, as many as are wanted; how many."""
+    nodes, slots, neighbours = tours.nodes, tours.slots, problem.neighbours
+    room = problem.capacity - problem.demands[customer]
+    listed = 0
+    for near in range(neighbours.shape[1]):
+        neighbour = neighbours[as_index(customer), as_index(near)]
+        slot = nodes[as_index(neighbour), ROUTE]
+        open_beside[as_index(listed)] = neighbour
+        listed += (slot != NO_ROUTE) & (slots[slot, LOAD] <= room)
+        if listed == wanted:
+            break
+    return listed
+
+
+@compiled_in_place
+def _put_beside(tours: Tours, index: int, neighbour: int, side: int, log: Log, problem: SearchProblem) -> None:
+    """Put a customer before or after another one; beside the depot is into a route of its own."""
+    customer, distances = log.order[index], problem.distances
+    slot, other, bridged = tours.slots[tours.used[0], SLOT_AT], 0, 0.0
+    if neighbour != 0:
+        slot, other, bridged = tours.nodes[neighbour, ROUTE], tours.nodes[neighbour, side], tours.legs[neighbour, side]
+    log.bridged[index] = bridged
+    previous, following = (neighbour, other) if side == AFTER else (other, neighbour)
+    arrival, departure = measure_leg(distances, previous, customer), measure_leg(distances, customer, following)
+    link_customer(tours, customer, slot, previous, following, arrival, departure)
+    load_customer(tours, customer, slot, problem)
 
 
 @compiled_in_place

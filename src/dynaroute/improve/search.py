@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.combined import Relay, Team
+from dynaroute.improve.combined import Relay, Team, pass_on, teach_the_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
-from dynaroute.improve.parted import PartedAnnealing
+from dynaroute.improve.parted import PartedAnnealing, cut_problem
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_filling, build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
@@ -149,6 +149,8 @@ def search(
 def load_machine_code() -> None:
     """Load the machine code of every stage of a search, once in a process, so that it costs nobody's time later."""
     search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
+    problem = SearchProblem.from_instance(_make_tiny_instance())
+    cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
 
 
 @cache
@@ -196,12 +198,14 @@ def _choose_searcher(
         else PartedAnnealing(problem, routes, settings, parts, seed, stream)
         for stream in range(teams)
     ]
-    first = annealing[0] if teams == 1 else Team(annealing)
     handover = _choose_handover(problem.size, stopping) / parts
     if handover > _LATEST_HANDOVER or not problem.has_matrix:
-        return first
+        return annealing[0] if teams == 1 else Team(annealing, teach_the_worst)
     genetic = [GeneticSearch(problem, seed, stream) for stream in range(threads)]
-    return Relay(first, genetic[0] if threads == 1 else Team(genetic, learners=threads - 1), handover)
+    if threads == 1:
+        return Relay(annealing[0], genetic[0], handover)
+    # teams that tell each other nothing find different solutions, of which crossing makes the most
+    return Relay(Team(annealing, None), Team(genetic, pass_on), handover, annealing)
 
 
 def _choose_handover(size: int, stopping: Stopping) -> float:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import as_index, compiled_in_place
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 
@@ -23,9 +23,13 @@ __all__ = [
     "SLOT_AT",
     "Tours",
     "insert_customer",
+    "join",
+    "link_customer",
+    "load_customer",
     "make_tours",
     "read_routes",
     "remove_customer",
+    "unload_customer",
 ]
 
 AFTER, BEFORE, ROUTE = 0, 1, 2  # columns of Tours.nodes; the first two of Tours.legs too
@@ -103,15 +107,33 @@ def read_routes(after: Integers) -> tuple[tuple[int, ...], ...]:
 @compiled_in_place
 def insert_customer(tours: Tours, customer: int, slot: int, previous: int, problem: SearchProblem) -> None:
     """Put a customer behind another, or first (previous is 0), into a route; an unused slot becomes a route."""
-    nodes, slots, used, distances = tours.nodes, tours.slots, tours.used, problem.distances
+    following = tours.nodes[previous, AFTER]
+    if previous == 0:
+        following = tours.slots[slot, FIRST] if tours.slots[slot, SIZE] > 0 else 0
+    arrival = measure_leg(problem.distances, previous, customer)
+    departure = measure_leg(problem.distances, customer, following)
+    link_customer(tours, customer, slot, previous, following, arrival, departure)
+    load_customer(tours, customer, slot, problem)
+
+
+@compiled_in_place
+def link_customer(
+    tours: Tours, customer: int, slot: int, previous: int, following: int, arrival: float, departure: float
+) -> None:
+    """Put a customer between two stops of a route, given the lengths of the legs from one and to the other."""
+    tours.nodes[customer, ROUTE] = slot
+    join(tours, slot, previous, customer, arrival)
+    join(tours, slot, customer, following, departure)
+
+
+@compiled_in_place
+def load_customer(tours: Tours, customer: int, slot: int, problem: SearchProblem) -> None:
+    """Count a customer to a route; an unused slot becomes a route."""
+    slots, used = tours.slots, tours.used
+    customer, slot = as_index(customer), as_index(slot)
     if slots[slot, SIZE] == 0:
         _swap_slots(slots, slot, used[0])
         used[0] += 1
-        slots[slot, FIRST], slots[slot, LAST] = 0, 0
-    following = slots[slot, FIRST] if previous == 0 else nodes[previous, AFTER]
-    nodes[customer, ROUTE] = slot
-    _join(tours, slot, previous, customer, measure_leg(distances, previous, customer))
-    _join(tours, slot, customer, following, measure_leg(distances, customer, following))
     slots[slot, LOAD] += problem.demands[customer]
     slots[slot, SIZE] += 1
 
@@ -119,10 +141,18 @@ def insert_customer(tours: Tours, customer: int, slot: int, previous: int, probl
 @compiled_in_place
 def remove_customer(tours: Tours, customer: int, problem: SearchProblem) -> None:
     """Take a customer out of its route; the slot of a route without customers is free again."""
+    nodes = tours.nodes
+    slot, previous, following = nodes[customer, ROUTE], nodes[customer, BEFORE], nodes[customer, AFTER]
+    join(tours, slot, previous, following, measure_leg(problem.distances, previous, following))
+    unload_customer(tours, customer, problem)
+
+
+@compiled_in_place
+def unload_customer(tours: Tours, customer: int, problem: SearchProblem) -> None:
+    """Count a customer to no route any more; the slot of a route without customers is free again."""
     nodes, slots, used = tours.nodes, tours.slots, tours.used
-    slot = nodes[customer, ROUTE]
-    previous, following = nodes[customer, BEFORE], nodes[customer, AFTER]
-    _join(tours, slot, previous, following, measure_leg(problem.distances, previous, following))
+    customer = as_index(customer)
+    slot = as_index(nodes[customer, ROUTE])
     nodes[customer, ROUTE] = NO_ROUTE
     slots[slot, LOAD] -= problem.demands[customer]
     slots[slot, SIZE] -= 1
@@ -132,8 +162,10 @@ def remove_customer(tours: Tours, customer: int, problem: SearchProblem) -> None
 
 
 @compiled_in_place
-def _join(tours: Tours, slot: int, one: int, other: int, length: float) -> None:
+def join(tours: Tours, slot: int, one: int, other: int, length: float) -> None:
+    """Let two stops of a route, or the depot and one, follow each other."""
     nodes, legs, slots = tours.nodes, tours.legs, tours.slots
+    one, other, slot = as_index(one), as_index(other), as_index(slot)
     if one == 0:
         slots[slot, FIRST] = other
     else:

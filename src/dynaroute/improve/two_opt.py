@@ -138,7 +138,7 @@ def _improve_chunk(
         if is_plain:
             coordinates[index, :used] = instance.coordinates
         else:
-            require_memory(memory_for_all_legs(instance.size), instance.size)
+            require_memory(memory_for_all_legs(instance.size))
             everyone = np.arange(used)
             distances[index, :used, :used] = instance.leg_lengths(everyone[:, None], everyone)
 

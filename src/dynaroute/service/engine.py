@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dynaroute.decimals import plain_number
-from dynaroute.errors import OptionError, Where
+from dynaroute.device import choose_device
+from dynaroute.errors import OptionError, UnsupportedError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
 from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint, ViolationAnswer
+from dynaroute.service.gathering import Gathering
 from dynaroute.service.settings import PREFIX
 from dynaroute.solution import Solution
 from dynaroute.solver import load_policy, solve_all
@@ -23,11 +27,13 @@ from dynaroute.solving.result import Result
 from dynaroute.weights import shipped_models
 
 if TYPE_CHECKING:
+    from dynaroute.gpu_search.devices import KernelDevice
     from dynaroute.improve.search import Improvement
     from dynaroute.model import Policy
 
 __all__ = ["Engine", "check_device", "describe_improvement", "describe_result"]
 
+_LOG = logging.getLogger("dynaroute.service")
 _CERTAIN_DEVICES = ("auto", "cpu")
 _MOST_POINTS = 2_000  # of a trace
 _TINY = Instance(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 1]), 1)
@@ -61,11 +67,15 @@ class Engine:
     ----------
     device
         Where policies work: auto, cpu, ...
+    kernels
+        What searches many instances at once; None: the GPU, if the device is one.
     """
 
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: str, kernels: KernelDevice | None = None) -> None:
         self._device = device
+        self._kernels = kernels
         self._policies: dict[str, Policy] = {}
+        self._gathering: Gathering | None = None
 
     def prepare(self) -> None:
         """Load every shipped model, and solve a tiny instance with each.
@@ -81,6 +91,27 @@ class Engine:
         self._policies = {name: load_policy(name, self._device) for name in shipped_models()}
         for name in (*self._policies, "auto"):
             self.solve([_TINY], SolveOptions(model=name))
+        self._gathering = self._prepare_gathering()
+
+    def _prepare_gathering(self) -> Gathering | None:
+        """Load the kernels of the search, where there is a GPU."""
+        from dynaroute.gpu_search.devices import find_device
+        from dynaroute.solving.together import search_together
+
+        device = choose_device(self._device)
+        if self._kernels is None and not device.startswith("cuda"):
+            return None
+        try:
+            kernels = self._kernels or find_device(device)
+        except UnsupportedError as error:  # too old a GPU, or a library is missing: each search has a core
+            _LOG.warning("Searches are not done on the GPU: %s", error)
+            return None
+        return Gathering(partial(search_together, kernels=kernels))
+
+    @property
+    def gathers(self) -> bool:
+        """Whether searches that begin at the same time are done together, so that many may run."""
+        return self._gathering is not None
 
     def warm_up(self) -> None:
         """Load what improves routes, so that the first who asks for it need not wait."""
@@ -127,6 +158,8 @@ class Engine:
         def tell(_: int, improvement: Improvement) -> None:
             on_improvement(improvement)
 
+        if self._gathering is not None and self._gathering.takes(options):
+            return self._gathering.search(instance, self._equip(options), is_cancelled, on_improvement)
         observers = Observers(on_improvement=tell, is_cancelled=is_cancelled)
         return solve_all([instance], self._equip(options), observers)[0]
 

@@ -66,11 +66,26 @@ class SearchPool:
     """
 
     def __init__(self, workers: int, most_waiting: int) -> None:
-        self._threads = ThreadPoolExecutor(workers, "dynaroute-search", initializer=_give_way)
+        self._threads = _make_threads(workers)
         self._workers = workers
-        self._most = workers + most_waiting
+        self._most_waiting = most_waiting
         self._outcomes: dict[Search, Future[Result]] = {}
         self._is_ending = False
+
+    def widen(self, workers: int) -> None:
+        """Run more searches at the same time from now on; nothing may have been queued yet.
+
+        Parameters
+        ----------
+        workers
+            How many; fewer than there are change nothing.
+        """
+        if workers <= self._workers:
+            return
+        assert not self._outcomes
+        self._threads.shutdown(wait=False)
+        self._threads = _make_threads(workers)
+        self._workers = workers
 
     @property
     def running(self) -> int:
@@ -95,7 +110,7 @@ class SearchPool:
         RequestError
             429.
         """
-        if len(self._outcomes) >= self._most:
+        if len(self._outcomes) >= self._workers + self._most_waiting:
             raise refuse_busy(self.delay, "searches")
 
     def submit(self, search: Search) -> asyncio.Future[Result]:
@@ -140,6 +155,10 @@ class SearchPool:
     def _forget(self, search: Search, loop: asyncio.AbstractEventLoop) -> None:
         with suppress(RuntimeError):  # the service has ended in the meantime
             loop.call_soon_threadsafe(self._outcomes.pop, search, None)
+
+
+def _make_threads(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, "dynaroute-search", initializer=_give_way)
 
 
 def _give_way() -> None:

@@ -35,6 +35,7 @@ __all__ = ["Service"]
 
 _LOG = logging.getLogger("dynaroute.service")
 _LARGEST_SHARE = 8  # of a batch, that one request may be, as 1 in so many
+_GATHERED_SEARCHES = 64  # at the same time, where a GPU does them together
 _LAST_CHANCE = 0.5  # seconds for bodies that arrive while the service stops
 # of all connections, that requests and streams may hold, so that some are left for whoever comes
 _REQUESTS_SHARE = 0.5
@@ -252,6 +253,9 @@ class Service:
             _LOG.exception("The models cannot be loaded.")
             self._is_broken = True
             return
+        if self._engine.gathers:  # a thread of each waits for the GPU, and no core is busy
+            self._searches.widen(_GATHERED_SEARCHES)
+            self._job_searches.widen(_GATHERED_SEARCHES)
         self._is_ready = True
         self.jobs.resume()
         try:

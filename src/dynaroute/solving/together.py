@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct import Augmented, Greedy, Strategy, construct
+from dynaroute.construct import Augmented, Greedy, construct
 from dynaroute.device import choose_device
 from dynaroute.gpu_search.batched_search import BatchProgress, SearchedBatch, pad_routes, search_batch
 from dynaroute.gpu_search.devices import KernelDevice, find_device
@@ -27,7 +27,7 @@ from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
-from dynaroute.solving.in_time import choose_attempts
+from dynaroute.solving.in_time import make_interruptible
 from dynaroute.solving.options import Decoding, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
 from dynaroute.weights import nearest_shipped_model
@@ -177,7 +177,7 @@ def _search_routes(
         first, decoding = _build(policy, here, options, stopping)
         start = Start.by_policy(name_policy(policy, model), decoding)
     first = RouteBatch(first.route.to(device.place), first.position.to(device.place))
-    watch.begin(here, first)
+    watch.begin(here, first[torch.arange(0, len(first), len(first) // len(here), device=device.place)])
     found = _search(device, here, first, stopping, options.usual_seed, settings, watch)
     watch.conclude(found.routes)
     routes = RouteBatch(found.routes.route.to(batch.device), found.routes.position.to(batch.device))
@@ -203,28 +203,52 @@ def _search(
 def _build(
     policy: Policy, batch: InstanceBatch, options: SolveOptions, stopping: Stopping
 ) -> tuple[RouteBatch, Decoding]:
-    """A policy's routes: all attempts that were asked for, or as many orientations as there is time for."""
+    """A policy's routes: the best of the attempts that were asked for, or all orientations that there is time for.
+
+    Those of one instance stand in a row, the best first.
+    """
     generator = torch.Generator().manual_seed(options.usual_seed)
     if options.given_decoding:
         return construct(policy, batch, make_strategy(options), generator), options.decoding
-    every: Strategy = Augmented(Greedy())
+    every = Augmented(Greedy())
     if stopping.deadline is None:
-        return construct(policy, batch, every, generator), Decoding(augment=True)
+        routes = _build_apart(policy, batch, every, range(every.attempts), stopping)
+        return _line_up(batch, routes), Decoding(augment=True)
     before = time.perf_counter()
-    best = construct(policy, batch, choose_attempts(every, 0, 1), generator)
-    lengths = best.lengths(batch)
-    lengths.sum().item()  # waits until the GPU is done
+    first = _build_apart(policy, batch, every, range(1), Stopping())
+    first.route[0, 0].item()  # waits until the GPU is done
     seconds = max(time.perf_counter() - before, 1e-9)
     more = min(every.attempts - 1, int(_POLICY_SHARE * stopping.seconds_left / seconds))
     if more < 1:
-        return best, Decoding()
+        return first, Decoding()
     try:
-        others = construct(policy, batch, choose_attempts(every, 1, more, stopping), generator)
+        others = _build_apart(policy, batch, every, range(1, 1 + more), stopping)
     except OutOfTimeError:
-        return best, Decoding()
-    is_better = (others.lengths(batch) < lengths)[:, None]
-    route = torch.where(is_better, others.route, best.route)
-    return RouteBatch(route, torch.where(is_better, others.position, best.position)), Decoding(augment=True)
+        return first, Decoding()
+    return _line_up(batch, first, others), Decoding(augment=True)
+
+
+def _build_apart(
+    policy: Policy, batch: InstanceBatch, strategy: Augmented, attempts: range, stopping: Stopping
+) -> RouteBatch:
+    """The routes of every attempt, those of one instance in a row."""
+    copies = batch.repeat_each(len(attempts))
+    placed = strategy.place(copies, torch.tensor(attempts, device=batch.device).repeat(len(batch)))
+    return construct(policy, placed, make_interruptible(strategy.strategy, stopping))
+
+
+def _line_up(batch: InstanceBatch, *parts: RouteBatch) -> RouteBatch:
+    """Solutions of each instance in a row, the best first."""
+    count = len(batch)
+    route, position = (
+        torch.cat([getattr(part, name).view(count, -1, batch.nodes) for part in parts], dim=1)
+        for name in ("route", "position")
+    )  # (B, S, M)
+    copies = route.shape[1]
+    every = RouteBatch(route.flatten(0, 1), position.flatten(0, 1))
+    order = every.lengths(batch.repeat_each(copies)).view(count, copies).argsort(dim=1, stable=True)
+    rows = order + copies * torch.arange(count, device=batch.device)[:, None]
+    return every[rows.flatten()]
 
 
 def _group_by_model(

@@ -1,0 +1,540 @@
+// Hybrid genetic search: solutions are crossed, cut into routes, and improved by local search.
+//
+// T. Vidal, "Hybrid genetic search for the CVRP: Open-source implementation and SWAP* neighborhood", Computers and
+// Operations Research 140 (2022). An island is a population of one instance: solutions that are feasible, and solutions
+// that are not, each half in a row without gaps. A generation has two steps: a block makes the children of an island,
+// one warp each, and a warp decides who survives. What is written in one step is read in the next.
+//
+// A record of a solution: all customers, route after route; the stop after each customer; the one before it; 0 is the
+// depot.
+#pragma once
+#include "local_search.cuh"
+#include "ruin_recreate.cuh"
+#include "swap_star.cuh"
+
+#define ELITE 4
+#define CLOSE 5                   // nearest others that difference is measured from
+#define REPAIR_FACTOR 10.0f
+#define FIRST_PENALTY 0.4f
+#define PENALTY_RISE 1.2f
+#define PENALTY_FALL 0.85f
+#define PENALTY_RANGE 1000.0f
+#define LEG_BITS 9                // that legs of 16 bits have less than lengths
+#define LARGEST_DEMAND (1 << 30)  // of all customers of an instance, in this search
+
+struct Island {
+  float penalty, first_penalty;  // price of one unit of excess, in legs of 16 bits
+  int made;                      // children so far
+  int born;                      // children since the population was begun
+  int idle;                      // children since the best was found
+  int judged, feasible;          // children since the penalty was set, and how many of them were feasible
+  int counts[2];                 // feasible members, and the others
+};
+
+struct Record {
+  u8* tour;
+  u8* next;
+  u8* prev;
+};
+
+FN Record record_at(const Launch& launch, u8* records, i64 index) {
+  u8* at = records + index * 3 * launch.nodes;
+  return Record{at, at + launch.nodes, at + 2 * launch.nodes};
+}
+
+FN int half_room(const Launch& launch) { return launch.fewest + launch.generation_size + 1; }
+FN i64 member_index(const Launch& launch, int island, int half, int rank) {
+  return ((i64)island * 2 + half) * half_room(launch) + rank;
+}
+FN i64 child_index(const Launch& launch, int island, int child, int kind) {
+  return ((i64)island * launch.children_count + child) * 2 + kind;
+}
+
+FN void copy_record(const Launch& launch, u8* to, i64 to_index, const u8* from, i64 from_index) {
+  int bytes = 3 * launch.nodes;
+  for (int i = LANE; i < bytes; i += WIDTH) to[to_index * bytes + i] = from[from_index * bytes + i];
+  SYNC();
+}
+
+// Let all warps of a block read the instance.
+FN Terrain load_terrain(const Launch& launch, int instance, char* common) {
+  int nodes = launch.nodes;
+  Terrain land = terrain_at(common, nodes);
+  const int* lengths = launch.lengths + (i64)instance * nodes * nodes;
+  const u8* beside = launch.beside + (i64)instance * nodes * BESIDE;
+  for (int i = BLOCK_LANE; i < nodes * nodes; i += BLOCK_WIDTH) {
+    int leg = (lengths[i] + (1 << (LEG_BITS - 1))) >> LEG_BITS;
+    land.legs[i] = (u16)(leg < 65535 ? leg : 65535);
+  }
+  for (int i = BLOCK_LANE; i < nodes * BESIDE; i += BLOCK_WIDTH) land.beside[i] = beside[i];
+  for (int i = BLOCK_LANE; i < nodes; i += BLOCK_WIDTH) land.demands[i] = launch.demands[(i64)instance * nodes + i];
+  BLOCK_SYNC();
+  land.size = launch.sizes[instance];
+  land.slots = launch.slots;
+  land.own_slots = launch.slots_of[instance];
+  int total = launch.total_demands[instance];
+  land.capacity = launch.capacities[instance] < total ? launch.capacities[instance] : total;
+  return land;
+}
+
+// Order crossover: a part of one tour stays where it is, and the rest follows in the order of the other.
+FN void cross(const Terrain& land, const Nursery& at, const u8* one, const u8* other, Draws& draws) {
+  int size = land.size, start = below(draw(draws), size), length = 1 + below(draw(draws), size);
+  for (int i = LANE; i < size; i += WIDTH) {
+    at.order[i] = other[i];
+    at.tested[i + 1] = 0;
+  }
+  SYNC();
+  for (int i = LANE; i < length; i += WIDTH) {
+    int place = start + i < size ? start + i : start + i - size;
+    at.tour[place] = one[place];
+    at.tested[one[place]] = 1;
+  }
+  SYNC();
+  if (LANE == 0) {
+    int place = start + length < size ? start + length : start + length - size, source = place;
+    for (int i = 0; i < size; i++) {
+      int customer = at.order[source];
+      source = source + 1 < size ? source + 1 : 0;
+      if (at.tested[customer]) continue;
+      at.tour[place] = (u8)customer;
+      place = place + 1 < size ? place + 1 : 0;
+    }
+  }
+  SYNC();
+}
+
+// Cut the tour into the routes whose length and priced excess are least; false if they are more than there may be.
+FN bool split_tour(const Terrain& land, const Nursery& at, float penalty) {
+  int size = land.size;
+  if (LANE == 0) {
+    int length = 0, load = 0;
+    at.load_upto[0] = at.length[0] = at.cost[0] = 0;
+    for (int place = 1; place <= size; place++) {
+      int customer = at.tour[place - 1];
+      length += place > 1 ? leg_of(land, at.tour[place - 2], customer) : 0;
+      load += land.demands[customer];
+      at.length[place] = length;
+      at.load_upto[place] = load;
+    }
+  }
+  SYNC();
+  for (int place = 1; place <= size; place++) {
+    int upto = at.length[place] + leg_of(land, 0, at.tour[place - 1]), load = at.load_upto[place];
+    Place best{NOTHING, NOTHING};
+    for (int cut = place - 1 - LANE; cut >= 0; cut -= WIDTH) {
+      int carried = load - at.load_upto[cut];
+      if (cut < place - 1 && carried > 2 * land.capacity) break;
+      int cost = at.cost[cut] + leg_of(land, 0, at.tour[cut]) + upto - at.length[cut + 1];
+      prefer(best, (u32)(cost + (int)price_excess(carried - land.capacity, penalty)), (u32)cut);
+    }
+    best = agree(best);
+    if (LANE == 0) {
+      at.cost[place] = (int)best.cost;
+      at.cut[place - 1] = (u8)best.node;
+    }
+    SYNC();
+  }
+  int used = 0;
+  for (int end = size; end > 0; end = at.cut[end - 1]) used++;
+  if (used > land.own_slots) return false;
+  for (int r = LANE; r < land.slots; r += WIDTH) at.next[land.nodes + r] = at.prev[land.nodes + r] = (u8)(land.nodes + r);
+  SYNC();
+  if (LANE == 0) {
+    int route = 0;
+    for (int end = size; end > 0; route++) {
+      int begin = at.cut[end - 1], stop = land.nodes + route;
+      for (int place = begin; place < end; place++) {
+        link_stops(at, stop, at.tour[place]);
+        stop = at.tour[place];
+      }
+      link_stops(at, stop, land.nodes + route);
+      end = begin;
+    }
+  }
+  SYNC();
+  return true;
+}
+
+// Take the best routes that a chain found.
+FN void adopt_chain(const Launch& launch, const Terrain& land, const Nursery& at, i64 chain) {
+  Tour<u8> tour = tour_at<u8>(launch.population + chain * launch.words, land.nodes, land.slots);
+  for (int stop = 1 + LANE; stop < land.nodes + land.slots; stop += WIDTH) {
+    at.next[stop] = tour.next[stop];
+    at.prev[stop] = tour.prev[stop];
+  }
+  SYNC();
+}
+
+// Take routes that were known before all searching.
+FN void adopt_start(const Launch& launch, const Terrain& land, const Nursery& at, i64 start) {
+  const int* visits = launch.start_visits + start * (land.nodes - 1);
+  const int* routes = launch.start_routes + start * land.nodes;
+  for (int r = LANE; r < land.slots; r += WIDTH) at.next[land.nodes + r] = at.prev[land.nodes + r] = (u8)(land.nodes + r);
+  SYNC();
+  for (int i = LANE; i < land.size; i += WIDTH) {
+    int stop = visits[i], route = routes[stop], depot = land.nodes + route;
+    if (i == 0 || routes[visits[i - 1]] != route) link_stops(at, depot, stop);
+    link_stops(at, stop, i < land.size - 1 && routes[visits[i + 1]] == route ? visits[i + 1] : depot);
+  }
+  SYNC();
+}
+
+FN void draw_tour(const Terrain& land, const Nursery& at, u32 salt) {
+  for (int i = LANE; i < land.size; i += WIDTH) at.tour[i] = (u8)(i + 1);
+  SYNC();
+  if (LANE == 0) shuffle(at.tour, land.size, salt);
+  SYNC();
+}
+
+// The direction of a place as seen from the depot, as a number that grows with the angle.
+FN float direction_of(float x, float y) {
+  float reach = (x < 0.0f ? -x : x) + (y < 0.0f ? -y : y);
+  float slope = reach > 0.0f ? y / reach : 0.0f;
+  return x >= 0.0f ? slope : 2.0f - slope;
+}
+
+// Write the routes down, in the order of the directions they lie in: neighbours in a tour are neighbours on the map.
+FN void write_record(const Launch& launch, int instance, const Terrain& land, const Nursery& at, const Record& to) {
+  float* directions = (float*)at.cost;  // (slots), at most as many as customers
+  const float* places = launch.places + (i64)instance * 2 * land.nodes;
+  SYNC();
+  for (int r = LANE; r < land.own_slots; r += WIDTH) {
+    float x = 0.0f, y = 0.0f;
+    for (int stop = at.next[land.nodes + r]; stop < land.nodes; stop = at.next[stop]) {
+      x += places[2 * stop];
+      y += places[2 * stop + 1];
+    }
+    directions[r] = direction_of(x, y);
+  }
+  SYNC();
+  for (int r = LANE; r < land.own_slots; r += WIDTH) {
+    int place = 0;
+    for (int other = 0; other < land.own_slots; other++) {
+      bool is_before = directions[other] < directions[r] || (directions[other] == directions[r] && other < r);
+      place += is_before ? at.position[at.prev[land.nodes + other]] : 0;
+    }
+    for (int stop = at.next[land.nodes + r]; stop < land.nodes; stop = at.next[stop]) to.tour[place++] = (u8)stop;
+  }
+  for (int u = 1 + LANE; u <= land.size; u += WIDTH) {
+    to.next[u] = (u8)stop_place(land, at.next[u]);
+    to.prev[u] = (u8)stop_place(land, at.prev[u]);
+  }
+  SYNC();
+}
+
+FN i64 exact_length(const Launch& launch, int instance, const Terrain& land, const Nursery& at) {
+  const int* lengths = launch.lengths + (i64)instance * land.nodes * land.nodes;
+  i64 sum = 0;
+  for (int u = 1 + LANE; u <= land.size; u += WIDTH) {
+    sum += lengths[u * land.nodes + stop_place(land, at.next[u])];
+    if (at.prev[u] >= land.nodes) sum += lengths[u];
+  }
+  return ADD64(sum);
+}
+
+FN int total_excess(const Terrain& land, const Nursery& at) {
+  int sum = 0;
+  for (int r = LANE; r < land.own_slots; r += WIDTH) sum += larger(at.load[r] - land.capacity, 0);
+  return ADD(sum);
+}
+
+FN int draw_member(const Launch& launch, const Island& island, int number, Draws& draws) {
+  int drawn = below(draw(draws), island.counts[0] + island.counts[1]);
+  return drawn < island.counts[0] ? drawn : half_room(launch) + drawn - island.counts[0];
+}
+
+// The fitter of two members.
+FN const u8* draw_parent(const Launch& launch, const Island& island, int number, Draws& draws) {
+  i64 first = member_index(launch, number, 0, 0);
+  int one = draw_member(launch, island, number, draws), other = draw_member(launch, island, number, draws);
+  int fitter = launch.fitness[first + one] < launch.fitness[first + other] ? one : other;
+  return record_at(launch, launch.members, first + fitter).tour;
+}
+
+// How many of some solutions an island takes: they go to the islands of an instance in turn.
+FN int count_taken(const Launch& launch, int number, int count) {
+  return (count - number % launch.islands + launch.islands - 1) / launch.islands;
+}
+
+// What chains found comes first; then what they started from, if there were several starts.
+FN int count_adopted(const Launch& launch, int number) {
+  return count_taken(launch, number, launch.chains) + (launch.starts > 1 ? count_taken(launch, number, launch.starts) : 0);
+}
+
+// Make the routes that a child begins with, and set the price of its excess; false if there are none.
+FN bool conceive(
+    const Launch& launch, const Terrain& land, const Nursery& at, const Island& island, int number, int child,
+    Draws& draws, float& penalty) {
+  int born = island.born + child, adopted = count_adopted(launch, number);
+  int of_chains = count_taken(launch, number, launch.chains), offset = number % launch.islands;
+  i64 instance = number / launch.islands;
+  if (born < of_chains) {
+    adopt_chain(launch, land, at, instance * launch.chains + born * launch.islands + offset);
+    penalty = FORBIDDEN;  // it is feasible, and shall stay so
+    return true;
+  }
+  penalty = island.penalty;
+  if (born < adopted) {
+    adopt_start(launch, land, at, instance * launch.starts + (born - of_chains) * launch.islands + offset);
+    return true;
+  }
+  int drawn = launch.starts > 1 ? 0 : launch.drawn_count;  // starts that differ are better members
+  if (born < adopted + drawn || island.counts[0] + island.counts[1] == 0) {
+    draw_tour(land, at, draw(draws));
+  } else {
+    const u8* one = draw_parent(launch, island, number, draws);
+    const u8* other = draw_parent(launch, island, number, draws);
+    cross(land, at, one, other, draws);
+  }
+  return split_tour(land, at, penalty);
+}
+
+// Make one child of an island: as it is after local search, and as it is after another one that drives excess out.
+FN void make_child(const Launch& launch, const Terrain& land, int number, int child, char* scratch) {
+  int instance = number / launch.islands;
+  i64 index = child_index(launch, number, child, 0);
+  if (LANE == 0) launch.child_lengths[index] = launch.child_lengths[index + 1] = -1;
+  if (launch.total_demands[instance] >= LARGEST_DEMAND) return;
+  Island island = launch.island_states[number];
+  Nursery at = nursery_at(scratch, land.nodes, land.slots);
+  u64 stream = stream_of(launch, instance, number % launch.islands);
+  Draws draws = draws_of(mix_64(stream ^ 0x27d4eb2fu), (u32)(island.made + child));
+  float penalty = 0.0f;
+  if (!conceive(launch, land, at, island, number, child, draws, penalty)) return;
+  for (int kind = 0; kind < 2; kind++) {
+    descend(land, at, penalty, draw(draws));
+    int excess = total_excess(land, at);
+    if (kind == 0 || excess == 0) {
+      i64 length = exact_length(launch, instance, land, at);
+      write_record(launch, instance, land, at, record_at(launch, launch.children, index + kind));
+      if (LANE == 0) {
+        launch.child_lengths[index + kind] = length;
+        launch.child_excess[index + kind] = excess;
+      }
+    }
+    if (excess == 0 || (draw(draws) & 1u)) return;
+    penalty *= REPAIR_FACTOR;
+  }
+}
+
+// Where a warp decides who survives.
+struct Registry {
+  i64* costs;     // (half_room) of the members of a half
+  int* apart;     // (half_room) how different they are from those that are nearest
+  int* fitness;   // (half_room) the lower the fitter
+  u8* is_clone;   // (half_room)
+};
+
+FN Registry registry_at(char* scratch, int room) {
+  Registry at;
+  at.costs = (i64*)scratch;
+  at.apart = (int*)(at.costs + room);
+  at.fitness = at.apart + room;
+  at.is_clone = (u8*)(at.fitness + room);
+  return at;
+}
+
+FN u8* difference_at(const Launch& launch, int number, int half, int one) {
+  int room = half_room(launch);
+  return launch.differences + (((i64)number * 2 + half) * room + one) * room;
+}
+
+// Number of customers whose next stop is neither next nor previous in the other; the beginnings of routes too.
+FN int count_broken(int size, const Record& one, const Record& other) {
+  int broken = 0;
+  for (int u = 1 + LANE; u <= size; u += WIDTH) {
+    int following = one.next[u], other_following = other.next[u], other_leading = other.prev[u];
+    broken += following != other_following && following != other_leading;
+    broken += one.prev[u] == 0 && other_leading != 0 && other_following != 0;
+  }
+  return ADD(broken);
+}
+
+// Sum of the differences from the nearest others, of which there may be fewer than CLOSE.
+FN int measure_apart(const u8* row, int own, int count, u8& is_clone) {
+  int nearest[CLOSE];
+  for (int i = 0; i < CLOSE; i++) nearest[i] = 256;
+  for (int other = 0; other < count; other++) {
+    int value = other == own ? 256 : row[other];
+    for (int i = 0; i < CLOSE; i++) {
+      int kept = nearest[i] < value ? nearest[i] : value;
+      value = nearest[i] < value ? value : nearest[i];
+      nearest[i] = kept;
+    }
+  }
+  int sum = 0;
+  for (int i = 0; i < CLOSE; i++) sum += nearest[i] < 256 ? nearest[i] : 0;
+  is_clone = nearest[0] == 0;
+  return sum;
+}
+
+// Work out the fitness of a half's members: their ranks in cost and in difference.
+FN void rank_half(const Launch& launch, const Island& island, int number, int half, const Registry& at) {
+  int count = island.counts[half], weight = count - (count < ELITE ? count : ELITE);
+  i64 first = member_index(launch, number, half, 0);
+  SYNC();
+  for (int i = LANE; i < count; i += WIDTH) {
+    float price = (float)launch.member_excess[first + i] * (island.penalty * (float)(1 << LEG_BITS));
+    at.costs[i] = launch.member_lengths[first + i] + (i64)(price < 1e15f ? price : 1e15f);
+    at.apart[i] = measure_apart(difference_at(launch, number, half, i), i, count, at.is_clone[i]);
+  }
+  SYNC();
+  for (int i = LANE; i < count; i += WIDTH) {
+    int cheaper = 0, more_apart = 0;
+    for (int other = 0; other < count; other++) {
+      bool is_cheaper = at.costs[other] < at.costs[i] || (at.costs[other] == at.costs[i] && other < i);
+      cheaper += is_cheaper;
+      more_apart += at.apart[other] > at.apart[i] || (at.apart[other] == at.apart[i] && is_cheaper);
+    }
+    at.fitness[i] = cheaper == 0 ? -1 : cheaper * count + more_apart * weight;
+    launch.fitness[first + i] = (float)(cheaper * count + more_apart * weight) / (float)(count * (count > 1 ? count - 1 : 1));
+  }
+  SYNC();
+}
+
+// The least fit, but never the best; clones before all others.
+FN int find_least_fit(int count, const Registry& at) {
+  Place worst{NOTHING, NOTHING};
+  for (int i = LANE; i < count; i += WIDTH) {
+    if (at.fitness[i] < 0) continue;
+    prefer(worst, (u32)((1 << 30) - at.fitness[i] - (at.is_clone[i] ? 1 << 29 : 0)), (u32)i);
+  }
+  return (int)agree(worst).node;
+}
+
+// The last member of a half takes the place of one that goes.
+FN void remove_member(const Launch& launch, Island& island, int number, int half, int gone) {
+  int last = --island.counts[half];
+  i64 first = member_index(launch, number, half, 0);
+  if (gone == last) return;
+  copy_record(launch, launch.members, first + gone, launch.members, first + last);
+  for (int other = LANE; other < last; other += WIDTH) {
+    u8 difference = other == gone ? 0 : difference_at(launch, number, half, last)[other];
+    difference_at(launch, number, half, gone)[other] = difference;
+    difference_at(launch, number, half, other)[gone] = difference;
+  }
+  if (LANE == 0) {
+    launch.member_lengths[first + gone] = launch.member_lengths[first + last];
+    launch.member_excess[first + gone] = launch.member_excess[first + last];
+  }
+  SYNC();
+}
+
+// Take a child in; if its half gets too large, the least fit of it go.
+FN void add_child(const Launch& launch, Island& island, int number, i64 child, const Registry& at) {
+  int half = launch.child_excess[child] > 0, size = launch.sizes[number / launch.islands], own = island.counts[half]++;
+  i64 first = member_index(launch, number, half, 0);
+  copy_record(launch, launch.members, first + own, launch.children, child);
+  Record record = record_at(launch, launch.members, first + own);
+  for (int other = 0; other < own; other++) {
+    int broken = count_broken(size, record, record_at(launch, launch.members, first + other));
+    if (LANE == 0) {
+      u8 difference = (u8)(broken < 255 ? broken : 255);
+      difference_at(launch, number, half, own)[other] = difference_at(launch, number, half, other)[own] = difference;
+    }
+  }
+  if (LANE == 0) {
+    launch.member_lengths[first + own] = launch.child_lengths[child];
+    launch.member_excess[first + own] = launch.child_excess[child];
+  }
+  SYNC();
+  if (island.counts[half] <= launch.fewest + launch.generation_size) return;
+  while (island.counts[half] > launch.fewest) {
+    rank_half(launch, island, number, half, at);
+    remove_member(launch, island, number, half, find_least_fit(island.counts[half], at));
+  }
+}
+
+FN void adapt_penalty(const Launch& launch, Island& island) {
+  if (island.judged < launch.penalty_period) return;
+  if (island.feasible * 5 <= island.judged)  // a fifth should be feasible, a quarter at most
+    island.penalty *= PENALTY_RISE;
+  else if (island.feasible * 4 >= island.judged)
+    island.penalty *= PENALTY_FALL;
+  float lowest = island.first_penalty / PENALTY_RANGE, highest = island.first_penalty * PENALTY_RANGE;
+  island.penalty = island.penalty < lowest ? lowest : island.penalty > highest ? highest : island.penalty;
+  island.judged = island.feasible = 0;
+}
+
+// End a generation of an island: its children become members, and the least fit go.
+FN void select_survivors(const Launch& launch, int number, char* scratch) {
+  Registry at = registry_at(scratch, half_room(launch));
+  Island island = launch.island_states[number];
+  i64 best = launch.champion_lengths[number];
+  SYNC();
+  for (int child = 0; child < launch.children_count; child++) {
+    i64 index = child_index(launch, number, child, 0);
+    island.idle++;
+    for (int kind = 0; kind < 2; kind++) {
+      i64 length = launch.child_lengths[index + kind];
+      if (length < 0) continue;
+      bool is_feasible = launch.child_excess[index + kind] == 0;
+      if (kind == 0) {
+        island.judged++;
+        island.feasible += is_feasible;
+      }
+      if (is_feasible && (best < 0 || length < best)) {
+        best = length;
+        island.idle = 0;
+        copy_record(launch, launch.champions, number, launch.children, index + kind);
+      }
+      add_child(launch, island, number, index + kind, at);
+    }
+  }
+  adapt_penalty(launch, island);
+  for (int half = 0; half < 2; half++) rank_half(launch, island, number, half, at);
+  island.made += launch.children_count;
+  island.born += launch.children_count;
+  if (island.idle >= launch.patience) {  // a new population, of which the chains are no part
+    island.counts[0] = island.counts[1] = island.idle = 0;
+    island.born = count_adopted(launch, number);
+  }
+  SYNC();
+  if (LANE == 0) {
+    launch.island_states[number] = island;
+    launch.champion_lengths[number] = best;
+  }
+}
+
+// Begin an island without members.
+FN void settle_island(const Launch& launch, int number) {
+  int instance = number / launch.islands, size = launch.sizes[instance];
+  const int* lengths = launch.lengths + (i64)instance * launch.nodes * launch.nodes;
+  i64 outward = 0;
+  for (int u = 1 + LANE; u <= size; u += WIDTH) outward += lengths[u];
+  outward = ADD64(outward);
+  if (LANE != 0) return;
+  int demand = launch.total_demands[instance];
+  float away = (float)(outward >> LEG_BITS), all = (float)(demand > size ? demand : size);
+  Island island{};
+  island.penalty = island.first_penalty = FIRST_PENALTY * (away > 1.0f ? away : 1.0f) / all;
+  launch.island_states[number] = island;
+  launch.champion_lengths[number] = -1;
+}
+
+// The best of all islands of an instance, if it is better than what chains found, which has been written before.
+FN void export_champion(const Launch& launch, int instance) {
+  i64 length = launch.population_costs[(i64)instance * launch.chains];
+  for (int chain = 1; chain < launch.chains; chain++) {
+    i64 found = launch.population_costs[(i64)instance * launch.chains + chain];
+    length = found < length ? found : length;
+  }
+  int best = -1;
+  for (int number = instance * launch.islands; number < (instance + 1) * launch.islands; number++) {
+    i64 found = launch.champion_lengths[number];
+    if (found < 0 || found >= length) continue;
+    length = found;
+    best = number;
+  }
+  if (best < 0 || LANE != 0) return;
+  Record record = record_at(launch, launch.champions, best);
+  int route = -1, place = 0;
+  for (int i = 0; i < launch.sizes[instance]; i++) {
+    int customer = record.tour[i];
+    route += record.prev[customer] == 0;
+    place = record.prev[customer] == 0 ? 0 : place + 1;
+    launch.routes_out[(i64)instance * launch.nodes + customer] = route;
+    launch.positions_out[(i64)instance * launch.nodes + customer] = place;
+  }
+}

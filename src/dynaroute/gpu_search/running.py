@@ -1,0 +1,229 @@
+"""A group of instances while it is searched: how much each launch does, and what comes next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.gpu_search.devices import KernelDevice
+from dynaroute.gpu_search.group import Group
+from dynaroute.gpu_search.islands import Islands
+from dynaroute.gpu_search.kernel_problem import KernelProblem, find_group
+from dynaroute.gpu_search.schedule import Generation, Plan, PopulationSettings, plan_search
+from dynaroute.improve.stopping import Stopping
+
+__all__ = ["BatchProgress", "RunningGroup"]
+
+_TRIAL_SECONDS = 0.004  # of each of the first launches, which tell how fast it goes
+_FIRST_ITERATIONS = 16  # of a launch of which nothing is known
+_LARGEST_GROWTH = 4.0  # of a launch beside the one before: a single fast one proves little
+_USUAL_SECONDS = 60.0  # where neither a deadline nor a number of iterations is given
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """How far a search is; what is costly to know is found out when it is asked for.
+
+    Attributes
+    ----------
+    rows
+        Which instances of the batch are being searched.
+    read_costs
+        Gives their costs, (I,) in their own units, but for the last digits.
+    read_routes
+        Gives their routes.
+    """
+
+    rows: Tensor
+    read_costs: Callable[[], Tensor]
+    read_routes: Callable[[], RouteBatch]
+
+
+@dataclass
+class RunningGroup:
+    """A group while it is searched."""
+
+    device: KernelDevice
+    rows: Tensor
+    batch: InstanceBatch
+    problem: KernelProblem
+    seed: int
+    settings: PopulationSettings
+    stopping: Stopping
+    began: float
+    plan: Plan = field(init=False)
+    group: Group = field(init=False)
+    is_finished: bool = field(default=False, init=False)
+    _number: int = field(default=0, init=False)  # of the generation
+    _done: int = field(default=0, init=False)  # iterations of a chain, in this generation
+    _speed: float = field(default=0.0, init=False)  # iterations of a chain, a second
+    _count: int = field(default=_FIRST_ITERATIONS, init=False)
+
+    @property
+    def work(self) -> float:
+        """By which time is shared out."""
+        return float(self.problem.sizes.sum())
+
+    def begin(self) -> None:
+        """Choose a plan: from the iterations that are given, or those that a short trial says there is time for."""
+        least = min(1024, max(1, self.device.count_warps(self.problem.layout) // len(self.problem)))
+        if self._is_counted:
+            assert self.stopping.iterations is not None
+            self._adopt(plan_search(self.stopping.iterations, self._size, self.settings))
+            self.is_finished = self._length == 0
+            return
+        self._adopt(plan_search(0, self._size, self.settings, least))
+        for _ in range(3):  # the first pays for what is loaded late
+            self.step(_TRIAL_SECONDS)
+        seconds = min(self.stopping.seconds_left, _USUAL_SECONDS if self.stopping.deadline is None else float("inf"))
+        plan = plan_search(self._speed * least * seconds, self._size, self.settings, least)
+        if plan.chains == self.plan.chains:
+            self.plan = plan
+            self.group.set_temperatures(plan.generations[0])
+        else:
+            self._speed *= least / plan.chains  # more chains than keep the GPU busy share its time
+            self._adopt(plan)
+
+    @property
+    def iterations(self) -> int:
+        """Of each instance: those of its chains, and those that take as long as making its children."""
+        made = 0 if self.group.islands is None else self.group.islands.made * self.plan.islands
+        return self.group.done * self.plan.chains + round(made * self._child_iterations)
+
+    def step(self, seconds: float) -> None:
+        """Run for about so long; for all the time that is left, at most."""
+        if self.is_finished:
+            return
+        if self.group.islands is not None:
+            self._breed(self.group.islands, seconds)
+        elif self._is_counted:
+            self._step_by_count(seconds)
+        else:
+            self._step_by_clock(seconds)
+
+    def has_reached_target(self) -> bool:
+        """Whether all instances are good enough."""
+        target = self.stopping.target
+        return target is not None and bool((self.group.best_costs() <= target).all())
+
+    def tell(self) -> BatchProgress:
+        """How far it is."""
+        return BatchProgress(self.rows, self.group.best_costs, self.group.best_routes)
+
+    @property
+    def _is_counted(self) -> bool:
+        return self.stopping.iterations is not None
+
+    @property
+    def _size(self) -> int:
+        return find_group(int(self.problem.sizes.max()))  # whatever else is in the batch
+
+    def _adopt(self, plan: Plan) -> None:
+        self.plan = plan
+        self.group = Group(self.device, self.problem, plan.chains, self.seed)
+        self.group.set_temperatures(plan.generations[0])
+
+    @property
+    def _length(self) -> int:
+        """Iterations of a chain in this generation, where they are counted."""
+        assert self.stopping.iterations is not None
+        of_chain, now = self.stopping.iterations // self.plan.chains, self.plan.generations[self._number]
+        return round(now.ends * of_chain) - round(now.begins * of_chain)
+
+    def _step_by_count(self, seconds: float) -> None:
+        length = self._length
+        count = min(self._choose_count(seconds), length - self._done)
+        if count > 0:
+            self._timed(count, lambda: self.group.run_counted(count, self._done, length))
+        self._done += count
+        if self._done < length:
+            return
+        if self._number + 1 < len(self.plan.generations):
+            self._next_generation()
+        elif self._count_broods() > 0:
+            self._settle()
+        else:
+            self.is_finished = True
+
+    def _step_by_clock(self, seconds: float) -> None:
+        progress = self._progress(time.perf_counter())
+        if self.plan.islands and progress >= self.plan.breeds_from:
+            self._settle()
+            return
+        while self._number + 1 < len(self.plan.generations) and progress >= self._now.ends:
+            self._next_generation()
+        seconds = min(seconds, self.stopping.seconds_left)
+        if self.plan.islands:  # whose time is not for chains
+            seconds = min(seconds, (self.plan.breeds_from - progress) * self._seconds)
+        count = self._choose_count(seconds)
+        ahead = self._progress(time.perf_counter() + (count / self._speed if self._speed else 0.0))
+        shares = self._now.share_of(progress), self._now.share_of(ahead)
+        self._timed(count, lambda: self.group.run(count, self._now, *shares))
+
+    @property
+    def _now(self) -> Generation:
+        return self.plan.generations[self._number]
+
+    @property
+    def _seconds(self) -> float:
+        """Of the whole search, where the clock ends it."""
+        return _USUAL_SECONDS if self.stopping.deadline is None else max(self.stopping.deadline - self.began, 1e-9)
+
+    def _progress(self, now: float) -> float:
+        return min(1.0, (now - self.began) / self._seconds)
+
+    def _next_generation(self) -> None:
+        self._number += 1
+        self._done = 0
+        self.group.recombine(self._number)
+        self.group.set_temperatures(self._now)
+
+    def _settle(self) -> None:
+        self.group.settle(self.plan, self.settings.genetic)
+        self._speed, self._count = self._speed * self.plan.chains / self._brood, 1  # a guess, of generations
+
+    @property
+    def _child_iterations(self) -> float:
+        """As many as take as long as making one child."""
+        return max(1.0, self.settings.genetic.child_iterations * self._size)
+
+    @property
+    def _brood(self) -> float:
+        """Iterations that take as long as a generation of all islands of an instance."""
+        return self._child_iterations * self.settings.genetic.children * self.plan.islands
+
+    def _count_broods(self) -> int:
+        """Generations of children in all, where iterations are counted."""
+        left = (self.stopping.iterations or 0) * (1 - self.plan.breeds_from)
+        return int(left / self._brood) if self.plan.islands else 0
+
+    def _breed(self, islands: Islands, seconds: float) -> None:
+        """Let generations be born for about so long; a smaller one if the time that is left is too short for one."""
+        children = self.settings.genetic.children
+        left = float(self._count_broods() - islands.made // children)  # generations
+        if not self._is_counted:
+            left = self.stopping.seconds_left * self._speed
+        if left >= 1:
+            count = int(min(left, self._choose_count(seconds)))
+            self._timed(count, lambda: islands.breed(count))
+            return
+        if int(left * children) > 0:
+            islands.breed_last(int(left * children))
+            self.group.wait()
+        self.is_finished = True
+
+    def _choose_count(self, seconds: float) -> int:
+        if self._speed == 0.0:
+            return _FIRST_ITERATIONS
+        return max(1, int(min(seconds * self._speed, _LARGEST_GROWTH * self._count)))
+
+    def _timed(self, count: int, work: Callable[[], None]) -> None:
+        before = time.perf_counter()
+        work()
+        self.group.wait()
+        self._speed = count / max(time.perf_counter() - before, 1e-9)
+        self._count = count

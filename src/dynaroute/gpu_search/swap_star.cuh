@@ -1,0 +1,155 @@
+// SWAP*: two customers change routes, each to the best place on the other's route, not to the place left free.
+//
+// Vidal (2022): whatever the partner's place, the best insertion of a customer is one of the three best into the route as
+// it stands, or the place of the one that leaves. Lanes share the customers of two routes, then the pairs of them.
+#pragma once
+#include "local_search.cuh"
+
+#define TOUCHING 3               // two routes are tried if a customer of one is among so many nearest of one of the other
+#define INSERTION_BIAS (1 << 22)  // makes keys of costs that may be negative
+
+// A cost and the stop to insert after, in one number that grows with the cost.
+FN u32 pack_insertion(int cost, int stop) { return ((u32)(cost + INSERTION_BIAS) << 8) | (u32)stop; }
+FN int insertion_cost(u32 packed) { return (int)(packed >> 8) - INSERTION_BIAS; }
+FN int insertion_stop(u32 packed) { return (int)(packed & 255u); }
+
+// For one lane alone: write the customers of a route down.
+FN void list_route(const Terrain& land, const Nursery& at, int route, u8* list) {
+  for (int stop = at.next[land.nodes + route]; stop < land.nodes; stop = at.next[stop]) *list++ = (u8)stop;
+}
+
+FN int count_customers(const Terrain& land, const Nursery& at, int route) {
+  return at.position[at.prev[land.nodes + route]];
+}
+
+// For one lane alone: the three cheapest places of a customer on a route that it is not on.
+FN void find_insertions(const Terrain& land, const Nursery& at, int customer, int route) {
+  int depot = land.nodes + route, stop = depot, place = 0, leg = leg_of(land, customer, 0);
+  u32 first = NOTHING, second = NOTHING, third = NOTHING;
+  do {
+    int following = at.next[stop], next_place = stop_place(land, following);
+    int next_leg = leg_of(land, customer, next_place);
+    u32 packed = pack_insertion(leg + next_leg - leg_of(land, place, next_place), stop);
+    u32 worse = packed < first ? first : packed;
+    first = packed < first ? packed : first;
+    packed = worse;
+    worse = packed < second ? second : packed;
+    second = packed < second ? packed : second;
+    third = worse < third ? worse : third;
+    stop = following;
+    place = next_place;
+    leg = next_leg;
+  } while (stop != depot);
+  at.first[customer] = first;
+  at.second[customer] = second;
+  at.third[customer] = third;
+}
+
+FN int removal_change(const Terrain& land, const Nursery& at, int customer) {
+  int before = stop_place(land, at.prev[customer]), after = stop_place(land, at.next[customer]);
+  return leg_of(land, before, after) - leg_of(land, customer, before) - leg_of(land, customer, after);
+}
+
+// The cheapest insertion of u into the route of v once v has left.
+FN u32 insert_in_absence(const Terrain& land, const Nursery& at, int u, int v) {
+  int before = at.prev[v], place = stop_place(land, before), after = stop_place(land, at.next[v]);
+  u32 direct = pack_insertion(leg_of(land, u, place) + leg_of(land, u, after) - leg_of(land, place, after), before);
+  u32 listed = at.first[u];
+  if (insertion_stop(listed) == v || insertion_stop(listed) == before) listed = at.second[u];
+  if (insertion_stop(listed) == v || insertion_stop(listed) == before) listed = at.third[u];
+  bool is_there = listed != NOTHING && insertion_stop(listed) != v && insertion_stop(listed) != before;
+  return is_there && insertion_cost(listed) < insertion_cost(direct) ? listed : direct;
+}
+
+// Make the best exchange of two customers of two routes, if it gains; whether it did.
+FN bool swap_best_pair(const Terrain& land, const Nursery& at, int route_u, int route_v, float penalty, int moves) {
+  int count_u = count_customers(land, at, route_u), count_v = count_customers(land, at, route_v);
+  u8* of_u = at.cut;
+  u8* of_v = at.cut + count_u;
+  SYNC();
+  for (int side = LANE; side < 2; side += WIDTH) list_route(land, at, side ? route_v : route_u, side ? of_v : of_u);
+  SYNC();
+  for (int i = LANE; i < count_u + count_v; i += WIDTH)
+    find_insertions(land, at, at.cut[i], i < count_u ? route_v : route_u);
+  SYNC();
+  Balance balance{at.load[route_u] - land.capacity, at.load[route_v] - land.capacity, 0, penalty, false};
+  balance.excess = larger(balance.load_u, 0) + larger(balance.load_v, 0);
+  Choice best{0.0f, NOTHING};
+  int row = 0, column = LANE;
+  for (;;) {
+    while (column >= count_v && row < count_u) {
+      column -= count_v;
+      row++;
+    }
+    if (row >= count_u) break;
+    int u = of_u[row], v = of_v[column];
+    int change = removal_change(land, at, u) + removal_change(land, at, v);
+    change += insertion_cost(insert_in_absence(land, at, u, v)) + insertion_cost(insert_in_absence(land, at, v, u));
+    consider(best, balance, change, land.demands[v] - land.demands[u], (u32)(u << 8 | v));
+    column += WIDTH;
+  }
+  u32 key = best.code == NOTHING ? NOTHING : ~bits_of(best.gain);
+  u32 least = LEAST(key);
+  if (least == NOTHING) return false;
+  u32 code = LEAST(key == least ? best.code : NOTHING);
+  SYNC();
+  if (LANE == 0) {
+    int u = (int)(code >> 8), v = (int)(code & 255u);
+    int place_u = insertion_stop(insert_in_absence(land, at, u, v)), place_v = insertion_stop(insert_in_absence(land, at, v, u));
+    put_after(at, u, place_u);
+    put_after(at, v, place_v);
+  }
+  SYNC();
+  for (int side = LANE; side < 2; side += WIDTH) refresh_route(land, at, side ? route_v : route_u, moves + 1);
+  SYNC();
+  return true;
+}
+
+// Try the routes that lie together with one, each later one as it is since both were tried last; moves made in all.
+FN int swap_with_touching(const Terrain& land, const Nursery& at, int route, int moves, float penalty) {
+  int tried = at.swapped[route];
+  SYNC();
+  for (int r = LANE; r < land.slots; r += WIDTH) at.is_touched[r] = 0;
+  SYNC();
+  for (int u = 1 + LANE; u <= land.size; u += WIDTH) {
+    if (at.route[u] != route) continue;
+    for (int rank = 0; rank < TOUCHING && rank < land.size - 1; rank++) at.is_touched[at.route[land.beside[u * BESIDE + rank]]] = 1;
+  }
+  if (LANE == 0) at.swapped[route] = (u16)moves;
+  SYNC();
+  for (int other = route + 1; other < land.own_slots; other++) {
+    if (!at.is_touched[other] || at.next[land.nodes + route] >= land.nodes) continue;
+    if (at.changed[route] <= tried && at.changed[other] <= tried) continue;
+    if (swap_best_pair(land, at, route, other, penalty, moves)) moves++;
+  }
+  return moves;
+}
+
+// Improve routes until no move gains; their length and priced excess never grow. For all lanes.
+FN void descend(const Terrain& land, const Nursery& at, float penalty, u32 salt) {
+  for (int k = LANE; k < land.size; k += WIDTH) {
+    at.order[k] = (u8)(k + 1);
+    at.tested[k + 1] = 0;
+  }
+  refresh_all(land, at);
+  if (LANE == 0) shuffle(at.order, land.size, salt);
+  SYNC();
+  u32 unused = find_unused(land, at);
+  for (int r = LANE; r < land.slots; r += WIDTH) at.swapped[r] = 0;
+  SYNC();
+  for (int moves = 1, before = 0; moves > before && moves < MOST_MOVES;) {  // the first change of all is the beginning
+    before = moves;
+    for (int k = 0; k < land.size; k++) {
+      int u = at.order[k], tested = at.tested[u];
+      while (moves < MOST_MOVES && improve_customer(land, at, u, unused, tested, penalty, moves)) {
+        tested = moves++;
+        unused = find_unused(land, at);
+      }
+      SYNC();
+      if (LANE == 0) at.tested[u] = (u16)moves;
+      SYNC();
+    }
+    for (int r = 0; r < land.own_slots; r++)
+      if (at.next[land.nodes + r] < land.nodes) moves = swap_with_touching(land, at, r, moves, penalty);
+  }
+}

@@ -1,0 +1,181 @@
+"""Searches that begin at about the same time are one search on the GPU, which each may leave before the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+
+from dynaroute.instance import Instance
+from dynaroute.service.choices import ask_alike
+from dynaroute.solution import Solution
+from dynaroute.solving.options import Observers, SolveOptions
+from dynaroute.solving.result import Result
+
+if TYPE_CHECKING:
+    from dynaroute.improve.search import Improvement
+
+__all__ = ["Gathering", "SearchTogether"]
+
+
+class SearchTogether(Protocol):
+    """What searches many instances at once; `search_together` is one."""
+
+    def __call__(
+        self,
+        instances: Sequence[Instance],
+        starts: Sequence[Solution] | None,
+        options: SolveOptions,
+        observers: Observers,
+        entered: float,
+    ) -> list[Result]:
+        """Search them for the total time of the options."""
+        ...
+
+
+@dataclass(eq=False)
+class _Member:
+    """A search, in a thread that waits for its outcome."""
+
+    instance: Instance
+    is_cancelled: Callable[[], bool]
+    on_improvement: Callable[[Improvement], object]
+    outcome: Future[Result] = field(default_factory=Future)
+    so_far: Result | None = None
+    told: float = float("inf")
+
+    def tell(self, improvement: Improvement) -> None:
+        """Pass an improvement on; one that goes on after others have left is told of its start again."""
+        if improvement.cost < self.told:
+            self.told = improvement.cost
+            self.on_improvement(improvement)
+
+    def add(self, result: Result) -> None:
+        """Take note of what the search came to since the last time."""
+        if self.so_far is not None:
+            before = self.so_far
+            done = (before.iterations or 0) + (result.iterations or 0)
+            result = replace(result, start=before.start, trace=(*before.trace, *result.trace), iterations=done)
+        self.so_far = replace(result, messages=(result.improvement,))
+
+    def finish(self, seconds: float, is_interrupted: bool) -> None:
+        """Let the thread that waits go on."""
+        assert self.so_far is not None
+        self.outcome.set_result(replace(self.so_far, seconds=seconds, is_interrupted=is_interrupted))
+
+
+@dataclass(eq=False)
+class _Group:
+    """Searches that ask alike."""
+
+    options: SolveOptions
+    members: list[_Member]
+
+
+class Gathering:
+    """Gathers searches, each of which is in a thread of its own, and searches them together in one of those.
+
+    Parameters
+    ----------
+    search
+        Searches instances together.
+    patience
+        Seconds that the first of a group waits for others.
+    """
+
+    def __init__(self, search: SearchTogether, patience: float = 0.02) -> None:
+        self._search = search
+        self._patience = patience
+        self._lock = Lock()
+        self._open: list[_Group] = []
+
+    @staticmethod
+    def takes(options: SolveOptions) -> bool:
+        """Whether a search can be one of many: it has a time, and nothing else that ends it."""
+        only_time = options.time_limit is not None and options.iterations is None and options.target is None
+        return options.searches and only_time and options.start is None
+
+    def search(
+        self,
+        instance: Instance,
+        options: SolveOptions,
+        is_cancelled: Callable[[], bool],
+        on_improvement: Callable[[Improvement], object],
+    ) -> Result:
+        """Search one instance, with whatever else begins now; returns when it is done.
+
+        Parameters
+        ----------
+        instance
+            The problem.
+        options
+            How; `takes` has said yes.
+        is_cancelled
+            True ends this search.
+        on_improvement
+            Called with every better solution, in whichever thread searches.
+        """
+        member = _Member(instance, is_cancelled, on_improvement)
+        group = self._join(member, options)
+        if group is not None:
+            time.sleep(self._patience)
+            with self._lock:
+                self._open.remove(group)
+            self._run(group)
+        return member.outcome.result()
+
+    def _join(self, member: _Member, options: SolveOptions) -> _Group | None:
+        """Add a search to a group that is still open; else begin one, which is returned."""
+        with self._lock:
+            for group in self._open:
+                if ask_alike(group.options, options):
+                    group.members.append(member)
+                    return None
+            begun = _Group(options, [member])
+            self._open.append(begun)
+            return begun
+
+    def _run(self, group: _Group) -> None:
+        try:
+            self._search_until_all_are_done(group)
+        except BaseException as error:
+            for member in group.members:
+                if not member.outcome.done():
+                    member.outcome.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+
+    def _search_until_all_are_done(self, group: _Group) -> None:
+        """Search for the time of the group; whoever is cancelled leaves with its best, and the others go on."""
+        assert group.options.time_limit is not None
+        options = replace(group.options, time_limit=None, total_time=group.options.time_limit)
+        began, left = time.perf_counter(), list(group.members)
+        end = began + group.options.time_limit
+        while left:
+            found = self._search(
+                [member.instance for member in left], _list_starts(left), options, _observe(left), began
+            )
+            is_over = time.perf_counter() >= end
+            seconds = time.perf_counter() - began
+            for member, result in zip(left, found, strict=True):
+                member.add(replace(result, limit=group.options.limit))
+                if is_over or member.is_cancelled() or not result.is_interrupted:
+                    member.finish(seconds, result.is_interrupted and member.is_cancelled())
+            left = [member for member in left if not member.outcome.done()]
+
+
+def _list_starts(members: Sequence[_Member]) -> list[Solution] | None:
+    """What searches go on from: None at the beginning."""
+    found = [member.so_far for member in members]
+    return [result.solution for result in found if result is not None] or None
+
+
+def _observe(members: list[_Member]) -> Observers:
+    """One who is cancelled ends the search for a moment, so that it can leave."""
+    return Observers(
+        on_improvement=lambda row, improvement: members[row].tell(improvement),
+        is_cancelled=lambda: any(member.is_cancelled() for member in members),
+    )
