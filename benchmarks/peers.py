@@ -35,38 +35,17 @@ import dynaroute
 from dynaroute.distributions import draw_published_set
 from dynaroute.fleet import VehicleType
 from dynaroute.instance import Instance
+from dynaroute.other_solvers import HGS_UNITS, UNITS, Routes, solve_with_hgs
 from dynaroute.schedule import earliest_departure, latest_end
 from dynaroute.solution import Solution, check
 from dynaroute.vocabulary import RouteEnd
 
-Routes = Sequence[Sequence[int]]
-
-_UNITS = 10_000  # of a solver that wants whole numbers, for the longer side of an instance in decimals
-_HGS_UNITS = 1000  # its constants are made for coordinates of about this size
 _GRACE_SECONDS = 0.05
 _NO_BOUND = 2**40
 
 
 def solve_with_ours(instance: Instance, seconds: float, seed: int) -> Routes:
     return dynaroute.solve(instance, time_limit=seconds, threads=1, seed=seed).solution.routes
-
-
-def solve_with_hgs(instance: Instance, seconds: float, seed: int) -> Routes:
-    import hygese
-
-    settings = hygese.AlgorithmParameters(timeLimit=seconds, seed=seed)
-    data: dict[str, Any] = {"demands": instance.demands, "vehicle_capacity": instance.capacity}
-    is_plain = instance.coordinates is not None and instance.distances is None and instance.metric == "euclidean"
-    if is_plain and instance.rounding != "up":
-        assert instance.coordinates is not None
-        places = instance.coordinates - instance.coordinates.min(axis=0)  # it refuses negative ones
-        if instance.rounding == "none":
-            places = places * (_HGS_UNITS / max(places.max(), 1e-9))
-        data |= {"x_coordinates": places[:, 0], "y_coordinates": places[:, 1]}
-    else:
-        data["distance_matrix"] = instance.distance_matrix
-    answer = hygese.Solver(settings, verbose=False).solve_cvrp(data, rounding=instance.rounding == "nearest")
-    return list(answer.routes)
 
 
 def solve_with_pyvrp(instance: Instance, seconds: float, seed: int) -> Routes:
@@ -245,13 +224,13 @@ def choose_scale(instance: Instance) -> float:
         return 1.0
     if instance.is_plain:
         extent = matrix.max() if instance.coordinates is None else np.ptp(instance.coordinates, axis=0).max()
-        return float(_UNITS / extent)
-    return float(10.0 ** math.floor(math.log10(10 * _UNITS / matrix.max())))  # so that windows stay whole numbers
+        return float(UNITS / extent)
+    return float(10.0 ** math.floor(math.log10(10 * UNITS / matrix.max())))  # so that windows stay whole numbers
 
 
 def choose_time_scale(instance: Instance) -> float:
     assert instance.durations is not None
-    return float(10.0 ** math.floor(math.log10(10 * _UNITS / max(instance.durations.max(), 1e-9))))
+    return float(10.0 ** math.floor(math.log10(10 * UNITS / max(instance.durations.max(), 1e-9))))
 
 
 def in_whole_numbers(instance: Instance) -> NDArray[np.int64]:
@@ -278,12 +257,12 @@ class Contender:
 
 CONTENDERS = {
     "ours": Contender("Dynaroute", "dynaroute", "solve(time_limit=..., threads=1)", solve_with_ours),
-    "hgs": Contender("HGS-CVRP", "hygese", f"defaults; decimals at {_HGS_UNITS} units", solve_with_hgs),
-    "pyvrp": Contender("PyVRP", "pyvrp", f"defaults; decimals at {_UNITS} units", solve_with_pyvrp),
+    "hgs": Contender("HGS-CVRP", "hygese", f"defaults; decimals at {HGS_UNITS} units", solve_with_hgs),
+    "pyvrp": Contender("PyVRP", "pyvrp", f"defaults; decimals at {UNITS} units", solve_with_pyvrp),
     "ortools": Contender(
         "OR-Tools",
         "ortools",
-        f"automatic first solution, guided local search; decimals at {_UNITS} units",
+        f"automatic first solution, guided local search; decimals at {UNITS} units",
         solve_with_ortools,
     ),
 }

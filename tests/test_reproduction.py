@@ -6,8 +6,16 @@ import pytest
 from policies import make_policy
 
 from dynaroute.errors import FileError, FormatError, OptionError
-from dynaroute.model import ModelCard
-from dynaroute.reproduction import Measured, Reproduction, insert_tables, reproduce
+from dynaroute.model import ModelCard, PointerConfig, PointerNetwork
+from dynaroute.reproduction import (
+    Measured,
+    Reproduction,
+    _draw,
+    _list_entries,
+    _list_published,
+    insert_tables,
+    reproduce,
+)
 from dynaroute.weights import shipped_models
 
 
@@ -87,3 +95,26 @@ def test_other_tables_have_other_marks(tmp_path: Path) -> None:
     page.write_text("<!-- tables: begin -->\n<!-- tables: end -->\n<!-- more: begin -->\n<!-- more: end -->\n")
     insert_tables(page, "new\n", "more")
     assert page.read_text().endswith("<!-- tables: end -->\n<!-- more: begin -->\nnew\n<!-- more: end -->\n")
+
+
+def test_published_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="published weights") as caught:
+        reproduce(count=2, device="cpu", kool=tmp_path)
+    assert "cvrp_20.pt" in (caught.value.remedy or "")
+
+
+def test_published_weights_are_measured_at_the_sizes_that_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cvrp_50.pt").write_bytes(b"")
+    monkeypatch.setattr("dynaroute.model.kool.import_kool", lambda path: make_policy())
+    (row, size, measure), *others = _list_published(tmp_path, "cpu")
+    assert (row, size, others) == ("AM (greedy), its authors' weights", 50, [])
+    measured = measure(_draw(50, 2), progress=lambda share: None)
+    assert measured.length > 0
+
+
+def test_a_pointer_network_is_a_row_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = PointerNetwork(PointerConfig(dimension=16), card=ModelCard(size=20))
+    assert [row for row, _ in _list_entries("rl-20", policy, 20)] == ["RL (greedy)"]
+    assert list(_list_entries("rl-20", policy, 50)) == []

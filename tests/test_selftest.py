@@ -85,3 +85,13 @@ def test_a_search_that_goes_another_way_is_found(monkeypatch: pytest.MonkeyPatch
     wrong = [outcome.what for outcome in selftest.compare_search(device_of(1), 50, 4) if not outcome.is_right]
 
     assert wrong == ["chains, share that differs", "islands, share that differs"]
+
+
+def test_scores_of_a_pointer_network_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dynaroute.kernels.pointer_score import PointerScore
+    from dynaroute.selftest import compare_pointer_scores
+
+    assert all(outcome.is_right for outcome in compare_pointer_scores(5, 2, "cpu"))
+    plain = PointerScore.apply
+    monkeypatch.setattr(PointerScore, "apply", lambda *parts: 1.01 * plain(*parts))  # type: ignore[no-untyped-call]
+    assert not any(outcome.is_right for outcome in compare_pointer_scores(5, 2, "cpu"))

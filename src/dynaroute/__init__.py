@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dynaroute.batch import InstanceBatch, RouteBatch
     from dynaroute.errors import DynarouteError
     from dynaroute.fleet import VehicleType
     from dynaroute.formats import read, read_set, read_solution, write
@@ -30,9 +31,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "DynarouteError": "dynaroute.errors",
     "Instance": "dynaroute.instance",
+    "InstanceBatch": "dynaroute.batch",
     "Plan": "dynaroute.plans",
     "Policy": "dynaroute.model",
     "Result": "dynaroute.solving.result",
+    "RouteBatch": "dynaroute.batch",
     "Solution": "dynaroute.solution",
     "VehicleType": "dynaroute.fleet",
     "check": "dynaroute.solution",
@@ -49,9 +52,11 @@ _HOMES = {
 __all__ = [
     "DynarouteError",
     "Instance",
+    "InstanceBatch",
     "Plan",
     "Policy",
     "Result",
+    "RouteBatch",
     "Solution",
     "VehicleType",
     "check",

@@ -39,6 +39,7 @@ EXTRAS = {
     "serve": ("dynaroute serve", ("fastapi", "prometheus-client", "pydantic", "python-multipart", "uvicorn")),
     "train": ("TensorBoard's view of training runs", ("tensorboard",)),
     "bench": ("benchmarks beside other solvers", ("hygese", "ortools", "pyvrp")),
+    "exact": ("reproduce --exact", ("gurobipy",)),
     "test": (
         "make test",
         (

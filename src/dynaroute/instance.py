@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -37,6 +38,7 @@ from dynaroute.instance_checks import (
 )
 from dynaroute.lengths import great_circle, round_lengths, straight_line
 from dynaroute.memory import memory_for_all_legs, require_memory
+from dynaroute.sketch import Sketch, draw_sketch
 from dynaroute.times import format_clock, format_duration
 from dynaroute.vocabulary import Metric, Rounding
 
@@ -336,6 +338,24 @@ class Instance:
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""
         return f"Instance({name}{self.size} customers, capacity {self.shown_demand(self.capacity)})"
+
+    def _repr_html_(self) -> str:
+        return self.sketch()._repr_html_()
+
+    def sketch(self, routes: Sequence[Sequence[int]] = (), words: str = "") -> Sketch:
+        """A small picture, for notebooks; `dynaroute.plotting` draws larger ones.
+
+        Parameters
+        ----------
+        routes
+            To draw as well: sequences of customers.
+        words
+            To show above it; those of the instance if empty.
+        """
+        if self.coordinates is None:
+            return Sketch(words or repr(self), "")
+        columns = self.coordinates if self.metric == "euclidean" else self.coordinates[:, ::-1]  # longitude goes east
+        return Sketch(words or repr(self), draw_sketch([(x, y) for x, y in columns.tolist()], routes))
 
 
 def _equal_or_none(left: NDArray[Any] | None, right: NDArray[Any] | None) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dynaroute.device import choose_device
-from dynaroute.errors import FileError, FormatError, in_file
+from dynaroute.errors import FileError, FormatError, Where, in_file
 from dynaroute.files import read_bytes, write_bytes
 from dynaroute.reference_lengths import HGS_LENGTHS, PAPER_BEST_LENGTHS, PAPER_ROWS, PAPER_TIMES, PUBLISHED_COUNT, SIZES
 from dynaroute.weights import GENERALIST
@@ -25,6 +25,7 @@ __all__ = ["Measured", "Reproduction", "describe_hardware", "insert_tables", "re
 Prepared = TypeVar("Prepared")
 
 _AUGMENTED = "AM-D (greedy, x8 augmentation)"
+_PUBLISHED_AM = "AM (greedy), its authors' weights"
 _ONE_MODEL = f"{GENERALIST}, one model for all (greedy)"
 _AT_ONCE_ON_CPU = 500  # instances; progress is told after each so many
 
@@ -73,7 +74,8 @@ class Reproduction:
             f"Mean lengths over {self.count:,} instances of seed 1234 and each size. Gaps: to the paper's best "
             f"({' / '.join(f'{PAPER_BEST_LENGTHS[size]:.2f}' for size in SIZES)}), and to HGS "
             f"({' / '.join(f'{HGS_LENGTHS[size]:.3f}' for size in SIZES)}). Rows marked *paper* are quoted "
-            f"from it.{caveat}",
+            "from it; `reproduce --exact` proves optima and measures HGS and PyVRP, `--lkh PROGRAM` LKH3. The paper's "
+            f"Gurobi lies below the optimum of these instances: its set was another.{caveat}",
             "",
             "| method | " + " | ".join(f"n={size} | gap, to HGS" for size in SIZES) + " |",
             "|---" * (1 + 2 * len(SIZES)) + "|",
@@ -103,6 +105,7 @@ def reproduce(
     count: int = PUBLISHED_COUNT,
     device: str = "auto",
     progress: Callable[[str, float], None] = lambda words, done: None,
+    kool: Path | None = None,
 ) -> Reproduction:
     """Measure every entry of the paper's tables that the shipped weights can give.
 
@@ -114,6 +117,8 @@ def reproduce(
         "auto" (a GPU if there is one), or what PyTorch calls it.
     progress
         Called now and then with words about the entry that is measured and the share of all work that is done.
+    kool
+        A folder with the published weights of AM, cvrp_20.pt and so on, to measure beside ours.
     """
     from dynaroute.solver import load_policy
     from dynaroute.weights import shipped_models
@@ -129,6 +134,7 @@ def reproduce(
         for name, policy in policies.items()
         for row, measure in _list_entries(name, policy, size)
     ]
+    planned += _list_published(kool, chosen) if kool is not None else []
     all_work, done = sum(_estimate_work(row, size) for row, size, _ in planned), 0.0
     for row, size, measure in planned:
         words = f"{row}, n={size}"
@@ -143,6 +149,24 @@ def reproduce(
     return Reproduction(count, describe_hardware(chosen), in_order, minutes)
 
 
+def _list_published(folder: Path, device: str) -> list[tuple[str, int, Callable[..., Measured]]]:
+    """AM with its authors' weights, at the sizes that there are files for."""
+    from dynaroute.construct import Greedy
+    from dynaroute.model.kool import import_kool
+
+    files = {size: folder / f"cvrp_{size}.pt" for size in SIZES if (folder / f"cvrp_{size}.pt").exists()}
+    if not files:
+        raise FileError(
+            "there are no published weights of AM here.",
+            where=Where(file=str(folder)),
+            remedy="Name a folder with cvrp_20.pt, cvrp_50.pt or cvrp_100.pt.",
+        )
+    return [
+        (_PUBLISHED_AM, size, partial(_measure_construction, import_kool(file).to(device).eval(), strategy=Greedy()))
+        for size, file in files.items()
+    ]
+
+
 def _estimate_work(row: str, size: int) -> float:
     """In no unit: what is left is encoded for each route, and there are more routes the more customers there are."""
     of_one: float = size**1.5
@@ -153,7 +177,7 @@ def _list_entries(name: str, policy: Policy, size: int) -> Iterator[tuple[str, C
     """Which rows a policy has an entry for at this size, and how to measure it."""
     from dynaroute.construct import Augmented, Greedy
 
-    trained, is_dynamic = policy.card.size, policy.kind == "AM-D"
+    trained, is_dynamic = policy.card.size, policy.kind == "AM-D"  # RL and AM ship for comparison, at their own size
     greedy = partial(_measure_construction, policy, strategy=Greedy())
     if name == GENERALIST:
         yield _ONE_MODEL, greedy
@@ -163,13 +187,15 @@ def _list_entries(name: str, policy: Policy, size: int) -> Iterator[tuple[str, C
     if trained != size:
         yield f"AM-D (n={trained})", greedy
         return
-    yield "AM-D (greedy)" if is_dynamic else "AM (greedy)", greedy
+    yield f"{policy.kind} (greedy)", greedy
     if is_dynamic:
         yield "AM-D (2OPT)", partial(_measure_two_opt, policy)
         yield _AUGMENTED, partial(_measure_construction, policy, strategy=Augmented(Greedy()))
 
 
 _ROW_ORDER = (
+    "RL (greedy)",
+    _PUBLISHED_AM,
     "AM (greedy)",
     "AM-D (greedy)",
     "AM-D (2OPT)",

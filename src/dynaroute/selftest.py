@@ -34,6 +34,7 @@ from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.config import KindName, Normalisation
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.packing import Packing
+from dynaroute.model.pointer import score_plainly
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.replay import replay_log_probabilities, run_layer
 
@@ -52,6 +53,7 @@ _CHAINS = PopulationSettings(
 _ISLANDS = PopulationSettings(
     genetic=GeneticSettings(least=1, chains=2, drawn=4, fewest=6, most=6, penalty_period=16, patience=64)
 )
+_LARGEST_PLAIN = 128  # customers, of whom plain operations can keep all steps
 _SAMPLES = 8  # of an instance, where what they have in common is computed once
 
 
@@ -100,6 +102,28 @@ def compare_half_precision(policy: Policy, batch: InstanceBatch, size: int) -> O
         return Outcome("lengths in fp16", size, float("inf"), limit)
     difference = half.lengths(batch).double().mean() / exact.lengths(batch).double().mean() - 1
     return Outcome("lengths in fp16", size, abs(float(difference)), limit)
+
+
+def compare_pointer_scores(size: int, count: int, device: str) -> Iterator[Outcome]:
+    """The scores of a pointer network, and their gradients, with as many steps as nodes."""
+    from dynaroute.kernels.pointer_score import PointerScore
+
+    generator = torch.Generator(device).manual_seed(size)
+    nodes, width = size + 1, 128
+    shapes = ((count, nodes, width), (count, nodes, nodes), (width,), (count, nodes, width), (width,))
+    parts = [torch.randn(shape, generator=generator, device=device) for shape in shapes]
+    parts[-1] /= width  # or scores, sums of so many, would be large
+    learned = [part.requires_grad_() for number, part in enumerate(parts) if number != 1]
+    found, expected = PointerScore.apply(*parts), score_plainly(*parts)  # type: ignore[no-untyped-call]
+    yield Outcome("pointer's scores", size, float((found - expected).detach().abs().max()), 1e-5)
+    weights = torch.randn(expected.shape, generator=generator, device=device)
+    pairs = zip(
+        torch.autograd.grad((found * weights).sum(), learned),
+        torch.autograd.grad((expected * weights).sum(), learned),
+        strict=True,
+    )
+    largest = max(float((mine - theirs).abs().max() / theirs.abs().max()) for mine, theirs in pairs)
+    yield Outcome("pointer's scores, gradient", size, largest, 1e-4)
 
 
 def _meets_tie(policy: Policy, batch: InstanceBatch, chooser: Chooser, routes: RouteBatch) -> Tensor:
@@ -270,6 +294,10 @@ def main() -> int:
         for title, policy in _make_policies(arguments.model, arguments.configurations):
             print(title)
             is_right &= _print_outcomes(compare_all(policy.to(device).eval(), sizes, arguments.count, device))
+        print("RL, random numbers")
+        for size in sizes:
+            if size < _LARGEST_PLAIN:
+                is_right &= _print_outcomes(compare_pointer_scores(size, min(arguments.count, _SEARCHED), device))
     if arguments.only != "policies":
         print("batched search")
         kernels = find_device(device) if device.startswith("cuda") else emulate(32)

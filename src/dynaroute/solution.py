@@ -18,6 +18,7 @@ from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
 from dynaroute.judge import Violation, choose_types, judge_fleet, judge_route, measure_legs
 from dynaroute.schedule import RouteSchedule, assign_vehicles, measure_route, schedule_route
+from dynaroute.sketch import Sketch
 from dynaroute.vocabulary import ViolationKind
 
 __all__ = ["Solution", "Violation", "ViolationKind", "check", "make_timetable", "recompute_cost"]
@@ -60,6 +61,22 @@ class Solution:
         object.__setattr__(self, "routes", tuple(route for route in routes if route))
         if self.stated_cost is not None:
             object.__setattr__(self, "stated_cost", _plain_cost(self.stated_cost))
+
+    def __repr__(self) -> str:
+        customers = sum(map(len, self.routes))
+        cost = "" if self.stated_cost is None else f", cost {self.stated_cost:.10g}"
+        return f"Solution({len(self.routes)} routes, {customers} customers{cost})"
+
+    def sketch(self, instance: Instance) -> Sketch:
+        """A small picture of the routes, for notebooks.
+
+        Parameters
+        ----------
+        instance
+            The problem these routes belong to.
+        """
+        _refuse_unknown((customer for route in self.routes for customer in route), instance.size)
+        return instance.sketch(self.routes, f"{self!r} of {instance!r}")
 
     def cost(self, instance: Instance) -> float:
         """Total length of the routes under the instance's metric and rounding; open ones do not drive back.

@@ -11,6 +11,7 @@ __all__ = [
     "DepotPosition",
     "Metric",
     "Objective",
+    "ProverName",
     "ReadingRule",
     "Rounding",
     "RouteEnd",
@@ -40,6 +41,8 @@ ViolationKind = Literal[
 CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]
 DemandKind = Literal["unitary", "1-9", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
+
+ProverName = Literal["gurobi", "cp-sat"]
 
 
 def join_with_or(words: Sequence[str]) -> str:

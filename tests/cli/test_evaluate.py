@@ -29,7 +29,7 @@ def solve_costs(data: Path, *options: str | Path) -> list[float]:
 def test_json_has_the_promised_keys(data: Path, model: Path) -> None:
     document = invoke_json("evaluate", "--data", data, "--model", model)
 
-    assert list(document) == KEYS
+    assert list(document) == [*KEYS, "model", "decoding"]
     assert document["count"] == 4
     assert document["seconds_per_instance"] > 0
 
@@ -58,7 +58,7 @@ def test_mean_length_is_that_of_the_routes_that_solve_builds(data: Path, model: 
 def test_gap_to_a_mean_length_is_a_fraction(data: Path, model: Path) -> None:
     document = invoke_json("evaluate", "--data", data, "--model", model, "--reference", "2.5")
 
-    assert list(document) == [*KEYS, "gap"]
+    assert list(document) == [*KEYS, "gap", "model", "decoding"]
     assert document["gap"] == pytest.approx(document["mean_length"] / 2.5 - 1)
 
 
@@ -175,7 +175,7 @@ def test_best_known_costs_of_a_folder_give_gaps_in_per_cent(tmp_path: Path, benc
         "evaluate", "--data", benchmark_folder, "--model", "savings", "--gaps", tmp_path / "gaps.csv"
     )
 
-    assert list(document) == [*KEYS, "mean_gap", "median_gap", "worst_gap"]
+    assert list(document) == [*KEYS, "mean_gap", "median_gap", "worst_gap", "model", "decoding"]
     assert [document[key] for key in ("mean_gap", "median_gap", "worst_gap")] == pytest.approx([20, 20, 40])
     assert (tmp_path / "gaps.csv").read_text().splitlines() == [
         "name,customers,cost,best_known_cost,gap",
@@ -236,3 +236,59 @@ def test_15_8_gaps_do_not_replace_what_is_read(tmp_path: Path) -> None:
         assert result.exit_code == 2
         assert "is an input" in result.stderr
         assert target.read_bytes() == before
+
+
+class TestSeveral:
+    def options(self, model: Path) -> list[str]:
+        return ["--model", str(model), "--model", str(model), "--decodings", "greedy, x8, sample 3, multistart 2 x8"]
+
+    def test_every_model_and_decoding_is_a_row(self, data: Path, model: Path) -> None:
+        documents = invoke_json("evaluate", "--data", data, *self.options(model))
+        assert [document["decoding"] for document in documents[:4]] == [
+            "greedy",
+            "greedy x8",
+            "sample 3",
+            "multistart 2 x8",
+        ]
+        assert [document["model"] for document in documents] == [str(model)] * 8
+        alone = invoke_json("evaluate", "--data", data, "--model", model, "--augment")
+        assert documents[1]["mean_length"] == alone["mean_length"]
+
+    @pytest.mark.parametrize("suffix", [".csv", ".md", ".tex"])
+    def test_the_table_is_written(self, tmp_path: Path, data: Path, model: Path, suffix: str) -> None:
+        out = tmp_path / f"table{suffix}"
+        result = invoke("evaluate", "--data", data, *self.options(model), "--reference", "2.5", "--out", out)
+        assert result.exit_code == 0
+        text = out.read_text()
+        assert text.count("multistart 2 x8") == 2
+        assert "standard error" in text.splitlines()[2 if suffix == ".tex" else 0]
+        rows = [line for line in text.splitlines() if "greedy x8" in line]
+        marks = {".csv": ",", ".md": "|", ".tex": "&"}
+        assert {row.count(marks[suffix]) for row in rows} == {{".csv": 6, ".md": 8, ".tex": 6}[suffix]}
+
+    def test_one_model_has_a_table_too(self, tmp_path: Path, data: Path, model: Path) -> None:
+        out = tmp_path / "one.csv"
+        result = invoke("evaluate", "--data", data, "--model", model, "--out", out)
+        assert result.exit_code == 0
+        assert "mean length" in result.stdout
+        assert len(out.read_text().splitlines()) == 2
+
+    def test_latex_is_escaped(self, data: Path) -> None:
+        from dynaroute.cli.comparison import Compared, format_comparison
+        from dynaroute.evaluation import Evaluation
+
+        row = Compared("my_run & co", "greedy", Evaluation(1, 2.0, None, 0.1, None, {}))
+        assert r"my\_run \& co & greedy & 1 & 2.0000 & 0.1 \\" in format_comparison([row], ".tex")
+
+    @pytest.mark.parametrize(
+        ("options", "named"),
+        [
+            (["--decodings", "greedily"], "greedily"),
+            (["--decodings", "greedy,"], "--decodings"),
+            (["--decodings", "sample 0"], "samples"),
+            (["--decodings", "greedy", "--decode", "sample"], "--decode"),
+            (["--out", "table.xlsx"], ".xlsx"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, data: Path, model: Path, options: list[str], named: str) -> None:
+        assert_refused(invoke("evaluate", "--data", data, "--model", model, *options), named)

@@ -13,7 +13,7 @@ from dynaroute.reproduction import Measured, Reproduction
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A measurement that takes no time; the real one has tests of its own."""
 
-    def measure(count: int, device: str, progress: object) -> Reproduction:
+    def measure(count: int, device: str, progress: object, kool: Path | None) -> Reproduction:
         return Reproduction(count, device, {("AM-D (greedy)", 20): Measured(6.25, 1.0)}, {"amd-20": 3.8})
 
     monkeypatch.setattr(reproduction, "reproduce", measure)
@@ -32,7 +32,7 @@ def test_a_page_that_cannot_be_used_is_told_before_anything_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[int] = []
-    monkeypatch.setattr(reproduction, "reproduce", lambda count, device, progress: measured.append(count))
+    monkeypatch.setattr(reproduction, "reproduce", lambda count, *rest: measured.append(count))
     assert invoke("reproduce", "--into", tmp_path / "nowhere.md").exit_code == 2
     assert not measured
 
@@ -84,3 +84,31 @@ def test_json_holds_the_entries_of_generalisation() -> None:
     assert document["skipped"] == ["XML100"]
     entry = document["entries"][0]
     assert (entry["row"], entry["set"], entry["count"], entry["mean_gap"]) == ("amd (greedy)", "X", 2, 2.5)
+
+
+def test_options_of_optima_are_refused_without_them(tmp_path: Path) -> None:
+    assert_refused(invoke("reproduce", "--proofs", tmp_path / "proofs.jsonl"), "--exact")
+
+
+def test_optima_are_printed_and_put_at_their_own_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dynaroute import exact, optimality
+
+    asked: list[dict[str, object]] = []
+
+    def measure(count: int, **settings: object) -> optimality.Optimality:
+        asked.append({"count": count, **settings})
+        entry = optimality.MeasuredMethod((5.0, 7.0), 0.3)
+        return optimality.Optimality(2, {("exact (gurobi)", 20): entry}, ("PyVRP (pip install pyvrp)",))
+
+    monkeypatch.setattr(optimality, "measure_optimality", measure)
+    monkeypatch.setattr(exact, "choose_prover", lambda name: "gurobi")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- optima: begin -->\n<!-- optima: end -->\n")
+    result = invoke("reproduce", "--exact", "--into", page)
+    assert result.exit_code == 0
+    assert "| exact (gurobi) | 6.00000 | 0.000 % | 100.0 % | 0.3 |" in page.read_text()
+    assert "PyVRP (pip install pyvrp) is not installed" in result.stderr
+    assert (asked[0]["count"], asked[0]["exact"]) == (30, "gurobi")
+    document = invoke_json("reproduce", "--lkh", tmp_path / "LKH", "--count", "3")
+    assert document["entries"][0]["mean_length"] == 6.0
+    assert (asked[1]["exact"], asked[1]["lkh"]) == (False, tmp_path / "LKH")

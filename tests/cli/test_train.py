@@ -290,3 +290,31 @@ def test_torchrun_trains_with_two_processes(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert lines[-1]["trajectories"] == 3 * 2 * 4 * 3
+
+
+def test_a_finished_run_is_extended(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert invoke("train", *TINY, "--updates", "2", "--out", run).exit_code == 0
+    result = invoke("train", "--resume", run, "--updates", "3", "--device", "cpu", "--json")
+    assert json.loads(result.stdout)["updates"] == 5
+    assert "updates = 5" in (run / "plan.toml").read_text()
+    assert json.loads(invoke("train", "--resume", run, "--device", "cpu", "--json").stdout)["updates"] == 5
+    refused = invoke("train", "--resume", run, "--minutes", "3", "--device", "cpu")
+    assert refused.exit_code == 2
+    assert "updates" in refused.stderr
+
+
+def test_a_function_of_ones_own_is_told_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_tracker.py").write_text("lines = []\nlog = lines.append\n")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("train", *TINY, "--updates", "2", "--out", "run", "--track", "my_tracker:log").exit_code == 0
+    import my_tracker  # type: ignore[import-not-found]
+
+    assert [line["step"] for line in my_tracker.lines if "validation" in line] == [0, 2]
+
+
+@pytest.mark.parametrize("name", ["no_such_module:log", "json:no_such_function", "json:__name__", "json", ":log"])
+def test_a_tracker_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
+    result = invoke("train", *TINY, "--updates", "2", "--out", tmp_path / "run", "--track", name)
+    assert result.exit_code == 2
+    assert "--track" in result.stderr

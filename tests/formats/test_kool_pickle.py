@@ -58,7 +58,6 @@ DEPOT, CUSTOMERS, DEMAND, CAPACITY = SOUND
         ("text", "document"),
         ([5], "[0]"),
         ([SOUND, SOUND[:3]], "[1]"),
-        ([(*SOUND, 1)], "[0]"),
         ([(0.5, CUSTOMERS, DEMAND, CAPACITY)], "[0].depot"),
         ([([0.5], CUSTOMERS, DEMAND, CAPACITY)], "[0].customers"),
         ([(DEPOT, [[0.1, 0.2], [0.3]], DEMAND, CAPACITY)], "[0].customers"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copyreg
 import datetime
+import math
 import os
 import pickle
 from collections import OrderedDict
@@ -74,8 +75,12 @@ def test_a_call_is_refused_by_name_and_not_made(protocol: int, tmp_path: Path) -
         True,
         None,
         bytearray(b"x"),
-        np.zeros(2),
-        np.float64(1),
+        np.zeros(2, dtype=object),
+        np.array(["a"]),
+        np.array([True]),
+        np.zeros(2, dtype=complex),
+        np.dtype("f8"),
+        np.ndarray,
         datetime.date(2020, 1, 1),
         OrderedDict(),
         1j,
@@ -89,11 +94,52 @@ def test_anything_but_plain_data_is_refused(value: object, protocol: int) -> Non
         load_plain_pickle(pickle.dumps([value], protocol))
 
 
-def test_numpy_arrays_are_pointed_to_the_other_format() -> None:
-    with pytest.raises(UnsupportedError, match="numpy") as caught:
-        load_plain_pickle(pickle.dumps(np.zeros(2)))
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("kind", ["f4", "f8", ">f8", "i1", "i8", "u2"])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3), (2, 3, 2)])
+def test_arrays_of_numbers_are_read(shape: tuple[int, ...], kind: str, protocol: int) -> None:
+    array = np.arange(1, math.prod(shape) + 1).reshape(shape).astype(kind)
+    for value in (array, np.array(array, order="F")):
+        pair: Any = load_plain_pickle(pickle.dumps([value, value], protocol))
+        read, again = pair
+        assert read is again
+        np.testing.assert_array_equal(read.array, array)
+        assert read.array.shape == shape
 
-    assert ".npz" in caught.value.remedy
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("number", [np.float64(1.5), np.float32(0.25), np.int64(-7), np.uint8(200)], ids=repr)
+def test_numbers_of_numpy_are_plain_ones(number: Any, protocol: int) -> None:
+    assert load_plain_pickle(pickle.dumps((number,), protocol)) == (number.item(),)
+
+
+def test_an_array_of_an_older_numpy_is_read() -> None:
+    content = pickle.dumps(np.array([1.5, 2.5]), 2).replace(b"numpy._core", b"numpy.core")
+    assert load_plain_pickle(content).array.tolist() == [1.5, 2.5]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        (b"f8", b"O8"),
+        (b"f8", b"f9"),
+        (b"\x85", b"\x86"),
+        (b"_reconstruct", b"_explode_now"),
+        (b"ndarray", b"memmap_"),
+    ],
+)
+def test_what_looks_like_an_array_and_is_none_is_refused(changed: tuple[bytes, bytes]) -> None:
+    content = pickle.dumps(np.array([1.5, 2.5]), 3)
+    assert changed[0] in content
+    with pytest.raises(DynarouteError):
+        load_plain_pickle(content.replace(*changed))
+
+
+def test_an_array_has_no_more_numbers_than_bytes() -> None:
+    content = pickle.dumps(np.zeros(255, dtype="u1"), 3)
+    assert b"K\xff\x85" in content
+    with pytest.raises(FormatError):
+        load_plain_pickle(content.replace(b"K\xff\x85", b"K\xfe\x85"))
 
 
 @pytest.mark.parametrize(

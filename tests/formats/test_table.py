@@ -16,7 +16,19 @@ PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 
 
 def test_lists_of_suffixes_follow_from_the_table() -> None:
-    assert INSTANCE_SUFFIXES == (".vrp", ".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".json", ".npz", ".pkl")
+    assert INSTANCE_SUFFIXES == (
+        ".vrp",
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".xlsx",
+        ".xlsm",
+        ".json",
+        ".npz",
+        ".pt",
+        ".pth",
+        ".pkl",
+    )
     assert SOLUTION_SUFFIXES == (".sol", ".json")
     assert WRITABLE_INSTANCE_SUFFIXES == (".vrp", ".csv", ".txt", ".json", ".npz")
     assert WRITABLE_SET_SUFFIXES == (".json", ".npz")

@@ -57,7 +57,7 @@ def test_capacities_can_be_mixed() -> None:
 
 def test_an_unknown_recipe_is_refused() -> None:
     with pytest.raises(OptionError, match="recipe"):
-        make_plan("pomo", [20])  # type: ignore[arg-type]
+        make_plan("unheard-of", [20])  # type: ignore[arg-type]
 
 
 def test_a_distribution_is_trained_on_whole_and_validated_on_fewer() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class InstanceBatch:
         (B,) int8: 0 none, 1 nearest, 2 up.
     distances
         (B, M, M) leg lengths, where some instance's are not plain straight lines; else None.
+    node_features
+        (B, M, F) whatever else a policy of your own sees of the nodes; else None. `with_node_features` adds them.
     """
 
     locations: Tensor
@@ -53,6 +55,7 @@ class InstanceBatch:
     coordinates: Tensor
     rounding: Tensor
     distances: Tensor | None = None
+    node_features: Tensor | None = None
 
     @classmethod
     def from_instances(cls, instances: Sequence[Instance]) -> InstanceBatch:
@@ -160,7 +163,7 @@ class InstanceBatch:
         return (slots > 0) & (slots <= self.sizes[:, None])
 
     def features(self, instance: Tensor, node: Tensor, dtype: torch.dtype) -> Tensor:
-        """(T, 3) position and demand / capacity of T nodes: what the policy sees of them (eq 2).
+        """(T, 3) position and demand / capacity of T nodes: what the policy sees of them (eq 2); then `node_features`.
 
         Parameters
         ----------
@@ -171,7 +174,32 @@ class InstanceBatch:
         """
         flat = instance * self.nodes + node  # (T,)
         fraction = self.demands.flatten()[flat].to(dtype) / self.capacity[instance].to(dtype)  # (T,)
-        return torch.cat([self.locations.flatten(0, 1)[flat].to(dtype), fraction[:, None]], 1)
+        seen = [self.locations.flatten(0, 1)[flat].to(dtype), fraction[:, None]]
+        if self.node_features is not None:
+            seen.append(self.node_features.flatten(0, 1)[flat].to(dtype))
+        return torch.cat(seen, 1)
+
+    def with_node_features(self, values: Tensor) -> InstanceBatch:
+        """The same instances with more to see of their nodes; whatever looks different has another random stream.
+
+        Parameters
+        ----------
+        values
+            (B, M) or (B, M, F) numbers, the depot's first; those of padding are not read.
+        """
+        given = values if values.ndim == 3 else values[..., None]
+        if given.shape[:2] != self.demands.shape:
+            message = f"node features have the shape {tuple(values.shape)}, not {tuple(self.demands.shape)} or more."
+            raise InstanceError(message, where=Where(field="node_features"), remedy="Give some for each node.")
+        features = given.to(self.device, self.locations.dtype, copy=True)  # (B, M, F)
+        features[self._is_padding] = 0.0
+        places = torch.arange(1, features[0].numel() + 1, device=self.device).view(features.shape[1:])
+        bits = features.double().view(torch.int64) * (2 * places + 1)  # odd, so that the place of a number counts
+        return replace(self, node_features=features, keys=self.keys ^ bits.sum((1, 2)))
+
+    @property
+    def _is_padding(self) -> Tensor:
+        return torch.arange(self.nodes, device=self.device) > self.sizes[:, None]
 
     def __getitem__(self, index: slice | Tensor) -> InstanceBatch:
         """Some of the instances, in the given order; they keep their random streams."""

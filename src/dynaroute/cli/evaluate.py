@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dynaroute.cli.comparison import Compared, format_comparison, list_rows, parse_decodings, require_table
 from dynaroute.cli.gaps import print_gaps, write_gaps
 from dynaroute.cli.jobs import Job, gather_jobs
 from dynaroute.cli.loading import load_what_is_needed
@@ -18,7 +20,7 @@ from dynaroute.cli.options import (
     ImproveOption,
     IterationsOption,
     JsonOption,
-    ModelOption,
+    ModelsOption,
     ObjectiveOption,
     SamplesOption,
     SeedOption,
@@ -30,7 +32,7 @@ from dynaroute.cli.options import (
     print_void_options,
     refuse_unknown_model,
 )
-from dynaroute.cli.output import print_facts, print_json, print_note, show_counts, show_length
+from dynaroute.cli.output import print_facts, print_json, print_note, print_table, show_counts, show_length
 from dynaroute.cli.places import list_files, list_model_files, refuse_missing_folder, refuse_overwriting
 from dynaroute.cli.progress import show_progress
 from dynaroute.cli.reference import read_reference
@@ -49,7 +51,7 @@ def evaluate(
     data: Annotated[
         Path, typer.Option("--data", metavar="SET", readable=False, help="A set, an instance, or a folder of them.")
     ],
-    model: ModelOption,
+    model: ModelsOption,
     decode: DecodeOption = None,
     samples: SamplesOption = None,
     temperature: TemperatureOption = None,
@@ -76,6 +78,18 @@ def evaluate(
         Path | None,
         typer.Option("--gaps", metavar="FILE.csv", help="Write the gap of every instance to its best known cost."),
     ] = None,
+    decodings: Annotated[
+        str | None,
+        typer.Option(
+            "--decodings",
+            metavar="HOW,HOW,...",
+            help="Compare several: greedy, sample 16, multistart 8, each with x8 or without.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="TABLE", help="Write a row for each model and decoding: .csv, .md or .tex."),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N instances.")
     ] = None,
@@ -94,9 +108,11 @@ def evaluate(
       dynaroute evaluate --data t100.npz --model amd-100 --reference 15.563
       dynaroute evaluate --data X --best best.csv --model amd-100 --gaps gaps.csv
       dynaroute evaluate --data t100.npz --model amd-100 --improve 2opt
+      dynaroute evaluate --data t100.npz --model amd --model am-20 --out table.md
+      dynaroute evaluate --data X --model amd --decodings "greedy, greedy x8"
     """
     options = SolveOptions(
-        model=model,
+        model=model[0],
         decode=decode,
         samples=samples,
         temperature=temperature,
@@ -111,11 +127,20 @@ def evaluate(
         objective=objective,
         threads=threads,
     )
-    refuse_unknown_model(options)
+    each_decoding = [options] if decodings is None else parse_decodings(decodings, options)
+    ways = [replace(each, model=name) for name in model for each in each_decoding]
+    for way in ways:
+        refuse_unknown_model(way)
     print_void_options(options)
-    if gaps is not None:
-        refuse_missing_folder(gaps)
-        refuse_overwriting([("--gaps", gaps)], [*list_files(data, best, reference), *list_model_files(model)])
+    read = [*list_files(data, best, reference), *(file for name in model for file in list_model_files(name))]
+    for file in (gaps, out):
+        if file is not None:
+            refuse_missing_folder(file)
+    refuse_overwriting([("--gaps", gaps), ("--out", out)], read)
+    suffix = None if out is None else require_table(out)
+    if gaps is not None and len(ways) > 1:
+        remedy = "Give one model and one decoding, or --out."
+        raise OptionError("there would be a table for each.", where=Where(field="gaps"), remedy=remedy)
     jobs = gather_jobs([data], TableOptions(capacity))
     instances = [job.instance for job in jobs]
     known = _read_best(data, best, jobs, limit)
@@ -130,10 +155,24 @@ def evaluate(
     from dynaroute.evaluation import evaluate_all
 
     chosen = instances[:limit]
-    load_what_is_needed(options, chosen)
-    with show_progress(len(chosen), "evaluating") as advance:
-        evaluation = evaluate_all(chosen, options, Observers(advance), costs, None if known is None else known.costs)
+    compared = []
+    for way in ways:
+        load_what_is_needed(way, chosen)
+        with show_progress(len(chosen), "evaluating") as advance:
+            evaluation = evaluate_all(chosen, way, Observers(advance), costs, None if known is None else known.costs)
+        compared.append(Compared(str(way.model), _describe_decoding(way), evaluation))
 
+    if out is not None and suffix is not None:
+        from dynaroute.files import write_bytes
+
+        write_bytes(out, format_comparison(compared, suffix).encode())
+    if len(ways) > 1:
+        if json:
+            print_json([row.to_json() for row in compared])
+        else:
+            heading, *rows = list_rows(compared)
+            print_table(heading, rows)
+        return
     if gaps is not None and known is not None:
         write_gaps(gaps, known, chosen, evaluation)
     if not json:
@@ -141,9 +180,15 @@ def evaluate(
         if known is not None:
             print_gaps(known, chosen, evaluation)
         return
-    if model == "auto":
+    if options.model == "auto":
         print_note(f"the routes are by {show_counts(evaluation.ways)}.")
-    print_json(evaluation.to_json())
+    print_json(compared[0].to_json())
+
+
+def _describe_decoding(options: SolveOptions) -> str:
+    """How routes were built, and improved if they were."""
+    built = str(options.decoding) if options.uses_policy else "savings"
+    return built if options.way == "none" else f"{built} + {options.way}"
 
 
 def _read_best(data: Path, best: Path | None, jobs: Sequence[Job], limit: int | None) -> BestCosts | None:

@@ -21,6 +21,7 @@ __all__ = [
     "IterationsOption",
     "JsonOption",
     "ModelOption",
+    "ModelsOption",
     "ObjectiveOption",
     "SamplesOption",
     "SeedOption",
@@ -63,6 +64,7 @@ def _option(name: str, metavar: str | None = None, **more: Any) -> Any:
 
 
 ModelOption = Annotated[str, _option("model", "NAME|FOLDER")]
+ModelsOption = Annotated[list[str], _option("model", "NAME|FOLDER")]
 DecodeOption = Annotated[Decode | None, _option("decode", "HOW")]
 SamplesOption = Annotated[int | None, _option("samples", "K", min=DECLARATIONS["samples"].least)]
 TemperatureOption = Annotated[float | None, _option("temperature", "T")]

@@ -12,8 +12,11 @@ from dynaroute.cli.output import print_json, print_note
 from dynaroute.cli.progress import show_work
 from dynaroute.errors import OptionError, Where
 from dynaroute.reference_lengths import PUBLISHED_COUNT
+from dynaroute.vocabulary import ProverName
 
 GENERALISATION = "The table of generalisation"
+OPTIMALITY = "The table of optima"
+_FIRST = 30  # instances whose optima are proven in seconds
 
 
 def reproduce(
@@ -62,6 +65,47 @@ def reproduce(
             rich_help_panel=GENERALISATION,
         ),
     ] = None,
+    kool: Annotated[
+        Path | None,
+        typer.Option(
+            "--kool",
+            metavar="FOLDER",
+            readable=False,
+            help="Published weights of AM (cvrp_20.pt, ...), measured beside ours in the same run.",
+        ),
+    ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Prove optima at n=20, and print every method's gap to them, instead.",
+            rich_help_panel=OPTIMALITY,
+        ),
+    ] = False,
+    prover: Annotated[
+        ProverName | None,
+        typer.Option("--prover", help="Usual: gurobi if it is installed.", rich_help_panel=OPTIMALITY),
+    ] = None,
+    proofs: Annotated[
+        Path | None,
+        typer.Option(
+            "--proofs",
+            metavar="FILE",
+            dir_okay=False,
+            help="Keep proofs here, and take from here what is proven.",
+            rich_help_panel=OPTIMALITY,
+        ),
+    ] = None,
+    lkh: Annotated[
+        Path | None,
+        typer.Option(
+            "--lkh",
+            metavar="PROGRAM",
+            readable=False,
+            help="LKH 3, a program of yours: measured beside the others, at all three sizes.",
+            rich_help_panel=OPTIMALITY,
+        ),
+    ] = None,
     device: DeviceOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -70,12 +114,22 @@ def reproduce(
     Seconds on a GPU; on two cores of a CPU the whole of it takes most of an
     hour, and --count 500 three minutes. --generalisation prints how one model
     does on instances unlike each other; sets that are not given are left out.
+    --exact proves optima at n=20 by branch and cut and compares all methods
+    with them, --lkh runs your own LKH 3: on the first 30 instances of a size,
+    or as many as --count says.
 
     Example:
       dynaroute reproduce --count 500
       dynaroute reproduce --into docs/results.md
       dynaroute reproduce --generalisation --x X --xml XML100
+      dynaroute reproduce --exact --count 1000 --proofs optima.jsonl
     """
+    if exact or lkh is not None:
+        _measure_optimality(exact, prover, proofs, lkh, count, into, device, json)
+        return
+    for option, given in (("prover", prover), ("proofs", proofs)):
+        if given is not None:
+            raise OptionError("this is for optima.", where=Where(field=option), remedy="Give --exact, too.")
     if generalisation:
         _measure_generalisation(model, x, xml, count, into, device, json)
         return
@@ -83,10 +137,10 @@ def reproduce(
         if value is not None:
             message = "this is for the table of generalisation."
             raise OptionError(message, where=Where(field=option), remedy="Give --generalisation, too.")
-    _measure_tables(count if count is not None else PUBLISHED_COUNT, into, device, json)
+    _measure_tables(count if count is not None else PUBLISHED_COUNT, kool, into, device, json)
 
 
-def _measure_tables(count: int, into: Path | None, device: str | None, json: bool) -> None:
+def _measure_tables(count: int, kool: Path | None, into: Path | None, device: str | None, json: bool) -> None:
     from dynaroute.reproduction import insert_tables, split_page
     from dynaroute.reproduction import reproduce as measure
 
@@ -95,7 +149,7 @@ def _measure_tables(count: int, into: Path | None, device: str | None, json: boo
     if count != PUBLISHED_COUNT:
         print_note(f"{count} instances are not the published set: lengths differ from it by chance.")
     with show_work("starting") as progress:
-        measured = measure(count, device or "auto", progress)
+        measured = measure(count, device or "auto", progress, kool)
     tables = measured.to_markdown()
     if into is not None:
         insert_tables(into, tables)
@@ -107,6 +161,48 @@ def _measure_tables(count: int, into: Path | None, device: str | None, json: boo
         for (row, size), entry in measured.entries.items()
     ]
     print_json({"count": count, "hardware": measured.hardware, "entries": entries, "minutes": dict(measured.minutes)})
+
+
+def _measure_optimality(
+    exact: bool,
+    prover: ProverName | None,
+    proofs: Path | None,
+    lkh: Path | None,
+    count: int | None,
+    into: Path | None,
+    device: str | None,
+    json: bool,
+) -> None:
+    from dynaroute.exact import choose_prover
+    from dynaroute.optimality import measure_optimality
+    from dynaroute.reproduction import insert_tables, split_page
+
+    if into is not None:
+        split_page(into, "optima")
+    chosen = choose_prover(prover) if exact else False
+    with show_work("starting") as progress:
+        measured = measure_optimality(
+            count or _FIRST, exact=chosen, proofs=proofs, lkh=lkh, device=device or "cpu", progress=progress
+        )
+    for missing in measured.skipped:
+        print_note(f"{missing} is not installed, and is left out.")
+    tables = measured.to_markdown()
+    if into is not None:
+        insert_tables(into, tables, "optima")
+    if not json:
+        typer.echo(tables, nl=False)
+        return
+    entries = [
+        {
+            "row": row,
+            "size": size,
+            "mean_length": entry.mean,
+            "gap": entry.mean / measured.best(size) - 1,
+            "seconds_per_instance": entry.seconds,
+        }
+        for (row, size), entry in measured.entries.items()
+    ]
+    print_json({"count": measured.count, "entries": entries, "skipped": list(measured.skipped)})
 
 
 def _measure_generalisation(

@@ -15,13 +15,23 @@ from dynaroute.cli.interrupt import note_interrupt
 from dynaroute.cli.options import BestOption, DeviceOption, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_note
 from dynaroute.cli.places import list_files, list_model_files, refuse_overwriting
-from dynaroute.cli.train_plan import Source, change_plan, find_validation, make_policy, parse_numbers, refuse_options
+from dynaroute.cli.train_plan import (
+    Source,
+    change_plan,
+    find_tracker,
+    find_validation,
+    make_policy,
+    parse_numbers,
+    refuse_options,
+)
 from dynaroute.device import choose_device
 from dynaroute.errors import FileError, OptionError, Where
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName, RecipeName
 from dynaroute.training.run_files import RUN_FILES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dynaroute.training.journal import Reference
     from dynaroute.training.plan import TrainingPlan
     from dynaroute.training.trainer import Outcome
@@ -77,7 +87,7 @@ def train(
         typer.Option("--config", metavar="FILE.toml", help="A whole plan, as a run's plan.toml, instead of a recipe."),
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped or killed.")
+        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run; with --minutes for so many more.")
     ] = None,
     init: Annotated[
         str | None,
@@ -85,7 +95,11 @@ def train(
     ] = None,
     policy: Annotated[
         PolicyName | None,
-        typer.Option("--policy", help="amd: dynamic; am: static. The recipe's otherwise.", rich_help_panel=POLICY),
+        typer.Option(
+            "--policy",
+            help="amd: dynamic; am: static; rl: a pointer network. The recipe's otherwise.",
+            rich_help_panel=POLICY,
+        ),
     ] = None,
     layers: Annotated[
         int | None,
@@ -158,6 +172,14 @@ def train(
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="S", help="Of parameters and instances; usual: 1.")
     ] = None,
+    track: Annotated[
+        str | None,
+        typer.Option(
+            "--track",
+            metavar="MODULE:FUNCTION",
+            help="Call this function of yours with every line of metrics, for a tracker such as Weights & Biases.",
+        ),
+    ] = None,
     device: DeviceOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -165,16 +187,18 @@ def train(
 
     The folder holds the best model so far (use it with --model RUN), the plan,
     metrics.jsonl, TensorBoard's files, checkpoints and a picture of the curve.
-    Ctrl-C saves and leaves; --resume goes on. Several GPUs: start it with
+    Ctrl-C saves and leaves; --resume goes on, with --minutes for longer. Several GPUs: start it with
     torchrun --nproc-per-node 4 -m dynaroute train ...
 
     Example:
       dynaroute train --size 20 --minutes 5 --out my-run
       dynaroute train --resume my-run
+      dynaroute train --resume my-run --minutes 5
       dynaroute train --sizes 20,50,100 --minutes 60 --out curriculum
       dynaroute train --distribution mixed --init amd-100 --minutes 60 --out general
       dynaroute train --data my-instances --init amd-100 --minutes 10 --out mine
     """
+    tracker = find_tracker(track)
     source = Source(size, sizes, recipe, distribution, data)
     overrides: dict[str, Any] = {
         "init": init,
@@ -190,10 +214,10 @@ def train(
     budget = {"minutes": minutes, "updates": updates, "epochs": epochs}
     steps: dict[str, Any] = {"instances": instances, "samples": samples, "rate": rate, "entropy": entropy}
     if resume is not None:
-        given = {**overrides, **budget, **steps, **vars(source), "capacity": capacity, "out": out, "config": config}
+        given = {**overrides, **steps, **vars(source), "capacity": capacity, "out": out, "config": config}
         given |= {"validation": validation, "best": best}
         refuse_options(given, "resume", "A run goes on as it was begun: leave it out.")
-        _run(resume, None, device, json)
+        _run(resume, None, device, json, tracker, {name: value for name, value in budget.items() if value is not None})
         return
     if out is None:
         raise OptionError("there is no folder for the run.", where=Where(field="out"), remedy="Give --out RUN.")
@@ -208,7 +232,7 @@ def train(
     changed = change_plan(plan, overrides, budget, steps)
     read = [config, *list_files(source.data, validation, best), *list_model_files(changed.init)]
     refuse_overwriting([("--out", out / name) for name in RUN_FILES], read)
-    _run(out, changed, device, json)
+    _run(out, changed, device, json, tracker, {})
 
 
 def _read_plan(path: Path) -> TrainingPlan:
@@ -217,8 +241,15 @@ def _read_plan(path: Path) -> TrainingPlan:
     return read_plan(path)
 
 
-def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool) -> None:
-    """Begin a run with this plan, or go on with the one in the folder."""
+def _run(
+    folder: Path,
+    plan: TrainingPlan | None,
+    device: str | None,
+    json: bool,
+    tracker: Callable[[dict[str, Any]], None],
+    more: dict[str, float],
+) -> None:
+    """Begin a run with this plan, or go on with the one in the folder, for more of its budget if there is some."""
     from dynaroute.cli.training_progress import show_training
     from dynaroute.solver import load_policy
     from dynaroute.training.plan import write_plan
@@ -235,6 +266,8 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
             remedy="Name a run's folder, or begin one with --out.",
         )
     settled = plan if plan is not None else _read_plan(folder / "plan.toml")
+    for budget, amount in more.items():
+        settled = settled.extend(budget, amount)  # of which but one is the plan's
     # a run that was killed before its first checkpoint is begun again
     is_begun = plan is None and any((folder / name).exists() for name in (LAST, BEST))
     chosen = choose_device(device)
@@ -255,9 +288,11 @@ def _run(folder: Path, plan: TrainingPlan | None, device: str | None, json: bool
     ):
         if plan is not None and ranks.writes:
             write_plan(plan, folder / "plan.toml")
-        trainer = Trainer(policy, settled, folder, ranks, on_progress, on_event, is_interrupted)
+        trainer = Trainer(policy, settled, folder, ranks, on_progress, on_event, is_interrupted, track=tracker)
         if is_begun:
-            trainer.restore()
+            trainer.restore(extends=bool(more))
+        if more and ranks.writes:
+            write_plan(settled, folder / "plan.toml")
         outcome = trainer.run()
     if ranks.writes:
         _finish(folder, settled, outcome, json)

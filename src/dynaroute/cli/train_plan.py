@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,15 @@ if TYPE_CHECKING:
     from dynaroute.training.own_instances import InstanceFiles
     from dynaroute.training.plan import TrainingPlan
 
-__all__ = ["Source", "change_plan", "find_validation", "make_policy", "parse_numbers", "refuse_options"]
+__all__ = [
+    "Source",
+    "change_plan",
+    "find_tracker",
+    "find_validation",
+    "make_policy",
+    "parse_numbers",
+    "refuse_options",
+]
 
 _SHARED_VALIDATION, _RELATIVE_VALIDATION = 500, 50  # instances that a CPU validates on in bearable time
 _CPU_INSTANCES = 64
@@ -168,6 +179,30 @@ def change_plan(
     return replace(plan, **changes)
 
 
+def find_tracker(name: str | None) -> Callable[[dict[str, Any]], None]:
+    """The function that is called with every line of metrics.
+
+    Parameters
+    ----------
+    name
+        Of a module and of a function in it, with a colon between; None: one that does nothing.
+    """
+    if name is None:
+        return lambda line: None
+    module, _, function = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))  # where the user's own file is, most likely
+    try:
+        found = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        message = f"there is no {name!r} ({error})."
+        raise OptionError(message, where=Where(field="track"), remedy="Write module:function.") from error
+    finally:
+        sys.path.pop(0)
+    if not callable(found):
+        raise OptionError(f"{name!r} is no function.", where=Where(field="track"), remedy="Write module:function.")
+    return found  # type: ignore[no-any-return]
+
+
 def refuse_options(given: dict[str, Any], beside: str, remedy: str) -> None:
     """Refuse options that make no sense beside another one.
 
@@ -198,21 +233,23 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
     """
     import torch
 
-    from dynaroute.model import Policy, PolicyConfig
+    from dynaroute.model import PointerConfig, Policy, PolicyConfig
+    from dynaroute.model.policy import KINDS
 
     # only what differs from the usual, so that what a kind of policy does not have is not asked of it
     switches = {name: True for name in ("growing_attention", "distance_bias") if getattr(plan, name)}
     settings: dict[str, Any] = switches if plan.layers is None else {**switches, "layers": plan.layers}
     generator = torch.Generator().manual_seed(plan.seed)
     if model is None:
-        config = PolicyConfig() if plan.policy == "amd" else PolicyConfig.am()
-        return Policy(replace(config, **settings), generator=generator)
+        configs = {"amd": PolicyConfig(), "am": PolicyConfig.am(), "rl": PointerConfig()}
+        config = replace(configs[plan.policy], **settings)
+        return KINDS[config.kind].policy(config, generator=generator)
     policy = Policy.from_pretrained(model)
     if policy.kind != plan.kind:
         raise OptionError(
             f"{model} is not of the kind {plan.policy}.",
             where=Where(field="init"),
-            remedy=f"Give --policy {'am' if plan.policy == 'amd' else 'amd'}, or another model.",
+            remedy=f"Give --policy {policy.kind.replace('-', '').lower()}, or another model.",
         )
     if plan.layers not in (None, policy.config.layers):
         from dynaroute.training.deepen import deepen

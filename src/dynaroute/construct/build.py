@@ -13,7 +13,9 @@ from dynaroute.construct.choose import Chooser, MostLikely
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.strategies import Strategy
+from dynaroute.errors import ModelError, Where
 from dynaroute.kernels import kernels_run_on
+from dynaroute.model.changes import find_change
 from dynaroute.model.policy import Policy
 
 __all__ = ["construct", "construct_once"]
@@ -79,6 +81,12 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Ro
     chooser
         How the next node is chosen.
     """
+    if batch.node_features is not None and find_change(policy) == "":
+        raise ModelError(
+            "the instances have node features, which this policy does not see.",
+            where=Where(field="node_features"),
+            remedy="Give its encoder an embedding with more columns, or leave them out.",
+        )
     if kernels_run_on(policy.device) and is_supported(policy, chooser):
         return construct_fused(policy, batch, chooser)
     return construct_eagerly(policy, batch, chooser)

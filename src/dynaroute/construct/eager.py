@@ -20,7 +20,15 @@ from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Left, Memory, Policy
 from dynaroute.model.state import RouteState
 
-__all__ = ["Begin", "Decision", "construct_eagerly", "decide", "log_probabilities", "sum_log_probabilities"]
+__all__ = [
+    "Begin",
+    "Decision",
+    "construct_eagerly",
+    "decide",
+    "first_log_probabilities",
+    "log_probabilities",
+    "sum_log_probabilities",
+]
 
 Begin: TypeAlias = Callable[[Left, Tensor], Memory]  # what `Policy.begin` is
 
@@ -102,6 +110,17 @@ def sum_log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBat
     for decision in decide(policy, batch, Follow(routes), begin):
         total = total.index_add(0, decision.info.trajectory, decision.log_probability().double())
     return total.to(policy.dtype)
+
+
+def first_log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) -> Tensor:
+    """(B,) log p of the first customer of each solution alone, differentiable.
+
+    Parameters
+    ----------
+    policy, batch, routes
+        As for `log_probabilities`.
+    """
+    return next(decide(policy, batch, Follow(routes))).log_probability()
 
 
 def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin | None = None) -> Iterator[Decision]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from dynaroute.errors import FormatError, Where, merge_notes, placed
+from dynaroute.errors import FormatError, UnsupportedError, Where, merge_notes, placed, warn_of_input
 from dynaroute.formats.numbers import instance_from_arrays
-from dynaroute.formats.plain_pickle import load_plain_pickle
+from dynaroute.formats.plain_pickle import PlainArray, load_plain_pickle
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_set
 
@@ -49,7 +50,8 @@ def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
 def _count_customers(item: object) -> int:
     """How many an instance has, if it is one: the longest of its parts."""
     parts = item if isinstance(item, list | tuple) else ()
-    return max((len(part) for part in parts if isinstance(part, list | tuple)), default=0)
+    arrays = [part.array.size for part in parts if isinstance(part, PlainArray) and part.array is not None]
+    return max([*arrays, *(len(part) for part in parts if isinstance(part, list | tuple))], default=0)
 
 
 def _place_within(index: int, where: Where) -> Where:
@@ -61,9 +63,14 @@ def _place_within(index: int, where: Where) -> Where:
 
 def _read_instance(item: object, name: str) -> Instance:
     parts = _require_sequence(item, None)
-    if len(parts) != 4:
+    if len(parts) < 4:
         raise _wrong_shape(None)
-    depot, customers, demands, capacity = parts
+    depot, customers, demands, capacity = (_unwrap(part) for part in parts[:4])
+    _pass_over(parts[4:], demands)
+    if isinstance(depot, list | tuple) and len(depot) == 1 and isinstance(depot[0], list | tuple):  # [[x, y]]
+        depot = depot[0]
+    if isinstance(parts[3], PlainArray) and isinstance(capacity, list) and len(capacity) == 1:
+        capacity = capacity[0]
     places = [
         _require_sequence(depot, "depot"),
         *(_require_sequence(place, "customers") for place in _require_sequence(customers, "customers")),
@@ -82,15 +89,34 @@ def _read_instance(item: object, name: str) -> Instance:
         raise _wrong_shape("customers") from error
 
 
+def _unwrap(value: object) -> object:
+    """Lists for arrays: what is read from them is looked at number by number."""
+    return value.array.tolist() if isinstance(value, PlainArray) and value.array is not None else value
+
+
+def _pass_over(further: Sequence[object], demands: object) -> None:
+    """Leave out what follows the capacity, if it cannot be about customers: that might change the problem."""
+    customers = len(_require_sequence(demands, "demand"))
+    for number, value in enumerate(map(_unwrap, further), 5):
+        if isinstance(value, list | tuple) and len(value) >= customers:
+            raise UnsupportedError(
+                f"element {number} of an instance has a value for each customer, which is not known here.",
+                remedy=f"Leave it out if the routes do not depend on it. {_SHAPE}",
+            )
+    if further:
+        warn_of_input("", f"left out what follows the capacity ({len(further)} more of each instance).")
+
+
 def _as_array(numbers: list[int | float] | tuple[int | float, ...]) -> np.ndarray:
     array = np.array(numbers)
     return array.astype(np.float64) if array.dtype.kind == "O" else array  # integers past 64 bits
 
 
 def _require_sequence(value: object, field: str | None) -> list[object] | tuple[object, ...]:
-    if not isinstance(value, list | tuple):
+    plain = _unwrap(value)
+    if not isinstance(plain, list | tuple):
         raise _wrong_shape(field)
-    return value
+    return plain
 
 
 def _require_numbers(values: list[object] | tuple[object, ...], field: str) -> list[int | float]:

@@ -1,4 +1,4 @@
-"""Sets of random instances as numpy archives (.npz): depot, locs, demand and capacity."""
+"""Sets of random instances as numpy archives (.npz): depot, locs, demand and capacity, as `set_arrays` knows them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.display import show_list
-from dynaroute.errors import FormatError, Where, merge_notes, placed, warn_of_input
+from dynaroute.errors import FormatError, Where, merge_notes, warn_of_input
 from dynaroute.formats.holding import refuse_unholdable
-from dynaroute.formats.numbers import instance_from_arrays
+from dynaroute.formats.set_arrays import KEYS, SHAPES, make_instances, refuse_faulty_shapes
 from dynaroute.instance import Instance
-from dynaroute.limits import refuse_large_content, refuse_large_set
+from dynaroute.limits import refuse_large_content
 
 __all__ = ["format_npz", "parse_npz"]
 
-_KEYS = ("depot", "locs", "demand", "capacity")
-_SHAPES = "depot (N, 2), locs (N, n, 2), demand (N, n), capacity (N,)"
 _ENTRY, _BYTES_OF_ENTRY = b"PK\x01\x02", 1000  # of an archive's list of contents, and what Python makes of it
 _LARGEST_HEADER = 100_000  # bytes before the values of an array
 _DAMAGES = (
@@ -69,10 +66,10 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
             remedy="Write it with numpy.savez, and copy it whole.",
         ) from error
     with merge_notes(source):
-        instances = _make_instances(arrays, Path(source).stem)
-    ignored = [name.removesuffix(".npy") for name in names if name.removesuffix(".npy") not in _KEYS]
+        instances = make_instances(arrays, Path(source).stem)
+    ignored = [name.removesuffix(".npy") for name in names if name.removesuffix(".npy") not in KEYS]
     if ignored:
-        warn_of_input(source, f"ignored the arrays {show_list(ignored)}; known are {', '.join(_KEYS)}.")
+        warn_of_input(source, f"ignored the arrays {show_list(ignored)}; known are {', '.join(KEYS)}.")
     return instances
 
 
@@ -121,19 +118,18 @@ def _shown_loads(instance: Instance, loads: list[int]) -> list[int] | list[float
 
 def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     names = archive.namelist()
-    for key in _KEYS:
+    keys = [key for key in KEYS if f"{key}.npy" in names]
+    for key in keys:
         if names.count(f"{key}.npy") != 1:
             raise FormatError(
-                f"the array {key} is missing." if f"{key}.npy" not in names else f"the array {key} comes twice.",
-                where=Where(field=key),
-                remedy=f"The arrays are {_SHAPES}.",
+                f"the array {key} comes twice.", where=Where(field=key), remedy=f"The arrays are {SHAPES}."
             )
     with warnings.catch_warnings():
         # numpy finds a header of Python 2 worth a word, but reads it rightly
         warnings.simplefilter("ignore", UserWarning)
-        headers = {key: _read_header(archive, key) for key in _KEYS}
+        headers = {key: _read_header(archive, key) for key in keys}
         _refuse_faulty_headers(headers)
-        return {key: _load_array(archive, key) for key in _KEYS}
+        return {key: _load_array(archive, key) for key in keys}
 
 
 @dataclass(frozen=True)
@@ -174,46 +170,10 @@ def _refuse_faulty_headers(headers: dict[str, _Header]) -> None:
                 where=Where(field=key),
                 remedy="Write it with numpy.savez, and copy it whole.",
             )
-    depot, locs = headers["depot"].shape, headers["locs"].shape
-    count, size = (depot[0] if depot else 0), (locs[1] if len(locs) == 3 else 0)
-    shapes: dict[str, list[tuple[int, ...]]] = {
-        "depot": [(count, 2)],
-        "locs": [(count, size, 2)],
-        "demand": [(count, size)],
-        "capacity": [(count,), ()],
-    }
-    for key, expected in shapes.items():
-        if headers[key].shape not in expected:
-            raise FormatError(
-                f"the array {key} has the shape {headers[key].shape}.",
-                where=Where(field=key),
-                remedy=f"The shapes are {_SHAPES}.",
-            )
-    refuse_large_set(count, count * size, "locs")
+    refuse_faulty_shapes({key: header.shape for key, header in headers.items()})
 
 
 def _load_array(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
     with archive.open(f"{key}.npy") as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array
-
-
-def _make_instances(arrays: dict[str, NDArray[Any]], stem: str) -> list[Instance]:
-    depot, locs, demand, capacity = (arrays[key] for key in _KEYS)
-    count = len(depot)
-    capacities = np.broadcast_to(capacity, (count,))
-    coordinates = np.concatenate([depot[:, None], locs], axis=1).astype(np.float64)  # (N, n + 1, 2)
-    instances = []
-    for index in range(count):
-        with placed(partial(_place, index)):
-            name = f"{stem}-{index + 1}"
-            instances.append(
-                instance_from_arrays(coordinates[index], demand[index], capacities[index : index + 1].reshape(()), name)
-            )
-    return instances
-
-
-def _place(index: int, where: Where) -> Where:
-    keys = {"demands": "demand", "capacity": "capacity", "coordinates": "depot" if where.customer is None else "locs"}
-    key = keys.get(where.field or "")
-    return where if key is None else replace(where, field=f"{key}[{index}]")

@@ -18,7 +18,9 @@ from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH
 
 __all__ = [
+    "ROUNDED_DECIMALS",
     "Quantities",
+    "find_common_denominator",
     "format_load",
     "format_number",
     "instance_from_arrays",
@@ -36,7 +38,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?
 _MOST_DIGITS = 1000  # of one number; far past any precision, and below what Python refuses to convert
 _MOST_DECIMALS = 30
 _LARGEST_MAGNITUDE = 18  # decimal exponent of the largest whole number that is looked at
-_ROUNDED_DECIMALS = 6  # from so many on, a share of the capacity is likely a fraction that was rounded
+ROUNDED_DECIMALS = 6  # from so many on, a share of the capacity is likely a fraction that was rounded
 _LARGEST_DENOMINATOR, _LARGEST_OF_FEW = 10_000, 1_000  # the more different shares there are, the less is chance
 _FEW = 3
 _ROUNDING_OF_FLOATS = 2.0**-23  # of those with 32 bits; twice what one rounding does
@@ -144,8 +146,8 @@ def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Seque
             raise _demand_fault(node, demand, capacity, names)
     distinct = list({*demands, capacity})  # a set file has millions of demands, but few different ones
     decimals = max(map(count_decimals, distinct))
-    if capacity == 1 and decimals >= _ROUNDED_DECIMALS:
-        denominator = _find_common_denominator([demand for demand in distinct if demand])
+    if capacity == 1 and decimals >= ROUNDED_DECIMALS:
+        denominator = find_common_denominator([demand for demand in distinct if demand])
         if denominator is not None:
             return Quantities(
                 [round(demand * denominator) for demand in demands],
@@ -168,15 +170,21 @@ def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Seque
         )
     integers, scale = scale_to_integers(distinct)
     scaled = dict(zip(distinct, integers, strict=True))
-    is_doubtful = capacity == 1 and decimals > _ROUNDED_DECIMALS
+    is_doubtful = capacity == 1 and decimals > ROUNDED_DECIMALS
     note = "the demands look like rounded shares of the capacity: loads that fill a vehicle exactly may seem too much."
     return Quantities([scaled[demand] for demand in demands], scaled[capacity], scale, note if is_doubtful else "")
 
 
-def _find_common_denominator(shares: Sequence[Decimal]) -> int | None:
-    """The least whole number of which all shares make whole ones, within what rounding does to them; None if none."""
+def find_common_denominator(shares: Sequence[Decimal]) -> int | None:
+    """The least whole number of which all shares make whole ones, within what rounding does to them; None if none.
+
+    Parameters
+    ----------
+    shares
+        Parts of a whole, above 0, each once.
+    """
     roundings = [
-        max(_ROUNDING_OF_FLOATS * float(share), 0.5 * 10.0 ** -max(count_decimals(share), _ROUNDED_DECIMALS))
+        max(_ROUNDING_OF_FLOATS * float(share), 0.5 * 10.0 ** -max(count_decimals(share), ROUNDED_DECIMALS))
         for share in shares
     ]
     limits = [_LARGEST_OF_FEW] if len(shares) < _FEW else [_LARGEST_OF_FEW, _LARGEST_DENOMINATOR]

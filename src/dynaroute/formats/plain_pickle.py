@@ -2,26 +2,86 @@
 
 A pickle is a program. Python's own machine for it can call anything, and even with all calls forbidden a few bytes can
 make it ask for any amount of memory. This one has the instructions that build numbers, strings, lists and tuples, and
-refuses the others by name, so nothing can be executed.
+refuses the others by name, so nothing can be executed. Of numpy's arrays it knows the few names that their pickles
+mention, and what those mean: it looks nothing up and calls nothing.
 """
 
 from __future__ import annotations
 
+import math
 import pickletools
+import re
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dynaroute.errors import FormatError, UnsupportedError, Where
 from dynaroute.limits import refuse_large_content
 
-__all__ = ["load_plain_pickle"]
+__all__ = ["PlainArray", "load_plain_pickle"]
 
 _NEWEST_PROTOCOL = 5
 _LONGEST_NUMBER = 1000  # digits, or bytes
-_MAKERS = b"](ltGFILJ\x8a\x8bVSU\x8cXT\x8d\x85\x86\x87\x94qrp"  # instructions that take memory
+_MAKERS = b"](ltGFILJ\x8a\x8bVSU\x8cXT\x8d\x85\x86\x87\x94qrpcRBC\x8e\x96\x93"  # instructions that take memory
+_MOST_SIDES = 32  # of an array
 _BYTES_OF_MAKER = 100  # at most, beside what the file has for it
-_REMEDY = "Store plain lists, tuples, numbers and strings, or write a .npz file."
+_REMEDY = "Store plain lists, tuples, numbers, strings and arrays of numbers, or write a .npz file."
+_NUMBERS = re.compile(r"[<>|=]?[iuf][1248]")  # the types of arrays that hold numbers
+
+
+@dataclass(eq=False)
+class PlainArray:
+    """An array of numbers that a pickle describes; empty until its program has said what it holds."""
+
+    array: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What only stands in the description of an array, and is no data by itself."""
+
+    words: str
+
+
+@dataclass(eq=False)
+class _Type:
+    """The type of an array's numbers."""
+
+    code: str
+
+    def order(self, order: str) -> None:
+        """Which byte comes first."""
+        self.code = order + self.code.lstrip("<>|=")
+
+    def read(self, values: bytes, shape: tuple[int, ...], order: str) -> NDArray[Any]:
+        """Numbers from their bytes, of which there must be as many as the shape says."""
+        kind = np.dtype(self.code)
+        if min(shape, default=0) < 0 or math.prod(shape) * kind.itemsize != len(values):
+            raise ValueError
+        return np.frombuffer(values, kind).reshape(shape, order="F" if order == "F" else "C")
+
+
+_NOTHING, _TRUE, _FALSE = _Piece("None"), _Piece("True"), _Piece("False")
+_RECONSTRUCT, _SCALAR, _FROM_BUFFER = _Piece("an array"), _Piece("a number of numpy's"), _Piece("an array's bytes")
+_ARRAY, _TYPE, _ENCODE = _Piece("numpy.ndarray"), _Piece("numpy.dtype"), _Piece("_codecs.encode")
+_NO_BYTES = _Piece("bytes")
+_NAMES: dict[tuple[str, ...], _Piece] = {  # all that a pickle of arrays mentions, in old and new versions of numpy
+    ("numpy.core.multiarray", "_reconstruct"): _RECONSTRUCT,
+    ("numpy._core.multiarray", "_reconstruct"): _RECONSTRUCT,
+    ("numpy.core.multiarray", "scalar"): _SCALAR,
+    ("numpy._core.multiarray", "scalar"): _SCALAR,
+    ("numpy.core.numeric", "_frombuffer"): _FROM_BUFFER,
+    ("numpy._core.numeric", "_frombuffer"): _FROM_BUFFER,
+    ("numpy", "ndarray"): _ARRAY,
+    ("numpy", "dtype"): _TYPE,
+    ("_codecs", "encode"): _ENCODE,
+    ("__builtin__", "bytes"): _NO_BYTES,
+    ("builtins", "bytes"): _NO_BYTES,
+}
 
 
 def load_plain_pickle(content: bytes) -> object:
@@ -35,7 +95,7 @@ def load_plain_pickle(content: bytes) -> object:
     Returns
     -------
     object
-        Numbers, strings, lists and tuples. Parts may be shared, and lists may hold themselves.
+        Numbers, strings, lists, tuples and `PlainArray`. Parts may be shared, and lists may hold themselves.
 
     Raises
     ------
@@ -67,6 +127,7 @@ class _Machine:
         self.stack: list[Any] = []
         self.outer_stacks: list[list[Any]] = []  # one for each open mark
         self.memory: dict[int, Any] = {}
+        self.has_pieces = False
 
     def run(self) -> object:
         program, instructions = self.program, _INSTRUCTIONS
@@ -79,7 +140,25 @@ class _Machine:
         self.position += 1
         if len(self.stack) != 1 or self.outer_stacks or self.position != len(program):
             raise ValueError
+        if self.has_pieces:
+            self.refuse_pieces(self.stack[0])
         return self.stack[0]
+
+    def push_piece(self, piece: object) -> None:
+        """Push what is no data, for an array to be made of."""
+        self.has_pieces = True
+        self.stack.append(piece)
+
+    def refuse_pieces(self, result: object) -> None:
+        """Refuse what only describes arrays, where it is left over as data."""
+        seen, left = set(), [result]
+        while left:
+            value = left.pop()
+            if isinstance(value, _Piece | _Type | bytes) or (isinstance(value, PlainArray) and value.array is None):
+                raise self.say_no(value.words if isinstance(value, _Piece) else type(value).__name__.strip("_").lower())
+            if isinstance(value, list | tuple) and id(value) not in seen:
+                seen.add(id(value))
+                left.extend(value)
 
     def take(self, count: int) -> bytes:
         start = self.position
@@ -113,6 +192,10 @@ class _Machine:
             wanted = b".".join((self.take_line(), self.take_line())).decode(errors="replace")
         elif wanted == "STACK_GLOBAL":
             wanted = ".".join(map(str, self.stack[-2:]))
+        return self.say_no(wanted)
+
+    def say_no(self, wanted: str) -> UnsupportedError:
+        """The error that tells what was not done."""
         return UnsupportedError(
             f"the pickle asks for {wanted[:80]!r}, which is not plain data; it was not executed.",
             where=Where(field="pickle"),
@@ -139,9 +222,8 @@ def _push_float(machine: _Machine) -> None:
 def _push_integer_text(machine: _Machine) -> None:
     line = machine.take_line().removesuffix(b"L")
     if line in (b"00", b"01"):  # how the oldest protocols write false and true
-        raise UnsupportedError(
-            "the pickle holds true or false, not a number.", where=Where(field="pickle"), remedy=_REMEDY
-        )
+        machine.push_piece(_TRUE if line == b"01" else _FALSE)
+        return
     if len(line) > _LONGEST_NUMBER:
         raise ValueError
     machine.stack.append(int(line))
@@ -204,6 +286,79 @@ def _memoriser(size: int) -> _Instruction:
     return memorise
 
 
+def _push_name(machine: _Machine) -> None:
+    start = machine.position
+    name = (machine.take_line().decode(errors="replace"), machine.take_line().decode(errors="replace"))
+    if name not in _NAMES:
+        machine.position = start
+        raise machine.refuse(ord("c"))
+    machine.push_piece(_NAMES[name])
+
+
+def _push_name_from_stack(machine: _Machine) -> None:
+    name = tuple(machine.stack[-2:])
+    if not all(type(part) is str for part in name) or name not in _NAMES:
+        raise machine.refuse(0x93)
+    del machine.stack[-2:]
+    machine.push_piece(_NAMES[name])
+
+
+def _push_bytes(machine: _Machine, size: int) -> None:
+    machine.push_piece(machine.take(size))
+
+
+def _push_long_bytes(machine: _Machine) -> None:
+    size = machine.take_number(8)
+    if size > len(machine.program):
+        raise machine.say_no("bytes that are not there")
+    _push_bytes(machine, size)
+
+
+def _make(machine: _Machine) -> None:
+    """What Python would call something for: here only what the names of arrays stand for."""
+    arguments, maker = machine.stack[-1], machine.stack[-2]
+    if not isinstance(maker, _Piece) or type(arguments) is not tuple:
+        raise ValueError
+    made = _make_part(maker, arguments)
+    if made is None:
+        raise machine.say_no(f"{maker.words} of an unusual kind")
+    machine.stack[-2:] = [made]
+
+
+def _make_part(maker: _Piece, arguments: tuple[Any, ...]) -> object:
+    """The part of an array that a pickle asks for; None if it is none that numbers are made of."""
+    match arguments:
+        case (str(code), _Piece() | int(), _Piece() | int()) if maker is _TYPE and _NUMBERS.fullmatch(code):
+            return _Type(code)
+        case () if maker is _NO_BYTES:
+            return b""
+        case (str(text), "latin1" | "latin-1") if maker is _ENCODE:
+            return text.encode("latin-1")
+        case (_Piece(), (0,), bytes() | str()) if maker is _RECONSTRUCT and arguments[0] is _ARRAY:
+            return PlainArray()
+        case (_Type() as kind, bytes(values)) if maker is _SCALAR:
+            return kind.read(values, (), "C").item()
+        case (bytes(values), _Type() as kind, tuple(shape), str(order)) if maker is _FROM_BUFFER and _is_shape(shape):
+            return PlainArray(kind.read(values, shape, order))
+    return None
+
+
+def _fill(machine: _Machine) -> None:
+    """What Python would hand to an object for its state: here to arrays and their types alone."""
+    state, target = machine.stack.pop(), machine.stack[-1]
+    match target, state:
+        case _Type(), (int(), ("<" | ">" | "|" | "=") as order, *_):
+            target.order(order)
+        case PlainArray(array=None), (int(), tuple(shape), _Type() as kind, flag, bytes(values)) if _is_shape(shape):
+            target.array = kind.read(values, shape, "F" if flag in (_TRUE, 1) else "C")
+        case _:
+            raise machine.say_no("an object with a state of its own")
+
+
+def _is_shape(shape: tuple[Any, ...]) -> bool:
+    return len(shape) <= _MOST_SIDES and all(type(side) is int for side in shape)
+
+
 _STOP = ord(".")
 _INSTRUCTIONS: dict[int, _Instruction] = {
     0x80: _check_protocol,
@@ -218,7 +373,18 @@ _INSTRUCTIONS: dict[int, _Instruction] = {
     ord("J"): lambda machine: _push_long(machine, 4),
     0x8A: lambda machine: _push_long(machine, machine.take_number(1)),
     0x8B: lambda machine: _push_long(machine, machine.take_number(4)),
-    ord("V"): lambda machine: _push_text(machine, machine.take_line()),
+    ord("V"): lambda machine: machine.push(machine.take_line().decode("raw-unicode-escape")),
+    ord("N"): lambda machine: machine.push_piece(_NOTHING),
+    0x88: lambda machine: machine.push_piece(_TRUE),
+    0x89: lambda machine: machine.push_piece(_FALSE),
+    ord("c"): _push_name,
+    0x93: _push_name_from_stack,
+    ord("C"): lambda machine: _push_bytes(machine, machine.take_number(1)),
+    ord("B"): lambda machine: _push_bytes(machine, machine.take_number(4)),
+    0x8E: _push_long_bytes,
+    0x96: _push_long_bytes,
+    ord("R"): _make,
+    ord("b"): _fill,
     ord("S"): lambda machine: _push_text(machine, machine.take_line()),
     0x8C: lambda machine: _push_text(machine, machine.take(machine.take_number(1))),
     ord("U"): lambda machine: _push_text(machine, machine.take(machine.take_number(1))),

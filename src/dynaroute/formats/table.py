@@ -20,6 +20,7 @@ from dynaroute.formats.sol import format_sol, parse_sol
 from dynaroute.formats.solomon import format_solomon, looks_like_solomon, parse_solomon
 from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
+from dynaroute.formats.torch_set import parse_torch_set
 from dynaroute.formats.vrplib import format_vrplib, parse_vrplib
 from dynaroute.formats.xlsx import parse_xlsx
 from dynaroute.instance import Instance
@@ -133,6 +134,8 @@ FORMATS = {
         holds_details=True,
     ),
     ".npz": Format(parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz),
+    ".pt": Format(parse=lambda content, source, _: parse_torch_set(content, source=source)),
+    ".pth": Format(parse=lambda content, source, _: parse_torch_set(content, source=source)),
     ".pkl": Format(parse=lambda content, source, _: parse_kool_pickle(content, source=source)),
 }
 

@@ -83,7 +83,7 @@ class ModelCard:
             Hash of the file of weights that it is written beside.
         """
         facts = {
-            "policy": f"{config.title}, {config.layers} layers, dimension {config.dimension}, {config.heads} heads",
+            "policy": config.describe(),
             "trained on": self._describe_instances(),
             "recipe": self.recipe or None,
             "trajectories": None if self.trajectories is None else f"{self.trajectories:,}",

@@ -22,6 +22,7 @@ from dynaroute.model.config import PolicyConfig
 from dynaroute.model.decoder import Decoder
 from dynaroute.model.encoder import AttentionLayer, Encoder
 from dynaroute.model.packing import Packing
+from dynaroute.model.pointer import PointerMemory, PointerNetwork
 from dynaroute.model.policy import Memory, Policy
 from dynaroute.model.state import RouteState
 
@@ -53,9 +54,11 @@ def _list_code(made: type) -> dict[str, Any]:
 
 
 _AS_MADE: dict[type[nn.Module], dict[str, Any]] = {
-    made: _list_code(made) for made in (Policy, Encoder, AttentionLayer, Decoder)
+    made: _list_code(made) for made in (Policy, Encoder, AttentionLayer, Decoder, PointerNetwork)
 }
-_VALUES_AS_MADE: dict[type, dict[str, Any]] = {made: _list_code(made) for made in (Packing, Memory, RouteState)}
+_VALUES_AS_MADE: dict[type, dict[str, Any]] = {
+    made: _list_code(made) for made in (Packing, Memory, RouteState, PointerMemory)
+}
 _FUNCTIONS_AS_MADE = (
     (encoder_module, "attend", encoder_module.attend),
     (encoder_module, "grow", encoder_module.grow),
@@ -77,7 +80,9 @@ def find_change(policy: Policy) -> str:
 
 
 def find_encoder_change(policy: Policy) -> str:
-    """The same of its encoder alone."""
+    """The same of its encoder alone; a pointer network has none."""
+    if isinstance(policy, PointerNetwork):
+        return ""
     encoder, config = policy.encoder, policy.config
     shapes, layer_shapes, _ = _expect(config)
     if fault := _find_other_code(encoder, Encoder, shapes, {"layers"}):
@@ -92,6 +97,8 @@ def find_encoder_change(policy: Policy) -> str:
 
 def find_decoder_change(policy: Policy) -> str:
     """The same of its decoder, and of how the policy uses it."""
+    if isinstance(policy, PointerNetwork):
+        return _find_pointer_change(policy) or _find_other_values()
     if fault := _find_other_code(policy, Policy, {}, {"encoder", "decoder"}):
         return f"the policy {fault}"
     learned = {"distance_weight"} if policy.config.distance_bias else set()
@@ -99,6 +106,29 @@ def find_decoder_change(policy: Policy) -> str:
         return f"the decoder {fault}"
     if policy.decoder.config != policy.config:
         return "the decoder is not that of the configuration"
+    return _find_other_values()
+
+
+def _find_pointer_change(policy: PointerNetwork) -> str:
+    width = policy.config.dimension
+    shapes: _Shapes = {
+        "embed_static": (width, 2, True),
+        "embed_dynamic": (width, 2, True),
+        "attention": (width, 3 * width, False),
+        "attention_score": (1, width, False),
+        "pointer": (width, 4 * width, False),
+        "pointer_score": (1, width, False),
+    }
+    if fault := _find_other_code(policy, PointerNetwork, shapes, {"recurrent"}):
+        return f"the policy {fault}"
+    recurrent = policy.recurrent
+    if type(recurrent) is not nn.LSTM or _is_hooked(recurrent) or recurrent.hidden_size != width:
+        return f"the policy has another recurrent part ({type(recurrent).__name__}, or hooks on it)"
+    return ""
+
+
+def _find_other_values() -> str:
+    """Whether what policies keep, or ask of all, was changed."""
     for made, code in _VALUES_AS_MADE.items():
         if name := _find_other_method(vars(made), code):
             return f"{made.__name__}.{name} is another one"

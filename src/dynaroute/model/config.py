@@ -119,6 +119,10 @@ class PolicyConfig:
         """The kind, in words."""
         return _TITLES.get(self.kind, self.kind)
 
+    def describe(self) -> str:
+        """The settings that matter most, in words."""
+        return f"{self.title}, {self.layers} layers, dimension {self.dimension}, {self.heads} heads"
+
     @property
     def head_dimension(self) -> int:
         """d_k = d_v = d_h / M."""

@@ -11,7 +11,7 @@ from dynaroute.errors import FileError, FormatError, ModelError, Where, in_file
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import Policy, fill_parameters
-from dynaroute.model.torch_files import load_torch_file
+from dynaroute.torch_files import load_torch_file
 
 __all__ = ["import_kool"]
 

@@ -99,10 +99,13 @@ class Policy(nn.Module):
         super().__init__()
         self.config = config if config is not None else PolicyConfig()
         self.card = card if card is not None else ModelCard()
-        self.encoder = Encoder(self.config)
-        self.decoder = Decoder(self.config)
+        self._make_parts()
         if generator is not None:
             self._initialise(generator)
+
+    def _make_parts(self) -> None:
+        self.encoder = Encoder(self.config)
+        self.decoder = Decoder(self.config)
 
     @property
     def kind(self) -> str:
@@ -159,12 +162,12 @@ class Policy(nn.Module):
     @property
     def device(self) -> torch.device:
         """Where the parameters are."""
-        return self.decoder.key.weight.device
+        return next(self.parameters()).device
 
     @property
     def dtype(self) -> torch.dtype:
         """Of the parameters."""
-        return self.decoder.key.weight.dtype
+        return next(self.parameters()).dtype
 
     def _initialise(self, generator: torch.Generator) -> None:
         for module in self.modules():
@@ -251,6 +254,7 @@ class PolicyKind(NamedTuple):
     policy: type[Policy]
 
 
+# `pointer.py` adds its own.
 # Fused construction is offered by `dynaroute.construct.fused`, parallel replay by `dynaroute.training.replay`.
 KINDS: dict[str, PolicyKind] = {
     "AM-D": PolicyKind(PolicyConfig, Policy),

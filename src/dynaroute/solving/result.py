@@ -88,6 +88,14 @@ class Result:
     iterations: int | None = None
     is_interrupted: bool = False
 
+    def __repr__(self) -> str:
+        name = f"{self.instance.name!r}, " if self.instance.name else ""
+        routes = f"{len(self.solution.routes)} routes"
+        return f"Result({name}cost {self._show(self.cost)}, {routes}, {self.how}, {self.seconds:.2f} s)"
+
+    def _repr_html_(self) -> str:
+        return self.instance.sketch(self.solution.routes, repr(self))._repr_html_()
+
     @property
     def model(self) -> str | None:
         """Name of the policy that built the first routes, or None."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from dynaroute.errors import FormatError, ModelError, Where, in_file
-from dynaroute.model.torch_files import find_tensors, load_torch_file
+from dynaroute.torch_files import find_tensors, load_torch_file
 from dynaroute.training.run_files import replace_file
 
 __all__ = ["WAY_OUT", "load_checkpoint", "require_finite", "save_checkpoint"]

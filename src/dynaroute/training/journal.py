@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from math import isfinite
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Journal", "Reference", "draw_learning_curve", "read_metrics", "save_learning_curve"]
 
-_DRAWN = ("step", "minutes", "size", "validation")
+_IN_EVERY_LINE = ("step", "minutes", "size")
 
 
 class Reference(NamedTuple):
@@ -50,15 +50,30 @@ class Journal:
     ----------
     folder
         Of the run.
+    validated
+        The last validation that the run remembers; later ones of a run that was killed are forgotten.
     step
-        The last line that the run remembers; later ones of a run that was killed are forgotten.
+        The last update that it remembers, likewise; that of the validation if None.
+    track
+        Called with every line, for trackers of your own.
     """
 
-    def __init__(self, folder: Path, step: int) -> None:
-        self.folder, self.path = folder, folder / "metrics.jsonl"
-        kept = [line for line in read_metrics(folder) if line["step"] <= step] if self.path.exists() else []
+    def __init__(
+        self,
+        folder: Path,
+        validated: int,
+        step: int | None = None,
+        track: Callable[[dict[str, Any]], None] = lambda line: None,
+    ) -> None:
+        self.folder, self.path, self.track = folder, folder / "metrics.jsonl", track
+        last = validated if step is None else max(validated, step)
+        kept = [
+            line
+            for line in (_read_lines(folder) if self.path.exists() else [])
+            if line["step"] <= (validated if "validation" in line else last)
+        ]
         replace_file(self.path, "".join(json.dumps(line) + "\n" for line in kept).encode())
-        self._board = _open_board(folder / "tensorboard", step + 1)
+        self._board = _open_board(folder / "tensorboard", last + 1)
 
     def add(self, line: dict[str, Any]) -> None:
         """Write a line down.
@@ -70,6 +85,7 @@ class Journal:
         """
         with _telling_of(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
+        self.track(dict(line))
         if self._board is None:
             return
         with _telling_of(self.folder / "tensorboard"):
@@ -85,13 +101,17 @@ class Journal:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a run's metrics; what is none, such as one that was cut off, is left out.
+    """The validations of a run's metrics; what is no line, such as one that was cut off, is left out.
 
     Parameters
     ----------
     folder
         Of the run.
     """
+    return [line for line in _read_lines(folder) if "validation" in line]
+
+
+def _read_lines(folder: Path) -> list[dict[str, Any]]:
     lines = []
     path = folder / "metrics.jsonl"
     content = b""
@@ -139,6 +159,7 @@ def draw_learning_curve(
         Where to draw; a new figure if None.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator, NullLocator
 
     axes = ax if ax is not None else Figure(figsize=(7, 4.5), layout="constrained").add_subplot()
     for number, size in enumerate(sorted({line["size"] for line in metrics})):
@@ -158,12 +179,20 @@ def draw_learning_curve(
     lengths = [line["validation"] for line in metrics]
     if max(lengths) > 1.5 * min(lengths):
         axes.set_yscale("log")  # a random policy is far off, and would flatten the rest
+        axes.set_ylim(0.97 * min(lengths), 1.03 * max(lengths))
+    axes.yaxis.set_major_locator(MaxNLocator(8))  # plain numbers at round places, on either scale
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.legend()
     return axes
 
 
 def _is_line(line: object) -> bool:
-    return isinstance(line, dict) and all(_is_number(line.get(name)) for name in _DRAWN)
+    return (
+        isinstance(line, dict)
+        and all(_is_number(line.get(name)) for name in _IN_EVERY_LINE)
+        and _is_number(line.get("validation", 0))
+    )
 
 
 def _is_number(value: object) -> bool:

@@ -6,7 +6,7 @@ from typing import Literal
 
 __all__ = ["BaselineName", "OptimiserName", "PolicyName", "RecipeName"]
 
-RecipeName = Literal["fast", "paper", "am"]
-PolicyName = Literal["amd", "am"]
+RecipeName = Literal["fast", "paper", "am", "pomo"]
+PolicyName = Literal["amd", "am", "rl"]
 BaselineName = Literal["shared", "greedy", "rollout"]
 OptimiserName = Literal["adam", "muon"]

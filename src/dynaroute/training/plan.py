@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from dynaroute.errors import FormatError, ModelError, Where, in_file
-from dynaroute.model.config import KindName
 from dynaroute.training.distribution import Distribution, find_distribution, parse_distribution, show_distribution
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName
 from dynaroute.training.own_instances import InstanceFiles
@@ -38,7 +37,8 @@ __all__ = [
 ]
 
 _EXAMPLE = "a run's plan.toml"
-_KINDS: dict[PolicyName, KindName] = {"amd": "AM-D", "am": "AM"}
+_KINDS: dict[PolicyName, str] = {"amd": "AM-D", "am": "AM", "rl": "RL"}
+_BUDGETS = ("minutes", "updates", "epochs")
 _CHOICES = {
     "policy": get_args(PolicyName),
     "baseline": get_args(BaselineName),
@@ -178,7 +178,7 @@ class TrainingPlan:
     recipe
         Where the settings come from, for the card.
     policy
-        amd: the dynamic attention model; am: the attention model.
+        amd: the dynamic attention model; am: the attention model; rl: the pointer network of Nazari et al.
     baseline
         What a sample's length is compared with: the mean of its siblings (shared), the current policy's greedy
         solution (greedy), or that of a frozen policy that is replaced when beaten (rollout).
@@ -209,6 +209,8 @@ class TrainingPlan:
         Of the encoder; the paper's 3, or as many as the model to start from has, if None.
     growing_attention, distance_bias
         Settings of the policy: see `dynaroute.model.PolicyConfig`.
+    forced_starts
+        Whether the k-th sample of an instance begins with its k-th customer (POMO).
     """
 
     stages: tuple[Stage, ...]
@@ -232,9 +234,10 @@ class TrainingPlan:
     layers: int | None = None
     growing_attention: bool = False
     distance_bias: bool = False
+    forced_starts: bool = False
 
     @property
-    def kind(self) -> KindName:
+    def kind(self) -> str:
         """The kind of policy that is trained."""
         return _KINDS[self.policy]
 
@@ -259,7 +262,7 @@ class TrainingPlan:
             raise refuse_setting("rise", f"rise {self.rise} and fall {self.fall} are no parts of 1.", "Give fractions.")
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:
             raise refuse_setting("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
-        for field in ("growing_attention", "distance_bias"):
+        for field in ("growing_attention", "distance_bias", "forced_starts"):
             if type(getattr(self, field)) is not bool:
                 raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", "Use true or false.")
         if not isinstance(self.recipe, str):
@@ -279,6 +282,26 @@ class TrainingPlan:
     def all_updates(self) -> int | None:
         """The budget in updates, if it is not one of time."""
         return self.epochs * self.updates_per_epoch if self.epochs is not None else self.updates
+
+    def extend(self, budget: str, more: float) -> TrainingPlan:
+        """The plan with a larger budget: the last stage goes on for longer.
+
+        Parameters
+        ----------
+        budget
+            minutes, updates or epochs, whichever the plan's is.
+        more
+            What is added to it.
+        """
+        before = getattr(self, budget)
+        if before is None:
+            own = next(each for each in _BUDGETS if getattr(self, each) is not None)
+            raise refuse_setting(budget, f"the budget of the run is one of {own}.", f"Give more {own}.")
+        require_amount(budget, more)
+        shares = [stage.share * before / sum(each.share for each in self.stages) for stage in self.stages]
+        shares[-1] += more
+        stages = tuple(replace(stage, share=share) for stage, share in zip(self.stages, shares, strict=True))
+        return replace(self, stages=stages, **{budget: before + more})
 
     def find_stage(self, spent: float) -> tuple[int, float]:
         """Which stage it is when this part of the budget is spent, and what part of that stage is spent.
@@ -357,7 +380,7 @@ def _build_plan(document: dict[str, Any]) -> TrainingPlan:
         raise FormatError(f"the plan cannot be: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
 
 
-def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
+def refuse_other_plan(plan: TrainingPlan, begun: str, *, extends: bool = False) -> None:
     """Refuse to go on with a run by another plan than it was begun with.
 
     Parameters
@@ -366,6 +389,8 @@ def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
         What plan.toml says now.
     begun
         What it said at first.
+    extends
+        Whether the budget, and the shares of it, may be others.
 
     Raises
     ------
@@ -374,7 +399,8 @@ def refuse_other_plan(plan: TrainingPlan, begun: str) -> None:
     """
     now, then = (_list_settings(each) for each in (plan, parse_plan(begun)))
     for name in {**then, **now}:
-        if now.get(name) != then.get(name):
+        may_differ = extends and (name in _BUDGETS or name.endswith("].share"))
+        if now.get(name) != then.get(name) and not may_differ:
             raise ModelError(
                 f"the plan was changed: {name} is {now.get(name)!r}, and was {then.get(name)!r} when the run began.",
                 where=Where(field=name),

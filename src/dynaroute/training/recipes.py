@@ -28,7 +28,8 @@ def make_plan(
     ----------
     recipe
         fast: what gives the best model per minute on one GPU. paper: Algorithm 1 with the paper's settings; it does
-        not state gradient clipping, which is to norm 1. am: Kool et al. (2019).
+        not state gradient clipping, which is to norm 1. am: Kool et al. (2019). pomo: a solution from each customer,
+        compared with their mean (Kwon et al. 2020).
     sizes
         Customers; several are trained on one after the other, larger ones longer.
     capacities
@@ -117,6 +118,18 @@ def _make_plan_of(recipe: RecipeName, settled: Sequence[_Instances], init: str |
             fall=0.0,
             validations=100,
             init=init,
+        )
+    if recipe == "pomo":
+        return TrainingPlan(
+            tuple(each.make_stage(instances=64, samples=each.size, rate=1e-4) for each in settled),
+            recipe,
+            epochs=2000,
+            updates_per_epoch=1563,  # 100,000 instances
+            rise=0.0,
+            fall=0.0,
+            validations=100,
+            init=init,
+            forced_starts=True,
         )
     return TrainingPlan(
         tuple(_make_paper_stage(each) for each in settled),

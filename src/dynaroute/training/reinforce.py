@@ -13,8 +13,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.build import construct_once
-from dynaroute.construct.choose import Sample
+from dynaroute.construct.choose import Chooser, Sample, StartAt
+from dynaroute.construct.eager import first_log_probabilities
 from dynaroute.construct.noise import make_stream_keys
+from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
 from dynaroute.training.instances import InstanceSource
@@ -23,6 +25,7 @@ from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay import replay_log_probabilities
 from dynaroute.training.replay_layout import ReplaySize, RouteStarts
+from dynaroute.training.statistics import hold_statistics
 
 __all__ = [
     "Learner",
@@ -53,7 +56,7 @@ def train_step(learner: Learner, step: int) -> StepReport:
     everyones = learner.task.draw(count, learner.generator, first_key=step * count)
     batch = everyones[learner.ranks.part(learner.instances)]
     copies = batch.repeat_each(learner.samples)  # (B,) = instances x samples
-    routes = sample_solutions(learner.policy, copies, learner.samples, seed=step)
+    routes = sample_solutions(learner.policy, copies, learner.samples, step, forces_starts=learner.forces_starts)
     lengths = routes.lengths(copies)  # (B,)
     advantages = learner.baseline.advantages(batch, lengths)  # (B,)
     norm = learner.update(UpdateInput(copies, routes, advantages, learner.samples))
@@ -110,6 +113,16 @@ class PolicyUpdate:
         """The replay whose gradients are means over all processes."""
         return self.replay if self.ranks.count == 1 else DistributedDataParallel(self.replay)
 
+    @cached_property
+    def means(self) -> Tensor:
+        """(2,) loss, and entropy (mean -log p), of the last step's solutions; on the device until they are read."""
+        return torch.zeros(2, dtype=torch.float64, device=self.replay.policy.device)
+
+    @cached_property
+    def _sums(self) -> Tensor:
+        """The same, added up over the parts of a step. Both are always in one place, where recordings find them."""
+        return torch.zeros_like(self.means)
+
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step, in as many parts as memory asks for; returns the gradient's norm before clipping."""
         starts = given.find_starts()
@@ -135,8 +148,9 @@ class PolicyUpdate:
     def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> None:
         """Add the gradients of a part; None: starts and sizes as they come."""
         log_probability = self.shared_replay(part, starts, room)  # (B,)
-        loss = reinforce_loss(log_probability, part.advantages, part.samples, self.entropy) / _WEIGHED_TOGETHER
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss = reinforce_loss(log_probability, part.advantages, part.samples, self.entropy)
+        self._sums.add_(torch.stack([loss.detach().double(), -log_probability.detach().sum(dtype=torch.float64)]))
+        (loss / _WEIGHED_TOGETHER).backward()  # type: ignore[no-untyped-call]
 
     def finish(self, solutions: int) -> Tensor:
         """Move the parameters by the gradients of so many solutions; returns their norm before clipping.
@@ -144,6 +158,8 @@ class PolicyUpdate:
         Once in a while a sum does not fit in half precision. Such gradients count as 0, so that momentum alone moves
         the parameters; the norm that is returned tells, and nobody has to wait for it.
         """
+        torch.mul(self._sums, 1 / solutions, out=self.means)
+        self._sums.zero_()
         gradients = [parameter.grad for parameter in self.replay.parameters() if parameter.grad is not None]
         torch._foreach_mul_(gradients, _WEIGHED_TOGETHER / solutions)  # the mean over solutions
         norm = torch.nn.utils.get_total_norm(gradients, foreach=True)
@@ -164,20 +180,27 @@ class Replay(nn.Module):
         What learns.
     precision
         Of the matrix products.
+    forces_starts
+        Whether first customers were given, not chosen, so that their probability does not count.
     """
 
-    def __init__(self, policy: Policy, precision: torch.dtype) -> None:
+    def __init__(self, policy: Policy, precision: torch.dtype, forces_starts: bool = False) -> None:
         super().__init__()
-        self.policy, self.precision = policy, precision
+        self.policy, self.precision, self.forces_starts = policy, precision, forces_starts
 
     def forward(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> Tensor:
         """Eq 1: (B,) log p(π | X)."""
-        return replay_log_probabilities(
+        log_probability = replay_log_probabilities(
             self.policy, given.batch, given.routes, given.samples, room, self.precision, starts
         )
+        if not self.forces_starts:
+            return log_probability
+        return log_probability - first_log_probabilities(self.policy, given.batch, given.routes)
 
 
-def sample_solutions(policy: Policy, copies: InstanceBatch, samples: int, seed: int) -> RouteBatch:
+def sample_solutions(
+    policy: Policy, copies: InstanceBatch, samples: int, seed: int, *, forces_starts: bool = False
+) -> RouteBatch:
     """One sampled solution for each copy of each instance.
 
     Parameters
@@ -190,9 +213,16 @@ def sample_solutions(policy: Policy, copies: InstanceBatch, samples: int, seed: 
         How many times.
     seed
         Of the samples.
+    forces_starts
+        Whether the k-th sample begins with the k-th customer (POMO), not with one that the policy chooses.
     """
     sample = torch.arange(len(copies), device=copies.device) % samples
-    return construct_once(policy, copies, Sample(make_stream_keys(seed, copies.keys, sample)))
+    if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
+        policy = hold_statistics(policy, copies[::samples])
+    chooser: Chooser = Sample(make_stream_keys(seed, copies.keys, sample))
+    if forces_starts:
+        chooser = StartAt(1 + sample % copies.sizes, chooser)
+    return construct_once(policy, copies, chooser)
 
 
 class StepReport(NamedTuple):
@@ -281,6 +311,8 @@ class Learner:
         Source of the instances, on the policy's device and in the same state in all processes.
     ranks
         The processes.
+    forces_starts
+        Whether the samples of an instance begin with different customers (POMO).
     """
 
     policy: Policy
@@ -291,3 +323,4 @@ class Learner:
     samples: int
     generator: torch.Generator
     ranks: Ranks
+    forces_starts: bool = False

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.eager import sum_log_probabilities
@@ -26,11 +27,14 @@ from dynaroute.model.changes import find_change, find_decoder_change, find_encod
 from dynaroute.model.decoder import Context, Projections
 from dynaroute.model.encoder import AttentionLayer, Encoder, encode_exactly
 from dynaroute.model.packing import Packing
+from dynaroute.model.pointer import PointerNetwork, PointerSteps
 from dynaroute.model.policy import Policy
 from dynaroute.model.state import find_feasible
 from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, RouteStarts, Segments
 
 __all__ = ["REPLAYS", "Solutions", "can_record", "replay_log_probabilities", "route_log_probabilities", "run_layer"]
+
+_NUMBERS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}  # in the largest array of a pointer network's replay
 
 
 class Solutions(NamedTuple):
@@ -388,6 +392,43 @@ def _list_steps(batch: InstanceBatch, routes: RouteBatch, is_node: Tensor) -> Kn
     )
 
 
+# RL: a solution as a whole, too, but for what its LSTM remembers
+
+
+def _replay_pointer(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
+    """The LSTM goes through whole solutions in one call, and all their steps are decoded together, some at a time."""
+    assert isinstance(policy, PointerNetwork)
+    batch = solutions.batch
+    is_node = batch.is_customer
+    is_node[:, 0] = True
+    known = _list_steps(batch, solutions.routes, is_node)
+    places = batch.locations.to(policy.dtype)  # (B, M, 2)
+    fraction = batch.demands.to(policy.dtype) / batch.capacity[:, None].to(policy.dtype)  # (B, M)
+    visited = places.gather(1, known.previous[..., None].expand(-1, -1, 2))  # (B, S, 2)
+    hidden, folded = policy.remember(visited), policy.fold()  # (B, S, d), (3 d, 5)
+    load = known.remaining.to(policy.dtype) / batch.capacity[:, None].to(policy.dtype)  # (B, S)
+    may_return = (known.previous != 0) | ~known.is_step
+    feasible = find_feasible(known.is_open, batch.demands[:, None], known.remaining, may_return)  # (B, S, M)
+
+    def decode(rows: slice, some_hidden: Tensor, folded: Tensor) -> Tensor:
+        """(P, S) log p of the steps of some solutions."""
+        demands = fraction[rows, None] * known.is_open[rows]  # (P, S, M)
+        steps = PointerSteps(places[rows], demands, load[rows], some_hidden, is_node[rows], feasible[rows])
+        target = torch.where(known.is_step[rows], known.target[rows], 0)[..., None]
+        return policy.point(steps, folded).log_softmax(-1).gather(2, target).squeeze(-1)
+
+    numbers = _NUMBERS_AT_ONCE["cuda" if policy.device.type == "cuda" else "cpu"]
+    if policy.has_kernels:
+        return torch.where(known.is_step, decode(slice(None), hidden, folded), 0.0).sum(1)
+    together = max(1, numbers // (feasible[0].numel() * policy.config.dimension))
+    parts = [
+        # computed anew on the way back: all steps of all solutions are more than memory holds
+        checkpoint(decode, rows, hidden[rows], folded, use_reentrant=False)
+        for rows in (slice(first, first + together) for first in range(0, len(batch), together))
+    ]
+    return torch.where(known.is_step, torch.cat(parts), 0.0).sum(1, dtype=torch.float64).to(policy.dtype)
+
+
 # Both
 
 
@@ -453,4 +494,4 @@ def _list_demands(batch: InstanceBatch, segments: Segments) -> Tensor:
 
 
 # The parallel replay that each kind of policy offers; a kind without one is replayed step by step.
-REPLAYS: dict[str, ParallelReplay] = {"AM-D": _replay_states, "AM": _replay_whole}
+REPLAYS: dict[str, ParallelReplay] = {"AM-D": _replay_states, "AM": _replay_whole, "RL": _replay_pointer}

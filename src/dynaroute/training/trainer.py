@@ -13,7 +13,7 @@ import torch
 
 from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
-from dynaroute.training.baselines import make_baseline, subtract, subtract_relatively
+from dynaroute.training.baselines import Baseline, make_baseline, subtract, subtract_relatively
 from dynaroute.training.checkpoint import WAY_OUT, load_checkpoint, require_finite, save_checkpoint
 from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
 from dynaroute.training.journal import Journal
@@ -31,6 +31,7 @@ __all__ = ["BEST", "LAST", "Outcome", "RunProgress", "RunState", "Trainer"]
 
 LAST, BEST = "last.pt", "best.pt"
 _REPORT_SECONDS = 1.0
+_WATCH_SECONDS = 5.0  # between lines of metrics: reading them makes the host wait for the device
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,12 @@ class Trainer:
         Called with a line of metrics, or words about what happened.
     is_interrupted
         Asked before each update: True saves and ends the run.
+    track
+        Called with every line of metrics as it is written, for trackers of your own.
+    task
+        Instances of your own instead of the plan's; validation is then on such, compared with savings.
+    baseline
+        Of your own instead of the plan's.
     """
 
     def __init__(
@@ -167,10 +174,15 @@ class Trainer:
         on_progress: Callable[[RunProgress], None] = lambda progress: None,
         on_event: Callable[[dict[str, Any] | str], None] = lambda event: None,
         is_interrupted: Callable[[], bool] = lambda: False,
+        *,
+        track: Callable[[dict[str, Any]], None] = lambda line: None,
+        task: InstanceSource | None = None,
+        baseline: Baseline | None = None,
     ) -> None:
         self.policy, self.plan, self.folder = policy.train(), plan, folder
         self.ranks = ranks if ranks is not None else Ranks(device=str(policy.device))
         self.on_progress, self.on_event, self.is_interrupted = on_progress, on_event, is_interrupted
+        self.track, self.own_task, self.own_baseline = track, task, baseline
         self.ancestor = policy.card
         self.generator = torch.Generator(policy.device).manual_seed(plan.seed)
         self.rate = torch.zeros((), device=policy.device)  # a tensor, since recorded steps read it anew
@@ -178,10 +190,16 @@ class Trainer:
         self.journal: Journal | None = None
         self.began = self.saved_at = self.reported_at = time.perf_counter()
         self.begun_spent, self.reported_trajectories = 0.0, 0
+        self.watched_at, self.watched_trajectories = self.began, 0
         self._enter_stage(0)
 
-    def restore(self) -> None:
+    def restore(self, *, extends: bool = False) -> None:
         """Go on where the folder's last checkpoint is.
+
+        Parameters
+        ----------
+        extends
+            Whether the plan may have another budget than the checkpoint's.
 
         Raises
         ------
@@ -191,7 +209,7 @@ class Trainer:
         contents = load_checkpoint(self.folder / LAST, self.policy.device)
         if isinstance(begun := contents.get("plan"), str):  # checkpoints of version 0.1 have none
             with in_file(self.folder / "plan.toml"):
-                refuse_other_plan(self.plan, begun)
+                refuse_other_plan(self.plan, begun, extends=extends)
         try:
             with in_file(self.folder / LAST):
                 self._take_over(contents)
@@ -201,6 +219,8 @@ class Trainer:
                 where=Where(file=str(self.folder / LAST)),
                 remedy="Bring plan.toml back as it was, or start from the run's model with the option init.",
             ) from error
+        if extends:
+            self._save(LAST)  # with the new plan, before plan.toml is: whoever is killed between extends it again
 
     def _take_over(self, contents: dict[str, Any]) -> None:
         state = RunState.from_checkpoint(contents)
@@ -220,7 +240,11 @@ class Trainer:
         """Train until the budget is spent or the run is interrupted."""
         self.began = self.saved_at = self.reported_at = time.perf_counter()
         self.begun_spent, self.reported_trajectories = self._spent(), self.state.trajectories
-        self.journal = Journal(self.folder, self.state.validated_step) if self.ranks.writes else None
+        self.watched_at, self.watched_trajectories = self.began, self.state.trajectories
+        # of a budget that was extended less is spent than was
+        self._note(validated=min(self.state.validated, int(self.begun_spent * self.plan.validations)))
+        if self.ranks.writes:
+            self.journal = Journal(self.folder, self.state.validated_step, self.state.step, self.track)
         if self.state.step == 0:
             self._save(LAST)  # at once: the first validation takes long on a CPU
             self._validate()
@@ -257,6 +281,8 @@ class Trainer:
             self._save(LAST)
         if time.perf_counter() - self.reported_at > _REPORT_SECONDS:
             self._report(spent, report)
+        if time.perf_counter() - self.watched_at > _WATCH_SECONDS:
+            self._watch(report)
 
     def _note(self, **changes: float) -> None:
         self.state = replace(self.state, **changes)  # type: ignore[arg-type]  # whole numbers stay whole
@@ -274,20 +300,24 @@ class Trainer:
         self.schedule = Schedule(stage.rate, plan.rise, plan.fall)
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
         # float16 keeps three bits more than bfloat16, and tanh keeps everything within its range
-        replay = Replay(policy, torch.float16 if on_gpu else torch.float32)
-        plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
-        task = _make_task(stage, policy.device)
+        replay = Replay(policy, torch.float16 if on_gpu else torch.float32, plan.forced_starts)
+        self.update = plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
+        task = self.own_task or _make_task(stage, policy.device)
+        # first steps are decoded by plain operations, which wait for the device
+        records = self.ranks.count == 1 and not plan.forced_starts and can_record(policy, stage.size + 1)
         compare = subtract_relatively if stage.lengths_differ else subtract
         self.validation: Validation | None = None  # made when it is needed, in the process that needs it
         self.learner = Learner(
             policy=policy,
-            update=GraphedUpdate(plain) if self.ranks.count == 1 and can_record(policy, stage.size + 1) else plain,
-            baseline=make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks, compare),
+            update=GraphedUpdate(plain) if records else plain,
+            baseline=self.own_baseline
+            or make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks, compare),
             task=task,
             instances=stage.instances,
             samples=stage.samples,
             generator=self.generator,
             ranks=self.ranks,
+            forces_starts=plan.forced_starts,
         )
         self._note(stage=index, best_length=float("inf"))
 
@@ -299,16 +329,9 @@ class Trainer:
         self._note(validated_step=state.step)
         self._require_finite()
         if self.validation is None:
-            self.validation = _make_validation(self.plan, self.stage, self.policy.device)
+            self.validation = self._make_validation()
         length = self.validation.measure(self.policy)
-        line = {
-            "step": state.step,
-            "trajectories": state.trajectories,
-            "minutes": round(self._seconds() / 60, 3),
-            "size": self.stage.size,
-            "rate": float(self.rate),
-            "validation": length,
-        }
+        line = {**self._begin_line(), "validation": length}
         assert self.journal is not None
         self.journal.add(line)
         self.on_event(line)
@@ -317,6 +340,40 @@ class Trainer:
             self.policy.card = self._describe()
             self._save_model()
             self._save(BEST)
+
+    def _begin_line(self) -> dict[str, Any]:
+        """What every line of metrics tells."""
+        return {
+            "step": self.state.step,
+            "trajectories": self.state.trajectories,
+            "minutes": round(self._seconds() / 60, 3),
+            "size": self.stage.size,
+            "rate": float(self.rate),
+        }
+
+    def _watch(self, report: StepReport) -> None:
+        """Write down how the last step did, and the pace since the last such line."""
+        now, done = time.perf_counter(), self.state.trajectories
+        pace = (done - self.watched_trajectories) / (now - self.watched_at)
+        self.watched_at, self.watched_trajectories = now, done
+        if self.journal is None:
+            return
+        loss, entropy = self.update.means.tolist()
+        line = {
+            **self._begin_line(),
+            "sample_length": float(report.length),
+            "loss": loss,
+            "entropy": entropy,
+            "gradient_norm": float(report.gradient_norm),
+            "trajectories_per_second": round(pace, 1),
+        }
+        # JSON has no other numbers; a norm is infinite where a sum did not fit in half precision
+        self.journal.add({name: value for name, value in line.items() if math.isfinite(value)})
+
+    def _make_validation(self) -> Validation:
+        if self.own_task is not None and self.plan.validation is None:
+            return draw_validation(self.own_task, self.plan.validation_count, self.policy.device)
+        return _make_validation(self.plan, self.stage, self.policy.device)
 
     def _save_model(self) -> None:
         try:

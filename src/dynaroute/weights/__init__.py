@@ -21,8 +21,8 @@ def shipped_models() -> dict[str, int | None]:
     models: dict[str, int | None] = {}
     for config in sorted(_SHELF.glob("*/config.json")):
         description = json.loads(config.read_text(encoding="utf-8"))
-        # static models ship for comparison
-        models[config.parent.name] = description["card"]["size"] if description["kind"] != "AM" else None
+        # the others ship for comparison
+        models[config.parent.name] = description["card"]["size"] if description["kind"] == "AM-D" else None
     return models
 
 

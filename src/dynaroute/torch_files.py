@@ -15,7 +15,7 @@ from dynaroute.errors import FormatError
 from dynaroute.files import read_bytes
 from dynaroute.limits import refuse_large_content
 
-__all__ = ["find_tensors", "load_torch_file"]
+__all__ = ["find_tensors", "load_torch_file", "parse_torch_file"]
 
 
 def load_torch_file(path: Path, device: torch.device | str) -> object:
@@ -35,7 +35,19 @@ def load_torch_file(path: Path, device: torch.device | str) -> object:
     FormatError
         If it is damaged, asks to build more, or would fill the memory.
     """
-    contents = read_bytes(path)
+    return parse_torch_file(read_bytes(path), device)
+
+
+def parse_torch_file(contents: bytes, device: torch.device | str) -> object:
+    """The same from what a file holds.
+
+    Parameters
+    ----------
+    contents
+        Of the file.
+    device
+        Where its tensors go.
+    """
     try:
         if zipfile.is_zipfile(io.BytesIO(contents)):
             _require_whole(contents)

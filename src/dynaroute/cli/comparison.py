@@ -1,0 +1,142 @@
+"""Several models and decodings on one set: a table on the screen, and as CSV, Markdown or LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dynaroute.errors import OptionError, Where
+from dynaroute.solving.options import SolveOptions
+
+if TYPE_CHECKING:
+    from dynaroute.evaluation import Evaluation
+
+__all__ = ["SUFFIXES", "Compared", "format_comparison", "list_rows", "parse_decodings", "require_table"]
+
+SUFFIXES = (".csv", ".md", ".tex")
+
+_DECODING = re.compile(r"(?:(greedy)|(sample|multistart)(?:\s+(\d+))?)?(?:(?:^|\s+)(x8))?")
+_FIGURES = {  # of a row: its heading, and how it is shown
+    "count": ("instances", "{:d}"),
+    "mean_length": ("mean length", "{:.4f}"),
+    "standard_error": ("standard error", "{:.4f}"),
+    "gap": ("gap", "{:.4f}"),
+    "mean_gap": ("mean gap, %", "{:.3f}"),
+    "median_gap": ("median gap, %", "{:.3f}"),
+    "worst_gap": ("worst gap, %", "{:.3f}"),
+    "seconds_per_instance": ("seconds an instance", "{:.3g}"),
+}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One row.
+
+    Attributes
+    ----------
+    model, decoding
+        Whose it is; in words.
+    evaluation
+        What was reached.
+    """
+
+    model: str
+    decoding: str
+    evaluation: Evaluation
+
+    def to_json(self) -> dict[str, int | float | str | None]:
+        """The figures under the keys that ``evaluate --json`` promises, and whose they are."""
+        return {**self.evaluation.to_json(), "model": self.model, "decoding": self.decoding}
+
+
+def parse_decodings(text: str, options: SolveOptions) -> list[SolveOptions]:
+    """Options with each of the decodings in a list with commas.
+
+    Parameters
+    ----------
+    text
+        Such as ``greedy, greedy x8, sample 16``.
+    options
+        All else.
+
+    Raises
+    ------
+    OptionError
+        If one of them is none, or options say how to decode, too.
+    """
+    if options.given_decoding:
+        name = next(iter(options.given_decoding))
+        message = f"--{name} and --decodings do not go together."
+        raise OptionError(message, where=Where(field=name), remedy="Say it in --decodings.")
+    found = []
+    for part in text.split(","):
+        words = _DECODING.fullmatch(part.strip())
+        if words is None or not part.strip():
+            raise OptionError(
+                f"{part.strip()!r} is no decoding.",
+                where=Where(field="decodings"),
+                remedy="Write greedy, sample 16, multistart 8, each with x8 or without, and commas between.",
+            )
+        greedy, sampled, count, turned = words.groups()
+        decode: Any = greedy or sampled or "greedy"
+        samples = None if count is None else int(count)
+        found.append(replace(options, decode=decode, samples=samples, augment=turned is not None))
+    return found
+
+
+def list_rows(compared: Sequence[Compared]) -> list[list[str]]:
+    """The table: headings, then a row for each; figures that none of them has are left out."""
+    documents = [row.to_json() for row in compared]
+    names = [name for name in _FIGURES if any(document.get(name) is not None for document in documents)]
+    rows = [["model", "decoding", *(_FIGURES[name][0] for name in names)]]
+    for document in documents:
+        values = [document.get(name) for name in names]
+        pairs = zip(names, values, strict=True)
+        figures = ["" if value is None else _FIGURES[name][1].format(value) for name, value in pairs]
+        rows.append([str(document["model"]), str(document["decoding"]), *figures])
+    return rows
+
+
+def format_comparison(compared: Sequence[Compared], suffix: str) -> str:
+    """The table as a file of this suffix has it.
+
+    Parameters
+    ----------
+    compared
+        The rows.
+    suffix
+        One of `SUFFIXES`.
+    """
+    rows = list_rows(compared)
+    if suffix == ".csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        return text.getvalue()
+    if suffix == ".md":
+        lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+        return "\n".join([lines[0], "|---|---" + "|---:" * (len(rows[0]) - 2) + "|", *lines[1:]]) + "\n"
+    cells = [" & ".join(map(_escape, row)) + r" \\" for row in rows]
+    columns = "ll" + "r" * (len(rows[0]) - 2)
+    rule, end = r"\hline", r"\end{tabular}"
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", rule, cells[0], rule, *cells[1:], rule, end]) + "\n"
+
+
+def _escape(text: str) -> str:
+    """A cell for LaTeX, in which some characters mean something else."""
+    named = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(named.get(letter, f"\\{letter}" if letter in "&%$#_{}" else letter) for letter in text)
+
+
+def require_table(path: Path) -> str:
+    """The suffix of a table's file, if it is one that can be written."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise OptionError(
+            f"the suffix {suffix!r} is none of a table.", where=Where(field="out"), remedy=f"Use {', '.join(SUFFIXES)}."
+        )
+    return suffix

@@ -1,0 +1,255 @@
+"""RL: the pointer network of Nazari et al. (2018), with element-wise embeddings and a recurrent decoder.
+
+Equations are numbered as in their paper. A node i is x^i_t = (s^i, d^i_t): static s^i its position, dynamic d^i_t its
+demand, 0 once it is served, and what the vehicle still holds. Nothing is encoded beside each node by itself; what was
+visited is remembered by an LSTM. Their dropout is left out: solutions are replayed, and chance would differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dynaroute.errors import ModelError, Where
+from dynaroute.kernels import kernels_run_on
+from dynaroute.model.config import PolicyConfig
+from dynaroute.model.policy import KINDS, Left, Policy, PolicyKind
+from dynaroute.model.state import RouteState
+
+__all__ = ["PointerConfig", "PointerMemory", "PointerNetwork", "PointerSteps", "score_plainly"]
+
+_WIDEST = 256  # columns that a kernel holds
+
+
+@dataclass(frozen=True)
+class PointerConfig(PolicyConfig):
+    """Settings of a pointer network: `dimension`, of embeddings and of the LSTM's state. All else is as it is."""
+
+    heads: int = 1
+    layers: int = 1
+    feed_forward: int = 1
+    depot_features: int = 2
+    shrinking_mean: bool = False
+    logit_query: bool = False
+    kind: str = "RL"  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.dynamic is None:
+            object.__setattr__(self, "dynamic", False)
+        super().__post_init__()
+        for field in fields(self):
+            usual = False if field.name == "dynamic" else field.default
+            if field.name != "dimension" and getattr(self, field.name) != usual:
+                raise ModelError(
+                    f"{field.name} is {getattr(self, field.name)!r}, which a pointer network does not have.",
+                    where=Where(field=field.name),
+                    remedy="Leave it out: dimension is its only setting.",
+                )
+
+    @property
+    def title(self) -> str:
+        """The kind, in words."""
+        return "pointer network (RL)"
+
+    def describe(self) -> str:
+        """All settings, in words."""
+        return f"{self.title}, dimension {self.dimension}"
+
+
+class PointerMemory(NamedTuple):
+    """What a pointer network knows while P vehicles drive.
+
+    Attributes
+    ----------
+    places
+        (P, M, 2) positions s of the nodes.
+    demands
+        (P, M) demand / capacity of the nodes, served or not.
+    is_node
+        (P, M) false for padding.
+    folded
+        What `PointerNetwork.fold` returned.
+    hidden, cell
+        (P, d) state of the LSTM.
+    """
+
+    places: Tensor
+    demands: Tensor
+    is_node: Tensor
+    folded: Tensor
+    hidden: Tensor
+    cell: Tensor
+
+    def take(self, rows: Tensor) -> PointerMemory:
+        """That of the (Q,) vehicles in `rows`; a vehicle may be asked for several times."""
+        places, demands, is_node, folded, hidden, cell = self
+        return PointerMemory(places[rows], demands[rows], is_node[rows], folded, hidden[rows], cell[rows])
+
+
+class PointerSteps(NamedTuple):
+    """S steps of each of P vehicles.
+
+    Attributes
+    ----------
+    places
+        (P, M, 2) positions s^i.
+    demands
+        (P, S, M) demand / capacity that is left at each node: d^i_t.
+    load
+        (P, S) what the vehicle still holds / capacity: the other dynamic element, the same for all nodes.
+    hidden
+        (P, S, d) h_t, state of the LSTM.
+    is_node
+        (P, M) false for padding.
+    feasible
+        (P, S, M) where a vehicle may go.
+    """
+
+    places: Tensor
+    demands: Tensor
+    load: Tensor
+    hidden: Tensor
+    is_node: Tensor
+    feasible: Tensor
+
+
+class PointerNetwork(Policy):
+    """p(y_{t+1} | Y_t, X_t) of eqs 3 to 6. The parameters are those of `Policy`; the default settings are RL's."""
+
+    config: PointerConfig
+
+    def _make_parts(self) -> None:
+        dimension = self.config.dimension
+        self.embed_static = nn.Linear(2, dimension)  # a convolution of width 1, as their embeddings are
+        self.embed_dynamic = nn.Linear(2, dimension)
+        self.recurrent = nn.LSTM(dimension, dimension, batch_first=True)
+        self.attention = nn.Linear(3 * dimension, dimension, bias=False)  # W_a of eq 5
+        self.attention_score = nn.Linear(dimension, 1, bias=False)  # v_a
+        self.pointer = nn.Linear(4 * dimension, dimension, bias=False)  # W_c of eq 6
+        self.pointer_score = nn.Linear(dimension, 1, bias=False)  # v_c
+
+    @property
+    def encodes_anew(self) -> bool:
+        """Never: nothing is encoded but nodes by themselves."""
+        return False
+
+    def fold(self) -> Tensor:
+        """(3 d, 5): what W_a and W_c make of an embedded node, and W_c of the context, from (x, y, 1, demand, load).
+
+        An embedded node is affine in those numbers, x̄ = X (x, y, 1, demand, load), and so are all products with it.
+        So is the context: attention weights add up to 1, and c = X times the weighted mean of those numbers.
+        """
+        dimension = self.config.dimension
+        static, dynamic = self.embed_static, self.embed_dynamic
+        nothing = torch.zeros_like(static.weight)  # (d, 2)
+        embedding = torch.cat(
+            [
+                torch.cat([static.weight, static.bias[:, None], nothing], 1),
+                torch.cat([nothing, dynamic.bias[:, None], dynamic.weight], 1),
+            ]
+        )  # (2 d, 5): X
+        into_attention = self.attention.weight[:, : 2 * dimension] @ embedding
+        of_node, of_context = self.pointer.weight.chunk(2, dim=1)
+        return torch.cat([into_attention, of_node @ embedding, of_context @ embedding])
+
+    def begin(self, left: Left, folded: Tensor) -> PointerMemory:  # type: ignore[override]
+        """Embed nothing yet; the LSTM is told of the depot, where all vehicles are."""
+        padded = left.packing.pad(left.features)  # (P, M, 3)
+        places = padded[..., :2]
+        state = torch.zeros(len(places), self.config.dimension, dtype=places.dtype, device=places.device)
+        memory = PointerMemory(places, padded[..., 2], left.packing.is_token, folded, state, state)
+        return self._visit(memory, places[:, 0])
+
+    def begin_exactly(self, left: Left, folded: Tensor) -> PointerMemory:  # type: ignore[override]
+        """`begin`: there is no kink in what it computes."""
+        return self.begin(left, folded)
+
+    def logits(self, memory: PointerMemory, state: RouteState) -> Tensor:  # type: ignore[override]
+        """Eqs 4 to 6: (P, M) logits of the next node, minus infinity where it is not feasible."""
+        load = state.remaining.to(memory.hidden.dtype) / state.capacity.to(memory.hidden.dtype)  # (P,)
+        steps = PointerSteps(
+            places=memory.places,
+            demands=(memory.demands * state.is_open)[:, None],
+            load=load[:, None],
+            hidden=memory.hidden[:, None],
+            is_node=memory.is_node,
+            feasible=state.feasible()[:, None],
+        )
+        return self.point(steps, memory.folded).squeeze(1)
+
+    def advance(self, memory: PointerMemory, state: RouteState, chosen: Tensor) -> PointerMemory:  # type: ignore[override]
+        """The LSTM is told of the (P,) chosen nodes, by their static elements alone."""
+        return self._visit(memory, memory.places.gather(1, chosen[:, None, None].expand(-1, 1, 2)).squeeze(1))
+
+    def remember(self, visited: Tensor) -> Tensor:
+        """(P, S, d) h_t after each of S nodes at (P, S, 2) that were visited one after the other; all at once."""
+        hidden: Tensor = self.recurrent(self.embed_static(visited))[0]
+        return hidden
+
+    def point(self, steps: PointerSteps, folded: Tensor) -> Tensor:
+        """Eqs 4 to 6: (P, S, M) logits, minus infinity where a node is not feasible.
+
+        The only plain statement of what a step computes: building asks for one step, replaying for all of them.
+        """
+        in_attention, in_pointer, of_context = folded.chunk(3)  # (d, 5) each
+        query = steps.hidden @ self.attention.weight[:, 2 * self.config.dimension :].T  # (P, S, d)
+        scores = self._score(steps, in_attention, query, self.attention_score)  # (P, S, M), u_t of eq 5
+        weights = scores.masked_fill(~steps.is_node[:, None], -torch.inf).softmax(-1)  # a_t of eq 5
+        # c_t of eq 4, before its embedding: the mean of (x, y, 1, demand, load) under these weights
+        place = weights @ steps.places  # (P, S, 2)
+        demand = (weights * steps.demands).sum(-1)  # (P, S)
+        context = torch.stack([place[..., 0], place[..., 1], torch.ones_like(demand), demand, steps.load], -1)
+        logits = self._score(steps, in_pointer, context @ of_context.T, self.pointer_score)  # ũ_t of eq 6
+        return logits.masked_fill(~steps.feasible, -torch.inf)
+
+    def _score(self, steps: PointerSteps, of_node: Tensor, query: Tensor, score: nn.Linear) -> Tensor:
+        """(P, S, M) v^T tanh(W [x̄; query]), where W x̄ is `of_node` times (x, y, 1, demand, load)."""
+        at_place = steps.places @ of_node[:, :2].T + of_node[:, 2]  # (P, M, d)
+        query = torch.addcmul(query, steps.load[..., None], of_node[:, 4])  # (P, S, d)
+        if not self.has_kernels:
+            return score_plainly(at_place, steps.demands, of_node[:, 3], query, score.weight[0])
+        from dynaroute.kernels.pointer_score import PointerScore
+
+        scores: Tensor = PointerScore.apply(at_place, steps.demands, of_node[:, 3], query, score.weight[0])  # type: ignore[no-untyped-call]
+        return scores
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether a kernel computes scores here, so that no array of all steps, nodes and columns is made."""
+        width = self.config.dimension
+        fits = 16 <= width <= _WIDEST and width & (width - 1) == 0
+        return fits and self.dtype == torch.float32 and kernels_run_on(self.device)
+
+    def train(self, mode: bool = True) -> PointerNetwork:
+        """As any module; but the LSTM has no dropout, and cuDNN takes gradients in training mode alone."""
+        super().train(mode)
+        self.recurrent.train()
+        return self
+
+    def _visit(self, memory: PointerMemory, place: Tensor) -> PointerMemory:
+        """The memory after visits to (P, 2) places."""
+        state = (memory.hidden[None].contiguous(), memory.cell[None].contiguous())
+        _, (hidden, cell) = self.recurrent(self.embed_static(place)[:, None], state)
+        return memory._replace(hidden=hidden[0], cell=cell[0])
+
+    def _initialise(self, generator: torch.Generator) -> None:
+        super()._initialise(generator)
+        bound = self.config.dimension**-0.5
+        for parameter in self.recurrent.parameters():
+            nn.init.uniform_(parameter, -bound, bound, generator=generator)
+
+
+def score_plainly(places: Tensor, demands: Tensor, of_demand: Tensor, query: Tensor, weight: Tensor) -> Tensor:
+    """(P, S, M) v^T tanh(A + D e + Q), with A (P, M, d), D (P, S, M), e (d,), Q (P, S, d) and v (d,).
+
+    Twin of `dynaroute.kernels.pointer_score`.
+    """
+    inner = torch.addcmul(places[:, None], demands[..., None], of_demand)  # (P, S, M, d)
+    # in place: this array is as large as all others together
+    return inner.add_(query[:, :, None]).tanh_() @ weight
+
+
+KINDS["RL"] = PolicyKind(PointerConfig, PointerNetwork)

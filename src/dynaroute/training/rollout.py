@@ -1,0 +1,57 @@
+"""A policy as a plain module: call it with instances, and get routes and their log-probabilities."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.build import construct_once
+from dynaroute.construct.choose import MostLikely
+from dynaroute.model.policy import Policy
+from dynaroute.training.reinforce import sample_solutions
+from dynaroute.training.replay import replay_log_probabilities
+
+__all__ = ["Rollout"]
+
+
+class Rollout(nn.Module):
+    """Samples a solution of each instance in training mode; in evaluation mode it takes the greedy one.
+
+    For training loops of your own, with any optimiser, baseline and library around them.
+
+    Parameters
+    ----------
+    policy
+        What builds routes.
+    samples
+        Every instance stands so many times in a row in what it is called with, and gets as many samples.
+    seed
+        Of the samples; each call draws new ones.
+
+    Examples
+    --------
+    >>> rollout = Rollout(Policy(generator=torch.Generator().manual_seed(1)))
+    >>> routes, log_probability = rollout(batch)
+    >>> (routes.lengths(batch) * log_probability).mean().backward()
+    """
+
+    def __init__(self, policy: Policy, samples: int = 1, seed: int = 0) -> None:
+        super().__init__()
+        self.policy, self.samples, self.seed = policy, samples, seed
+
+    def forward(self, batch: InstanceBatch) -> tuple[RouteBatch, Tensor]:
+        """Routes, and their (B,) log-probabilities, which are differentiable.
+
+        Parameters
+        ----------
+        batch
+            The instances, on the policy's device.
+        """
+        if self.training:
+            routes = sample_solutions(self.policy, batch, self.samples, self.seed)
+            self.seed += 1
+        else:
+            routes = construct_once(self.policy, batch, MostLikely())
+        precision = torch.float16 if self.policy.device.type == "cuda" else self.policy.dtype
+        return routes, replay_log_probabilities(self.policy, batch, routes, self.samples, precision=precision)
