@@ -8,25 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dynaroute.cli.exit_codes import WRONG_SOLUTION
-from dynaroute.cli.fleets import (
-    FleetWords,
-    MaxDistanceOption,
-    MaxDurationOption,
-    RoundingOption,
-    SpeedOption,
-    VehiclesOption,
-)
 from dynaroute.cli.options import InstanceArgument, JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_table
-from dynaroute.cli.tables import (
-    CapacityOption,
-    ColumnsOption,
-    DurationsOption,
-    FormatOption,
-    MatrixOption,
-    SheetOption,
-    TableOptions,
-)
+from dynaroute.cli.tables import TableOptions, takes_tables
 from dynaroute.cli.timetable import describe_times, print_timetable
 from dynaroute.decimals import plain_number
 from dynaroute.display import show_length
@@ -37,6 +21,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 1000
 
 
+@takes_tables
 def check(
     instance: InstanceArgument,
     solution: Annotated[
@@ -47,21 +32,12 @@ def check(
             help="Solution file: .sol, .json, .csv, .xlsx or .geojson; a plan (.json) holds its own.",
         ),
     ] = None,
-    capacity: CapacityOption = None,
-    format: FormatOption = None,
-    sheet: SheetOption = None,
-    columns: ColumnsOption = None,
-    matrix: MatrixOption = None,
-    durations: DurationsOption = None,
-    vehicles: VehiclesOption = None,
-    max_duration: MaxDurationOption = None,
-    max_distance: MaxDistanceOption = None,
-    speed: SpeedOption = None,
-    rounding: RoundingOption = None,
     timetable: Annotated[
         bool, typer.Option("--timetable", help="Print when each stop is reached, served and left.")
     ] = False,
     json: JsonOption = False,
+    *,
+    tables: TableOptions,
 ) -> None:
     """Judge a solution: each customer once, no overload, the stated cost right.
 
@@ -79,8 +55,7 @@ def check(
     from dynaroute.solution import check as find_violations
     from dynaroute.solution import make_timetable, recompute_cost
 
-    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
-    problem = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet).read(instance)
+    problem = tables.read(instance)
     answer = read_routes(instance if solution is None else solution, problem)
     violations = find_violations(problem, answer)
     is_unclear = any(violation.kind in ("unknown", "no_such_vehicle") for violation in violations)

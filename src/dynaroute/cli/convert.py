@@ -8,43 +8,19 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.contents import holds_plan, holds_solution
-from dynaroute.cli.fleets import (
-    FleetWords,
-    MaxDistanceOption,
-    MaxDurationOption,
-    RoundingOption,
-    SpeedOption,
-    VehiclesOption,
-)
 from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_note
 from dynaroute.cli.places import refuse_missing_folder, refuse_overwriting
-from dynaroute.cli.tables import (
-    CapacityOption,
-    ColumnsOption,
-    DurationsOption,
-    FormatOption,
-    MatrixOption,
-    SheetOption,
-    TableOptions,
-)
+from dynaroute.cli.tables import TableOptions, takes_tables
 
 
+@takes_tables
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File to read, or -.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its suffix chooses the format.")],
-    capacity: CapacityOption = None,
-    format: FormatOption = None,
-    sheet: SheetOption = None,
-    columns: ColumnsOption = None,
-    matrix: MatrixOption = None,
-    durations: DurationsOption = None,
-    vehicles: VehiclesOption = None,
-    max_duration: MaxDurationOption = None,
-    max_distance: MaxDistanceOption = None,
-    speed: SpeedOption = None,
-    rounding: RoundingOption = None,
     json: JsonOption = False,
+    *,
+    tables: TableOptions,
 ) -> None:
     """Convert a file to another format, which the suffix of OUT names.
 
@@ -63,8 +39,6 @@ def convert(
     """
     from dynaroute.formats import read_solution, write
 
-    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
-    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     refuse_overwriting([("OUT", target)], [source, *tables.files])
     if holds_plan(source):
         _write_plan(source, target)

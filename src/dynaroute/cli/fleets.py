@@ -19,14 +19,7 @@ if TYPE_CHECKING:
     from dynaroute.fleet_options import FleetOptions, VehicleList
     from dynaroute.instance import Instance
 
-__all__ = [
-    "FleetWords",
-    "MaxDistanceOption",
-    "MaxDurationOption",
-    "RoundingOption",
-    "SpeedOption",
-    "VehiclesOption",
-]
+__all__ = ["FLEET_OPTIONS", "FleetWords"]
 
 PANEL = "Fleet"
 
@@ -35,30 +28,37 @@ def _option(name: str, metavar: str | None, help: str) -> Any:
     return typer.Option(name, metavar=metavar, help=help, rich_help_panel=PANEL)
 
 
-VehiclesOption = Annotated[
+_VehiclesOption = Annotated[
     str | None,
     _option(
         "--vehicles", "N|FILE", "How many vehicles there are; or a file of their types, instead of those of the file."
     ),
 ]
-MaxDurationOption = Annotated[
+_MaxDurationOption = Annotated[
     str | None,
     _option("--max-duration", "TIME", "Longest time from departure to the end of a route: 8h, 90min, 28800 (seconds)."),
 ]
-MaxDistanceOption = Annotated[
+_MaxDistanceOption = Annotated[
     str | None,
     _option("--max-distance", "LENGTH", "Longest route: 120km, or a number in the unit of the distances."),
 ]
-SpeedOption = Annotated[
+_SpeedOption = Annotated[
     str | None,
     _option(
         "--speed", "SPEED", "How fast vehicles drive, where nothing says how long legs take: 40km/h, 10m/s, 25mph."
     ),
 ]
-RoundingOption = Annotated[
+_RoundingOption = Annotated[
     ReadingRule | None,
     _option("--rounding", None, "How lengths are rounded; dimacs cuts them to one decimal, for Solomon's instances."),
 ]
+FLEET_OPTIONS = {
+    "vehicles": _VehiclesOption,
+    "max_duration": _MaxDurationOption,
+    "max_distance": _MaxDistanceOption,
+    "speed": _SpeedOption,
+    "rounding": _RoundingOption,
+}
 
 
 @dataclass(frozen=True)

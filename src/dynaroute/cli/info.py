@@ -12,25 +12,9 @@ import typer
 
 from dynaroute.cli.contents import holds_plan, holds_solution
 from dynaroute.cli.fleet_facts import count_vehicles, describe_fleet, tell_fleet
-from dynaroute.cli.fleets import (
-    FleetWords,
-    MaxDistanceOption,
-    MaxDurationOption,
-    RoundingOption,
-    SpeedOption,
-    VehiclesOption,
-)
 from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import print_facts, print_json, show_counts
-from dynaroute.cli.tables import (
-    CapacityOption,
-    ColumnsOption,
-    DurationsOption,
-    FormatOption,
-    MatrixOption,
-    SheetOption,
-    TableOptions,
-)
+from dynaroute.cli.tables import TableOptions, takes_tables
 from dynaroute.decimals import plain_number
 from dynaroute.display import show_length
 
@@ -45,23 +29,15 @@ DISTANCES = {"euclidean": "straight lines", "great_circle": "metres on the globe
 ROUNDINGS = {"none": "not rounded", "nearest": "rounded to the nearest integer", "up": "rounded up"}
 
 
+@takes_tables
 def info(
     file: Annotated[
         Path,
         typer.Argument(metavar="FILE", readable=False, help="An instance, a set of instances, a solution, or a plan."),
     ],
-    capacity: CapacityOption = None,
-    format: FormatOption = None,
-    sheet: SheetOption = None,
-    columns: ColumnsOption = None,
-    matrix: MatrixOption = None,
-    durations: DurationsOption = None,
-    vehicles: VehiclesOption = None,
-    max_duration: MaxDurationOption = None,
-    max_distance: MaxDistanceOption = None,
-    speed: SpeedOption = None,
-    rounding: RoundingOption = None,
     json: JsonOption = False,
+    *,
+    tables: TableOptions,
 ) -> None:
     """Say what is in a file: an instance, a set of them, a solution, or a plan.
 
@@ -74,8 +50,6 @@ def info(
     from dynaroute.formats import read_solution
     from dynaroute.plans import read_plan
 
-    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
-    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     if holds_plan(file):
         document, facts = _describe_plan(read_plan(file))
     elif holds_solution(file):

@@ -8,28 +8,13 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.contents import holds_plan
-from dynaroute.cli.fleets import (
-    FleetWords,
-    MaxDistanceOption,
-    MaxDurationOption,
-    RoundingOption,
-    SpeedOption,
-    VehiclesOption,
-)
 from dynaroute.cli.options import InstanceArgument, JsonOption
 from dynaroute.cli.output import print_json, print_line, print_note
 from dynaroute.cli.places import refuse_overwriting
-from dynaroute.cli.tables import (
-    CapacityOption,
-    ColumnsOption,
-    DurationsOption,
-    FormatOption,
-    MatrixOption,
-    SheetOption,
-    TableOptions,
-)
+from dynaroute.cli.tables import TableOptions, takes_tables
 
 
+@takes_tables
 def plot(
     instance: InstanceArgument,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Picture to write: .png, .svg or .pdf.")],
@@ -42,18 +27,9 @@ def plot(
         ),
     ] = None,
     names: Annotated[bool, typer.Option("--names", help="Write the customers' names beside them.")] = False,
-    capacity: CapacityOption = None,
-    format: FormatOption = None,
-    sheet: SheetOption = None,
-    columns: ColumnsOption = None,
-    matrix: MatrixOption = None,
-    durations: DurationsOption = None,
-    vehicles: VehiclesOption = None,
-    max_duration: MaxDurationOption = None,
-    max_distance: MaxDistanceOption = None,
-    speed: SpeedOption = None,
-    rounding: RoundingOption = None,
     json: JsonOption = False,
+    *,
+    tables: TableOptions,
 ) -> None:
     """Draw an instance, and its routes if a solution is given.
 
@@ -80,8 +56,6 @@ def plot(
     from dynaroute.solution import check
 
     check_picture_path(out)
-    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
-    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     refuse_overwriting([("--out", out)], [instance, solution, *tables.files])
     problem = tables.read(instance)
     if solution is None and holds_plan(instance):

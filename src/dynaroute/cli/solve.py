@@ -11,14 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dynaroute.cli.exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
-from dynaroute.cli.fleets import (
-    FleetWords,
-    MaxDistanceOption,
-    MaxDurationOption,
-    RoundingOption,
-    SpeedOption,
-    VehiclesOption,
-)
 from dynaroute.cli.interrupt import note_interrupt
 from dynaroute.cli.jobs import Job, gather_jobs, list_starts, read_starts, refuse_impossible_jobs
 from dynaroute.cli.loading import load_what_is_needed
@@ -55,15 +47,7 @@ from dynaroute.cli.results import (
     print_violations,
     write_results,
 )
-from dynaroute.cli.tables import (
-    CapacityOption,
-    ColumnsOption,
-    DurationsOption,
-    FormatOption,
-    MatrixOption,
-    SheetOption,
-    TableOptions,
-)
+from dynaroute.cli.tables import TableOptions, takes_tables
 from dynaroute.cli.trace_file import check_trace, open_trace
 from dynaroute.errors import OptionError, Where
 from dynaroute.solving.options import Observers, SolveOptions, choose_search_seconds
@@ -76,6 +60,7 @@ if TYPE_CHECKING:
 _MOST_SEARCHED_UNASKED = 4  # instances: of more, nobody expects to wait for each
 
 
+@takes_tables
 def solve(
     files: Annotated[
         list[Path],
@@ -146,18 +131,9 @@ def solve(
             help="Picture of the routes of one instance, and of cost over time after a search: .png, .svg or .pdf.",
         ),
     ] = None,
-    capacity: CapacityOption = None,
-    format: FormatOption = None,
-    sheet: SheetOption = None,
-    columns: ColumnsOption = None,
-    matrix: MatrixOption = None,
-    durations: DurationsOption = None,
-    vehicles: VehiclesOption = None,
-    max_duration: MaxDurationOption = None,
-    max_distance: MaxDistanceOption = None,
-    speed: SpeedOption = None,
-    rounding: RoundingOption = None,
     json: JsonOption = False,
+    *,
+    tables: TableOptions,
 ) -> None:
     """Find routes for instances, sets and folders of them.
 
@@ -208,8 +184,6 @@ def solve(
     refuse_unknown_model(options)
     is_open = not fast and start is None and _is_left_open(options)
     check_trace(trace, replace(options, improve="search") if is_open else options)
-    fleet = FleetWords(vehicles, max_duration, max_distance, speed, rounding)
-    tables = TableOptions(capacity, format, sheet, columns, matrix, durations, fleet)
     jobs = gather_jobs(files, tables)
     refuse_impossible_jobs(jobs)
     if is_open:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynaroute.cli.fleets import FleetWords
+from dynaroute.cli.fleets import FLEET_OPTIONS, FleetWords
 
 if TYPE_CHECKING:
     from dynaroute.fleet_options import FleetOptions
     from dynaroute.instance import Instance
 
-__all__ = [
-    "CapacityOption",
-    "ColumnsOption",
-    "DurationsOption",
-    "FormatOption",
-    "MatrixOption",
-    "SheetOption",
-    "TableOptions",
-]
+__all__ = ["CapacityOption", "TableOptions", "takes_tables"]
 
 PANEL = "Tables"
 
@@ -37,7 +32,7 @@ CapacityOption = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-FormatOption = Annotated[
+_FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
@@ -46,7 +41,7 @@ FormatOption = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-SheetOption = Annotated[
+_SheetOption = Annotated[
     str | None,
     typer.Option(
         "--sheet",
@@ -55,7 +50,7 @@ SheetOption = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-ColumnsOption = Annotated[
+_ColumnsOption = Annotated[
     str | None,
     typer.Option(
         "--columns",
@@ -64,7 +59,7 @@ ColumnsOption = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-MatrixOption = Annotated[
+_MatrixOption = Annotated[
     str | None,
     typer.Option(
         "--matrix",
@@ -73,7 +68,7 @@ MatrixOption = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-DurationsOption = Annotated[
+_DurationsOption = Annotated[
     str | None,
     typer.Option(
         "--durations",
@@ -82,6 +77,14 @@ DurationsOption = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
+_TABLE_OPTIONS = {
+    "capacity": CapacityOption,
+    "format": _FormatOption,
+    "sheet": _SheetOption,
+    "columns": _ColumnsOption,
+    "matrix": _MatrixOption,
+    "durations": _DurationsOption,
+}
 
 
 @dataclass(frozen=True)
@@ -127,3 +130,24 @@ class TableOptions:
         specs = [spec for spec in (self.matrix, self.durations) if spec is not None]
         legs = [Path(spec if Path(spec).exists() else spec.rpartition("#")[0] or spec) for spec in specs]
         return [*legs, *self.fleet.files]
+
+
+def takes_tables(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of tables and fleets; it gets them as `tables`, its last parameter."""
+    options = _TABLE_OPTIONS | FLEET_OPTIONS
+
+    @wraps(command)
+    def take(**given: Any) -> None:
+        fleet = FleetWords(**{name: given.pop(name, None) for name in FLEET_OPTIONS})
+        said = {name: given.pop(name, None) for name in _TABLE_OPTIONS}
+        command(**given, tables=TableOptions(**said, fleet=fleet))
+
+    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "tables"]
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+        for name, option in options.items()
+    ]
+    # what Typer reads
+    take.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+    take.__annotations__ = {each.name: each.annotation for each in (*own, *more)}
+    return take
