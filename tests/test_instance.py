@@ -538,6 +538,15 @@ def test_windows_without_a_speed_ask_for_one() -> None:
     assert refusal.value.where.field == "speed" and "--speed" in refusal.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("speed", "words"),
+    [(9, "ends at 08:00, before it begins at 10:00"), (1, "ends at 28800, before it begins at 36000")],
+)
+def test_a_window_backwards_is_told_by_the_clock_unless_time_is_distance(speed: float, words: str) -> None:
+    with pytest.raises(InstanceError, match=f"the window of customer 1 {words}"):
+        make(windows=[[0, 9], [36000, 28800], [0, 9]], speed=speed)
+
+
 def test_the_fewest_routes_fill_the_largest_vehicles_first() -> None:
     vehicles = (VehicleType(10), VehicleType(40, "lorry", count=1))
     assert make(demands=[0, 40, 11], vehicles=vehicles).minimum_routes == 3

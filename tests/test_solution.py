@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,11 @@ def test_any_feasible_solution_passes_with_its_cost(data: st.DataObject) -> None
 
 def test_a_missing_customer_is_found() -> None:
     assert check(TOWN, Solution(((1, 2),))) == [Violation("missing", "Customer 3 is not visited.", None, 3)]
+
+
+def test_a_missing_customer_is_called_by_its_name() -> None:
+    (violation,) = check(replace(TOWN, customer_names=("A", "B", "C")), Solution(((1, 2),)))
+    assert violation.message == "Customer 3 (C) is not visited."
 
 
 def test_a_customer_repeated_in_its_route_is_found() -> None:

@@ -149,12 +149,12 @@ class Instance:
 
     def _set_times(self, count: int) -> None:
         service = None if self.service is None else read_service(self.service, count)
-        windows = None if self.windows is None else read_windows(self.windows, count)
         durations = None if self.durations is None else read_durations(self.durations, count)
         self._set("service", None if service is None else freeze(service))
-        self._set("windows", None if windows is None else freeze(windows))
         self._set("durations", None if durations is None else freeze(durations))
         self._set("speed", None if self.speed is None else read_speed(self.speed))
+        windows = None if self.windows is None else read_windows(self.windows, count, self.shown_time)
+        self._set("windows", None if windows is None else freeze(windows))
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen; this is its constructor's own door

@@ -246,7 +246,7 @@ def read_service(values: object, count: int) -> NDArray[np.float64] | None:
     return service if service.any() else None
 
 
-def read_windows(values: object, count: int) -> NDArray[np.float64] | None:
+def read_windows(values: object, count: int, show_time: Callable[[float], str]) -> NDArray[np.float64] | None:
     """(n + 1, 2) earliest and latest seconds from 0, infinite where there is no latest; None if no node has any."""
     windows = _floats(values, "windows")
     if windows.shape != (count + 1, 2):
@@ -268,7 +268,10 @@ def read_windows(values: object, count: int) -> NDArray[np.float64] | None:
     _refuse_first(
         latest < earliest,
         "windows",
-        lambda node: f"the window of {_node(node)} ends at {latest[node]:g}, before it begins at {earliest[node]:g}.",
+        lambda node: (
+            f"the window of {_node(node)} ends at {show_time(latest[node])}, "
+            f"before it begins at {show_time(earliest[node])}."
+        ),
         "Give the earliest time first; after midnight the hours go on, 26h.",
     )
     return windows if earliest.any() or np.isfinite(latest).any() else None

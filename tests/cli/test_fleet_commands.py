@@ -205,6 +205,14 @@ def test_the_timetable_names_every_stop(tmp_path: Path) -> None:
     assert "09:00-11:00" in result.stdout
 
 
+def test_the_timetable_on_the_globe_is_in_kilometres(tmp_path: Path) -> None:
+    path = save(tmp_path, "stops.csv", "# capacity: 9\nid,lat,lon,demand\ndepot,53,10,0\nA,53,10.1,4\n")
+    plan = save(tmp_path, "plan.json", '{"routes": [[1]]}')
+    result = invoke("check", path, plan, "--timetable", "--speed", "30km/h")
+    assert result.exit_code == 0
+    assert "length 13.38 km" in result.stdout and "6.69 km" in result.stdout
+
+
 def test_the_timetable_in_json_is_in_seconds(tmp_path: Path) -> None:
     path = save_day(tmp_path)
     plan = save(tmp_path, "plan.json", '{"routes": [[1, 2], [3]], "vehicles": ["van", "van"]}')

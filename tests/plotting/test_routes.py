@@ -18,6 +18,7 @@ from matplotlib.text import Annotation
 from strategies import Placement, instances, solutions_of
 
 from dynaroute.errors import SolutionError, UnsupportedError
+from dynaroute.fleet import VehicleType
 from dynaroute.instance import Instance
 from dynaroute.lengths import great_circle
 from dynaroute.plotting import plot_instance, plot_solution, save_figure
@@ -87,6 +88,15 @@ def test_loads_are_shown_in_the_users_unit() -> None:
     instance = Instance(np.eye(2), np.array([0, 15]), 20, demand_scale=10)
 
     assert legend_lines(plot_solution(instance, Solution(((1,),))))[0].startswith("Route 1 1.5/2 ")
+
+
+def test_legend_tells_the_capacity_of_each_routes_own_vehicle() -> None:
+    vehicles = (VehicleType(10, name="van", count=1), VehicleType(9, name="bicycle"))
+    instance = replace(small_instance(), vehicles=vehicles)
+
+    ax = plot_solution(instance, Solution(((1, 2), (3,)), vehicles=(0, 1)))
+
+    assert legend_lines(ax) == ["Route 1 9/10 12", "Route 2 9/9 2", "Depot"]
 
 
 def test_title_tells_name_routes_and_length() -> None:

@@ -45,7 +45,7 @@ def print_timetable(instance: Instance, timetable: Sequence[RouteSchedule]) -> N
         print_line(
             f"Route {number}{f', {kind.name}' if kind.name else ''}: departs {instance.shown_time(times.departure)}, "
             f"{ends} {instance.shown_time(times.end)}, {instance.shown_duration(times.duration)}, "
-            f"length {show_length(times.distance)}"
+            f"length {show_length(times.distance, instance.unit)}"
         )
         headings = ("Arrival", "Waiting", "Leave", "Window", "Distance", "Load", "Stop")
         print_table(headings, [_row_of(instance, stop) for stop in times.stops])
@@ -57,7 +57,7 @@ def _row_of(instance: Instance, stop: Stop) -> tuple[str, ...]:
         instance.shown_duration(stop.waiting) if stop.waiting > TOLERANCE else "",
         instance.shown_time(stop.leave),
         _show_window(instance, stop.customer),
-        show_length(stop.distance),
+        show_length(stop.distance, instance.unit),
         str(instance.shown_demand(stop.load)),
         instance.customer_name(stop.customer),
     )

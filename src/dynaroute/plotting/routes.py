@@ -129,7 +129,7 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
         _draw_names(axes, plane, instance)
     if len(solution.routes) <= LARGEST_LEGEND:
         _draw_numbers(axes, plane, solution, colours)
-        _draw_legend(axes, instance, colours, loads, lengths)
+        _draw_legend(axes, instance, solution, colours, lengths)
     else:
         _draw_summary(axes, instance, loads, lengths)
     total = _lengths(instance, [math.fsum(lengths)], digits=5)[0]
@@ -331,13 +331,15 @@ def _draw_scale(ax: Axes, plane: Plane, instance: Instance) -> None:
     )
 
 
-def _draw_legend(ax: Axes, instance: Instance, colours: list[str], loads: list[int], lengths: list[float]) -> None:
+def _draw_legend(ax: Axes, instance: Instance, solution: Solution, colours: list[str], lengths: list[float]) -> None:
     from matplotlib.lines import Line2D
 
-    capacity = instance.shown_demand(instance.capacity)
+    loads = solution.loads(instance)
+    capacities = [instance.fleet[kind].capacity for kind in solution.vehicle_types(instance)]
+    shown = instance.shown_demand
     columns = (
         _padded([f"Route {number}" for number in range(1, len(loads) + 1)]),
-        _padded([f"{instance.shown_demand(load)}/{capacity}" for load in loads]),
+        _padded([f"{shown(load)}/{shown(capacity)}" for load, capacity in zip(loads, capacities, strict=True)]),
         _padded(_lengths(instance, lengths)),
     )
     handles = [

@@ -37,6 +37,7 @@ READ = {
     "a title": "Entfernungen in km\n\n;Depot;A;B\nDepot;0;12,5;3\nA;12,5;0;4\nB;3;4;0\n",
 }
 REFUSED = {
+    "half, with a gap": (";Depot;A;B\nDepot;0;12,5;3\nA;;0;\nB;;;0\n", "from 'A' to 'B' is missing"),
     "blank cell": (";Depot;A;B\nDepot;0;12,5;3\nA;12,5;0;\nB;3;4;0\n", "from 'A' to 'B' is missing"),
     "stop missing": (";Depot;A;C\nDepot;0;1;3\nA;1;0;4\nC;3;4;0\n", "lack B; found are Depot, A, C"),
     "stop twice": (";Depot;A;A\nDepot;0;1;3\nA;1;0;4\nA;3;4;0\n", "'A' comes twice"),

@@ -277,7 +277,7 @@ def _mirror(cells: list[list[tuple[Row, int] | None]], names: Sequence[str]) -> 
     count = len(names)
     blank = [(i, j) for i in range(count) for j in range(count) if i != j and cells[i][j] is None]
     is_triangle = all(i < j for i, j in blank) or all(i > j for i, j in blank)
-    for row, column in blank:
+    for row, column in sorted(blank, key=lambda leg: cells[leg[1]][leg[0]] is not None):
         if cells[column][row] is None or not is_triangle or len(blank) < count * (count - 1) // 2:
             raise FormatError(
                 f"the way from {shorten(names[row])} to {shorten(names[column])} is missing.",
