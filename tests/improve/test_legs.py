@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dynaroute.improve.legs import Globe, Plane, measure_legs, place_nodes
+from dynaroute.improve.legs import Globe, Plane, measure_leg, measure_legs, place_nodes
 from dynaroute.instance import Instance
-from dynaroute.vocabulary import Rounding
+from dynaroute.vocabulary import Metric, Rounding
 
 _RANDOM = np.random.default_rng(3)
 _ONES, _OTHERS = _RANDOM.integers(0, 31, (2, 200))
@@ -34,3 +34,11 @@ def test_legs_on_the_globe_are_those_of_the_instance(rounding: Rounding) -> None
 def test_legs_of_a_matrix_are_looked_up() -> None:
     matrix = _RANDOM.random((31, 31))
     assert (measure_legs(matrix, _ONES, _OTHERS) == matrix[_ONES, _OTHERS]).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "great_circle"])
+def test_a_leg_is_as_long_in_plain_python_as_in_compiled_code(metric: Metric) -> None:
+    instance = Instance(40 + 5 * _RANDOM.random((31, 2)), _DEMANDS, 5, metric=metric)
+    for distances in (place_nodes(instance), instance.distance_matrix.copy()):
+        plain = [measure_leg(distances, one, other) for one, other in zip(_ONES, _OTHERS, strict=True)]
+        assert plain == pytest.approx(measure_legs(distances, _ONES, _OTHERS), rel=1e-12)

@@ -39,14 +39,10 @@ from dynaroute.improve.fleet_tours import (
     remove_stop,
 )
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
-from dynaroute.improve.ruin_recreate import Annealing
+from dynaroute.improve.ruin_recreate import BLINK_RATE, LEAST_GAIN, LONGER_GAP_RATE, SPLIT_RATE, Annealing
 
 __all__ = ["FleetBest", "FleetLog", "anneal_fleet", "make_fleet_best", "make_fleet_log", "settle"]
 
-_SPLIT_RATE = 0.5
-_LONGER_GAP_RATE = 0.01
-_BLINK_RATE = 0.01
-_LEAST_GAIN = 1e-11  # of the price: what is less is only the rounding of sums
 _ORDERS = 17  # weights of the orders of insertion: 4, 4, 2, 1, and of those by windows 2, 2, 2
 _MOST_ABSENT = 20  # customers of those that are in no route that an iteration tries to place
 _OTHER_KIND_RATE = 0.2
@@ -172,7 +168,7 @@ def anneal_fleet(
             continue
         costs[0] += change
         _note_absent(tours, log, count + tried, tried)
-        if _price(tours, costs[0], problem) < costs[2] * (1.0 - _LEAST_GAIN):
+        if _price(tours, costs[0], problem) < costs[2] * (1.0 - LEAST_GAIN):
             _remember(tours, best, problem)
         if is_served_enough and counts[ABSENT] == 0:
             return iteration + 1
@@ -323,9 +319,9 @@ def _remove_string(
     size = tours.slots[slot, SIZE]
     length = min(length, size)
     gap = 0
-    if length > 1 and length < size and draw_unit(state) < _SPLIT_RATE:
+    if length > 1 and length < size and draw_unit(state) < SPLIT_RATE:
         gap = 1
-        while length + gap < size and draw_unit(state) < _LONGER_GAP_RATE:
+        while length + gap < size and draw_unit(state) < LONGER_GAP_RATE:
             gap += 1
     span = length + gap
     behind, ahead = 0, 0  # how many customers there are on either side, as far as the string could reach
@@ -559,4 +555,4 @@ def _look_everywhere(tours: FleetTours, customer: int, problem: FleetProblem) ->
 @compiled_in_place
 def _draw_blinks(state: RandomState) -> int:
     """How many positions to judge until the next is overlooked: one draw instead of one for each."""
-    return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - _BLINK_RATE))
+    return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))

@@ -53,8 +53,11 @@ def place_nodes(instance: Instance) -> Plane | Globe:
 
 
 def measure_leg(distances: Distances, one: int, other: int) -> float:
-    """Length of the leg between two nodes; in compiled code, and there alone."""
-    raise NotImplementedError
+    """Length of the leg between two nodes; compiled code has what `_choose_leg` chooses instead."""
+    if isinstance(distances, np.ndarray):
+        return float(distances[one, other])
+    measure = _leg_of_plane if isinstance(distances, Plane) else _leg_of_globe
+    return float(measure(distances, one, other))
 
 
 @overload(measure_leg, jit_options=IN_PLACE, strict=False)

@@ -31,12 +31,23 @@ from dynaroute.improve.tours import (
     unload_customer,
 )
 
-__all__ = ["Annealing", "Best", "Log", "anneal", "make_best", "make_log"]
+__all__ = [
+    "BLINK_RATE",
+    "LEAST_GAIN",
+    "LONGER_GAP_RATE",
+    "SPLIT_RATE",
+    "Annealing",
+    "Best",
+    "Log",
+    "anneal",
+    "make_best",
+    "make_log",
+]
 
-_SPLIT_RATE = 0.5
-_LONGER_GAP_RATE = 0.01
-_BLINK_RATE = 0.01
-_LEAST_GAIN = 1e-11  # of the cost: what is less is only the rounding of sums
+SPLIT_RATE = 0.5
+LONGER_GAP_RATE = 0.01
+BLINK_RATE = 0.01
+LEAST_GAIN = 1e-11  # of the cost: what is less is only the rounding of sums
 _ORDERS = 11  # weights 4, 4, 2 and 1 of the orders of insertion
 
 Integers = NDArray[np.int32]
@@ -184,7 +195,7 @@ def anneal(
             continue
         costs[0] += change
         _note_changes(tours, log, count, best)
-        if costs[0] < costs[1] - _LEAST_GAIN * costs[1]:
+        if costs[0] < costs[1] - LEAST_GAIN * costs[1]:
             costs[1] = costs[0]
             _remember(tours, best)
     return last_iteration
@@ -279,9 +290,9 @@ def _remove_string(
     size = tours.slots[nodes[customer, ROUTE], SIZE]
     length = min(length, size)
     gap = 0
-    if length > 1 and length < size and draw_unit(state) < _SPLIT_RATE:
+    if length > 1 and length < size and draw_unit(state) < SPLIT_RATE:
         gap = 1
-        while length + gap < size and draw_unit(state) < _LONGER_GAP_RATE:
+        while length + gap < size and draw_unit(state) < LONGER_GAP_RATE:
             gap += 1
     span = length + gap
     behind, ahead = 0, 0  # how many customers there are on either side, as far as the string could reach
@@ -423,4 +434,4 @@ def _put_beside(tours: Tours, index: int, neighbour: int, side: int, log: Log, p
 @compiled_in_place
 def _draw_blinks(state: RandomState) -> int:
     """How many positions to judge until the next is overlooked: one draw instead of one for each."""
-    return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - _BLINK_RATE))
+    return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))
