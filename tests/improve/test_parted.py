@@ -11,7 +11,7 @@ from strategies import instances, solutions_of
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.annealing import AnnealingSettings
 from dynaroute.improve.pacing import Pace
-from dynaroute.improve.parted import PartedAnnealing, cut_problem
+from dynaroute.improve.parted import PartedAnnealing, cut_problem, find_places
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_near_savings
 from dynaroute.instance import Instance
@@ -22,7 +22,8 @@ _INSTANCE = draw_paper_set(60, 1, np.random.default_rng(5)).instances()[0]
 
 def _make_searcher(instance: Instance = _INSTANCE, largest_matrix: int = 100) -> PartedAnnealing:
     problem = SearchProblem.from_instance(instance, largest_matrix=largest_matrix)
-    return PartedAnnealing(problem, build_by_near_savings(problem), AnnealingSettings(), parts=3, seed=2)
+    places = find_places(instance, problem)
+    return PartedAnnealing(problem, places, build_by_near_savings(problem), AnnealingSettings(), parts=3, seed=2)
 
 
 @settings(max_examples=20)
@@ -33,7 +34,8 @@ def test_what_it_finds_is_feasible_costs_what_it_says_and_is_never_worse(
     instance = data.draw(instances(sizes=st.integers(1, 25)))
     start = data.draw(solutions_of(instance))
     problem = SearchProblem.from_instance(instance, largest_matrix=largest_matrix)
-    searcher = PartedAnnealing(problem, start.routes, AnnealingSettings(), parts, seed=1)
+    places = find_places(instance, problem)
+    searcher = PartedAnnealing(problem, places, start.routes, AnnealingSettings(), parts, seed=1)
     searcher.run(300, Pace(0.0, 1 / 300))
     found = Solution(searcher.best_routes)
     assert not check(instance, found)
@@ -82,3 +84,21 @@ def test_a_cut_problem_has_the_legs_and_neighbours_of_those_who_stay(largest_mat
     for number, customer in enumerate(customers.tolist(), start=1):
         expected = [int(numbers[near]) for near in whole.neighbours[customer] if numbers[near]]
         assert part.neighbours[number].tolist() == expected + [number] * (59 - len(expected))
+
+
+def test_parts_lie_together_wherever_the_depot_is() -> None:
+    on_a_line = np.stack([np.arange(17.0), np.zeros(17)], axis=1)  # the depot at its end: all in one direction
+    instance = Instance(on_a_line, np.array([0] + [1] * 16), 2)
+    problem = SearchProblem.from_instance(instance)
+    routes = [(first, first + 1) for first in range(1, 16, 2)]
+    searcher = PartedAnnealing(problem, find_places(instance, problem), routes, AnnealingSettings(), parts=4, seed=1)
+    parts = sorted(part.customers.tolist() for part in searcher._cut(routes))
+    assert parts == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 15, 16]]
+
+
+def test_places_of_a_matrix_follow_from_its_distances() -> None:
+    given = Instance(np.zeros((61, 2)), _INSTANCE.demands, _INSTANCE.capacity, distances=_INSTANCE.distance_matrix)
+    problem = SearchProblem.from_instance(given)
+    places = find_places(given, problem)
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    assert apart == pytest.approx(_INSTANCE.distance_matrix, abs=1e-6)

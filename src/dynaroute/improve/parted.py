@@ -1,11 +1,10 @@
 """Several cores on one instance: each anneals a part of the routes, and the parts are cut anew again and again.
 
-What ruin and recreate changes lies close together, so that parts hardly miss each other.
+What ruin and recreate changes lies close together, so that parts which are not too small hardly miss each other.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
@@ -16,14 +15,14 @@ from numpy.typing import NDArray
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.compiled import compiled
 from dynaroute.improve.genetic import place_around_depot
-from dynaroute.improve.legs import Globe, Plane
+from dynaroute.improve.legs import place_nodes
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
+from dynaroute.instance import Instance
 
-__all__ = ["PartedAnnealing", "cut_problem"]
+__all__ = ["PartedAnnealing", "cut_problem", "find_places"]
 
 _ROUNDS = 60  # of a search, after each of which the parts are cut anew
-_TURN = math.pi * (3 - math.sqrt(5))  # between two rounds, so that no cut is made twice
 
 Routes = tuple[tuple[int, ...], ...]
 
@@ -47,6 +46,8 @@ class PartedAnnealing:
     ----------
     problem
         The problem.
+    places
+        (M, 2) or (M, 3) where the nodes lie: `find_places`.
     routes
         Where to start.
     settings
@@ -60,6 +61,7 @@ class PartedAnnealing:
     def __init__(
         self,
         problem: SearchProblem,
+        places: NDArray[np.float64],
         routes: Sequence[Sequence[int]],
         settings: AnnealingSettings,
         parts: int,
@@ -71,7 +73,7 @@ class PartedAnnealing:
         self._count = parts
         self._seed, self._stream = seed, stream
         self._pool = ThreadPoolExecutor(parts, thread_name_prefix="dynaroute-part")
-        self._places = _place(problem)
+        self._places = places
         self._done = 0
         self._rounds = 0
         self._is_halted = False
@@ -132,16 +134,12 @@ class PartedAnnealing:
         self._parts = self._cut(present)
 
     def _cut(self, routes: Sequence[Sequence[int]]) -> list[_Part]:
-        """Sort routes by the direction of their middle, and cut the circle into parts of as many customers."""
+        """Cut the routes, by where their middles lie, into compact parts of about as many customers."""
         middles = np.array([self._places[list(route)].mean(axis=0) for route in routes])
-        angles = (np.arctan2(middles[:, 1], middles[:, 0]) + self._rounds * _TURN) % (2 * math.pi)
-        order = np.argsort(angles, kind="stable").tolist()
-        behind = np.cumsum([0] + [len(routes[index]) for index in order])[:-1]
-        owners = (behind * self._count // self._problem.size).tolist()
-        shares: list[list[Sequence[int]]] = [[] for _ in range(self._count)]
-        for index, owner in zip(order, owners, strict=True):
-            shares[owner].append(routes[index])
-        return [self._make_part(number, share) for number, share in enumerate(shares) if share]
+        sizes = np.array([len(route) for route in routes])
+        random = np.random.default_rng([self._seed, self._stream, self._rounds])
+        shares = _halve(np.arange(len(routes)), self._count, middles, sizes, random)
+        return [self._make_part(number, [routes[index] for index in share]) for number, share in enumerate(shares)]
 
     def _make_part(self, number: int, routes: Sequence[Sequence[int]]) -> _Part:
         customers = np.array(sorted(customer for route in routes for customer in route), dtype=np.int32)
@@ -198,13 +196,37 @@ def _translate_neighbours(
             nearest[node, place] = max(node, 1)
 
 
-def _place(problem: SearchProblem) -> NDArray[np.float64]:
-    """Where the nodes lie around the depot."""
-    distances = problem.distances
-    if isinstance(distances, Plane):
-        return np.asarray(distances.points - distances.points[0])
-    if isinstance(distances, Globe):
-        east = np.cross([0.0, 0.0, 1.0], distances.points[0])
-        north = np.cross(distances.points[0], east)
-        return np.asarray((distances.points - distances.points[0]) @ np.stack([east, north], axis=1))
-    return place_around_depot(distances)
+def find_places(instance: Instance, problem: SearchProblem) -> NDArray[np.float64]:
+    """Where the nodes lie, on a plane or a globe: as the instance says, or else as its distances suggest.
+
+    Parameters
+    ----------
+    instance
+        Any problem.
+    problem
+        The same for compiled code.
+    """
+    if instance.distances is None:
+        return np.asarray(place_nodes(instance).points)
+    assert isinstance(problem.distances, np.ndarray)
+    return place_around_depot(problem.distances)
+
+
+def _halve(
+    members: NDArray[np.int64],
+    parts: int,
+    middles: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    random: np.random.Generator,
+) -> list[NDArray[np.int64]]:
+    """Cut routes in two along a random line, and those again, until there are so many parts, or routes."""
+    if parts == 1 or len(members) == 1:
+        return [members]
+    direction = random.normal(size=middles.shape[1])
+    ordered = members[np.argsort(middles[members] @ direction, kind="stable")]
+    behind = np.cumsum(sizes[ordered])
+    first_parts = parts // 2
+    cut = int(np.searchsorted(behind, behind[-1] * first_parts / parts)) + 1
+    cut = min(cut, len(ordered) - 1)
+    halves = ((ordered[:cut], first_parts), (ordered[cut:], parts - first_parts))
+    return [share for half, count in halves for share in _halve(half, count, middles, sizes, random)]

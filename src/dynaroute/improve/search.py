@@ -17,7 +17,7 @@ from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.combined import Relay, Team, pass_on, teach_the_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
-from dynaroute.improve.parted import PartedAnnealing, cut_problem
+from dynaroute.improve.parted import PartedAnnealing, cut_problem, find_places
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_filling, build_by_near_savings
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
@@ -46,7 +46,8 @@ _USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the mac
 _LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
 _ITERATIONS_TO_MELT_A_CUSTOMER = 150  # fewer, and a cooler beginning leads further
 _LEAST_HOT = 0.05
-_SMALLEST_PART, _FEWEST_ROUTES = 120, 3  # customers, and routes, of a core's part of one instance
+_SMALLEST_PART, _FEWEST_ROUTES = 120, 7  # customers, and routes, of a core's part of one instance
+_TEAM_HANDOVER, _TEAM_SIZE = 0.6, 300  # several cores anneal so long, with so many customers or more: it pays
 
 Routes = tuple[tuple[int, ...], ...]
 
@@ -132,7 +133,10 @@ def search(
         problem = SearchProblem.from_instance(instance, is_time_up=stopping.is_time_up)
         is_improved = incumbent.offer(Solution(build_by_near_savings(problem)))
         settings = _choose_settings(problem, stopping) if is_improved else _KEEPING_THE_START
-        searcher = _choose_searcher(problem, incumbent.solution.routes, settings, stopping, seed, threads)
+        if threads > 1:
+            searcher = _choose_team(instance, problem, incumbent.solution.routes, settings, stopping, seed, threads)
+        else:
+            searcher = _choose_searcher(problem, incumbent.solution.routes, settings, stopping, seed)
         with halt_at_deadline(searcher, stopping):
             slices = run_slices(searcher, stopping, threads * companions)
             while not stopping.is_reached_by(incumbent.cost) and (done := next(slices, None)) is not None:
@@ -187,23 +191,38 @@ def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSet
 
 
 def _choose_searcher(
-    problem: SearchProblem, routes: Routes, settings: AnnealingSettings, stopping: Stopping, seed: int, threads: int
+    problem: SearchProblem, routes: Routes, settings: AnnealingSettings, stopping: Stopping, seed: int
 ) -> Searcher:
-    """Cores first share the routes, as long as the parts are large enough; beyond that, they search side by side."""
-    parts = max(1, min(threads, problem.size // _SMALLEST_PART, len(routes) // _FEWEST_ROUTES))
-    teams = max(1, threads // parts)
-    annealing: list[Searcher] = [
-        RuinAndRecreate(problem, routes, settings, seed, stream)
-        if parts == 1
-        else PartedAnnealing(problem, routes, settings, parts, seed, stream)
-        for stream in range(teams)
-    ]
+    """One core anneals, and breeds where there is time for it."""
+    annealing = RuinAndRecreate(problem, routes, settings, seed)
+    handover = _choose_handover(problem.size, stopping)
+    if handover > _LATEST_HANDOVER or not problem.has_matrix:
+        return annealing
+    return Relay(annealing, GeneticSearch(problem, seed), handover)
+
+
+def _choose_team(
+    instance: Instance,
+    problem: SearchProblem,
+    routes: Routes,
+    settings: AnnealingSettings,
+    stopping: Stopping,
+    seed: int,
+    threads: int,
+) -> Searcher:
+    """Cores share the routes, as long as the parts are large enough; beyond that, teams search side by side."""
+    most_parts = max(1, min(threads, problem.size // _SMALLEST_PART, len(routes) // _FEWEST_ROUTES))
+    parts = max(range(1, most_parts + 1), key=lambda count: (threads // count * count, count))  # no core idle
+    teams = threads // parts
+    annealing: list[Searcher] = [RuinAndRecreate(problem, routes, settings, seed, stream) for stream in range(teams)]
+    if parts > 1:
+        places = find_places(instance, problem)
+        annealing = [PartedAnnealing(problem, places, routes, settings, parts, seed, stream) for stream in range(teams)]
     handover = _choose_handover(problem.size, stopping) / parts
     if handover > _LATEST_HANDOVER or not problem.has_matrix:
         return annealing[0] if teams == 1 else Team(annealing, teach_the_worst)
+    handover = max(handover, _TEAM_HANDOVER * min(1.0, problem.size / _TEAM_SIZE) ** _ANNEALING_GROWTH)
     genetic = [GeneticSearch(problem, seed, stream) for stream in range(threads)]
-    if threads == 1:
-        return Relay(annealing[0], genetic[0], handover)
     # teams that tell each other nothing find different solutions, of which crossing makes the most
     return Relay(Team(annealing, None), Team(genetic, pass_on), handover, annealing)
 
