@@ -31,6 +31,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -264,8 +265,7 @@ def main() -> None:
     alone = [shorten(run, arguments.scale) for run in list_runs(arguments)]
     together = [shorten(run, arguments.scale) for run in list_runs_of_all_cores(arguments)]
     if alone or together:
-        results = (*run_side_by_side(alone, processes), *run_side_by_side(together, 1))
-        report(arguments, results)
+        report(arguments, chain(run_side_by_side(alone, processes), run_side_by_side(together, 1)))
     if "cores" in arguments.part:
         program = Path(__file__).parent / "cores.py"
         count = str(max(20, int(640 * arguments.scale)))

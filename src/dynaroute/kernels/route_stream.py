@@ -22,21 +22,21 @@ from torch import Tensor
 
 from dynaroute.kernels import LONGEST_SEGMENT
 from dynaroute.kernels.arithmetic import find_feasible, grow, loop_end
-from dynaroute.kernels.route_parts import RouteGradients, RouteShape, is_of_tile, load_rows, measure, store_rows
+from dynaroute.kernels.route_parts import (
+    RouteGradients,
+    RouteShape,
+    find_remaining,
+    is_of_tile,
+    load_rows,
+    measure,
+    store_rows,
+)
 
 __all__ = ["StreamedSteps", "run_stream", "run_stream_backward"]
 
 _LOG2_E = tl.constexpr(1.4426950408889634)
 _HUGE = tl.constexpr(1.0e30)
 _BLOCK = 64  # nodes that pass by at once
-
-
-@triton.jit
-def _find_remaining(demands, start, length, capacity, L: tl.constexpr):
-    """(L,) what still fits at each step."""
-    step = tl.arange(0, L)
-    on_route = tl.load(demands + start + step, mask=(step > 0) & (step <= length), other=0)
-    return capacity - tl.cumsum(on_route, 0)
 
 
 @triton.jit
@@ -87,7 +87,7 @@ def _query_kernel(
         mean = mean * _share_of_node(count, SHRINKS, L)[:, None]
         last = load_rows(packed, start, length + 1, 4 * D, 5 * D, L, D)
         of_capacity = tl.load(capacity_weight + tl.arange(0, D)).to(tl.float32)
-        fraction = _find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
+        fraction = find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
         query = mean + last.to(tl.float32) + of_capacity[None, :] * fraction[:, None]
         if GROWS:
             query = query * grow(count)
@@ -109,7 +109,7 @@ def _glimpse_kernel(
     if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
-        remaining = _find_remaining(demands, start, length, tl.load(capacities + segment), L)
+        remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
         query = load_rows(queries, first_step, length + 1, head * DK, D, L, DK)
         highest = tl.full((L,), -_HUGE, tl.float32)
         weight_sum = tl.zeros((L,), tl.float32)
@@ -165,7 +165,7 @@ def _chance_kernel(
     if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
-        remaining = _find_remaining(demands, start, length, tl.load(capacities + segment), L)
+        remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
         glimpse = load_rows(glimpses, first_step, length + 1, 0, D, L, D)
         step = tl.arange(0, L)
         target = tl.where(step < length, step + 1, 0)
@@ -199,7 +199,7 @@ def _chance_backward_kernel(
     if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
-        remaining = _find_remaining(demands, start, length, tl.load(capacities + segment), L)
+        remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
         glimpse = load_rows(glimpses, first_step, length + 1, 0, D, L, D)
         step = tl.arange(0, L)
         target = tl.where(step < length, step + 1, 0)
@@ -243,7 +243,7 @@ def _glimpse_backward_kernel(
     if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
-        remaining = _find_remaining(demands, start, length, tl.load(capacities + segment), L)
+        remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
         query = load_rows(queries, first_step, length + 1, head * DK, D, L, DK)
         glimpse = load_rows(glimpses, first_step, length + 1, head * DK, D, L, DK)
         d_glimpse = load_rows(glimpse_gradient, first_step, length + 1, head * DK, D, L, DK)
@@ -297,7 +297,7 @@ def _query_backward_kernel(
         d_query = load_rows(query_gradient, tl.load(first_steps + segment), length + 1, 0, D, L, D).to(tl.float32)
         if GROWS:
             d_query = d_query * grow(count)
-        fraction = _find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
+        fraction = find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
         d_capacity = tl.sum(d_query * fraction[:, None], 0)
         tl.store(capacity_gradient + segment.to(tl.int64) * D + tl.arange(0, D), d_capacity)
         # only the route's own nodes were ever the last one; the others' rows are zero already

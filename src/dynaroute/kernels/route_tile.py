@@ -11,7 +11,15 @@ from torch import Tensor
 
 from dynaroute.kernels import LONGEST_SEGMENT
 from dynaroute.kernels.arithmetic import find_feasible, grow
-from dynaroute.kernels.route_parts import RouteGradients, RouteShape, is_of_tile, load_rows, measure, store_rows
+from dynaroute.kernels.route_parts import (
+    RouteGradients,
+    RouteShape,
+    find_remaining,
+    is_of_tile,
+    load_rows,
+    measure,
+    store_rows,
+)
 
 __all__ = ["run_tiles", "run_tiles_backward"]
 
@@ -27,9 +35,7 @@ def _describe_steps(
     """
     step = tl.arange(0, L)
     slot = tl.arange(0, M)
-    on_route = tl.load(demands + start + step, mask=(step > 0) & (step <= length), other=0)
-    visited = tl.where(step[None, :] <= step[:, None], on_route[None, :], 0)
-    remaining = capacity - tl.sum(visited, 1)
+    remaining = find_remaining(demands, start, length, capacity, L)
     demand = tl.load(demands + start + slot, mask=slot < count, other=0)
     is_token = (slot < count)[None, :]
     is_depot = slot[None, :] == 0
