@@ -21,13 +21,13 @@ import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["IN_PLACE", "as_index", "compiled", "compiled_in_place", "find_cache_folder"]
+__all__ = ["INLINE_OPTIONS", "as_index", "compiled", "compiled_inline", "find_cache_folder"]
 
 _ROOM = Path(__file__).parent
 _PREFIX = "dynaroute-improve-"
 _KEPT = 4  # folders of other sources that stay, the latest: those of branches, or of several environments
 
-IN_PLACE: Any = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+INLINE_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -40,13 +40,13 @@ def compiled(function: _Function) -> _Function:
     return _compile(function, {"nogil": True, "error_model": "numpy"})
 
 
-def compiled_in_place(function: _Function) -> _Function:
+def compiled_inline(function: _Function) -> _Function:
     """Compile a function that makes no array and no slice of one: inlined where it is called, without reference counts.
 
     Counting is atomic, and slow. Without it, one iteration of ruin and recreate takes 2.3 instead of 3.6
     microseconds. The function may call others of its kind only.
     """
-    return _compile(function, IN_PLACE)
+    return _compile(function, INLINE_OPTIONS)
 
 
 @cache
@@ -143,7 +143,7 @@ def _compile(function: _Function, options: dict[str, Any]) -> _Function:
     return cast(_Function, dispatcher)
 
 
-@compiled_in_place
+@compiled_inline
 def as_index(number: int) -> int:
     """The same number, unsigned: numba has not to ask then whether it counts from the end, a tenth of the time."""
     return np.uint32(number)  # type: ignore[return-value]

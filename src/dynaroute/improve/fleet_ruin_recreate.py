@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.fleet_problem import FleetProblem
 from dynaroute.improve.fleet_tours import (
     ABSENT,
@@ -116,7 +116,7 @@ def make_fleet_log(size: int) -> FleetLog:
     )
 
 
-@compiled_in_place
+@compiled_inline
 def anneal_fleet(
     tours: FleetTours,
     best: FleetBest,
@@ -175,7 +175,7 @@ def anneal_fleet(
     return last_iteration
 
 
-@compiled_in_place
+@compiled_inline
 def settle(
     tours: FleetTours, best: FleetBest, log: FleetLog, state: RandomState, neighbours: int, problem: FleetProblem
 ) -> None:
@@ -202,13 +202,13 @@ def settle(
     _remember(tours, best, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def _price(tours: FleetTours, length: float, problem: FleetProblem) -> float:
     counts = tours.counts
     return float(length + counts[ABSENT] * problem.absence_price + counts[USED] * problem.vehicle_price)
 
 
-@compiled_in_place
+@compiled_inline
 def _remember(tours: FleetTours, best: FleetBest, problem: FleetProblem) -> None:
     """Make the present plan the best."""
     best.costs[1] = best.costs[0]
@@ -219,7 +219,7 @@ def _remember(tours: FleetTours, best: FleetBest, problem: FleetProblem) -> None
         best.kinds[customer] = -1 if slot == NO_ROUTE else tours.slots[slot, KIND]
 
 
-@compiled_in_place
+@compiled_inline
 def _note_absent(tours: FleetTours, log: FleetLog, count: int, tried: int) -> None:
     """Write down who is in no route now: those who were not tried, and those for whom there was no place."""
     counts = tours.counts
@@ -231,7 +231,7 @@ def _note_absent(tours: FleetTours, log: FleetLog, count: int, tried: int) -> No
             counts[ABSENT] += 1
 
 
-@compiled_in_place
+@compiled_inline
 def _undo(tours: FleetTours, log: FleetLog, removed: int, placed: int, routes: int, problem: FleetProblem) -> None:
     """Go back to the plan before an iteration; all times of its routes are worked out anew."""
     nodes, slots, touched = tours.nodes, tours.slots, log.touched
@@ -262,7 +262,7 @@ def _undo(tours: FleetTours, log: FleetLog, removed: int, placed: int, routes: i
 # Taking strings of customers out of neighbouring routes
 
 
-@compiled_in_place
+@compiled_inline
 def _ruin(
     tours: FleetTours, log: FleetLog, state: RandomState, annealing: Annealing, iteration: int, problem: FleetProblem
 ) -> tuple[int, int, float]:
@@ -303,7 +303,7 @@ def _ruin(
     return count, routes, change
 
 
-@compiled_in_place
+@compiled_inline
 def _remove_string(
     tours: FleetTours,
     removed: Integers,
@@ -345,7 +345,7 @@ def _remove_string(
     return count
 
 
-@compiled_in_place
+@compiled_inline
 def _exchange_kinds(tours: FleetTours, log: FleetLog, routes: int, state: RandomState, problem: FleetProblem) -> float:
     """Let another kind of vehicle drive one of the routes that became shorter; the change of the length."""
     slots = tours.slots
@@ -372,7 +372,7 @@ def _exchange_kinds(tours: FleetTours, log: FleetLog, routes: int, state: Random
     return 0.0
 
 
-@compiled_in_place
+@compiled_inline
 def _try_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> float:
     """Change the kind of a route if it is within the limits of the other; the change of the length."""
     old = tours.slots[slot, KIND]
@@ -388,7 +388,7 @@ def _try_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) ->
 # Putting them back
 
 
-@compiled_in_place
+@compiled_inline
 def _draw_absent(tours: FleetTours, log: FleetLog, count: int, state: RandomState) -> int:
     """Choose some of those who are in no route, to be put in too; they come last in the list of them."""
     absent, total = tours.absent, tours.counts[ABSENT]
@@ -403,7 +403,7 @@ def _draw_absent(tours: FleetTours, log: FleetLog, count: int, state: RandomStat
     return tried
 
 
-@compiled_in_place
+@compiled_inline
 def _sort(log: FleetLog, count: int, state: RandomState, problem: FleetProblem) -> None:
     """Choose in which order to put customers in: random, most demand, far, near, narrow, early or late window first."""
     order, keys = log.order, log.keys
@@ -436,7 +436,7 @@ def _sort(log: FleetLog, count: int, state: RandomState, problem: FleetProblem) 
         order[place] = customer
 
 
-@compiled_in_place
+@compiled_inline
 def _recreate(
     tours: FleetTours, customer: int, blinks: Longs, state: RandomState, wanted: int, problem: FleetProblem
 ) -> float:
@@ -496,7 +496,7 @@ def _recreate(
     return float(best_cost)
 
 
-@compiled_in_place
+@compiled_inline
 def _choose_vehicle(tours: FleetTours, customer: int, state: RandomState, problem: FleetProblem) -> tuple[float, int]:
     """What a new route to a customer costs, and of which kind it is; of equally cheap ones any. No kind is -1."""
     best_cost, best_kind, equals = np.inf, -1, 0
@@ -512,7 +512,7 @@ def _choose_vehicle(tours: FleetTours, customer: int, state: RandomState, proble
     return best_cost, best_kind
 
 
-@compiled_in_place
+@compiled_inline
 def _fits(
     tours: FleetTours,
     customer: int,
@@ -531,7 +531,7 @@ def _fits(
     return is_within_times(tours, customer, slot, previous, following, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def _look_everywhere(tours: FleetTours, customer: int, problem: FleetProblem) -> tuple[float, int, int]:
     """The cheapest of all positions: its cost, the slot, and the stop before it; no slot is -1."""
     slots, distances = tours.slots, problem.distances
@@ -552,7 +552,7 @@ def _look_everywhere(tours: FleetTours, customer: int, problem: FleetProblem) ->
     return best_cost, best_slot, best_previous
 
 
-@compiled_in_place
+@compiled_inline
 def _draw_blinks(state: RandomState) -> int:
     """How many positions to judge until the next is overlooked: one draw instead of one for each."""
     return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled, compiled_in_place
+from dynaroute.improve.compiled import compiled, compiled_inline
 from dynaroute.improve.local_search import descend
 from dynaroute.improve.local_search_paths import Path, longest_path, split_path, write_path
 from dynaroute.improve.moves_fleet import (
@@ -305,14 +305,14 @@ def _adapt_penalty(progress: Any, population: Population) -> None:
     reprice(progress.penalty, population)
 
 
-@compiled_in_place
+@compiled_inline
 def _shuffle(customers: NDArray[np.int32], random: RandomState) -> None:
     for last in range(len(customers) - 1, 0, -1):
         drawn = draw_below(random, last + 1)
         customers[last], customers[drawn] = customers[drawn], customers[last]
 
 
-@compiled_in_place
+@compiled_inline
 def _cross(one: Tour, other: Tour, is_taken: NDArray[np.bool_], random: RandomState, child: Tour) -> None:
     """Order crossover: a part of one tour stays where it is, and the rest follows in the order of the other."""
     size = len(child)
@@ -333,7 +333,7 @@ def _cross(one: Tour, other: Tour, is_taken: NDArray[np.bool_], random: RandomSt
             place = place + 1 if place + 1 < size else 0
 
 
-@compiled_in_place
+@compiled_inline
 def _sort_routes(used: int, nursery: _Nursery) -> None:
     """Order the routes by the direction of their middle, so that neighbours in a tour are neighbours on the map."""
     stops, places, angles, order = nursery.fleet.stops, nursery.places, nursery.angles, nursery.route_order

@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import IN_PLACE, as_index, compiled
+from dynaroute.improve.compiled import INLINE_OPTIONS, as_index, compiled
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES, ROUNDING_CODES
 
@@ -60,7 +60,7 @@ def measure_leg(distances: Distances, one: int, other: int) -> float:
     return float(measure(distances, one, other))
 
 
-@overload(measure_leg, jit_options=IN_PLACE, strict=False)
+@overload(measure_leg, jit_options=INLINE_OPTIONS, strict=False)
 def _choose_leg(distances: Any, one: Any, other: Any) -> Any:
     """Choose the code of `measure_leg` for a kind of distances."""
     if isinstance(distances, types.Array):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.errors import SolutionError, Where
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.local_search_paths import (
     Path,
     longest_path,
@@ -171,7 +171,7 @@ def _refuse_overload(instance: Instance, path: Path, number: int) -> None:
 # The descent
 
 
-@compiled_in_place
+@compiled_inline
 def descend(
     order: NDArray[np.int32], count: int, fleet: Fleet, task: Task, penalty: float, halt: NDArray[np.int8]
 ) -> int:
@@ -204,7 +204,7 @@ def descend(
     return count
 
 
-@compiled_in_place
+@compiled_inline
 def _move_beside_neighbours(
     u: int, tested: int, is_first: bool, moves: int, fleet: Fleet, task: Task, penalty: float
 ) -> int:
@@ -225,7 +225,7 @@ def _move_beside_neighbours(
     return moves
 
 
-@compiled_in_place
+@compiled_inline
 def _move_to_empty_route(u: int, empty: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> int:
     target = first_stop(empty, len(task.demands) - 1)
     move = find_move_after_depot(u, target, fleet, task, penalty)
@@ -235,7 +235,7 @@ def _move_to_empty_route(u: int, empty: int, moves: int, fleet: Fleet, task: Tas
     return moves + 1
 
 
-@compiled_in_place
+@compiled_inline
 def _make_move(move: int, u: int, target: int, moves: int, fleet: Fleet, task: Task) -> None:
     route_u, route_v = fleet.stops[u].route, fleet.stops[target].route
     apply_move(move, u, target, fleet.stops, len(task.demands) - 1)
@@ -244,7 +244,7 @@ def _make_move(move: int, u: int, target: int, moves: int, fleet: Fleet, task: T
         refresh_route(route_v, moves, fleet, task)
 
 
-@compiled_in_place
+@compiled_inline
 def _swap_with_touching_routes(
     route: int, count: int, loop: int, moves: int, fleet: Fleet, task: Task, penalty: float
 ) -> int:

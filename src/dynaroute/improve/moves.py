@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
 
@@ -40,7 +40,7 @@ class _Balance(NamedTuple):
     tolerance: float
 
 
-@compiled_in_place
+@compiled_inline
 def _gains(change: float, moved: int, balance: _Balance) -> bool:
     """Whether a change of length pays when the route of u gets `moved` more to carry and that of v as much less."""
     if change >= balance.paid - balance.tolerance:  # no load could make up for it
@@ -51,7 +51,7 @@ def _gains(change: float, moved: int, balance: _Balance) -> bool:
     return change + (to_pay - balance.paid) < -balance.tolerance
 
 
-@compiled_in_place
+@compiled_inline
 def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -> int:
     """Find a move of customer u beside customer v that gains, or none."""
     stops, distances, demands = fleet.stops, task.distances, task.demands
@@ -110,7 +110,7 @@ def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -
     return NO_MOVE
 
 
-@compiled_in_place
+@compiled_inline
 def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -> int:
     """Find a move of customer u to the beginning of a route that gains, or none."""
     stops, distances, demands = fleet.stops, task.distances, task.demands
@@ -148,7 +148,7 @@ def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: flo
     return _find_exchange_of_tails(uv + xy - leg_ux - leg_vy, uy + vx - leg_ux - leg_vy, at_u.load, 0, balance)
 
 
-@compiled_in_place
+@compiled_inline
 def _find_exchange_of_tails(joined: float, exchanged: float, head_u: int, head_v: int, balance: _Balance) -> int:
     """2-opt* in both ways, given the changes of length and the loads of the two routes up to u and v."""
     tail_u, tail_v = balance.load_u - head_u, balance.load_v - head_v
@@ -159,7 +159,7 @@ def _find_exchange_of_tails(joined: float, exchanged: float, head_u: int, head_v
     return NO_MOVE
 
 
-@compiled_in_place
+@compiled_inline
 def apply_move(move: int, u: int, v: int, stops: NDArray[Any], size: int) -> None:
     """Relink the stops as a move of u beside v says; what is known of the two routes has to be refreshed then."""
     x, y = stops[u].after, stops[v].after
@@ -190,7 +190,7 @@ def apply_move(move: int, u: int, v: int, stops: NDArray[Any], size: int) -> Non
         _exchange_tails(u, v, stops, size)
 
 
-@compiled_in_place
+@compiled_inline
 def put_after(u: int, v: int, stops: NDArray[Any]) -> None:
     """Take customer u out and put it behind stop v."""
     _link(stops[u].before, stops[u].after, stops)
@@ -199,13 +199,13 @@ def put_after(u: int, v: int, stops: NDArray[Any]) -> None:
     _link(u, after, stops)
 
 
-@compiled_in_place
+@compiled_inline
 def _link(one: int, other: int, stops: NDArray[Any]) -> None:
     stops[one].after = other
     stops[other].before = one
 
 
-@compiled_in_place
+@compiled_inline
 def _swap(u: int, v: int, stops: NDArray[Any]) -> None:
     """Exchange two customers that are no neighbours."""
     before_u, after_u, before_v, after_v = stops[u].before, stops[u].after, stops[v].before, stops[v].after
@@ -215,7 +215,7 @@ def _swap(u: int, v: int, stops: NDArray[Any]) -> None:
     _link(u, after_v, stops)
 
 
-@compiled_in_place
+@compiled_inline
 def _reverse_between(u: int, v: int, stops: NDArray[Any]) -> None:
     """Visit what lies between u and the stop after v, which comes later on the route, in reverse."""
     first, after = stops[u].after, stops[v].after
@@ -224,7 +224,7 @@ def _reverse_between(u: int, v: int, stops: NDArray[Any]) -> None:
     _link(first, after, stops)
 
 
-@compiled_in_place
+@compiled_inline
 def _reverse_links(first: int, last: int, stops: NDArray[Any]) -> None:
     """Exchange before and after of all stops from the first to the last."""
     stop, is_last = first, False
@@ -236,7 +236,7 @@ def _reverse_links(first: int, last: int, stops: NDArray[Any]) -> None:
         stop = following
 
 
-@compiled_in_place
+@compiled_inline
 def _join_heads_and_tails(u: int, v: int, stops: NDArray[Any], size: int) -> None:
     """Route of u: up to u, then what led to v backwards. Route of v: what followed u backwards, then what follows v."""
     start_u, start_v = first_stop(stops[u].route, size), first_stop(stops[v].route, size)
@@ -257,7 +257,7 @@ def _join_heads_and_tails(u: int, v: int, stops: NDArray[Any], size: int) -> Non
         _link(start_v, y, stops)
 
 
-@compiled_in_place
+@compiled_inline
 def _exchange_tails(u: int, v: int, stops: NDArray[Any], size: int) -> None:
     """Go on from u with what followed v, and from v with what followed u."""
     end_u, end_v = first_stop(stops[u].route, size) + 1, first_stop(stops[v].route, size) + 1

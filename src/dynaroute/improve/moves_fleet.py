@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import Distances, measure_leg
 from dynaroute.improve.local_search_paths import Path
 from dynaroute.improve.problem import SearchProblem
@@ -134,19 +134,19 @@ def make_fleet(size: int) -> Fleet:
     )
 
 
-@compiled_in_place
+@compiled_inline
 def first_stop(route: int, size: int) -> int:
     """The depot that a route begins with."""
     return size + 1 + 2 * route
 
 
-@compiled_in_place
+@compiled_inline
 def price_excess(load: int, capacity: int, penalty: float) -> float:
     """What a load costs on top of its way: nothing up to the capacity. An infinite penalty forbids any excess."""
     return (load - capacity) * penalty if load > capacity else 0.0
 
 
-@compiled_in_place
+@compiled_inline
 def price_two_loads(load_u: int, load_v: int, capacity: int, penalty: float) -> float:
     """What two loads cost on top of their ways.
 
@@ -157,7 +157,7 @@ def price_two_loads(load_u: int, load_v: int, capacity: int, penalty: float) -> 
     return excess * penalty if excess > 0 else 0.0
 
 
-@compiled_in_place
+@compiled_inline
 def load_path(path: Path, fleet: Fleet, task: Task) -> int:
     """Link the stops as a path says, which visits every customer once; the number of routes, the last one empty."""
     stops, size, route = fleet.stops, len(task.demands) - 1, 0
@@ -181,7 +181,7 @@ def load_path(path: Path, fleet: Fleet, task: Task) -> int:
     return route + 1
 
 
-@compiled_in_place
+@compiled_inline
 def _open_route(route: int, fleet: Fleet, size: int) -> None:
     start = first_stop(route, size)
     for depot in (start, start + 1):
@@ -194,7 +194,7 @@ def _open_route(route: int, fleet: Fleet, size: int) -> None:
         fleet.insertions[row, customer].route = _NO_ROUTE
 
 
-@compiled_in_place
+@compiled_inline
 def _close_ring(last: int, route: int, fleet: Fleet, size: int) -> None:
     """Link the last stop to the depot, and that to the beginning, so that every stop has two on either side."""
     stops, start = fleet.stops, first_stop(route, size)
@@ -204,7 +204,7 @@ def _close_ring(last: int, route: int, fleet: Fleet, size: int) -> None:
     stops[start].before = start + 1
 
 
-@compiled_in_place
+@compiled_inline
 def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
     """Bring what depends on the order of a route up to date, after its links were changed; `moves` dates it."""
     stops, distances, demands = fleet.stops, task.distances, task.demands
@@ -232,7 +232,7 @@ def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
     record.changed = moves
 
 
-@compiled_in_place
+@compiled_inline
 def find_empty_route(count: int, fleet: Fleet, task: Task) -> int:
     """An empty route among the first `count` or, where there is none, the one behind them."""
     for route in range(count):
@@ -245,7 +245,7 @@ def find_empty_route(count: int, fleet: Fleet, task: Task) -> int:
     return count
 
 
-@compiled_in_place
+@compiled_inline
 def unload_path(route_order: NDArray[np.int32], fleet: Fleet, size: int, path: Path) -> None:
     """Write routes in this order behind each other into a path; empty ones are passed over, the rest becomes 0."""
     stops, place = fleet.stops, 1
@@ -262,7 +262,7 @@ def unload_path(route_order: NDArray[np.int32], fleet: Fleet, size: int, path: P
         place += 1
 
 
-@compiled_in_place
+@compiled_inline
 def total_length(fleet: Fleet, count: int) -> float:
     """Length of the first `count` routes together."""
     total = 0.0
@@ -271,7 +271,7 @@ def total_length(fleet: Fleet, count: int) -> float:
     return total
 
 
-@compiled_in_place
+@compiled_inline
 def total_excess(fleet: Fleet, count: int, capacity: int) -> int:
     """Load above the capacity, over the first `count` routes."""
     total = 0

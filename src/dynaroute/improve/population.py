@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.local_search_paths import Path
 from dynaroute.improve.random_numbers import RandomState, draw_below
 
@@ -93,7 +93,7 @@ def make_population(size: int) -> Population:
     )
 
 
-@compiled_in_place
+@compiled_inline
 def add_individual(path: Path, length: float, excess: int, penalty: float, population: Population) -> None:
     """Take a solution in; if its half gets too large, the least fit of it go."""
     half = FEASIBLE if excess == 0 else OVERLOADED
@@ -119,7 +119,7 @@ def add_individual(path: Path, length: float, excess: int, penalty: float, popul
     rank_fitness(half, population)
 
 
-@compiled_in_place
+@compiled_inline
 def empty(population: Population) -> None:
     """Let all solutions go."""
     for half in (FEASIBLE, OVERLOADED):
@@ -129,7 +129,7 @@ def empty(population: Population) -> None:
         population.counts[half] = 0
 
 
-@compiled_in_place
+@compiled_inline
 def reprice(penalty: float, population: Population) -> None:
     """Price the excess of the overloaded half anew."""
     for rank in range(population.counts[OVERLOADED]):
@@ -140,7 +140,7 @@ def reprice(penalty: float, population: Population) -> None:
     rank_fitness(OVERLOADED, population)
 
 
-@compiled_in_place
+@compiled_inline
 def draw_parent(random: RandomState, population: Population) -> int:
     """The fitter of two solutions drawn from both halves."""
     one, other = _draw_any(random, population), _draw_any(random, population)
@@ -148,7 +148,7 @@ def draw_parent(random: RandomState, population: Population) -> int:
     return one if individuals[one].fitness < individuals[other].fitness else other
 
 
-@compiled_in_place
+@compiled_inline
 def _draw_any(random: RandomState, population: Population) -> int:
     counts, members = population.counts, population.members
     drawn = draw_below(random, counts[FEASIBLE] + counts[OVERLOADED])
@@ -157,7 +157,7 @@ def _draw_any(random: RandomState, population: Population) -> int:
     return int(members[OVERLOADED, drawn - counts[FEASIBLE]])
 
 
-@compiled_in_place
+@compiled_inline
 def _write_stops(path: Path, slot: int, population: Population) -> None:
     """Write the tour, and the stops before and after each customer."""
     count, previous = 0, 0
@@ -172,7 +172,7 @@ def _write_stops(path: Path, slot: int, population: Population) -> None:
         previous = stop
 
 
-@compiled_in_place
+@compiled_inline
 def _compare(one: int, other: int, population: Population) -> float:
     """Share of customers whose next stop is neither next nor previous in the other; the beginnings of routes too."""
     before, after = population.before, population.after
@@ -185,7 +185,7 @@ def _compare(one: int, other: int, population: Population) -> float:
     return float(broken / size)
 
 
-@compiled_in_place
+@compiled_inline
 def _sift(half: int, rank: int, slot: int, population: Population) -> None:
     """Put a member where its cost belongs among those of lower rank."""
     members, individuals = population.members, population.individuals
@@ -195,7 +195,7 @@ def _sift(half: int, rank: int, slot: int, population: Population) -> None:
     members[half, rank] = slot
 
 
-@compiled_in_place
+@compiled_inline
 def rank_fitness(half: int, population: Population) -> None:
     """Work out the fitness of a half's members anew."""
     count, order, individuals = population.counts[half], population.order, population.individuals
@@ -216,7 +216,7 @@ def rank_fitness(half: int, population: Population) -> None:
         individuals[slot].fitness = (order[place] + weight * place) / max(count - 1, 1)
 
 
-@compiled_in_place
+@compiled_inline
 def _measure_difference(slot: int, half: int, population: Population) -> None:
     """Mean difference of a member from the nearest others of its half."""
     first, second, third, fourth, fifth = 1.0, 1.0, 1.0, 1.0, 1.0
@@ -242,7 +242,7 @@ def _measure_difference(slot: int, half: int, population: Population) -> None:
     individual.is_clone = others > 0 and first < 1e-9
 
 
-@compiled_in_place
+@compiled_inline
 def _remove_least_fit(half: int, population: Population) -> None:
     """Drop the least fit of a half but its best; clones before all others."""
     members, individuals, counts = population.members, population.individuals, population.counts

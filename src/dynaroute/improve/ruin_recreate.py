@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import as_index, compiled_in_place
+from dynaroute.improve.compiled import as_index, compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
@@ -164,7 +164,7 @@ def make_log(size: int) -> Log:
     )
 
 
-@compiled_in_place
+@compiled_inline
 def anneal(
     tours: Tours,
     best: Best,
@@ -201,7 +201,7 @@ def anneal(
     return last_iteration
 
 
-@compiled_in_place
+@compiled_inline
 def _note_changes(tours: Tours, log: Log, count: int, best: Best) -> None:
     """Note whose next stop an iteration may have changed: who was put back, and who stood or stands before them."""
     for index in range(count):
@@ -211,7 +211,7 @@ def _note_changes(tours: Tours, log: Log, count: int, best: Best) -> None:
         _note_change(tours.nodes[customer, BEFORE], best)
 
 
-@compiled_in_place
+@compiled_inline
 def _note_change(node: int, best: Best) -> None:
     if not best.is_changed[node]:
         best.is_changed[node] = True
@@ -219,7 +219,7 @@ def _note_change(node: int, best: Best) -> None:
         best.changes[0] += 1
 
 
-@compiled_in_place
+@compiled_inline
 def _remember(tours: Tours, best: Best) -> None:
     """Make the present solution the best."""
     for index in range(best.changes[0]):
@@ -229,7 +229,7 @@ def _remember(tours: Tours, best: Best) -> None:
     best.changes[0] = 0
 
 
-@compiled_in_place
+@compiled_inline
 def _undo(tours: Tours, log: Log, count: int, problem: SearchProblem) -> None:
     """Go back to the routes before this iteration, with the lengths that were noted down."""
     nodes, removed, legs = tours.nodes, log.removed, log.legs
@@ -248,7 +248,7 @@ def _undo(tours: Tours, log: Log, count: int, problem: SearchProblem) -> None:
 # Taking strings of customers out of neighbouring routes
 
 
-@compiled_in_place
+@compiled_inline
 def _ruin(
     tours: Tours, log: Log, state: RandomState, annealing: Annealing, iteration: int, problem: SearchProblem
 ) -> tuple[int, float]:
@@ -274,7 +274,7 @@ def _ruin(
     return count, gain
 
 
-@compiled_in_place
+@compiled_inline
 def _remove_string(
     tours: Tours,
     log: Log,
@@ -316,7 +316,7 @@ def _remove_string(
     return count, gain
 
 
-@compiled_in_place
+@compiled_inline
 def _cut_out(tours: Tours, log: Log, count: int, start: int, length: int, problem: SearchProblem) -> tuple[int, float]:
     """Take out customers that follow each other; the stop after them, and what is saved."""
     nodes, legs, removed = tours.nodes, tours.legs, log.removed
@@ -342,7 +342,7 @@ def _cut_out(tours: Tours, log: Log, count: int, start: int, length: int, proble
 # Putting them back
 
 
-@compiled_in_place
+@compiled_inline
 def _sort_removed(log: Log, count: int, state: RandomState, problem: SearchProblem) -> None:
     """Choose in which order to put customers back: random, most demand first, far first, or near first."""
     removed, order, keys = log.removed, log.order, log.keys
@@ -370,7 +370,7 @@ def _sort_removed(log: Log, count: int, state: RandomState, problem: SearchProbl
         order[place] = customer
 
 
-@compiled_in_place
+@compiled_inline
 def _recreate(tours: Tours, index: int, log: Log, state: RandomState, wanted: int, problem: SearchProblem) -> float:
     """Put a customer back where it costs least, now and then overlooking a position; what it cost.
 
@@ -401,7 +401,7 @@ def _recreate(tours: Tours, index: int, log: Log, state: RandomState, wanted: in
     return float(best_cost)
 
 
-@compiled_in_place
+@compiled_inline
 def _list_open(tours: Tours, customer: int, open_beside: Integers, wanted: int, problem: SearchProblem) -> int:
     """List the nearest neighbours of a customer whose routes have room for it, as many as are wanted; how many."""
     nodes, slots, neighbours = tours.nodes, tours.slots, problem.neighbours
@@ -417,7 +417,7 @@ def _list_open(tours: Tours, customer: int, open_beside: Integers, wanted: int, 
     return listed
 
 
-@compiled_in_place
+@compiled_inline
 def _put_beside(tours: Tours, index: int, neighbour: int, side: int, log: Log, problem: SearchProblem) -> None:
     """Put a customer before or after another one; beside the depot is into a route of its own."""
     customer, distances = log.order[index], problem.distances
@@ -431,7 +431,7 @@ def _put_beside(tours: Tours, index: int, neighbour: int, side: int, log: Log, p
     load_customer(tours, customer, slot, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def _draw_blinks(state: RandomState) -> int:
     """How many positions to judge until the next is overlooked: one draw instead of one for each."""
     return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.local_search_paths import Path
 from dynaroute.improve.moves_fleet import Task, price_excess
@@ -42,7 +42,7 @@ class _Price(NamedTuple):
     penalty: float
 
 
-@compiled_in_place
+@compiled_inline
 def split_tour(tour: Tour, cuts: NDArray[Any], task: Task, penalty: float, path: Path) -> None:
     """Cut a tour into the routes whose length and priced excess are least.
 
@@ -83,7 +83,7 @@ def split_tour(tour: Tour, cuts: NDArray[Any], task: Task, penalty: float, path:
     _write_routes(tour, cuts, path)
 
 
-@compiled_in_place
+@compiled_inline
 def _measure_tour(tour: Tour, cuts: NDArray[Any], task: Task) -> None:
     length, load, previous = 0.0, 0, tour[0]
     cuts[0].load = 0
@@ -97,7 +97,7 @@ def _measure_tour(tour: Tour, cuts: NDArray[Any], task: Task) -> None:
         previous = customer
 
 
-@compiled_in_place
+@compiled_inline
 def _extend(cut: int, place: int, cuts: NDArray[Any], price: _Price) -> float:
     """Cost up to a place if its route begins right after a cut."""
     first = cuts[cut + 1]
@@ -106,26 +106,26 @@ def _extend(cut: int, place: int, cuts: NDArray[Any], price: _Price) -> float:
     return float(cuts[cut].cost + way + excess)
 
 
-@compiled_in_place
+@compiled_inline
 def _begin_after(cut: int, cuts: NDArray[Any]) -> float:
     """What is comparable between cuts: cost of beginning a route there, the length of the tour so far taken off."""
     return float(cuts[cut].cost + cuts[cut + 1].outward - cuts[cut + 1].length)
 
 
-@compiled_in_place
+@compiled_inline
 def _is_dominated_by_earlier(earlier: int, later: int, cuts: NDArray[Any], price: _Price) -> bool:
     """Whether the later cut is never better: not even when the earlier one pays for all load between them."""
     between = (cuts[later].load - cuts[earlier].load) * price.penalty
     return bool(_begin_after(earlier, cuts) + between <= _begin_after(later, cuts))
 
 
-@compiled_in_place
+@compiled_inline
 def _is_dominated_by_later(earlier: int, later: int, cuts: NDArray[Any]) -> bool:
     """Whether the earlier cut is never better: the later one is no dearer, and its route carries less."""
     return _begin_after(later, cuts) <= _begin_after(earlier, cuts)
 
 
-@compiled_in_place
+@compiled_inline
 def _write_routes(tour: Tour, cuts: NDArray[Any], path: Path) -> None:
     """Write the routes from the last to the first, and move them to the beginning."""
     place, end = len(path) - 1, len(tour)

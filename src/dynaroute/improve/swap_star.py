@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.moves import put_after
 from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
@@ -16,7 +16,7 @@ from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loa
 __all__ = ["swap_best_pair"]
 
 
-@compiled_in_place
+@compiled_inline
 def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> bool:
     """Make the best exchange of two customers of two routes, or the best move of one, if it gains.
 
@@ -84,7 +84,7 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
     return best_u != 0 or best_v != 0
 
 
-@compiled_in_place
+@compiled_inline
 def _list_insertions(start: int, route: int, moves: int, fleet: Fleet, task: Task) -> None:
     """For each customer of one route: what its leaving changes, and its three cheapest places on another route."""
     stops, insertions, distances = fleet.stops, fleet.insertions, task.distances
@@ -102,7 +102,7 @@ def _list_insertions(start: int, route: int, moves: int, fleet: Fleet, task: Tas
         customer = after
 
 
-@compiled_in_place
+@compiled_inline
 def _find_cheapest_insertions(customer: int, start: int, row: int, fleet: Fleet, task: Task) -> None:
     stops, distances = fleet.stops, task.distances
     first, second, third = np.inf, np.inf, np.inf
@@ -131,7 +131,7 @@ def _find_cheapest_insertions(customer: int, start: int, row: int, fleet: Fleet,
     insertion.after_third = after_third
 
 
-@compiled_in_place
+@compiled_inline
 def _insert_in_absence(u: int, v: int, row: int, fleet: Fleet, task: Task) -> tuple[float, int]:
     """Price the cheapest insertion of u into the route of v once v has left, and say after which stop."""
     stops, insertions, distances = fleet.stops, fleet.insertions, task.distances
@@ -151,7 +151,7 @@ def _insert_in_absence(u: int, v: int, row: int, fleet: Fleet, task: Task) -> tu
     return cost, place
 
 
-@compiled_in_place
+@compiled_inline
 def _is_there(place: int, v: int, before: int) -> bool:
     """Whether an insertion after this stop uses no leg to or from v, which are gone when v has left."""
     return place != v and place != before

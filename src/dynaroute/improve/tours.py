@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import as_index, compiled_in_place
+from dynaroute.improve.compiled import as_index, compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 
@@ -77,7 +77,7 @@ def make_tours(problem: SearchProblem, routes: Sequence[Sequence[int]]) -> Tours
     return tours
 
 
-@compiled_in_place
+@compiled_inline
 def _drive(tours: Tours, flat: Integers, problem: SearchProblem) -> None:
     """Fill tours with routes that are written one after the other, each ended by a 0."""
     previous, slot = 0, 0
@@ -104,7 +104,7 @@ def read_routes(after: Integers) -> tuple[tuple[int, ...], ...]:
     return tuple(routes)
 
 
-@compiled_in_place
+@compiled_inline
 def insert_customer(tours: Tours, customer: int, slot: int, previous: int, problem: SearchProblem) -> None:
     """Put a customer behind another, or first (previous is 0), into a route; an unused slot becomes a route."""
     following = tours.nodes[previous, AFTER]
@@ -116,7 +116,7 @@ def insert_customer(tours: Tours, customer: int, slot: int, previous: int, probl
     load_customer(tours, customer, slot, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def link_customer(
     tours: Tours, customer: int, slot: int, previous: int, following: int, arrival: float, departure: float
 ) -> None:
@@ -126,7 +126,7 @@ def link_customer(
     join(tours, slot, customer, following, departure)
 
 
-@compiled_in_place
+@compiled_inline
 def load_customer(tours: Tours, customer: int, slot: int, problem: SearchProblem) -> None:
     """Count a customer to a route; an unused slot becomes a route."""
     slots, used = tours.slots, tours.used
@@ -138,7 +138,7 @@ def load_customer(tours: Tours, customer: int, slot: int, problem: SearchProblem
     slots[slot, SIZE] += 1
 
 
-@compiled_in_place
+@compiled_inline
 def remove_customer(tours: Tours, customer: int, problem: SearchProblem) -> None:
     """Take a customer out of its route; the slot of a route without customers is free again."""
     nodes = tours.nodes
@@ -147,7 +147,7 @@ def remove_customer(tours: Tours, customer: int, problem: SearchProblem) -> None
     unload_customer(tours, customer, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def unload_customer(tours: Tours, customer: int, problem: SearchProblem) -> None:
     """Count a customer to no route any more; the slot of a route without customers is free again."""
     nodes, slots, used = tours.nodes, tours.slots, tours.used
@@ -161,7 +161,7 @@ def unload_customer(tours: Tours, customer: int, problem: SearchProblem) -> None
         _swap_slots(slots, slot, used[0])
 
 
-@compiled_in_place
+@compiled_inline
 def join(tours: Tours, slot: int, one: int, other: int, length: float) -> None:
     """Let two stops of a route, or the depot and one, follow each other."""
     nodes, legs, slots = tours.nodes, tours.legs, tours.slots
@@ -178,7 +178,7 @@ def join(tours: Tours, slot: int, one: int, other: int, length: float) -> None:
         legs[other, BEFORE] = length
 
 
-@compiled_in_place
+@compiled_inline
 def _swap_slots(slots: Longs, slot: int, place: int) -> None:
     """Bring a slot to a place of the list of slots; the one that was there takes its old place."""
     other, old_place = slots[place, SLOT_AT], slots[slot, PLACE]
