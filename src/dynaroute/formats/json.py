@@ -45,8 +45,8 @@ from dynaroute.formats.json_fleet import (
     write_json_fleet,
 )
 from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable, scale_quantities
-from dynaroute.formats.requests import UNSOLVED, asks_for_more
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported
 from dynaroute.instance import Instance
 from dynaroute.lengths import LARGEST_DEGREES, LONGEST_LENGTH, ROUNDING_CODES
 from dynaroute.limits import refuse_large_set
@@ -313,9 +313,9 @@ def _refuse_solution(document: Mapping[str, object]) -> None:
 
 def _refuse_requests(document: Mapping[str, object], known: frozenset[str], path: str) -> None:
     for key in document.keys() - known:
-        if document[key] is not None and asks_for_more(key):
+        if document[key] is not None and is_unsupported(key):
             raise UnsupportedError(
-                f"{shorten(key)} asks for something else: {UNSOLVED}.",
+                f"{shorten(key)} asks for something else: {UNSUPPORTED}.",
                 where=Where(field=join_path(path, key)),
                 remedy=f"Known here are {', '.join(sorted(known))}; without the key, the problem is solved without it.",
             )

@@ -18,8 +18,8 @@ from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
 from dynaroute.formats.json_document import join_path, read_number, require, require_list, require_object
 from dynaroute.formats.numbers import refuse_unmeasurable
-from dynaroute.formats.requests import UNSOLVED, asks_for_more, asks_for_more_of_vehicles
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported, is_unsupported_for_vehicles
 from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.times import parse_time, parse_window
 
@@ -196,9 +196,9 @@ def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, obje
 
 def _refuse_unsolved(item: Mapping[str, object], path: str) -> None:
     for key in sorted(item.keys() - _VEHICLE_KEYS):
-        if item[key] is not None and (asks_for_more(key) or asks_for_more_of_vehicles(key)):
+        if item[key] is not None and (is_unsupported(key) or is_unsupported_for_vehicles(key)):
             raise UnsupportedError(
-                f"{shorten(key)} asks for something else: {UNSOLVED}.",
+                f"{shorten(key)} asks for something else: {UNSUPPORTED}.",
                 where=Where(field=join_path(path, key)),
                 remedy=f"Known are {', '.join(sorted(_VEHICLE_KEYS))}; remove the key to solve the problem without it.",
             )

@@ -20,8 +20,8 @@ from dynaroute.formats.numbers import (
     parse_whole,
     scale_quantities,
 )
-from dynaroute.formats.requests import UNSOLVED, asks_for_more
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported
 from dynaroute.formats.vrplib_fleet import FLEET_FIELDS, FLEET_SECTIONS, read_vrplib_fleet, vrplib_fleet_lines
 from dynaroute.formats.vrplib_matrix import EDGE_WEIGHT_FORMATS, read_matrix
 from dynaroute.formats.vrplib_outline import Outline, Section, outline_vrplib, read_rows, require_field, require_section
@@ -203,9 +203,9 @@ def _refuse_requests(outline: Outline) -> None:
                 where=where,
                 remedy="Give two coordinates a node, TWOD_COORDS.",
             )
-        if name not in _FIELDS and asks_for_more(name):
+        if name not in _FIELDS and is_unsupported(name):
             raise UnsupportedError(
-                f"the field asks for something else: {UNSOLVED}.",
+                f"the field asks for something else: {UNSUPPORTED}.",
                 where=where,
                 remedy="Remove the field to solve the problem without it.",
             )

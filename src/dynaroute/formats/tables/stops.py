@@ -15,7 +15,6 @@ from dynaroute.details import Details
 from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where, placed, warn_of_input
 from dynaroute.formats.numbers import scale_quantities
-from dynaroute.formats.requests import asks_for_more
 from dynaroute.formats.tables.amounts import Amounts, Notation, find_evidence
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.depots import lend_depot, put_depot_first
@@ -28,6 +27,7 @@ from dynaroute.formats.tables.table import Table, find_label, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.words import STOPS, simplify
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import is_unsupported
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.vocabulary import Rounding, join_with_or
@@ -356,7 +356,7 @@ def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) ->
     hidden = table.grid.hidden_columns
     filled = [column for column in header.others if any(row.text(column.index) for row in table.rows)]
     carried = [column.heading for column in filled if column.index not in hidden]
-    limiting = [heading for heading in carried if asks_for_more(heading)]
+    limiting = [heading for heading in carried if is_unsupported(heading)]
     if carried:
         more = f"; {show_list(limiting)} does not limit the routes" if limiting else ""
         warn_of_input(source, f"carried along the columns {show_list(carried)}{more}.")

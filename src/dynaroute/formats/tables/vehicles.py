@@ -10,7 +10,6 @@ from dynaroute.errors import DynarouteError, FormatError, InstanceError, Unsuppo
 from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
 from dynaroute.formats.numbers import parse_whole
-from dynaroute.formats.requests import UNSOLVED, asks_for_more_of_vehicles
 from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.headers import Column, find_header
@@ -18,6 +17,7 @@ from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell
 from dynaroute.formats.tables.words import VEHICLES, read_truth, simplify
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported_for_vehicles
 from dynaroute.instance import LARGEST_INTEGER
 from dynaroute.measures import parse_length
 from dynaroute.times import parse_window
@@ -71,9 +71,9 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
 def _refuse_unsolved(table: Table) -> None:
     for column in table.header.others:
         filled = [row for row in table.rows if row.text(column.index)]
-        if filled and asks_for_more_of_vehicles(column.heading):
+        if filled and is_unsupported_for_vehicles(column.heading):
             raise UnsupportedError(
-                f"the column {shorten(column.heading)} asks for something else: {UNSOLVED}.",
+                f"the column {shorten(column.heading)} asks for something else: {UNSUPPORTED}.",
                 where=table.where(filled[0], column),
                 remedy="Remove the column to plan without it.",
             )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["UNSOLVED", "asks_for_more", "asks_for_more_of_vehicles"]
+__all__ = ["UNSUPPORTED", "is_unsupported", "is_unsupported_for_vehicles"]
 
-UNSOLVED = (
+UNSUPPORTED = (
     "costs of vehicles, prizes, optional customers, several windows, pickups, several depots, breaks and reloading are "
     "not solved here"
 )
@@ -27,13 +27,13 @@ _OF_VEHICLES = re.compile(
 _DESCRIPTION = re.compile(r"best|known|bks|optimal|optimum|bound|comment|note")
 
 
-def asks_for_more(field: str) -> bool:
+def is_unsupported(field: str) -> bool:
     """Whether a field, named in any style, asks for something that is not solved: a limit, a time, a second depot."""
     words = _split_words(field)
     return any(map(_CONSTRAINT.fullmatch, words)) and not any(map(_DESCRIPTION.fullmatch, words))
 
 
-def asks_for_more_of_vehicles(field: str) -> bool:
+def is_unsupported_for_vehicles(field: str) -> bool:
     """Whether a field of a vehicle asks for something that is not solved: what it costs, where it starts."""
     return any(map(_OF_VEHICLES.fullmatch, _split_words(field)))
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaroute.formats.requests import asks_for_more
+from dynaroute.formats.unsupported import is_unsupported
 
 
 @pytest.mark.parametrize(
@@ -24,10 +24,10 @@ from dynaroute.formats.requests import asks_for_more
         "metric",
     ],
 )
-def test_a_limit_asks_for_more(field: str) -> None:
-    assert asks_for_more(field)
+def test_a_limit_is_unsupported(field: str) -> None:
+    assert is_unsupported(field)
 
 
 @pytest.mark.parametrize("field", ["AUTHOR", "BEST_KNOWN", "BEST_DISTANCE", "optimal_routes", "timestamp", "colour"])
 def test_a_description_does_not(field: str) -> None:
-    assert not asks_for_more(field)
+    assert not is_unsupported(field)
