@@ -210,7 +210,7 @@ def test_policy_and_savings_are_both_improved_and_the_better_one_is_returned(she
     assert_right(result)
     assert result.cost == min(each.cost for each in improved)
     assert result.method.endswith(" + local search")
-    assert result.messages[0].startswith(f"{result.how} was better than ")
+    assert result.messages[0].startswith(f"{result.model_and_method} was better than ")
     assert result.messages[1:] == (result.improvement,)
 
 

@@ -44,7 +44,7 @@ class Evaluation:
         time of a search is that of its instance, though there may be others on other cores.
     gap
         mean_length / mean reference - 1, a fraction; None without a reference.
-    ways
+    methods
         How many instances each model or method had the best solution for; more than one under "auto".
     lengths
         Cost of each instance.
@@ -57,7 +57,7 @@ class Evaluation:
     standard_error: float | None
     seconds_per_instance: float
     gap: float | None
-    ways: Mapping[str, int]
+    methods: Mapping[str, int]
     lengths: tuple[float, ...] = ()
     gaps: tuple[float, ...] | None = None
 
@@ -134,7 +134,7 @@ def evaluate_all(
     mean_reference = None if reference is None else _mean_reference(reference, len(problems))
     if best is not None:
         _require_costs(best, len(problems))
-    improver = IMPROVERS.get(options.way)
+    improver = IMPROVERS.get(options.improver)
     if options.model in ("auto", "savings") or (improver is not None and not improver.takes_tensors):
         measured = _measure_results(solve_all(problems, options, observers))
     else:
@@ -146,7 +146,7 @@ def evaluate_all(
         standard_error=None if count == 1 else statistics.stdev(measured.lengths, mean) / math.sqrt(count),
         seconds_per_instance=measured.seconds / count,
         gap=None if mean_reference is None else mean / mean_reference - 1,
-        ways=measured.ways,
+        methods=measured.methods,
         lengths=tuple(measured.lengths),
         gaps=None if best is None else _find_gaps(measured.lengths, best),
     )
@@ -163,11 +163,11 @@ def _require_costs(best: Sequence[float], count: int) -> None:
 
 
 class _Measured(NamedTuple):
-    """Lengths of all solutions, seconds in all, and how many each way had the best solution for."""
+    """Lengths of all solutions, seconds in all, and how many each method had the best solution for."""
 
     lengths: list[float]
     seconds: float
-    ways: Counter[str]
+    methods: Counter[str]
 
 
 def _measure_results(results: Sequence[Result]) -> _Measured:
@@ -180,7 +180,7 @@ def _measure_results(results: Sequence[Result]) -> _Measured:
     return _Measured(
         [result.cost for result in results],
         math.fsum(result.seconds for result in results),
-        Counter(result.how for result in results),
+        Counter(result.model_and_method for result in results),
     )
 
 
@@ -193,13 +193,13 @@ def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observ
     some = _some(len(instances))
     for instance, solution in zip(instances[some], routes[some].to_solutions(built.batch[some]), strict=True):
         _require_right(instance, solution)
-    method = describe_method(Start.by_policy(built.model, options.decoding), options.way, options.limit)
-    ways = Counter({f"{built.model} ({method})": len(instances)})
-    return _Measured(routes.lengths(built.batch).tolist(), seconds, ways)
+    method = describe_method(Start.by_policy(built.model, options.decoding), options.improver, options.limit)
+    methods = Counter({f"{built.model} ({method})": len(instances)})
+    return _Measured(routes.lengths(built.batch).tolist(), seconds, methods)
 
 
 def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:
-    improver = IMPROVERS.get(options.way)
+    improver = IMPROVERS.get(options.improver)
     return built.routes if improver is None else improver.improve_tensors(built.batch, built.routes, options.threads)
 
 

@@ -175,7 +175,7 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
         if not instance.is_plain:
             require_memory(memory_for_fleets(size))
             continue
-        if options.searches or options.way == "local":
+        if options.searches or options.improver == "local":
             require_memory(memory_for_search(size, is_measured))
         if not options.searches and options.model in ("auto", "savings") and options.start is None:
             require_memory(memory_for_savings(size) if is_measured else memory_for_search(size))
@@ -189,10 +189,11 @@ def refuse_improving_fleets(instances: Sequence[Instance], options: SolveOptions
     instances, options
         What shall be solved, and how.
     """
-    if options.way in ("none", "search") or all(instance.is_plain for instance in instances):
+    if options.improver in ("none", "search") or all(instance.is_plain for instance in instances):
         return
     raise UnsupportedError(
-        f"improve {options.way!r} knows capacities and lengths only, not time windows, limits or types of vehicles.",
+        f"improve {options.improver!r} knows capacities and lengths only, not time windows, limits or types of "
+        "vehicles.",
         where=Where(field="improve"),
         remedy="Give a time limit, or improve 'search'.",
     )
@@ -349,7 +350,7 @@ def _construct_by_policy(
 
 def _improve(built: Sequence[Result], options: SolveOptions) -> list[Result]:
     """Improve what was built, all of it side by side."""
-    improver = IMPROVERS.get(options.way)
+    improver = IMPROVERS.get(options.improver)
     if improver is None or not built:
         return list(built)
     began = time.perf_counter()
@@ -357,7 +358,8 @@ def _improve(built: Sequence[Result], options: SolveOptions) -> list[Result]:
     improved = improver.improve(instances, solutions, options.threads)
     share = (time.perf_counter() - began) / len(built)
     return [
-        _report_improvement(before, after, share, options.way) for before, after in zip(built, improved, strict=True)
+        _report_improvement(before, after, share, options.improver)
+        for before, after in zip(built, improved, strict=True)
     ]
 
 
@@ -379,10 +381,12 @@ def _report_improvement(before: Result, solution: Solution, seconds: float, impr
 
 def _better(by_policy: Result, by_savings: Result) -> Result:
     winner, loser = (by_policy, by_savings) if by_policy.cost <= by_savings.cost else (by_savings, by_policy)
-    message = f"{winner.how} and {loser.how} cost the same."
+    message = f"{winner.model_and_method} and {loser.model_and_method} cost the same."
     if loser.cost > winner.cost > 0:
         excess = 100 * (loser.cost / winner.cost - 1)
-        message = f"{winner.how} was better than {loser.how}, which costs {excess:.1f} % more."
+        message = (
+            f"{winner.model_and_method} was better than {loser.model_and_method}, which costs {excess:.1f} % more."
+        )
     return replace(winner, seconds=by_policy.seconds + by_savings.seconds, messages=(message, *winner.messages))
 
 

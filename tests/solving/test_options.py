@@ -112,7 +112,7 @@ def test_known_routes_and_a_model_to_build_others_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "way"),
+    ("settings", "improver"),
     [
         ({}, "none"),
         ({"improve": "local"}, "local"),
@@ -122,8 +122,8 @@ def test_known_routes_and_a_model_to_build_others_are_refused() -> None:
         ({"improve": "search"}, "search"),
     ],
 )
-def test_a_limit_asks_for_a_search(settings: Any, way: str) -> None:
-    assert SolveOptions(**settings).way == way
+def test_a_limit_asks_for_a_search(settings: Any, improver: str) -> None:
+    assert SolveOptions(**settings).improver == improver
 
 
 @pytest.mark.parametrize(

@@ -128,9 +128,9 @@ def evaluate(
         threads=threads,
     )
     each_decoding = [options] if decodings is None else parse_decodings(decodings, options)
-    ways = [replace(each, model=name) for name in model for each in each_decoding]
-    for way in ways:
-        refuse_unknown_model(way)
+    methods = [replace(each, model=name) for name in model for each in each_decoding]
+    for method in methods:
+        refuse_unknown_model(method)
     print_void_options(options)
     read = [*list_files(data, best, reference), *(file for name in model for file in list_model_files(name))]
     for file in (gaps, out):
@@ -138,7 +138,7 @@ def evaluate(
             refuse_missing_folder(file)
     refuse_overwriting([("--gaps", gaps), ("--out", out)], read)
     suffix = None if out is None else require_table(out)
-    if gaps is not None and len(ways) > 1:
+    if gaps is not None and len(methods) > 1:
         remedy = "Give one model and one decoding, or --out."
         raise OptionError("there would be a table for each.", where=Where(field="gaps"), remedy=remedy)
     jobs = gather_jobs([data], TableOptions(capacity))
@@ -156,17 +156,17 @@ def evaluate(
 
     chosen = instances[:limit]
     compared = []
-    for way in ways:
-        load_what_is_needed(way, chosen)
+    for method in methods:
+        load_what_is_needed(method, chosen)
         with show_progress(len(chosen), "evaluating") as advance:
-            evaluation = evaluate_all(chosen, way, Observers(advance), costs, None if known is None else known.costs)
-        compared.append(Compared(str(way.model), _describe_decoding(way), evaluation))
+            evaluation = evaluate_all(chosen, method, Observers(advance), costs, None if known is None else known.costs)
+        compared.append(Compared(str(method.model), _describe_decoding(method), evaluation))
 
     if out is not None and suffix is not None:
         from dynaroute.files import write_bytes
 
         write_bytes(out, format_comparison(compared, suffix).encode())
-    if len(ways) > 1:
+    if len(methods) > 1:
         if json:
             print_json([row.to_json() for row in compared])
         else:
@@ -181,14 +181,14 @@ def evaluate(
             print_gaps(known, chosen, evaluation)
         return
     if options.model == "auto":
-        print_note(f"the routes are by {show_counts(evaluation.ways)}.")
+        print_note(f"the routes are by {show_counts(evaluation.methods)}.")
     print_json(compared[0].to_json())
 
 
 def _describe_decoding(options: SolveOptions) -> str:
     """How routes were built, and improved if they were."""
     built = str(options.decoding) if options.uses_policy else "savings"
-    return built if options.way == "none" else f"{built} + {options.way}"
+    return built if options.improver == "none" else f"{built} + {options.improver}"
 
 
 def _read_best(data: Path, best: Path | None, jobs: Sequence[Job], limit: int | None) -> BestCosts | None:
@@ -208,7 +208,7 @@ def _print_evaluation(data: Path, evaluation: Evaluation) -> None:
     error = evaluation.standard_error
     facts = [
         ("instances", f"{evaluation.count}"),
-        ("routes by", show_counts(evaluation.ways)),
+        ("routes by", show_counts(evaluation.methods)),
         ("mean length", show_length(evaluation.mean_length)),
         ("standard error", "unknown for one instance" if error is None else f"{error:.4g}"),
         ("time", _show_time(evaluation.seconds_per_instance)),

@@ -32,7 +32,7 @@ def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) ->
 
     refuse_too_large(instances, options)
     refuse_improving_fleets(instances, options)
-    improver = IMPROVERS.get(options.way)
+    improver = IMPROVERS.get(options.improver)
     if improver is None:
         return
     patience = Timer(USUAL_SECONDS, print_note, ["compiling for this machine, once; the clock starts after that."])

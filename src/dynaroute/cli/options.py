@@ -35,7 +35,7 @@ __all__ = [
     "refuse_unknown_model",
 ]
 
-PANELS = {"policy": "Policy", "improving": "Improving"}
+PANELS = {"policy": "Policy", "improvement": "Improvement"}
 
 # Of files to read, readable=False: that there is no permission is for the reader to say, as it says everything else.
 InstanceArgument = Annotated[
@@ -112,7 +112,7 @@ def print_void_options(options: SolveOptions, *, has_start: bool = False) -> Non
         print_note("--seed changes nothing: only --decode sample and a search draw at random.")
     if options.device is not None and not uses_policy and options.total_time is None:
         print_note("--device changes nothing: without a policy, all work is the CPU's.")
-    if options.threads is not None and options.way == "none":
+    if options.threads is not None and options.improver == "none":
         print_note("--threads changes nothing: they are for improving.")
     if uses_policy:
         return

@@ -288,10 +288,10 @@ def _print_summary(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     first = math.fsum(result.first_cost for result in results) / len(results)
     saved = f" ({100 * (mean / first - 1):.2f} % by improving)" if mean < first else ""
     seconds = math.fsum(result.seconds for result in results)
-    ways = show_counts(Counter(result.how for result in results))
+    methods = show_counts(Counter(result.model_and_method for result in results))
     units = {job.instance.unit for job in jobs}
     shown = show_length(mean, units.pop() if len(units) == 1 else None)
-    print_line(f"{len(jobs)} instances, mean cost {shown}{saved}, {seconds:.2f} s in all; {ways}")
+    print_line(f"{len(jobs)} instances, mean cost {shown}{saved}, {seconds:.2f} s in all; {methods}")
 
 
 def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
@@ -316,4 +316,4 @@ def _called(job: Job) -> str:
 
 
 def _how(result: Result) -> str:
-    return f"{show_text(result.how, LONGEST_NAME)}, {result.seconds:.2f} s"
+    return f"{show_text(result.model_and_method, LONGEST_NAME)}, {result.seconds:.2f} s"

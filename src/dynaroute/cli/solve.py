@@ -89,7 +89,7 @@ def solve(
             metavar="WHAT",
             help="Of the routes of --start, what stays as it is: route:2, route:1,3, or stop:ID, which keeps the stops "
             "before and after it. May be given several times.",
-            rich_help_panel=PANELS["improving"],
+            rich_help_panel=PANELS["improvement"],
         ),
     ] = None,
     fast: Annotated[
@@ -97,7 +97,7 @@ def solve(
         typer.Option(
             "--fast",
             help="No search: the policy or savings, whichever is better. What more than four instances get by default.",
-            rich_help_panel=PANELS["improving"],
+            rich_help_panel=PANELS["improvement"],
         ),
     ] = False,
     threads: ThreadsOption = None,
@@ -107,7 +107,7 @@ def solve(
             "--trace",
             metavar="FILE",
             help="Cost over time of the search, a line as soon as it is found: .csv or .jsonl.",
-            rich_help_panel=PANELS["improving"],
+            rich_help_panel=PANELS["improvement"],
         ),
     ] = None,
     out: Annotated[

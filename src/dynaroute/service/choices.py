@@ -63,7 +63,7 @@ def refuse_excess(options: SolveOptions, customers: int, most_work: int) -> None
 
 
 def _essence(options: SolveOptions) -> tuple[object, ...]:
-    return options.model, options.decoding, options.way, options.limit, options.usual_seed, options.objective
+    return options.model, options.decoding, options.improver, options.limit, options.usual_seed, options.objective
 
 
 def _fault(field: str, message: str, remedy: str) -> OptionError:

@@ -68,7 +68,7 @@ class Declaration:
         Limits of a number: the smallest and the largest one allowed, or the largest one that is too small.
     """
 
-    about: Literal["policy", "improving"]
+    about: Literal["policy", "improvement"]
     help: str
     expected: str = ""
     choices: tuple[str, ...] = ()
@@ -94,8 +94,8 @@ def _on_policy(help: str, *, default: object = None, **more: Any) -> Any:
     return field(default=default, metadata={"declaration": Declaration("policy", help, **more)})
 
 
-def _on_improving(help: str, **more: Any) -> Any:
-    return field(default=None, metadata={"declaration": Declaration("improving", help, **more)})
+def _on_improvement(help: str, **more: Any) -> Any:
+    return field(default=None, metadata={"declaration": Declaration("improvement", help, **more)})
 
 
 @dataclass(frozen=True)
@@ -223,39 +223,39 @@ class SolveOptions:
         expected="a whole number from 0 to 2^63 - 1",
     )
     device: str | None = _on_policy("cpu, cuda, ...; a GPU by default if there is one.")
-    improve: Improve | None = _on_improving(
+    improve: Improve | None = _on_improvement(
         "none (the default). 2opt: within each route. local: within and between routes, milliseconds. search: goes on "
         "until its time is up; the default where a limit is given.",
         choices=get_args(Improve),
-        noun="way to improve",
+        noun="improver",
     )
-    time_limit: float | None = _on_improving(
+    time_limit: float | None = _on_improvement(
         "Seconds of the search for each instance; 10 by default. Many instances are searched side by side, on all "
         "cores.",
         above=0,
         expected="a number of seconds above 0",
     )
-    total_time: float | None = _on_improving(
+    total_time: float | None = _on_improvement(
         "Seconds of the search for all instances together, instead of a time for each: at once on a GPU, else shared "
         "out among the cores.",
         above=0,
         expected="a number of seconds above 0",
     )
-    iterations: int | None = _on_improving(
+    iterations: int | None = _on_improvement(
         "Iterations of the search for each instance. Without a time limit, the same seed gives the same routes.",
         least=1,
         expected="a whole number above 0, or leave it out",
     )
-    target: float | None = _on_improving(
+    target: float | None = _on_improvement(
         "End the search early at this cost.", expected="a cost in the unit of the instance"
     )
-    objective: Objective | None = _on_improving(
+    objective: Objective | None = _on_improvement(
         "What the search makes less. distance: the length of all routes (the default). vehicles: first their number.",
         choices=get_args(Objective),
         noun="objective",
     )
-    start: Solution | Sequence[Solution] | None = _on_improving("Known routes to improve.")
-    threads: int | None = _on_improving(
+    start: Solution | Sequence[Solution] | None = _on_improvement("Known routes to improve.")
+    threads: int | None = _on_improvement(
         "Cores to use; by default all of them for many instances, one for a single search.",
         least=1,
         expected="a whole number above 0, or leave it out",
@@ -267,7 +267,7 @@ class SolveOptions:
                 DECLARATIONS[entry.name].refuse_wrong(entry, value)
         self._refuse_void_decoding()
         self._refuse_void_limits()
-        if self.start is not None and self.way == "none":
+        if self.start is not None and self.improver == "none":
             raise _fault("start", "known routes are there to be improved.", "Add improve 'local', or a time limit.")
         if self.start is not None and self.model != "auto":
             raise _fault("start", "routes are given, so no model builds any.", "Leave the start or the model out.")
@@ -307,7 +307,7 @@ class SolveOptions:
         return int(self.seed or 0)
 
     @property
-    def way(self) -> Improve:
+    def improver(self) -> Improve:
         """How routes are improved: what was asked for, or what follows from a limit that was given."""
         if self.improve is not None:
             return self.improve
@@ -316,7 +316,7 @@ class SolveOptions:
     @property
     def searches(self) -> bool:
         """Whether there is a search, which takes the time it is given."""
-        return self.way == "search"
+        return self.improver == "search"
 
     @property
     def search_seconds(self) -> float | None:

@@ -91,7 +91,7 @@ class Result:
     def __repr__(self) -> str:
         name = f"{self.instance.name!r}, " if self.instance.name else ""
         routes = f"{len(self.solution.routes)} routes"
-        return f"Result({name}cost {self._show(self.cost)}, {routes}, {self.how}, {self.seconds:.2f} s)"
+        return f"Result({name}cost {self._show(self.cost)}, {routes}, {self.model_and_method}, {self.seconds:.2f} s)"
 
     def _repr_html_(self) -> str:
         return self.instance.sketch(self.solution.routes, repr(self))._repr_html_()
@@ -107,7 +107,7 @@ class Result:
         return describe_method(self.start, self.improver, self.limit)
 
     @property
-    def how(self) -> str:
+    def model_and_method(self) -> str:
         """Model and method in words."""
         return self.method if self.model is None else f"{self.model} ({self.method})"
 
@@ -121,7 +121,7 @@ class Result:
         """What improving did to the cost, in a sentence; empty where nothing was to be improved."""
         if not self.trace:
             return ""
-        way, before, after = _describe_improver(self.improver, self.limit), self.first_cost, self.cost
+        improver, before, after = _describe_improver(self.improver, self.limit), self.first_cost, self.cost
         if after < before:
             change = f"{self._show(before)} -> {self._show(after)} ({100 * (after / before - 1):.2f} %)"
         elif after > before:  # where their number comes first
@@ -129,7 +129,7 @@ class Result:
         else:
             change = f"no improvement of {self._show(before)}"
         is_counted = self.iterations is not None and self.limit is not None and self.limit.seconds is not None
-        return f"{way}: {change} in {self.iterations:,} iterations." if is_counted else f"{way}: {change}."
+        return f"{improver}: {change} in {self.iterations:,} iterations." if is_counted else f"{improver}: {change}."
 
     def _show(self, cost: float) -> str:
         return show_length(cost, self.instance.unit)
@@ -181,8 +181,8 @@ def describe_method(start: Start, improver: Improve | None, limit: Limit | None)
     start, improver, limit
         As in `Result`.
     """
-    improving = _describe_improver(improver, limit)
-    return f"{start} + {improving}" if improving else f"{start}"
+    improvement = _describe_improver(improver, limit)
+    return f"{start} + {improvement}" if improvement else f"{start}"
 
 
 def _describe_improver(improver: Improve | None, limit: Limit | None) -> str:

@@ -66,7 +66,7 @@ def search_all(
         on_improvement=observers.on_improvement,
         on_finished=observers.progress,
     )
-    outcomes = IMPROVERS[options.way].make_searcher(options.threads).search(request)
+    outcomes = IMPROVERS[options.improver].make_searcher(options.threads).search(request)
     results = [
         _report(instance, first.found[index], outcome, options)
         for index, (instance, outcome) in enumerate(zip(instances, outcomes, strict=True))
@@ -78,7 +78,7 @@ def _load_machine_code(instances: Sequence[Instance], options: SolveOptions) -> 
     """Load, or compile, what a search of these instances runs; how many seconds that took, which are nobody's time."""
     began = time.perf_counter()
     largest = max((each.size for each in instances if each.distances is None), default=0)
-    IMPROVERS[options.way].prepare(largest)
+    IMPROVERS[options.improver].prepare(largest)
     return time.perf_counter() - began
 
 
@@ -145,7 +145,7 @@ def _report(instance: Instance, first: _FirstRoutes, outcome: SearchOutcome, opt
         outcome.cost,
         outcome.seconds,
         first.start,
-        options.way,
+        options.improver,
         options.limit,
         trace=outcome.trace,
         iterations=outcome.iterations,
@@ -197,10 +197,10 @@ class _FirstRoutesOfAll:
         deadline = None if stopping.deadline is None else began + _POLICY_SHARE * (stopping.deadline - began)
         built = build_in_time(policy, instance, strategy, self.options.usual_seed, replace(stopping, deadline=deadline))
         start = Start.by_policy(name_policy(policy, self.options.model), self.options.decoding)
-        how = f"{start.model} ({start})"
+        builder = f"{start.model} ({start})"
         if built.solution is None:
-            return _FirstRoutes(SAVINGS, messages=(f"There was no time for {how}.",))
+            return _FirstRoutes(SAVINGS, messages=(f"There was no time for {builder}.",))
         messages: tuple[str, ...] = ()
         if built.attempts < strategy.attempts:
-            messages = (f"There was time for {built.attempts} of the {strategy.attempts} attempts of {how}.",)
+            messages = (f"There was time for {built.attempts} of the {strategy.attempts} attempts of {builder}.",)
         return _FirstRoutes(start, built.solution, messages)

@@ -369,7 +369,7 @@ def _report(
             cost,
             seconds / len(instances),
             found.start,
-            options.way,
+            options.improver,
             options.limit,
             trace=_trace(found.looks, row, seconds, cost),
             iterations=int(found.iterations[row]),
