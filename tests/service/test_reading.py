@@ -11,9 +11,9 @@ from strategies import instances
 from dynaroute.errors import DynarouteError
 from dynaroute.formats import format_csv, format_vrplib, instance_from_json, instance_to_json
 from dynaroute.instance import Instance
-from dynaroute.service.questions import QueryOptions
 from dynaroute.service.reading import Problem, read_judgement, read_problem
 from dynaroute.service.refusals import RequestError
+from dynaroute.service.request_schemas import QueryOptions
 from dynaroute.service.sizes import ReadingLimits
 
 JSON, CSV, VRP = "application/json", "text/csv; charset=utf-8", "text/plain"

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dynaroute.instance import Instance
-from dynaroute.service.answers import TimingAnswer
-from dynaroute.service.choices import ask_alike, count_work
 from dynaroute.service.refusals import refuse_busy
+from dynaroute.service.request_options import ask_alike, count_work
+from dynaroute.service.response_schemas import TimingSchema
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 
@@ -31,7 +31,7 @@ class Solved(NamedTuple):
     """A result, and where its time went."""
 
     result: Result
-    timing: TimingAnswer
+    timing: TimingSchema
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ class Batcher:
             if isinstance(outcome, Exception):
                 ticket.answer.set_exception(outcome)
                 continue
-            timing = TimingAnswer(waited=begin - ticket.since, solved=seconds, batch=len(batch))
+            timing = TimingSchema(waited=begin - ticket.since, solved=seconds, batch=len(batch))
             ticket.answer.set_result(Solved(outcome, timing))
 
     def _solve_each(self, batch: list[_Ticket]) -> Sequence[Result | Exception]:

@@ -17,8 +17,14 @@ from dynaroute.device import choose_device
 from dynaroute.errors import OptionError, UnsupportedError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
-from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint, ViolationAnswer
 from dynaroute.service.gathering import Gathering
+from dynaroute.service.response_schemas import (
+    ImprovementSchema,
+    SolveResponse,
+    TimingSchema,
+    TracePoint,
+    ViolationSchema,
+)
 from dynaroute.service.settings import PREFIX
 from dynaroute.solution import Solution
 from dynaroute.solver import load_policy, solve_all
@@ -169,7 +175,7 @@ class Engine:
         return replace(options, model=model, device=self._device, threads=1)
 
 
-def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) -> SolveAnswer:
+def describe_result(result: Result, timing: TimingSchema, notes: Sequence[str]) -> SolveResponse:
     """The answer that a result is.
 
     Parameters
@@ -181,7 +187,7 @@ def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) 
     notes
         Remarks about the input.
     """
-    return SolveAnswer(
+    return SolveResponse(
         **result.to_json(),
         route_costs=result.solution.route_costs(result.instance),
         messages=[*notes, *result.messages],
@@ -190,7 +196,7 @@ def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) 
         is_interrupted=result.is_interrupted,
         violations=None
         if result.instance.is_plain
-        else [ViolationAnswer(**asdict(violation)) for violation in result.violations],
+        else [ViolationSchema(**asdict(violation)) for violation in result.violations],
     )
 
 
@@ -200,7 +206,7 @@ def _thin_out(trace: Sequence[tuple[float, float]]) -> Sequence[tuple[float, flo
     return trace if step <= 1 else [*trace[:-1:step], trace[-1]]
 
 
-def describe_improvement(instance: Instance, solution: Solution, cost: float, seconds: float) -> ImprovementAnswer:
+def describe_improvement(instance: Instance, solution: Solution, cost: float, seconds: float) -> ImprovementSchema:
     """The best so far as an answer.
 
     Parameters
@@ -212,7 +218,7 @@ def describe_improvement(instance: Instance, solution: Solution, cost: float, se
     seconds
         When they were found.
     """
-    return ImprovementAnswer(
+    return ImprovementSchema(
         seconds=seconds,
         cost=cost,
         routes=[list(route) for route in solution.routes],

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from dynaroute.instance import Instance
-from dynaroute.service.choices import ask_alike
+from dynaroute.service.request_options import ask_alike
 from dynaroute.solution import Solution
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import Result

@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 
 from dynaroute.errors import DynarouteError
 from dynaroute.instance import Instance
-from dynaroute.service.answers import ErrorAnswer, ImprovementAnswer, JobAnswer, JobState, SolveAnswer, TimingAnswer
 from dynaroute.service.engine import describe_improvement, describe_result
 from dynaroute.service.job_file import KeptJob
 from dynaroute.service.refusals import INTERNAL, describe_error
+from dynaroute.service.response_schemas import (
+    ErrorResponse,
+    ImprovementSchema,
+    JobResponse,
+    JobState,
+    SolveResponse,
+    TimingSchema,
+)
 from dynaroute.solution import Solution
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
@@ -47,13 +54,13 @@ class Job:
         self.notes = notes
         self.state: JobState = "queued"
         self.improvements = 0
-        self.result: SolveAnswer | None = None
-        self.error: ErrorAnswer | None = None
+        self.result: SolveResponse | None = None
+        self.error: ErrorResponse | None = None
         self.ended_at: float | None = None
         self.is_put_aside = False  # the service stops; the job goes on after its restart
         self._instance = instance
         self._latest: Improvement | None = None
-        self._best: ImprovementAnswer | None = None
+        self._best: ImprovementSchema | None = None
         self._best_json: str | None = None
         self._began_at: float | None = None
         self._seconds_before = 0.0  # of the search, up to a restart
@@ -101,7 +108,7 @@ class Job:
         return self.ended_at is not None
 
     @property
-    def best(self) -> ImprovementAnswer | None:
+    def best(self) -> ImprovementSchema | None:
         """The best so far; worked out when somebody asks, since a search may find hundreds a second."""
         if self._best is None and self._latest is not None:
             found = self._latest
@@ -142,7 +149,7 @@ class Job:
 
     def finish(self, result: Result, waited: float) -> None:
         """Note the result."""
-        timing = TimingAnswer(waited=waited, solved=result.seconds, batch=1)
+        timing = TimingSchema(waited=waited, solved=result.seconds, batch=1)
         before = self._seconds_before
         self.result = describe_result(
             replace(
@@ -174,10 +181,10 @@ class Job:
         self.is_put_aside = True
         self._announce()
 
-    def describe(self) -> JobAnswer:
+    def describe(self) -> JobResponse:
         """The job as an answer."""
         until = time.perf_counter() if self.ended_at is None else self.ended_at
-        return JobAnswer(
+        return JobResponse(
             id=self.identifier,
             state=self.state,
             instance=self.name,

@@ -18,7 +18,7 @@ from dynaroute.errors import DynarouteError, OptionError, Where
 from dynaroute.formats import instance_from_json, instance_to_json
 from dynaroute.formats.json_document import load_json
 from dynaroute.instance import Instance
-from dynaroute.service.answers import JobAnswer
+from dynaroute.service.response_schemas import JobResponse
 from dynaroute.service.seldom import SeldomLog
 from dynaroute.service.settings import PREFIX
 from dynaroute.solving.options import SolveOptions
@@ -54,7 +54,7 @@ class KeptJob:
         When, in seconds of `time.time`; None before.
     """
 
-    answer: JobAnswer
+    answer: JobResponse
     options: SolveOptions
     notes: tuple[str, ...]
     instance: Instance | None
@@ -122,7 +122,7 @@ class JobFile:
 
         self._change(write)
 
-    def update(self, answer: JobAnswer, ended_at: float | None) -> None:
+    def update(self, answer: JobResponse, ended_at: float | None) -> None:
         """Write down how a job is doing; one that has ended needs its problem no more."""
 
         def write() -> None:
@@ -176,7 +176,7 @@ def _restore(answer: str, options: str, notes: str, instance: str | None, ended_
         return None
     with suppress(ValueError, TypeError, DynarouteError):
         return KeptJob(
-            JobAnswer.model_validate_json(answer),
+            JobResponse.model_validate_json(answer),
             SolveOptions(**json.loads(options)),
             tuple(json.loads(notes)),
             None if instance is None else instance_from_json(load_json(instance)),

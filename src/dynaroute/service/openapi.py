@@ -9,8 +9,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from dynaroute.service.answers import ErrorAnswer
-from dynaroute.service.questions import CheckQuestion, InsertQuestion, InstanceQuestion, SolveQuestion, UploadQuestion
+from dynaroute.service.request_schemas import CheckRequest, InsertRequest, InstanceSchema, SolveRequest, UploadRequest
+from dynaroute.service.response_schemas import ErrorResponse
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.weights import shipped_models
 
@@ -55,18 +55,18 @@ def _describe_problem(document: type[BaseModel]) -> dict[str, Any]:
         "application/json": {"schema": _refer(document)},
         "text/plain": {"schema": {"type": "string", "description": "A .vrp file."}, "example": _VRP_EXAMPLE},
         "text/csv": {"schema": {"type": "string", "description": "A .csv file."}, "example": _CSV_EXAMPLE},
-        "multipart/form-data": {"schema": _refer(UploadQuestion)},
+        "multipart/form-data": {"schema": _refer(UploadRequest)},
     }
     return {"requestBody": {"required": True, "content": content}}
 
 
-SOLVE_BODY = _describe_problem(SolveQuestion)
-CONVERT_BODY = _describe_problem(InstanceQuestion)
+SOLVE_BODY = _describe_problem(SolveRequest)
+CONVERT_BODY = _describe_problem(InstanceSchema)
 CHECK_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(CheckQuestion)}}}
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(CheckRequest)}}}
 }
 INSERT_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(InsertQuestion)}}}
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(InsertRequest)}}}
 }
 JOB_ANSWER: dict[int | str, dict[str, Any]] = {
     202: {"headers": {"Location": {"description": "Of the job.", "schema": {"type": "string"}}}}
@@ -103,7 +103,7 @@ def describe_failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """
     failures: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
-        failures[status] = {"model": ErrorAnswer, "description": _FAILURES[status]}
+        failures[status] = {"model": ErrorResponse, "description": _FAILURES[status]}
         if status in (429, 503):
             failures[status]["headers"] = _RETRY_AFTER
     return failures
@@ -128,10 +128,10 @@ def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, A
     )
     schemas = document["components"]["schemas"]
     schemas |= _describe_bodies()
-    for name in ("InstanceQuestion", "SolveQuestion"):
+    for name in ("InstanceSchema", "SolveRequest"):
         for choice in schemas[name]["properties"]["customers"]["anyOf"]:
             choice |= {"minItems": 1, "maxItems": settings.customers}
-    _state_limits(schemas["OptionsQuestion"]["properties"], max(settings.job_seconds, settings.solve_seconds), settings)
+    _state_limits(schemas["OptionsSchema"]["properties"], max(settings.job_seconds, settings.solve_seconds), settings)
     for path, seconds in (("/v1/solve", settings.solve_seconds), ("/v1/jobs", settings.job_seconds)):
         parameters = _forbid_null(document["paths"][path]["post"]["parameters"])
         _state_limits({parameter["name"]: parameter["schema"] for parameter in parameters}, seconds, settings)
@@ -144,7 +144,7 @@ def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, A
 
 def _describe_bodies() -> dict[str, Any]:
     _, definitions = models_json_schema(
-        [(model, "validation") for model in (SolveQuestion, CheckQuestion, InsertQuestion, UploadQuestion)],
+        [(model, "validation") for model in (SolveRequest, CheckRequest, InsertRequest, UploadRequest)],
         ref_template="#/components/schemas/{model}",
     )
     schemas: dict[str, Any] = definitions["$defs"]

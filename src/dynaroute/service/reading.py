@@ -28,8 +28,8 @@ from dynaroute.plans.additions import Customers
 from dynaroute.plans.json_plan import plan_from_json
 from dynaroute.plans.plan import Plan
 from dynaroute.service.multipart import read_form
-from dynaroute.service.questions import MOST_NEW_CUSTOMERS, FileOptions, OptionsQuestion, QueryOptions
 from dynaroute.service.refusals import RequestError, refuse_invalid, refuse_large
+from dynaroute.service.request_schemas import MOST_NEW_CUSTOMERS, FileOptions, OptionsSchema, QueryOptions
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import Solution
 
@@ -278,7 +278,7 @@ def _read_options(data: object) -> dict[str, Any]:
         for key, value in document.items()
     }
     try:
-        return OptionsQuestion.model_validate(plain).model_dump(exclude_none=True)
+        return OptionsSchema.model_validate(plain).model_dump(exclude_none=True)
     except ValidationError as error:
         raise refuse_invalid(error.errors(), "options") from None
 

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from dynaroute.errors import DynarouteError, FileError, ModelError, Where
-from dynaroute.service.answers import ErrorAnswer, PlaceAnswer
+from dynaroute.service.response_schemas import ErrorResponse, FaultPlaceSchema
 
 __all__ = [
     "INTERNAL",
@@ -160,7 +160,7 @@ def to_response(error: DynarouteError) -> Response:
     return Response(body, status.value, headers=headers, media_type="application/json")
 
 
-def describe_error(error: DynarouteError) -> ErrorAnswer:
+def describe_error(error: DynarouteError) -> ErrorResponse:
     """The shape of all errors.
 
     Parameters
@@ -170,10 +170,10 @@ def describe_error(error: DynarouteError) -> ErrorAnswer:
     """
     shown = _public(error)
     where = shown.where
-    return ErrorAnswer(
+    return ErrorResponse(
         code=shown.kind if isinstance(shown, RequestError) else type(shown).code,
         message=_plain(shown.message),
-        where=PlaceAnswer(
+        where=FaultPlaceSchema(
             file=None if where.file is None else _plain(where.file),
             line=where.line,
             field=None if where.field is None else _plain(where.field),

@@ -9,9 +9,7 @@ from functools import partial
 from http import HTTPStatus
 
 from dynaroute.errors import OptionError, Where
-from dynaroute.service.answers import SolveAnswer, TimingAnswer
 from dynaroute.service.batching import Batcher
-from dynaroute.service.choices import choose_options, count_work, refuse_excess
 from dynaroute.service.connections import Connections, afford_connections
 from dynaroute.service.engine import Engine, describe_result
 from dynaroute.service.intake import Intake
@@ -21,6 +19,8 @@ from dynaroute.service.jobs import Job, JobStore
 from dynaroute.service.metrics import Metrics
 from dynaroute.service.reading import Problem
 from dynaroute.service.refusals import RequestError, refuse_unavailable
+from dynaroute.service.request_options import choose_options, count_work, refuse_excess
+from dynaroute.service.response_schemas import SolveResponse, TimingSchema
 from dynaroute.service.searches import Search, SearchPool
 from dynaroute.service.seldom import SeldomLog
 from dynaroute.service.settings import ServiceSettings
@@ -199,7 +199,7 @@ class Service:
         is_small = count_work(options, problem.instance.size) <= self.settings.batch_work // _LARGEST_SHARE
         return is_small and not options.searches
 
-    async def solve(self, problem: Problem, options: SolveOptions) -> SolveAnswer:
+    async def solve(self, problem: Problem, options: SolveOptions) -> SolveResponse:
         """Solve a problem: a small one with others, a large one or a search by itself.
 
         Parameters
@@ -223,7 +223,7 @@ class Service:
         except asyncio.CancelledError:
             search.cancel()  # nobody waits for it any more
             raise
-        timing = TimingAnswer(waited=search.waited, solved=result.seconds, batch=1)
+        timing = TimingSchema(waited=search.waited, solved=result.seconds, batch=1)
         return self._describe(problem, options, result, timing)
 
     async def add_job(self, problem: Problem, options: SolveOptions) -> Job:
@@ -241,7 +241,7 @@ class Service:
         await self.jobs.settle()
         return job
 
-    def _describe(self, problem: Problem, options: SolveOptions, result: Result, timing: TimingAnswer) -> SolveAnswer:
+    def _describe(self, problem: Problem, options: SolveOptions, result: Result, timing: TimingSchema) -> SolveResponse:
         is_late = result.is_interrupted and not options.searches and not self.is_stopping
         late = f"Building took longer than the {self.settings.solve_seconds:g} s of this service."
         return describe_result(result, timing, (*problem.notes, late) if is_late else problem.notes)

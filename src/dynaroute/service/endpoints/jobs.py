@@ -9,12 +9,12 @@ from fastapi import APIRouter, Header, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from dynaroute.service.answers import JobAnswer
 from dynaroute.service.endpoints.solving import READING_FAILURES, receive_problem
 from dynaroute.service.events import count_seen, stream_events
 from dynaroute.service.openapi import EVENTS_ANSWER, JOB_ANSWER, SOLVE_BODY, describe_failures
-from dynaroute.service.questions import QueryOptions
 from dynaroute.service.replies import reply
+from dynaroute.service.request_schemas import QueryOptions
+from dynaroute.service.response_schemas import JobResponse
 from dynaroute.service.service import Service
 from dynaroute.service.streams import name_client
 
@@ -40,7 +40,7 @@ def make_jobs_router(service: Service) -> APIRouter:
     @router.post(
         "",
         status_code=HTTPStatus.ACCEPTED,
-        response_model=JobAnswer,
+        response_model=JobResponse,
         responses={**describe_failures(*READING_FAILURES), **JOB_ANSWER},
         openapi_extra=SOLVE_BODY,
     )
@@ -51,12 +51,12 @@ def make_jobs_router(service: Service) -> APIRouter:
         job = await service.add_job(problem, service.choose_for_job(problem))
         return reply(job.describe(), largest, HTTPStatus.ACCEPTED, {"Location": f"/v1/jobs/{job.identifier}"})
 
-    @router.get("/{id}", response_model=JobAnswer, responses=describe_failures(401, 404, 422))
+    @router.get("/{id}", response_model=JobResponse, responses=describe_failures(401, 404, 422))
     async def get_job(identifier: JobIdentifier) -> Response:
         """Return the state of a job, with its best routes so far."""
         return reply(service.jobs.get(identifier).describe(), largest)
 
-    @router.delete("/{id}", response_model=JobAnswer, responses=describe_failures(401, 404, 422))
+    @router.delete("/{id}", response_model=JobResponse, responses=describe_failures(401, 404, 422))
     async def delete_job(identifier: JobIdentifier) -> Response:
         """Stop a job if it still runs, return its best routes, and forget it."""
         job = await service.jobs.remove(identifier)

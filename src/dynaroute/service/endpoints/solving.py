@@ -9,13 +9,13 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dynaroute.service.answers import CheckAnswer, InsertAnswer, SolveAnswer
-from dynaroute.service.direct_answers import convert, insert, judge
+from dynaroute.service.direct_responses import convert, insert, judge
 from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, INSERT_BODY, SOLVE_BODY, describe_failures
 from dynaroute.service.patience import leave_with_client
-from dynaroute.service.questions import ConvertAnswer, FileOptions, QueryOptions
 from dynaroute.service.reading import Problem, read_solvable_problem
 from dynaroute.service.replies import reply, reply_json
+from dynaroute.service.request_schemas import ConvertResponse, FileOptions, QueryOptions
+from dynaroute.service.response_schemas import CheckResponse, InsertResponse, SolveResponse
 from dynaroute.service.service import Service
 
 __all__ = ["make_solving_router", "receive_problem"]
@@ -36,7 +36,7 @@ def make_solving_router(service: Service) -> APIRouter:
 
     @router.post(
         "/solve",
-        response_model=SolveAnswer,
+        response_model=SolveResponse,
         responses=describe_failures(*READING_FAILURES),
         openapi_extra=SOLVE_BODY,
         tags=["solve"],
@@ -55,7 +55,7 @@ def make_solving_router(service: Service) -> APIRouter:
 
     @router.post(
         "/check",
-        response_model=CheckAnswer,
+        response_model=CheckResponse,
         responses=describe_failures(*READING_FAILURES),
         openapi_extra=CHECK_BODY,
         tags=["check"],
@@ -68,7 +68,7 @@ def make_solving_router(service: Service) -> APIRouter:
 
     @router.post(
         "/convert",
-        response_model=ConvertAnswer,
+        response_model=ConvertResponse,
         responses=describe_failures(*READING_FAILURES),
         openapi_extra=CONVERT_BODY,
         tags=["check"],
@@ -81,7 +81,7 @@ def make_solving_router(service: Service) -> APIRouter:
 
     @router.post(
         "/insert",
-        response_model=InsertAnswer,
+        response_model=InsertResponse,
         responses=describe_failures(*READING_FAILURES),
         openapi_extra=INSERT_BODY,
         tags=["solve"],

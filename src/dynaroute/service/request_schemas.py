@@ -16,15 +16,15 @@ from dynaroute.solving.options import DECLARATIONS, Decode, Improve
 from dynaroute.vocabulary import Objective, Rounding, RouteEnd
 
 __all__ = [
-    "CheckQuestion",
-    "ConvertAnswer",
+    "CheckRequest",
+    "ConvertResponse",
     "FileOptions",
-    "InsertQuestion",
-    "InstanceQuestion",
-    "OptionsQuestion",
+    "InsertRequest",
+    "InstanceSchema",
+    "OptionsSchema",
     "QueryOptions",
-    "SolveQuestion",
-    "UploadQuestion",
+    "SolveRequest",
+    "UploadRequest",
 ]
 
 MOST_NEW_CUSTOMERS = 100
@@ -47,7 +47,7 @@ def _read_truth(value: object) -> object:
     return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
-class OptionsQuestion(BaseModel):
+class OptionsSchema(BaseModel):
     """How to solve; every option may be left out."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -86,7 +86,7 @@ class FileOptions(BaseModel):
     )
 
 
-class QueryOptions(FileOptions, OptionsQuestion):
+class QueryOptions(FileOptions, OptionsSchema):
     """The options as query parameters, for files and for those who like them."""
 
     model_config = ConfigDict(strict=False)
@@ -114,7 +114,7 @@ class Depot(_Document):
     window: Window | None = Field(default=None, description="Earliest departure and latest return.")
 
 
-class VehicleQuestion(_Document):
+class VehicleSchema(_Document):
     """A type of vehicles; what is left out does not limit it."""
 
     name: str | None = None
@@ -166,7 +166,7 @@ class GlobeCustomer(CustomerWithoutPlace, GlobePlace):
     """A customer on the globe."""
 
 
-class InstanceQuestion(_Document):
+class InstanceSchema(_Document):
     """A routing problem: one depot, and as many vehicles as needed unless types of them are given."""
 
     version: int | None = Field(default=None, ge=1, le=2, description="2 where vehicles or times are used.")
@@ -186,7 +186,7 @@ class InstanceQuestion(_Document):
     )
     durations: list[list[float]] | None = Field(default=None, description="Matrix of seconds, the depot first.")
     speed: float | None = Field(default=None, gt=0, description="Distance units a second, without durations.")
-    vehicles: list[VehicleQuestion] | None = Field(default=None, description="Types; any number of one by default.")
+    vehicles: list[VehicleSchema] | None = Field(default=None, description="Types; any number of one by default.")
     rounding: Rounding | None = Field(default=None, description="Of each leg; none.")
 
 
@@ -203,13 +203,13 @@ EXAMPLE_INSTANCE: dict[str, Any] = {
 }
 
 
-class ConvertAnswer(InstanceQuestion):
+class ConvertResponse(InstanceSchema):
     """A problem that was read."""
 
     messages: list[str] | None = Field(default=None, description="Remarks about the input; absent if there are none.")
 
 
-class SolveQuestion(InstanceQuestion):
+class SolveRequest(InstanceSchema):
     """An instance, and how to solve it."""
 
     model_config = ConfigDict(
@@ -218,10 +218,10 @@ class SolveQuestion(InstanceQuestion):
         }
     )
 
-    options: OptionsQuestion | None = None
+    options: OptionsSchema | None = None
 
 
-class SolutionQuestion(_Document):
+class SolutionSchema(_Document):
     """Routes to judge."""
 
     routes: list[list[int]] = Field(description="Customers 1..n; the depot is not written.")
@@ -231,7 +231,7 @@ class SolutionQuestion(_Document):
     )
 
 
-class CheckQuestion(BaseModel):
+class CheckRequest(BaseModel):
     """An instance and a solution of it."""
 
     model_config = ConfigDict(
@@ -241,18 +241,18 @@ class CheckQuestion(BaseModel):
         },
     )
 
-    instance: InstanceQuestion
-    solution: SolutionQuestion
+    instance: InstanceSchema
+    solution: SolutionSchema
 
 
-class PlanQuestion(_Document):
+class PlanSchema(_Document):
     """An instance and its routes, as plan.json holds them."""
 
-    instance: InstanceQuestion
+    instance: InstanceSchema
     routes: list[list[int]] = Field(description="Customers 1..n; the depot is not written.")
 
 
-class InsertQuestion(BaseModel):
+class InsertRequest(BaseModel):
     """A plan, and customers to put into it."""
 
     model_config = ConfigDict(
@@ -267,14 +267,14 @@ class InsertQuestion(BaseModel):
         },
     )
 
-    plan: PlanQuestion
+    plan: PlanSchema
     customers: Annotated[
         list[Customer] | list[GlobeCustomer],
         Field(description="Placed as those of the plan are.", min_length=1, max_length=MOST_NEW_CUSTOMERS),
     ]
 
 
-class UploadQuestion(BaseModel):
+class UploadRequest(BaseModel):
     """A form with a file; its other fields are options."""
 
     file: str = Field(

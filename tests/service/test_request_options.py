@@ -5,8 +5,8 @@ from typing import Any, get_type_hints
 import pytest
 
 from dynaroute.errors import OptionError
-from dynaroute.service.choices import ask_alike, choose_options, refuse_excess
-from dynaroute.service.questions import OptionsQuestion
+from dynaroute.service.request_options import ask_alike, choose_options, refuse_excess
+from dynaroute.service.request_schemas import OptionsSchema
 from dynaroute.solving.options import SolveOptions
 
 
@@ -77,5 +77,5 @@ def test_an_option_left_out_is_as_good_as_its_usual_value() -> None:
 def test_exposed_options_have_the_types_that_are_declared() -> None:
     hints = get_type_hints(SolveOptions, localns={"Policy": str, "Solution": str})
 
-    for name, entry in OptionsQuestion.model_fields.items():
+    for name, entry in OptionsSchema.model_fields.items():
         assert entry.annotation == (str | None if name == "model" else hints[name] | None)

@@ -9,33 +9,33 @@ from pydantic import BaseModel, ConfigDict, Field
 from dynaroute.vocabulary import ViolationKind
 
 __all__ = [
-    "CheckAnswer",
-    "ErrorAnswer",
-    "HealthAnswer",
-    "ImprovementAnswer",
-    "InsertAnswer",
-    "InsertionAnswer",
-    "JobAnswer",
+    "CheckResponse",
+    "ErrorResponse",
+    "FaultPlaceSchema",
+    "HealthResponse",
+    "ImprovementSchema",
+    "InsertResponse",
+    "InsertionSchema",
+    "JobResponse",
     "JobState",
-    "ModelAnswer",
-    "ModelsAnswer",
-    "PlaceAnswer",
-    "SolveAnswer",
-    "TimingAnswer",
+    "ModelSchema",
+    "ModelsResponse",
+    "SolveResponse",
+    "TimingSchema",
     "TracePoint",
-    "ViolationAnswer",
+    "ViolationSchema",
 ]
 
 JobState = Literal["queued", "running", "finished", "stopped", "failed"]
 
 
-class Answer(BaseModel):
+class ResponseSchema(BaseModel):
     """Holds what is declared, and nothing else."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class PlaceAnswer(Answer):
+class FaultPlaceSchema(ResponseSchema):
     """Where a fault is; what is not known is null."""
 
     file: str | None = Field(description="Name of the uploaded file.")
@@ -44,7 +44,7 @@ class PlaceAnswer(Answer):
     customer: int | None = Field(description="Customer, from 1.")
 
 
-class ErrorAnswer(Answer):
+class ErrorResponse(ResponseSchema):
     """The shape of every error."""
 
     model_config = ConfigDict(
@@ -62,11 +62,11 @@ class ErrorAnswer(Answer):
 
     code: str = Field(description="One word for programs: instance, format, option, json, busy, not_found, ...")
     message: str = Field(description="What is wrong, for people.")
-    where: PlaceAnswer
+    where: FaultPlaceSchema
     remedy: str = Field(description="What to do about it.")
 
 
-class TimingAnswer(Answer):
+class TimingSchema(ResponseSchema):
     """Where the time of a request went."""
 
     waited: float = Field(description="Seconds in the queue.")
@@ -74,14 +74,14 @@ class TimingAnswer(Answer):
     batch: int = Field(description="Requests that were solved together.")
 
 
-class TracePoint(Answer):
+class TracePoint(ResponseSchema):
     """A better solution that a search found."""
 
     seconds: float = Field(description="Since the search began.")
     cost: float
 
 
-class ViolationAnswer(Answer):
+class ViolationSchema(ResponseSchema):
     """One thing that is wrong with a solution."""
 
     kind: ViolationKind
@@ -90,7 +90,7 @@ class ViolationAnswer(Answer):
     message: str
 
 
-class SolveAnswer(Answer):
+class SolveResponse(ResponseSchema):
     """Routes and what is known about them."""
 
     instance: str = Field(description="Name of the instance.")
@@ -108,7 +108,7 @@ class SolveAnswer(Answer):
         default=None, description="Unit of all lengths and costs: m, or null where the problem does not say it."
     )
     messages: list[str] = Field(description="What a user should know about the input and the choice of the model.")
-    timing: TimingAnswer
+    timing: TimingSchema
     trace: list[TracePoint] = Field(description="Cost over time; empty without a search.")
     is_interrupted: bool = Field(description="Whether a search was ended before its time.")
     vehicles: list[str | int] | None = Field(
@@ -116,12 +116,12 @@ class SolveAnswer(Answer):
     )
     unserved: list[int] | None = Field(default=None, description="Of a fleet: customers that no route was found for.")
     arrivals: list[list[float]] | None = Field(default=None, description="Seconds, a list for each route.")
-    violations: list[ViolationAnswer] | None = Field(
+    violations: list[ViolationSchema] | None = Field(
         default=None, description="Of a fleet: what is wrong with the best plan that was found in time."
     )
 
 
-class ImprovementAnswer(Answer):
+class ImprovementSchema(ResponseSchema):
     """The best routes so far."""
 
     seconds: float = Field(description="When they were found, since the job began to run.")
@@ -131,7 +131,7 @@ class ImprovementAnswer(Answer):
     route_costs: list[float]
 
 
-class JobAnswer(Answer):
+class JobResponse(ResponseSchema):
     """A job: what becomes of it, and the best so far."""
 
     id: str
@@ -140,23 +140,23 @@ class JobAnswer(Answer):
     time_limit: float | None = Field(description="Seconds of the search.")
     seconds: float = Field(description="How long it has been running.")
     improvements: int = Field(description="How many better solutions were found so far.")
-    best: ImprovementAnswer | None = Field(description="The best so far; null before the first.")
-    result: SolveAnswer | None = Field(
+    best: ImprovementSchema | None = Field(description="The best so far; null before the first.")
+    result: SolveResponse | None = Field(
         description="The answer, once the job has ended; null if it failed, or was stopped before it began."
     )
-    error: ErrorAnswer | None = Field(description="Why it failed.")
+    error: ErrorResponse | None = Field(description="Why it failed.")
 
 
-class CheckAnswer(Answer):
+class CheckResponse(ResponseSchema):
     """The judgement of a solution."""
 
     ok: bool
     cost: float | None = Field(description="Recomputed; null if an unknown customer is visited.")
-    violations: list[ViolationAnswer]
+    violations: list[ViolationSchema]
     left_out: int | None = Field(default=None, description="How many more there are; absent if all are listed.")
 
 
-class InsertionAnswer(Answer):
+class InsertionSchema(ResponseSchema):
     """Where a new customer goes."""
 
     customer: int = Field(description="Its number, following those of the plan.")
@@ -167,10 +167,10 @@ class InsertionAnswer(Answer):
     opens_route: bool = Field(description="Whether one more vehicle drives for it.")
 
 
-class InsertAnswer(Answer):
+class InsertResponse(ResponseSchema):
     """A plan with new customers in it."""
 
-    insertions: list[InsertionAnswer]
+    insertions: list[InsertionSchema]
     unserved: list[int] = Field(description="New customers that fit nowhere.")
     cost_before: float
     cost: float
@@ -181,7 +181,7 @@ class InsertAnswer(Answer):
     messages: list[str] = Field(description="Remarks about the input.")
 
 
-class ModelAnswer(Answer):
+class ModelSchema(ResponseSchema):
     """A model that can be asked for."""
 
     name: str
@@ -192,13 +192,13 @@ class ModelAnswer(Answer):
     )
 
 
-class ModelsAnswer(Answer):
+class ModelsResponse(ResponseSchema):
     """The models that ship."""
 
-    models: list[ModelAnswer]
+    models: list[ModelSchema]
 
 
-class HealthAnswer(Answer):
+class HealthResponse(ResponseSchema):
     """A sign of life."""
 
     status: Literal["live", "ready"]

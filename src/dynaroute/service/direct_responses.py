@@ -9,10 +9,10 @@ from dynaroute.decimals import plain_number
 from dynaroute.errors import gather_notes
 from dynaroute.formats import instance_to_json
 from dynaroute.plans.insertion import insert_customers, insertions_to_json
-from dynaroute.service.answers import CheckAnswer, ViolationAnswer
-from dynaroute.service.questions import FileOptions
 from dynaroute.service.reading import Judgement, read_insertion, read_judgement, read_problem
 from dynaroute.service.replies import refuse_large_answer
+from dynaroute.service.request_schemas import FileOptions
+from dynaroute.service.response_schemas import CheckResponse, ViolationSchema
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import check, recompute_cost
 
@@ -74,12 +74,12 @@ def insert(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
     return json.dumps({**insertions_to_json(result, plan.cost), "messages": notes}, allow_nan=False)
 
 
-def _judge(judgement: Judgement) -> CheckAnswer:
+def _judge(judgement: Judgement) -> CheckResponse:
     violations = check(judgement.instance, judgement.solution)
     has_unknown = any(violation.kind in ("unknown", "no_such_vehicle") for violation in violations)
-    return CheckAnswer(
+    return CheckResponse(
         ok=not violations,
         cost=None if has_unknown else plain_number(recompute_cost(judgement.instance, judgement.solution)),
-        violations=[ViolationAnswer(**asdict(violation)) for violation in violations[:_MOST_VIOLATIONS]],
+        violations=[ViolationSchema(**asdict(violation)) for violation in violations[:_MOST_VIOLATIONS]],
         left_out=max(0, len(violations) - _MOST_VIOLATIONS) or None,
     )
