@@ -103,7 +103,7 @@ def _longest_day(instance: Instance, kind: VehicleType) -> float:
 
 
 @dataclass(frozen=True)
-class _Ways:
+class _ShortestPaths:
     """The least that it takes to come to each node from the depot, and back, on whatever way."""
 
     distance_to: NDArray[np.float64]
@@ -122,8 +122,8 @@ def _refuse_unreachable_customers(instance: Instance) -> None:
     if not doubtful:
         return
     # a way over others may be shorter than the direct one: in a matrix, and where lengths are rounded
-    ways = _find_shortest_ways(instance)
-    reasons = {customer: list(_explain(instance, customer, ways)) for customer in doubtful}
+    paths = _find_shortest_paths(instance)
+    reasons = {customer: list(_explain(instance, customer, paths)) for customer in doubtful}
     lost = [customer for customer, found in reasons.items() if all(reason is not None for reason in found)]
     if not lost:
         return
@@ -138,34 +138,34 @@ def _refuse_unreachable_customers(instance: Instance) -> None:
     )
 
 
-def _explain(instance: Instance, customer: int, ways: _Ways) -> Iterator[str | None]:
+def _explain(instance: Instance, customer: int, paths: _ShortestPaths) -> Iterator[str | None]:
     """Why each type of vehicle cannot serve a customer, even on the best of ways; None for one that perhaps can."""
     for kind in instance.fleet:
-        reason = _find_reason(instance, customer, kind, ways)
+        reason = _find_reason(instance, customer, kind, paths)
         yield None if reason is None else f"{show_text(kind.name, 40)}: {reason}" if kind.name else reason
 
 
-def _find_reason(instance: Instance, customer: int, kind: VehicleType, ways: _Ways) -> str | None:
+def _find_reason(instance: Instance, customer: int, kind: VehicleType, paths: _ShortestPaths) -> str | None:
     demand = int(instance.demands[customer])
     if demand > kind.capacity:
         return f"wants {instance.shown_demand(demand)}, above the capacity {instance.shown_demand(kind.capacity)}"
     is_open = kind.end == "open"
-    distance = ways.distance_to[customer] + (0.0 if is_open else ways.distance_back[customer])
+    distance = paths.distance_to[customer] + (0.0 if is_open else paths.distance_back[customer])
     if kind.max_distance is not None and distance > kind.max_distance + TOLERANCE:
-        way = "the way there" if is_open else "the way there and back"
-        return f"{way} is {distance:.10g}, above the longest distance {kind.max_distance:.10g}"
-    return _find_reason_in_time(instance, customer, kind, ways) if instance.has_times else None
+        trip = "the way there" if is_open else "the way there and back"
+        return f"{trip} is {distance:.10g}, above the longest distance {kind.max_distance:.10g}"
+    return _find_reason_in_time(instance, customer, kind, paths) if instance.has_times else None
 
 
-def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, ways: _Ways) -> str | None:
+def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, paths: _ShortestPaths) -> str | None:
     service = 0.0 if instance.service is None else float(instance.service[customer])
     opens, closes = (0.0, math.inf) if instance.windows is None else instance.windows[customer].tolist()
-    back = 0.0 if kind.end == "open" else float(ways.duration_back[customer])
-    duration = float(ways.duration_to[customer]) + service + back
+    back = 0.0 if kind.end == "open" else float(paths.duration_back[customer])
+    duration = float(paths.duration_to[customer]) + service + back
     if kind.max_duration is not None and duration > kind.max_duration + TOLERANCE:
         limit = instance.shown_duration(kind.max_duration)
         return f"the way and the service take {instance.shown_duration(duration)}, above the longest duration {limit}"
-    arrival = earliest_departure(instance, kind) + float(ways.duration_to[customer])
+    arrival = earliest_departure(instance, kind) + float(paths.duration_to[customer])
     if arrival > closes + TOLERANCE:
         return (
             f"it is reached at {instance.shown_time(arrival)} at the earliest, "
@@ -181,11 +181,11 @@ def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, w
     return None
 
 
-def _find_shortest_ways(instance: Instance) -> _Ways:
+def _find_shortest_paths(instance: Instance) -> _ShortestPaths:
     distances = instance.distance_matrix
     nodes = np.arange(instance.size + 1)
     durations = instance.leg_durations(nodes[:, None], nodes[None, :]) if instance.knows_times else distances
-    return _Ways(
+    return _ShortestPaths(
         _shortest_from_depot(distances),
         _shortest_from_depot(distances.T),
         _shortest_from_depot(durations),

@@ -5,7 +5,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from dynaroute.errors import OptionError
-from dynaroute.service.request_options import ask_alike, choose_options, refuse_excess
+from dynaroute.service.request_options import can_be_solved_together, choose_options, refuse_excess
 from dynaroute.service.request_schemas import OptionsSchema
 from dynaroute.solving.options import SolveOptions
 
@@ -69,9 +69,9 @@ def test_work_at_the_limit_is_allowed() -> None:
 def test_an_option_left_out_is_as_good_as_its_usual_value() -> None:
     plain, spelt_out = choose_options({}, "none", 5.0), SolveOptions(decode="greedy", improve="none", seed=0)
 
-    assert ask_alike(plain, spelt_out)
+    assert can_be_solved_together(plain, spelt_out)
     for other in ({"augment": True}, {"seed": 1}, {"model": "savings"}, {"improve": "local"}):
-        assert not ask_alike(plain, SolveOptions(**other))
+        assert not can_be_solved_together(plain, SolveOptions(**other))
 
 
 def test_exposed_options_have_the_types_that_are_declared() -> None:

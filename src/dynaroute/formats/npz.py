@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dynaroute.display import show_list
 from dynaroute.errors import FormatError, Where, merge_notes, warn_of_input
-from dynaroute.formats.holding import refuse_unholdable
+from dynaroute.formats.limitations import refuse_what_cannot_be_stored
 from dynaroute.formats.set_arrays import KEYS, SHAPES, make_instances, refuse_faulty_shapes
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_content
@@ -87,7 +87,7 @@ def format_npz(instances: Sequence[Instance]) -> bytes:
         If an instance has something this format cannot hold, or sizes differ.
     """
     for instance in instances:
-        _refuse_unholdable(instance, instances[0].size)
+        _refuse_what_cannot_be_stored(instance, instances[0].size)
     coordinates = np.stack([instance.coordinates for instance in instances if instance.coordinates is not None])
     buffer = io.BytesIO()
     np.savez(
@@ -100,7 +100,7 @@ def format_npz(instances: Sequence[Instance]) -> bytes:
     return buffer.getvalue()
 
 
-def _refuse_unholdable(instance: Instance, size: int) -> None:
+def _refuse_what_cannot_be_stored(instance: Instance, size: int) -> None:
     obstacles = {
         "distances": ("a distance matrix", instance.distances is not None),
         "customer_names": ("names of customers", instance.customer_names is not None),
@@ -108,7 +108,7 @@ def _refuse_unholdable(instance: Instance, size: int) -> None:
         "rounding": ("rounded distances", instance.rounding != "none"),
         "size": ("instances of different sizes", instance.size != size),
     }
-    refuse_unholdable("a .npz file", obstacles)
+    refuse_what_cannot_be_stored("a .npz file", obstacles)
 
 
 def _shown_loads(instance: Instance, loads: list[int]) -> list[int] | list[float]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dynaroute.errors import FormatError, Where, placed
 from dynaroute.fleet import VehicleType
-from dynaroute.formats.holding import refuse_unholdable
+from dynaroute.formats.limitations import refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import (
     format_load,
     format_number,
@@ -109,7 +109,7 @@ def format_solomon(instance: Instance) -> str:
     UnsupportedError
         If it has something that this format cannot hold.
     """
-    _refuse_unholdable(instance)
+    _refuse_what_cannot_be_stored(instance)
     return "\n".join([*_lines_of(instance), ""])
 
 
@@ -131,7 +131,7 @@ def _lines_of(instance: Instance) -> Iterator[str]:
         yield " ".join(f"{cell:>10}" for cell in [str(node), *cells, *map(format_number, (*window, seconds))])
 
 
-def _refuse_unholdable(instance: Instance) -> None:
+def _refuse_what_cannot_be_stored(instance: Instance) -> None:
     kind = instance.fleet[0]
     windows = instance.windows
     obstacles = {
@@ -147,7 +147,7 @@ def _refuse_unholdable(instance: Instance) -> None:
         "metric": ("latitudes and longitudes", instance.metric != "euclidean"),
         "rounding": ("rounded distances", instance.rounding != "none"),
     }
-    refuse_unholdable("a .txt file of Solomon's format", obstacles)
+    refuse_what_cannot_be_stored("a .txt file of Solomon's format", obstacles)
 
 
 def _read_vehicles(lines: list[_Line], place: int) -> tuple[int, str, int]:

@@ -16,7 +16,7 @@ from dynaroute.decimals import scale_to_integers
 from dynaroute.errors import FormatError, InstanceError, Where
 from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
-from dynaroute.formats.holding import refuse_unholdable
+from dynaroute.formats.limitations import refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import format_load, format_number, parse_decimal, parse_float, parse_whole
 from dynaroute.formats.vrplib_outline import Outline, read_rows
 from dynaroute.instance import LARGEST_INTEGER, Instance
@@ -97,7 +97,7 @@ def vrplib_fleet_lines(instance: Instance) -> tuple[list[str], list[str]]:
     UnsupportedError
         If it has something that this format cannot hold.
     """
-    _refuse_unholdable(instance)
+    _refuse_what_cannot_be_stored(instance)
     return list(_fields_of(instance)), list(_sections_of(instance))
 
 
@@ -133,7 +133,7 @@ def _sections_of(instance: Instance) -> Iterator[str]:
             yield f"{node} {' '.join(map(format_number, window))}"
 
 
-def _refuse_unholdable(instance: Instance) -> None:
+def _refuse_what_cannot_be_stored(instance: Instance) -> None:
     fleet = instance.fleet
     is_timed = instance.windows is not None or instance.service is not None
     is_timed |= any(kind.max_duration is not None for kind in fleet)
@@ -160,7 +160,7 @@ def _refuse_unholdable(instance: Instance) -> None:
         "durations": ("a matrix of durations", instance.durations is not None),
         "speed": ("times other than distances (a speed of 1)", instance.speed != (1.0 if is_timed else None)),
     }
-    refuse_unholdable("a .vrp file", obstacles)
+    refuse_what_cannot_be_stored("a .vrp file", obstacles)
 
 
 def _read_service(outline: Outline, dimension: int) -> NDArray[np.float64] | None:

@@ -101,9 +101,9 @@ def _measure_tour(tour: Tour, cuts: NDArray[Any], task: Task) -> None:
 def _extend(cut: int, place: int, cuts: NDArray[Any], price: _Price) -> float:
     """Cost up to a place if its route begins right after a cut."""
     first = cuts[cut + 1]
-    way = first.outward + cuts[place].length - first.length + cuts[place].outward
+    length = first.outward + cuts[place].length - first.length + cuts[place].outward
     excess = price_excess(cuts[place].load - cuts[cut].load, price.capacity, price.penalty)
-    return float(cuts[cut].cost + way + excess)
+    return float(cuts[cut].cost + length + excess)
 
 
 @compiled_inline

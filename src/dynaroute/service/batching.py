@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from dynaroute.instance import Instance
 from dynaroute.service.refusals import refuse_busy
-from dynaroute.service.request_options import ask_alike, count_work
+from dynaroute.service.request_options import can_be_solved_together, count_work
 from dynaroute.service.response_schemas import TimingSchema
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
@@ -153,7 +153,7 @@ class Batcher:
     def _fits(self, ticket: _Ticket, batch: list[_Ticket]) -> bool:
         if not batch:
             return True
-        if not ask_alike(ticket.options, batch[0].options) or len(batch) == self._largest:
+        if not can_be_solved_together(ticket.options, batch[0].options) or len(batch) == self._largest:
             return False
         return sum(other.work for other in batch) + ticket.work <= self._most_work
 

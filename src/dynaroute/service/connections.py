@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Protocol
 
-from dynaroute.service.seldom import SeldomLog
+from dynaroute.service.throttled_log import ThrottledLog
 
 __all__ = ["ACCEPTED_AT_ONCE", "Connection", "Connections", "afford_connections"]
 
@@ -38,7 +38,7 @@ class Connections:
         Told when connections are dropped.
     """
 
-    def __init__(self, most: int, most_unread: int, log: SeldomLog) -> None:
+    def __init__(self, most: int, most_unread: int, log: ThrottledLog) -> None:
         self.most = most
         self._most_unread = most_unread
         self._log = log

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from dynaroute.instance import Instance
-from dynaroute.service.request_options import ask_alike
+from dynaroute.service.request_options import can_be_solved_together
 from dynaroute.solution import Solution
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import Result
@@ -131,7 +131,7 @@ class Gathering:
         """Add a search to a group that is still open; else begin one, which is returned."""
         with self._lock:
             for group in self._open:
-                if ask_alike(group.options, options):
+                if can_be_solved_together(group.options, options):
                     group.members.append(member)
                     return None
             begun = _Group(options, [member])

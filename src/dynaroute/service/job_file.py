@@ -19,8 +19,8 @@ from dynaroute.formats import instance_from_json, instance_to_json
 from dynaroute.formats.json_document import load_json
 from dynaroute.instance import Instance
 from dynaroute.service.response_schemas import JobResponse
-from dynaroute.service.seldom import SeldomLog
 from dynaroute.service.settings import PREFIX
+from dynaroute.service.throttled_log import ThrottledLog
 from dynaroute.solving.options import SolveOptions
 
 __all__ = ["JobFile", "KeptJob"]
@@ -76,7 +76,7 @@ class JobFile:
     """
 
     def __init__(self, folder: str) -> None:
-        self._log = SeldomLog()
+        self._log = ThrottledLog()
         path = Path(folder) / _NAME
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

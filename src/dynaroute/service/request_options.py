@@ -7,7 +7,7 @@ from typing import Any
 from dynaroute.errors import OptionError, Where
 from dynaroute.solving.options import USUAL_TIME_LIMIT, Improve, SolveOptions
 
-__all__ = ["ask_alike", "choose_options", "count_work", "refuse_excess"]
+__all__ = ["can_be_solved_together", "choose_options", "count_work", "refuse_excess"]
 
 
 def choose_options(given: dict[str, Any], usual: Improve, longest: float) -> SolveOptions:
@@ -33,9 +33,9 @@ def choose_options(given: dict[str, Any], usual: Improve, longest: float) -> Sol
     return options
 
 
-def ask_alike(options: SolveOptions, others: SolveOptions) -> bool:
+def can_be_solved_together(options: SolveOptions, others: SolveOptions) -> bool:
     """Whether two requests can be solved together: an option left out is as good as its usual value."""
-    return _essence(options) == _essence(others)
+    return _decisive_options(options) == _decisive_options(others)
 
 
 def count_work(options: SolveOptions, customers: int) -> int:
@@ -62,7 +62,7 @@ def refuse_excess(options: SolveOptions, customers: int, most_work: int) -> None
     raise _fault("samples" if options.decoding.decode != "greedy" else "augment", message, remedy)
 
 
-def _essence(options: SolveOptions) -> tuple[object, ...]:
+def _decisive_options(options: SolveOptions) -> tuple[object, ...]:
     return options.model, options.decoding, options.improver, options.limit, options.usual_seed, options.objective
 
 

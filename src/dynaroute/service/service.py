@@ -22,10 +22,10 @@ from dynaroute.service.refusals import RequestError, refuse_unavailable
 from dynaroute.service.request_options import choose_options, count_work, refuse_excess
 from dynaroute.service.response_schemas import SolveResponse, TimingSchema
 from dynaroute.service.searches import Search, SearchPool
-from dynaroute.service.seldom import SeldomLog
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.service.streams import Streams
+from dynaroute.service.throttled_log import ThrottledLog
 from dynaroute.service.turns import Turns
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
@@ -59,7 +59,7 @@ class Service:
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.log = SeldomLog()
+        self.log = ThrottledLog()
         self.turns = Turns()
         self.active = 0  # requests that have begun and are not answered yet, streams of events included
         self.is_stopping = False

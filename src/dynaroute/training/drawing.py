@@ -224,14 +224,14 @@ def _triangular(unit: Tensor) -> Tensor:
 # What the parts say, where it is needed
 
 
-class _Choices(NamedTuple):
+class _CodeTable(NamedTuple):
     """For each part, codes to choose from: (P, K), and how many there are: (P,)."""
 
     codes: Tensor
     numbers: Tensor
 
     @classmethod
-    def of(cls, choices: list[list[int]], device: str) -> _Choices:
+    def of(cls, choices: list[list[int]], device: str) -> _CodeTable:
         longest = max(map(len, choices))
         padded = [[*row, *([0] * (longest - len(row)))] for row in choices]
         return cls(torch.tensor(padded, device=device), torch.tensor([len(row) for row in choices], device=device))
@@ -248,10 +248,10 @@ class _Tables(NamedTuple):
     cumulative: Tensor
     smallest: Tensor
     largest: Tensor
-    customers: _Choices
-    depots: _Choices
-    demands: _Choices
-    capacities: _Choices
+    customers: _CodeTable
+    depots: _CodeTable
+    demands: _CodeTable
+    capacities: _CodeTable
     fewest_seeds: Tensor
     most_seeds: Tensor
     rule: Tensor
@@ -270,8 +270,8 @@ class _Tables(NamedTuple):
         ranges = [part.route_lengths if isinstance(part.route_lengths, tuple) else _NO_RANGE for part in parts]
         limits = [DEMAND_RANGES[kind] for kind in get_args(DemandKind)]
 
-        def codes(field: str, kinds: tuple[str, ...]) -> _Choices:
-            return _Choices.of([[kinds.index(kind) for kind in getattr(part, field)] for part in parts], device)
+        def codes(field: str, kinds: tuple[str, ...]) -> _CodeTable:
+            return _CodeTable.of([[kinds.index(kind) for kind in getattr(part, field)] for part in parts], device)
 
         return cls(
             cumulative=(weights.cumsum(0) / weights.sum()).float().to(device),
@@ -280,7 +280,7 @@ class _Tables(NamedTuple):
             customers=codes("customers", get_args(CustomerPositions)),
             depots=codes("depots", get_args(DepotPosition)),
             demands=codes("demands", get_args(DemandKind)),
-            capacities=_Choices.of([list(part.capacities) or [0] for part in parts], device),
+            capacities=_CodeTable.of([list(part.capacities) or [0] for part in parts], device),
             fewest_seeds=torch.tensor([part.cluster_seeds[0] for part in parts], device=device),
             most_seeds=torch.tensor([part.cluster_seeds[1] for part in parts], device=device),
             rule=torch.tensor([_find_rule(part) for part in parts], device=device),

@@ -148,11 +148,11 @@ def _turn(places: Tensor, generator: torch.Generator) -> Tensor:
 def _deal_demands(batch: InstanceBatch, generator: torch.Generator) -> Tensor:
     """(B, M) as they are, permuted, or drawn from the instance's own."""
     shape, device, is_customer = batch.demands.shape, generator.device, batch.is_customer
-    way = torch.randint(3, (shape[0], 1), generator=generator, device=device)
+    rule = torch.randint(3, (shape[0], 1), generator=generator, device=device)
     unit = torch.rand(shape, generator=generator, device=device)
     slot = torch.arange(shape[1], device=device).expand(shape)
     # the depot first, then the customers in a random order, then what is empty
     order = torch.where(slot == 0, -1.0, torch.where(is_customer, unit, 2.0)).argsort(1)
     any_customer = 1 + torch.minimum((unit * batch.sizes[:, None]).long(), batch.sizes[:, None] - 1)
-    source = torch.where(way == _AS_THEY_ARE, slot, torch.where(way == _PERMUTED, order, any_customer))
+    source = torch.where(rule == _AS_THEY_ARE, slot, torch.where(rule == _PERMUTED, order, any_customer))
     return batch.demands.gather(1, source) * is_customer

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dynaroute.service.client_presence import cancel_with_client
 from dynaroute.service.direct_responses import convert, insert, judge
 from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, INSERT_BODY, SOLVE_BODY, describe_failures
-from dynaroute.service.patience import leave_with_client
 from dynaroute.service.reading import Problem, read_solvable_problem
 from dynaroute.service.replies import reply, reply_json
 from dynaroute.service.request_schemas import ConvertResponse, FileOptions, QueryOptions
@@ -50,7 +50,7 @@ def make_solving_router(service: Service) -> APIRouter:
         problem = await receive_problem(service, request, query)
         options = service.choose(problem)
         work = service.solve(problem, options)
-        answer = await (work if service.is_batched(problem, options) else leave_with_client(work, request))
+        answer = await (work if service.is_batched(problem, options) else cancel_with_client(work, request))
         return reply(answer, largest)
 
     @router.post(

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from dynaroute.errors import UnsupportedError, Where
 
-__all__ = ["refuse_unholdable"]
+__all__ = ["refuse_what_cannot_be_stored"]
 
 
-def refuse_unholdable(file: str, obstacles: Mapping[str, tuple[str, bool]]) -> None:
+def refuse_what_cannot_be_stored(file: str, obstacles: Mapping[str, tuple[str, bool]]) -> None:
     """Refuse the first thing that is there and cannot be held.
 
     Parameters

@@ -11,12 +11,12 @@ from starlette.requests import Request
 
 from dynaroute.service.refusals import RequestError
 
-__all__ = ["leave_with_client"]
+__all__ = ["cancel_with_client"]
 
 Value = TypeVar("Value")
 
 
-async def leave_with_client(work: Coroutine[None, None, Value], request: Request) -> Value:
+async def cancel_with_client(work: Coroutine[None, None, Value], request: Request) -> Value:
     """Await work, but cancel it when the client goes away.
 
     Parameters

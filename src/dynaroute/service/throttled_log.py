@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import time
 
-__all__ = ["SeldomLog"]
+__all__ = ["ThrottledLog"]
 
 _MINUTE = 60.0
 _LOG = logging.getLogger("dynaroute.service")
 
 
-class SeldomLog:
+class ThrottledLog:
     """Writes a warning at most once a minute, with how often it was due since."""
 
     def __init__(self) -> None:
