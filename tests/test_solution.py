@@ -132,7 +132,7 @@ def test_an_unknown_customer_is_found(customer: int) -> None:
 
 def test_the_depot_within_a_route_is_explained() -> None:
     (violation,) = check(TOWN, Solution(((1, 0), (2,), (3,))))
-    assert "depot is not written" in violation.message
+    assert "depot is left out" in violation.message
 
 
 def test_an_overload_names_route_and_amount() -> None:

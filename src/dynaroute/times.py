@@ -1,4 +1,4 @@
-"""Times as people write them, in seconds: numbers, numbers with a unit, and times of the clock."""
+"""Reading and writing times: seconds, numbers with a unit, and clock times."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ _DASHES = "\u2013\u2014" + _MINUS
 _BETWEEN = re.compile(rf"\s+(?:to|till|until|bis|à|hasta|a|and|und|et|y)\s+|\s*(?:[-{_DASHES}]|\.\.+)\s*")
 _UNIT = re.compile(rf"{_NUMBER}(\s*[^\W\d:]+\.?)")
 _LISTED = re.compile(r"[;|/&\n]|,\s*(?=[0-9]{1,2}:)")
-_REMEDY = "Write seconds (28800), a number with a unit (8h, 90 min) or a time of the clock (08:00)."
+_REMEDY = "Write seconds (28800), a number with a unit (8h, 90 min) or a clock time (08:00)."
 _MOST_CHARACTERS = 60
 
 
 def parse_time(text: str, where: Where, *, remedy: str = _REMEDY) -> float:
-    """Read a time or a duration: seconds, a number with a unit, or a time of the clock.
+    """Read a time or duration: seconds, a number with a unit, or a clock time.
 
     Parameters
     ----------
     text
         "28800", "8h", "1.5 h", "90 min", "1h 30min", "8h30", "08:00", "08:00:30", "2:30 pm", "8 Uhr".
     where
-        Place that errors name.
+        Place to name in errors.
     remedy
-        What errors advise.
+        Advice to give in errors.
 
     Returns
     -------
     float
-        Seconds; those of the clock since midnight.
+        Seconds; for clock times, since midnight.
 
     Raises
     ------
     FormatError
-        If it cannot be understood: an unknown unit, a time that no clock shows.
+        If the text is not a time, such as an unknown unit or 25:00.
     """
     plain = text.strip().lower()
     if plain.startswith(("-", _MINUS)):
         raise FormatError(f"the time {_quoted(text)} is negative.", where=where, remedy="Times are 0 or more.")
     if not plain or len(plain) > _MOST_CHARACTERS:
-        what = "a time is missing" if not plain else f"{_quoted(text)} is no time"
+        what = "a time is missing" if not plain else f"{_quoted(text)} is not a time"
         raise FormatError(f"{what}.", where=where, remedy=remedy)
     if _PLAIN.fullmatch(plain):
         return _finite(_number(plain), text, where)
@@ -76,35 +76,35 @@ def parse_time(text: str, where: Where, *, remedy: str = _REMEDY) -> float:
 
 
 def parse_window(text: str, where: Where) -> tuple[float, float]:
-    """Read a time window: two times with a dash between them; what is left out is 0 or infinite.
+    """Read a time window: two times with a dash between them; a missing start is 0, a missing end infinite.
 
     Parameters
     ----------
     text
         "08:00-12:00", "8h - 12h", "08:00 bis 12:00", "28800-43200", "08:00-", "-12:00".
     where
-        Place that errors name.
+        Place to name in errors.
 
     Raises
     ------
     UnsupportedError
         If there are several windows.
     FormatError
-        If these are not two times.
+        If the text is not a time window.
     """
     remedy = "Write one window such as 08:00-12:00."
     if len(text) > 2 * _MOST_CHARACTERS:
-        raise FormatError(f"{_quoted(text)} is no time window.", where=where, remedy=remedy)
+        raise FormatError(f"{_quoted(text)} is not a time window.", where=where, remedy=remedy)
     plain = text.strip().strip("[]()").strip().lower()
     if len([part for part in _LISTED.split(plain) if part.strip()]) > 1:
         raise UnsupportedError(
-            f"{_quoted(text)} names several time windows, and a customer has one here.",
+            f"{_quoted(text)} has several time windows, but a customer can have only one.",
             where=where,
-            remedy="Keep one of them, or make two customers of this one.",
+            remedy="Keep one of them, or split the customer in two.",
         )
     bounds = _BETWEEN.split(plain)
     if len(bounds) != 2 or not any(bounds):
-        raise FormatError(f"{_quoted(text)} is no time window.", where=where, remedy=remedy)
+        raise FormatError(f"{_quoted(text)} is not a time window.", where=where, remedy=remedy)
     unit = _UNIT.fullmatch(bounds[1])
     if unit and _PLAIN.fullmatch(bounds[0]):
         bounds[0] += unit[1]  # 8-12h
@@ -118,13 +118,7 @@ def parse_window(text: str, where: Where) -> tuple[float, float]:
 
 
 def format_clock(seconds: float) -> str:
-    """Write a time as a clock shows it, to the second; hours go on past 24, infinity is a dash.
-
-    Parameters
-    ----------
-    seconds
-        Since midnight.
-    """
+    """Write a time as on a clock, to the second; hours continue past 24, infinity is a dash."""
     if not math.isfinite(seconds):
         return "-"
     whole = round(seconds)
@@ -135,13 +129,7 @@ def format_clock(seconds: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Write how long something takes: 1 h 20 min; seconds where they matter.
-
-    Parameters
-    ----------
-    seconds
-        0 or more.
-    """
+    """Write a duration, such as 1 h 20 min; with seconds if they matter."""
     if seconds < 60:
         return f"{seconds:.3g} s"
     minutes, second = divmod(round(seconds), 60)
@@ -156,9 +144,9 @@ def _read_clock(hours: str, minutes: str, seconds: str | None, half: str | None,
     possible = minute < 60 and second < 60 and (1 <= hour <= 12 if is_half else hour * 60 + minute <= 24 * 60)
     if not possible or (hour == 24 and second):
         raise FormatError(
-            f"no clock shows {_quoted(text)}.",
+            f"{_quoted(text)} is not a clock time.",
             where=where,
-            remedy="Times of the clock are 00:00 to 24:00; write 26h for two hours after midnight.",
+            remedy="Clock times are 00:00 to 24:00; write 26h for two hours after midnight.",
         )
     if is_half and half is not None:
         hour = hour % 12 + (12 if half[0] == "p" else 0)
@@ -171,7 +159,7 @@ def _read_parts(plain: str, text: str, where: Where, remedy: str) -> float:
     while position < len(plain):
         part = _PART.match(plain, position)
         if part is None:
-            raise FormatError(f"{_quoted(text)} is no time.", where=where, remedy=remedy)
+            raise FormatError(f"{_quoted(text)} is not a time.", where=where, remedy=remedy)
         if part[2] not in _SECONDS:
             raise FormatError(
                 f"the unit {_quoted(part[2])} of {_quoted(text)} is unknown.",
@@ -189,7 +177,7 @@ def _number(text: str) -> float:
 
 def _finite(seconds: float, text: str, where: Where) -> float:
     if not seconds < 1e15:
-        raise FormatError(f"{_quoted(text)} is too long a time.", where=where, remedy="Is this meant?")
+        raise FormatError(f"the time {_quoted(text)} is too long.", where=where, remedy="Check its unit.")
     return seconds
 
 

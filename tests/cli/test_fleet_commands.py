@@ -131,7 +131,7 @@ def test_a_faulty_file_is_exit_code_2_and_nothing_is_written(name: str, tmp_path
         ("--speed", "40parsec/h", "unknown"),
         ("--speed", "fast", "no speed"),
         ("--max-duration", "8 moons", "unit 'moons'"),
-        ("--max-duration", "25:99", "no clock"),
+        ("--max-duration", "25:99", "not a clock time"),
         ("--max-duration", "0", "no limit"),
         ("--max-distance", "120leagues", "unknown"),
         ("--max-distance", "-5", "no length"),
