@@ -290,7 +290,7 @@ def test_types_that_a_sol_file_cannot_name_are_noted(tmp_path: Path) -> None:
     plan = save(tmp_path, "plan.json", '{"routes": [[1, 2], [3]], "vehicles": ["van", "bicycle"]}')
     result = invoke("convert", plan, tmp_path / "plan.sol")
     assert result.exit_code == 0
-    assert "types of vehicles are given to them anew" in result.stderr
+    assert "vehicle types are assigned again" in result.stderr
 
 
 def test_a_plan_that_leaves_customers_out_is_not_measured(tmp_path: Path) -> None:

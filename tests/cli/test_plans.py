@@ -92,7 +92,7 @@ def test_plan_converts_to_sheets_and_to_its_problem(plan: Path) -> None:
     assert [file.name for file in plan.with_name("sheets").iterdir()] == ["route-01.html"]
     result = invoke("convert", plan, plan.with_name("set.npz"))
     assert result.exit_code == 2
-    assert ".npz file cannot hold names of customers" in result.stderr
+    assert ".npz file cannot hold customer names" in result.stderr
 
 
 def test_plan_is_drawn_checked_and_described_by_itself(plan: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tables as text: CSV, and the same with tabs."""
+"""Text tables: CSV and TSV."""
 
 from __future__ import annotations
 
@@ -25,33 +25,23 @@ def parse_csv(text: str, *, capacity: float | Decimal | str | None = None, sourc
     Parameters
     ----------
     text
-        The file's text: columns id (optional), demand, and x and y, or lat and lon in degrees. Lines
-        ``# capacity: 50``, ``# name: ...`` and ``# rounding: none|nearest|up`` may come first.
+        The file's text. Columns: id (optional), demand, and x and y, or lat and lon in degrees. Lines ``# capacity:
+        50``, ``# name: ...`` and ``# rounding: none|nearest|up`` may come first.
     capacity
-        Capacity that goes before the text's own.
+        Capacity of a vehicle; overrides that of the text.
     source
-        The file's path: named in warnings, and its stem is the name of an instance without one.
+        The file's path, for warnings; its stem names an instance without a name.
 
     Raises
     ------
     DynarouteError
-        If the table cannot be read or is no problem.
+        If the table cannot be read or is not a valid problem.
     """
     return parse_text_table(text, Reading(capacity), source)
 
 
 def parse_text_table(text: str, reading: Reading, source: str) -> Instance:
-    """Read an instance from a table as the user wants it to be read.
-
-    Parameters
-    ----------
-    text
-        The file's text.
-    reading
-        What the user said.
-    source
-        The file's path.
-    """
+    """Read an instance from a table with the user's options."""
     score = partial(score_header, vocabulary=STOPS, renames=reading.columns)
     return parse_stops(cut_text(text, score), reading, source)
 
@@ -67,12 +57,12 @@ def format_csv(instance: Instance) -> str:
     Raises
     ------
     UnsupportedError
-        If it has a matrix or a fleet, which this format cannot hold.
+        If it has a matrix or vehicles, which this format cannot hold.
     """
     obstacles = {
         "distances": ("a distance matrix", instance.distances is not None or instance.coordinates is None),
         "durations": ("a matrix of durations", instance.durations is not None),
-        "vehicles": ("types of vehicles", instance.vehicles is not None),
+        "vehicles": ("vehicle types", instance.vehicles is not None),
         "speed": ("a speed", instance.speed is not None),
     }
     for field, (thing, is_there) in obstacles.items():
@@ -80,7 +70,7 @@ def format_csv(instance: Instance) -> str:
             raise UnsupportedError(
                 f"a .csv file cannot hold {thing}.",
                 where=Where(field=field),
-                remedy="Write a .json file; without names of customers, .vrp will do too."
+                remedy="Write a .json file; without customer names, .vrp works too."
                 if field == "distances"
                 else "Write a .json file.",
             )
@@ -117,14 +107,14 @@ def _further_columns(instance: Instance) -> dict[str, list[str]]:
         columns["depot"] = ["yes", *[""] * instance.size]
     if instance.details is not None:
         for index, heading in enumerate(instance.details.columns):
-            # a heading that means something would be taken for it when the file is read
+            # otherwise a heading with a meaning would be interpreted when the file is read
             told = f"detail {heading}" if STOPS.look_up(heading) or heading in columns else heading
             columns[told] = [row[index] for row in instance.details.rows]
     return columns
 
 
 def _has_second_depot(instance: Instance) -> bool:
-    """Whether a customer could be taken for the depot when the file is read: it wants nothing, and is called so."""
+    """Whether a customer would be read as the depot: it has no demand and a depot's name."""
     texts = () if instance.details is None else instance.details.rows
     return any(
         is_depot(text)
@@ -139,5 +129,5 @@ def _unused_name(names: set[str]) -> str:
 
 
 def _quote(cell: str) -> str:
-    # '#' because a line that starts with it is a comment
+    # '#' because it would start a comment
     return '"' + cell.replace('"', '""') + '"' if set(cell) & set('",;\t#') else cell

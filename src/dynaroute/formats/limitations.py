@@ -1,4 +1,4 @@
-"""What a format cannot hold, refused by name."""
+"""Refusing to write what a format cannot hold."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["refuse_what_cannot_be_stored"]
 
 
 def refuse_what_cannot_be_stored(file: str, obstacles: Mapping[str, tuple[str, bool]]) -> None:
-    """Refuse the first thing that is there and cannot be held.
+    """Raise if the instance has something that the format cannot hold.
 
     Parameters
     ----------
     file
-        What would be written: "a .npz file".
+        The kind of file, such as "a .npz file".
     obstacles
-        By field: the thing in words, and whether it is there.
+        By field: its name in words, and whether the instance has it.
     """
     for field, (thing, is_there) in obstacles.items():
         if is_there:

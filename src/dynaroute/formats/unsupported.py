@@ -1,4 +1,4 @@
-"""Fields that ask for more than is solved here, told from those that only describe."""
+"""Recognising fields that ask for something unsupported, as opposed to descriptions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 __all__ = ["UNSUPPORTED", "is_unsupported", "is_unsupported_for_vehicles"]
 
 UNSUPPORTED = (
-    "costs of vehicles, prizes, optional customers, several windows, pickups, several depots, breaks and reloading are "
-    "not solved here"
+    "vehicle costs, prizes, optional customers, several windows, pickups, several depots, breaks and reloading are "
+    "not supported"
 )
 
-# A field with one of these words narrows what a solution may be, or changes what it costs.
+# A field with one of these words restricts routes or changes their cost.
 _CONSTRAINT = re.compile(
     r"vehicles?|trucks?|fleet|drones?|drivers?|salesm[ae]n|depots|routes?|trips?"
     r"|distances?|durations?|times?|timewindows?|windows?|ready|due|deadlines?|horizon|periods?|shifts?|breaks?"
@@ -28,13 +28,13 @@ _DESCRIPTION = re.compile(r"best|known|bks|optimal|optimum|bound|comment|note")
 
 
 def is_unsupported(field: str) -> bool:
-    """Whether a field, named in any style, asks for something that is not solved: a limit, a time, a second depot."""
+    """Whether a field, in any naming style, asks for something unsupported, such as a second depot."""
     words = _split_words(field)
     return any(map(_CONSTRAINT.fullmatch, words)) and not any(map(_DESCRIPTION.fullmatch, words))
 
 
 def is_unsupported_for_vehicles(field: str) -> bool:
-    """Whether a field of a vehicle asks for something that is not solved: what it costs, where it starts."""
+    """Whether a vehicle's field asks for something unsupported, such as a cost or a start."""
     return any(map(_OF_VEHICLES.fullmatch, _split_words(field)))
 
 

@@ -432,7 +432,7 @@ REFUSED = {
         b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>', words=("2003",)
     ),
     "text called a workbook": File(b"id;x;y;demand\n", words=("call it .csv",)),
-    "workbook called a text": File(make_workbook(STOPS), suffix=".csv", words=("call it .xlsx",)),
+    "workbook called a text": File(make_workbook(STOPS), suffix=".csv", words=("rename it to .xlsx",)),
     "binary workbook": File(make_archive(xl__workbook_bin=b"\0", **CONTENT_TYPES), words=("(.xlsb)",)),
     "document": File(make_archive(word__document_xml="<a/>", **CONTENT_TYPES), words=("text document",)),
     "other archive": File(make_archive(readme="x"), words=("not an Excel workbook",)),

@@ -34,7 +34,7 @@ REFUSED = {
     "count fractional": ("name,capacity,count\nvan,5,1.5\n", "line 2", "whole number"),
     "count zero": ("name,capacity,count\nvan,5,0\n", "line 2", "count"),
     "names twice": ("name,capacity\nvan,5\nvan,6\n", "line 3", "'van'"),
-    "costs": ("name,capacity,cost\nvan,5,3\n", "cost", "not solved"),
+    "costs": ("name,capacity,cost\nvan,5,3\n", "cost", "not supported"),
     "end on the moon": ("name,capacity,end\nvan,5,moon\n", "line 2", "depot or open"),
     "shift backwards": ("name,capacity,shift\nvan,5,17:00-08:00\n", "line 2", "before it starts"),
     "shift without an end": ("name,capacity,shift\nvan,5,17:00-\n", "line 2", "no end"),
