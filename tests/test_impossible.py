@@ -86,7 +86,10 @@ def test_a_customer_nobody_can_serve_is_named_with_the_reason(parts: dict[str, A
 
 def test_the_reason_is_told_for_each_type() -> None:
     vehicles = (VehicleType(12, "bicycle", max_distance=50), VehicleType(4, "van"))
-    assert "bicycle: the trip" in (told := refusal_of(make_line(vehicles=vehicles)).message) and "van: its demand is 5" in told
+    assert (
+        "bicycle: the trip" in (told := refusal_of(make_line(vehicles=vehicles)).message)
+        and "van: its demand is 5" in told
+    )
 
 
 def test_others_who_cannot_be_served_are_named_too() -> None:
