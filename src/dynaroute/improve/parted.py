@@ -1,6 +1,6 @@
-"""Several cores on one instance: each anneals a part of the routes, and the parts are cut anew again and again.
+"""Several cores on one instance: each anneals a part of the routes, and the parts are redrawn in every round.
 
-What ruin and recreate changes lies close together, so that parts hardly miss each other.
+Ruin and recreate changes only nearby customers, so little is lost by separating the parts.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from dynaroute.improve.problem import SearchProblem
 
 __all__ = ["PartedAnnealing", "cut_problem"]
 
-_ROUNDS = 60  # of a search, after each of which the parts are cut anew
-_TURN = math.pi * (3 - math.sqrt(5))  # between two rounds, so that no cut is made twice
+_ROUNDS = 60  # per search; parts are redrawn after each
+_TURN = math.pi * (3 - math.sqrt(5))  # angle between rounds, so that no cut repeats
 
 Routes = tuple[tuple[int, ...], ...]
 
 
 class _Part(NamedTuple):
-    """A part of the routes: its customers' numbers in the whole problem, and who searches it."""
+    """A part of the routes: its customers' numbers in the whole problem, and its searcher."""
 
     customers: NDArray[np.int32]
     searcher: RuinAndRecreate
 
     def translate(self, routes: Routes) -> Routes:
-        """Routes in the numbers of the whole problem."""
+        """Translate routes to the numbers of the whole problem."""
         names = [0, *self.customers.tolist()]
         return tuple(tuple(names[customer] for customer in route) for route in routes)
 
 
 class PartedAnnealing:
-    """A searcher that anneals parts of the routes side by side.
+    """A searcher that anneals parts of the routes in parallel.
 
     Parameters
     ----------
     problem
         The problem.
     routes
-        Where to start.
+        Routes to start from.
     settings
-        Temperatures and extent.
+        Temperatures and sizes.
     parts
-        How many, each in a thread.
+        Number of parts, each in a thread.
     seed, stream
-        Of the random numbers; searchers with different streams are independent.
+        Seed of the random numbers; searchers with different streams are independent.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class PartedAnnealing:
 
     @property
     def best_cost(self) -> float:
-        """Cost of the best solution so far: perhaps the best of each part together."""
+        """Cost of the best solution so far, which may combine the best of each part."""
         return min(self._best_cost, sum(part.searcher.best_cost for part in self._parts))
 
     @property
@@ -91,18 +91,18 @@ class PartedAnnealing:
         return tuple(route for part in self._parts for route in part.translate(part.searcher.best_routes))
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
-        """Go on from another solution, as hot as before."""
+        """Continue from another solution, at the same temperature."""
         self._best, self._best_cost = tuple(map(tuple, routes)), cost
         self._parts = self._cut(self._best)
 
     def halt(self) -> None:
-        """End a run that goes on in another thread, within an iteration, and all later ones."""
+        """Stop a run in another thread within an iteration, and prevent later runs."""
         self._is_halted = True
         for part in self._parts:
             part.searcher.halt()
 
     def run(self, count: int, pace: Pace) -> int:
-        """Let each part run so many iterations; where they set the pace, it does not matter in how many calls."""
+        """Let each part run some iterations. If they set the pace, several calls give the same as one."""
         left = count
         while left > 0 and not self._is_halted:
             until_cut = pace.iterations_until((self._rounds + 1) / _ROUNDS, self._done)
@@ -123,16 +123,16 @@ class PartedAnnealing:
         try:
             return min(run.result() for run in runs)
         finally:
-            wait(runs)  # after an interrupt, too: nobody shall read what is still being written
+            wait(runs)  # even after an interrupt, so that nothing is read while it is written
 
     def _cut_anew(self) -> None:
-        """Go on with the present routes of all parts, otherwise cut; the best of each together are the best so far."""
+        """Redraw the parts from the current routes, and combine the best of each part into the best so far."""
         self._best, self._best_cost = self.best_routes, self.best_cost
         present = [route for part in self._parts for route in part.translate(part.searcher.present_routes)]
         self._parts = self._cut(present)
 
     def _cut(self, routes: Sequence[Sequence[int]]) -> list[_Part]:
-        """Sort routes by the direction of their middle, and cut the circle into parts of as many customers."""
+        """Sort routes by the direction of their centre, and cut the circle into parts with equally many customers."""
         middles = np.array([self._places[list(route)].mean(axis=0) for route in routes])
         angles = (np.arctan2(middles[:, 1], middles[:, 0]) + self._rounds * _TURN) % (2 * math.pi)
         order = np.argsort(angles, kind="stable").tolist()
@@ -161,16 +161,16 @@ class PartedAnnealing:
 
 
 def cut_problem(problem: SearchProblem, customers: NDArray[np.int32], numbers: NDArray[np.int32]) -> SearchProblem:
-    """The problem of some customers alone.
+    """Return the problem restricted to some customers.
 
     Parameters
     ----------
     problem
-        The whole.
+        The whole problem.
     customers
-        Who stays, ascending.
+        The customers to keep, ascending.
     numbers
-        (M,) the number of each node in the new problem; 0 for those that do not stay.
+        (M,) number of each node in the new problem; 0 if not kept.
     """
     nodes = np.concatenate([[0], customers])
     distances = problem.distances
@@ -187,7 +187,7 @@ def cut_problem(problem: SearchProblem, customers: NDArray[np.int32], numbers: N
 def _translate_neighbours(
     neighbours: NDArray[np.int32], nodes: NDArray[np.int64], numbers: NDArray[np.int32], nearest: NDArray[np.int32]
 ) -> None:
-    """List the neighbours that stay; the rest of a row is the node itself, which a search passes over."""
+    """List the kept neighbours; the rest of a row is the node itself, which a search skips."""
     for node in range(len(nodes)):
         listed = 0
         for neighbour in neighbours[nodes[node]]:
@@ -199,7 +199,7 @@ def _translate_neighbours(
 
 
 def _place(problem: SearchProblem) -> NDArray[np.float64]:
-    """Where the nodes lie around the depot."""
+    """Return the nodes' places around the depot."""
     distances = problem.distances
     if isinstance(distances, Plane):
         return np.asarray(distances.points - distances.points[0])

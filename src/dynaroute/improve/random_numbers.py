@@ -1,6 +1,6 @@
-"""Random numbers for compiled code: one 64-bit counter, scrambled (splitmix64).
+"""Random numbers for compiled code (SplitMix64).
 
-The state is an array that the caller owns, so that whoever starts from the same seed draws the same numbers.
+The state is an array owned by the caller, so that the same seed gives the same numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNIT = 2.0**-53
 
 
 def make_random_state(seed: int, stream: int = 0) -> RandomState:
-    """A fresh generator; those of one seed and different streams are independent: one for each thread, say."""
+    """Make a generator; generators with the same seed and different streams are independent."""
     return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64).astype(np.uint64)
 
 
@@ -38,11 +38,11 @@ def _draw(state: RandomState) -> np.uint64:
 
 @compiled_inline
 def draw_unit(state: RandomState) -> float:
-    """A number from [0, 1)."""
+    """Draw a number from [0, 1)."""
     return float(_draw(state) >> _SHIFT_11) * _UNIT
 
 
 @compiled_inline
 def draw_below(state: RandomState, limit: int) -> int:
-    """A whole number from 0 to limit - 1."""
+    """Draw a whole number from 0 to limit - 1."""
     return int(draw_unit(state) * limit)
