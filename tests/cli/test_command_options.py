@@ -34,7 +34,7 @@ def test_every_option_of_solving_is_one_of_the_command(command: Any, missing: se
         (("--decode", "sample", "--temperature", "0"), ("field --temperature: ", "from 1e-06 to 1e+06")),
         (("--model", "savings", "--decode", "greedy"), ("field --decode: ",)),
         (("--model", "savings", "--samples", "4"), ("field --samples: ",)),
-        (("--model", "savings", "--augment"), ("field --augment: ", "Leave the option out, or name")),
+        (("--model", "savings", "--augment"), ("field --augment: ", "Leave out the option, or name")),
         (("--model", "absent"), ("field --model: ",)),
     ],
 )

@@ -171,7 +171,7 @@ def test_a_unit_on_plain_coordinates_is_told_to_mean_metres(tmp_path: Path) -> N
 
 
 def test_improving_without_a_search_is_refused_for_fleets(tmp_path: Path) -> None:
-    assert_refused(invoke("solve", save_day(tmp_path), "--improve", "local"), "knows capacities")
+    assert_refused(invoke("solve", save_day(tmp_path), "--improve", "local"), "only handles capacities")
 
 
 def test_a_policy_that_is_asked_for_is_noted_not_to_know_fleets(tmp_path: Path) -> None:

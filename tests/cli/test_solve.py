@@ -467,8 +467,8 @@ def test_options_on_improving_are_judged_before_files_are_read(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), ("start", "to be improved")),
-        (("--time-limit", "1", "--model", "savings"), ("start", "no model builds any")),
+        ((), ("start", "nothing improves them")),
+        (("--time-limit", "1", "--model", "savings"), ("start", "no model is needed")),
     ],
 )
 def test_start_that_cannot_be_obeyed_is_refused(
