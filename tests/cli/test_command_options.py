@@ -61,7 +61,7 @@ def test_options_that_change_nothing_are_named(
 ) -> None:
     print_void_options(SolveOptions(**given), has_start=has_start)
 
-    assert capsys.readouterr().err.startswith(f"note: {option} changes nothing")
+    assert capsys.readouterr().err.startswith(f"note: {option} has no effect")
 
 
 @pytest.mark.parametrize(

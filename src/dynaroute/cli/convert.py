@@ -1,4 +1,4 @@
-"""``dynaroute convert``: from one file format to another."""
+"""``dynaroute convert``: convert between file formats."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def convert(
     *,
     tables: TableOptions,
 ) -> None:
-    """Convert a file to another format, which the suffix of OUT names.
+    """Convert a file to the format given by the suffix of OUT.
 
     Instances: .vrp, .csv, .json, .npz, and from .xlsx, .tsv, .txt and .pkl.
     Solutions: .sol, .json.
     Plans, which hold both: from .json to .csv, .xlsx, .html, .pdf, .geojson,
-    .gpx, .kml, .sol (routes alone), .vrp or .npz (problem alone), or a folder
-    for a printable page each driver. A format that cannot hold all that is
-    in IN is refused, and OUT stays as it was.
+    .gpx, .kml, .sol (only routes), .vrp or .npz (only the problem), or to a
+    folder with one printable page per driver. A format that cannot hold
+    everything in IN is refused, and OUT is not changed.
 
     Example:
       dynaroute convert customers.csv customers.json --capacity 50
@@ -59,7 +59,7 @@ def convert(
 
 
 def _write_plan(source: Path, target: Path) -> None:
-    """Write a plan; into a format for problems or routes alone, that part of it."""
+    """Write a plan, or only its problem or routes, depending on the format."""
     from dynaroute.formats import write
     from dynaroute.plans import PLAN_SUFFIXES, read_plan, write_plan, write_sheets
 
