@@ -1,4 +1,4 @@
-"""Work for a client, as long as the client is there."""
+"""Cancelling work when its client disconnects."""
 
 from __future__ import annotations
 
@@ -17,15 +17,7 @@ Value = TypeVar("Value")
 
 
 async def cancel_with_client(work: Coroutine[None, None, Value], request: Request) -> Value:
-    """Await work, but cancel it when the client goes away.
-
-    Parameters
-    ----------
-    work
-        To be done.
-    request
-        Whose body has been read.
-    """
+    """Await work, but cancel it when the client disconnects."""
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_wait_for_leaving(request))
     try:
@@ -35,7 +27,7 @@ async def cancel_with_client(work: Coroutine[None, None, Value], request: Reques
     finally:
         leaving.cancel()
         working.cancel()
-    raise RequestError(HTTPStatus.BAD_REQUEST, "disconnected", "the client left before the answer.")
+    raise RequestError(HTTPStatus.BAD_REQUEST, "disconnected", "the client disconnected before the answer.")
 
 
 async def _wait_for_leaving(request: Request) -> None:

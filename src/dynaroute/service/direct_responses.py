@@ -1,4 +1,4 @@
-"""Answers that follow from a body alone: judgements and conversions. They are made wherever the body is understood."""
+"""Responses that only need the body: checks, conversions and insertions. Made in the process that reads the body."""
 
 from __future__ import annotations
 
@@ -18,56 +18,28 @@ from dynaroute.solution import check, recompute_cost
 
 __all__ = ["convert", "insert", "judge"]
 
-_MOST_VIOLATIONS = 1_000  # that are listed; the others are counted
+_MOST_VIOLATIONS = 1_000  # listed; the others are only counted
 
 
 def judge(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
-    """Judge the solution in a body.
-
-    Parameters
-    ----------
-    body, content_type
-        Of the request.
-    limits
-        What is larger is refused.
-    """
+    """Check the solution in a body."""
     answer = _judge(read_judgement(body, content_type, limits))
     return answer.model_dump_json(exclude={"left_out"} if answer.left_out is None else None)
 
 
 def convert(body: bytes, *, content_type: str, query: FileOptions, limits: ReadingLimits, largest: int) -> str:
-    """Write the problem in a body as JSON, with remarks about the input where there are any.
-
-    Parameters
-    ----------
-    body, content_type
-        Of the request.
-    query
-        Options from the query.
-    limits
-        What is larger is refused.
-    largest
-        Bytes that the answer may have.
-    """
+    """Convert the problem in a body to JSON, with notes about the input."""
     problem = read_problem(body, content_type, query, limits)
     instance = instance_to_json(problem.instance)
     if problem.notes:
         instance["messages"] = list(problem.notes)
     document = json.dumps(instance, ensure_ascii=False, allow_nan=False)
-    refuse_large_answer(document.encode(), largest)  # here, so that it need not travel
+    refuse_large_answer(document.encode(), largest)  # checked here, so that it need not be sent to the other process
     return document
 
 
 def insert(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
-    """Put the new customers in a body into its plan.
-
-    Parameters
-    ----------
-    body, content_type
-        Of the request.
-    limits
-        What is larger is refused.
-    """
+    """Insert the new customers in a body into its plan."""
     with gather_notes() as notes:
         plan, customers = read_insertion(body, content_type, limits)
         result = insert_customers(plan, customers)

@@ -1,4 +1,4 @@
-"""The parts of the API's description that FastAPI cannot see: bodies in several formats, limits, failures."""
+"""Parts of the API description that FastAPI cannot infer: bodies in several formats, limits, errors."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _FAILURES = {
     404: "There is no such job.",
     408: "The body did not arrive in time.",
     413: "The body or the problem is too large.",
-    415: "The type of the body is not known.",
-    422: "This cannot be a problem, or an option makes no sense; `where.field` names the fault.",
-    429: "Too many requests wait.",
-    503: "The service starts or stops.",
+    415: "The body's media type is not supported.",
+    422: "The problem or an option is invalid; `where.field` says where.",
+    429: "Too many requests are waiting.",
+    503: "The service is starting or stopping.",
 }
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 
@@ -69,7 +69,7 @@ INSERT_BODY: dict[str, Any] = {
     "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(InsertRequest)}}}
 }
 JOB_ANSWER: dict[int | str, dict[str, Any]] = {
-    202: {"headers": {"Location": {"description": "Of the job.", "schema": {"type": "string"}}}}
+    202: {"headers": {"Location": {"description": "Address of the job.", "schema": {"type": "string"}}}}
 }
 _EVENT = {
     "type": "object",
@@ -83,10 +83,10 @@ _EVENT = {
 }
 EVENTS_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Events `improvement`, with what `best` of a job holds, and one `end`, with the whole job.",
+        "description": "Events `improvement` with the same data as a job's `best`, and one `end` with the whole job.",
         "content": {"text/event-stream": {"schema": _EVENT}},
     },
-    204: {"description": "The listener has heard the end already."},
+    204: {"description": "The client has already received the end."},
 }
 METRICS_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {"description": "Prometheus's text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -94,13 +94,7 @@ METRICS_ANSWER: dict[int | str, dict[str, Any]] = {
 
 
 def describe_failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the failures of an endpoint.
-
-    Parameters
-    ----------
-    statuses
-        Of its answers.
-    """
+    """Describe the errors of an endpoint."""
     failures: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
         failures[status] = {"model": ErrorResponse, "description": _FAILURES[status]}
@@ -110,15 +104,7 @@ def describe_failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, Any]:
-    """The OpenAPI document, with the bodies and the limits of this service.
-
-    Parameters
-    ----------
-    application
-        With all its endpoints.
-    settings
-        The limits.
-    """
+    """Make the OpenAPI document, with bodies and limits of this service."""
     document = get_openapi(
         title=application.title,
         version=application.version,
@@ -152,14 +138,14 @@ def _describe_bodies() -> dict[str, Any]:
 
 
 def _state_limits(options: dict[str, Any], longest: float, settings: ServiceSettings) -> None:
-    """Write the limits of the service into the schemas of the options."""
+    """Put the service's limits into the schemas of the options."""
     _typed(options["time_limit"])["maximum"] = longest
     _typed(options["samples"])["maximum"] = settings.work
     _typed(options["model"])["enum"] = ["auto", "savings", *shipped_models()]
 
 
 def _forbid_null(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A query has no null: what is not given is left out."""
+    """Remove null from query parameters, which can only be left out."""
     for parameter in parameters:
         rest = {key: value for key, value in parameter["schema"].items() if key not in ("anyOf", "default")}
         parameter["schema"] = {**rest, **_typed(parameter["schema"])}
@@ -167,5 +153,5 @@ def _forbid_null(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _typed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of the value itself, where null is allowed, too."""
+    """Return the schema of the value without null."""
     return next((choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"), schema)

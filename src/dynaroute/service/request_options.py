@@ -1,4 +1,4 @@
-"""The options of one request: completed, and within the limits of the service."""
+"""The options of one request: filled in, and checked against the service's limits."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["can_be_solved_together", "choose_options", "count_work", "refuse_exc
 
 
 def choose_options(given: dict[str, Any], usual: Improve, longest: float) -> SolveOptions:
-    """Complete the options that were given.
+    """Fill in the given options.
 
     Parameters
     ----------
     given
-        Fields of `SolveOptions`, those not given being left out.
+        The given fields of `SolveOptions`.
     usual
-        How to improve where neither that nor a time limit is given.
+        How to improve if neither that nor a time limit is given.
     longest
-        Time limit that is allowed.
+        Longest allowed time limit.
     """
     improve = given.get("improve") or ("search" if "time_limit" in given else usual)
     limit = given.get("time_limit")
@@ -28,37 +28,27 @@ def choose_options(given: dict[str, Any], usual: Improve, longest: float) -> Sol
         limit = min(USUAL_TIME_LIMIT, longest)
     options = SolveOptions(**{**given, "improve": improve, "time_limit": limit})
     if limit is not None and limit > longest:
-        message = f"the time limit is {limit:g} s, above the largest allowed, {longest:g} s."
+        message = f"the time limit is {limit:g} s, above the largest allowed limit of {longest:g} s."
         raise _fault("time_limit", message, "Give less; POST /v1/jobs may allow more.")
     return options
 
 
 def can_be_solved_together(options: SolveOptions, others: SolveOptions) -> bool:
-    """Whether two requests can be solved together: an option left out is as good as its usual value."""
+    """Whether two requests can be solved together: their options are equal, including defaults."""
     return _decisive_options(options) == _decisive_options(others)
 
 
 def count_work(options: SolveOptions, customers: int) -> int:
-    """How much the policy has to do, as customers times solutions."""
+    """Return the policy's work, as customers times solutions."""
     return customers * options.decoding.attempts
 
 
 def refuse_excess(options: SolveOptions, customers: int, most_work: int) -> None:
-    """Refuse what would take too long to build.
-
-    Parameters
-    ----------
-    options
-        Of the request.
-    customers
-        Of the instance.
-    most_work
-        That is allowed.
-    """
+    """Raise if building would take too long."""
     if count_work(options, customers) <= most_work:
         return
-    message = f"{options.decoding.attempts} solutions of {customers} customers are more work than is allowed."
-    remedy = f"At most {max(1, most_work // customers)} solutions of this instance are built."
+    message = f"{options.decoding.attempts} solutions for {customers} customers are more work than is allowed."
+    remedy = f"At most {max(1, most_work // customers)} solutions are allowed for this instance."
     raise _fault("samples" if options.decoding.decode != "greedy" else "augment", message, remedy)
 
 

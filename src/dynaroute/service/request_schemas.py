@@ -1,6 +1,6 @@
-"""What the service is asked: options that are checked, and the shapes of bodies for the API's description.
+"""Schemas of requests: options, which are validated, and bodies, for the API description only.
 
-Bodies themselves are read by `dynaroute.formats`, whose errors name the field and, in files, the line.
+Bodies are read by `dynaroute.formats`, whose errors name the field and, for files, the line.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = [
 
 MOST_NEW_CUSTOMERS = 100
 _MOST_SAMPLES = 1_000_000
-_AUGMENT = "Decode in all eight orientations; keep the best."
+_AUGMENT = "Decode in all eight orientations of the map, and keep the best."
 
 
 def _expose(name: str, description: str) -> Any:
-    """An option of solving, which may be left out, with the limits that are declared for it."""
+    """Make the field of an optional solve option, with its declared limits."""
     declared = DECLARATIONS[name]
-    # a number of thousands of digits could not even be named in a refusal
+    # a number with thousands of digits could not even be shown in an error
     most = min(declared.most, _MOST_SAMPLES) if name == "samples" else declared.most
     limits = {"ge": declared.least, "le": most, "gt": declared.above}
     stated: dict[str, Any] = {name: limit for name, limit in limits.items() if math.isfinite(limit)}
@@ -43,41 +43,41 @@ def _expose(name: str, description: str) -> Any:
 
 
 def _read_truth(value: object) -> object:
-    """Only the two words that OpenAPI knows, not pydantic's yes, on and 1."""
+    """Accept only the two words of OpenAPI, not pydantic's yes, on and 1."""
     return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
 class OptionsSchema(BaseModel):
-    """How to solve; every option may be left out."""
+    """How to solve; all options are optional."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     model: str | None = _expose(
         "model",
-        "auto: the model of the nearest size, or savings where that is better. savings: no policy. Or a name that GET "
-        "/v1/models lists.",
+        "auto: the model that suits the instance, or savings if better. savings: no policy. Or a name listed by GET "
+        "/v1/models.",
     )
     decode: Decode | None = _expose(
         "decode",
-        "greedy: the likeliest stop each time. sample: the best of some samples. multistart: the best of some first "
-        "customers.",
+        "greedy: always the likeliest next stop. sample: the best of several samples. multistart: the best of several "
+        "first customers.",
     )
-    samples: int | None = _expose("samples", "Samples, or first customers of multistart; 16.")
+    samples: int | None = _expose("samples", "Number of samples, or of first customers for multistart; 16 by default.")
     augment: bool | None = _expose("augment", _AUGMENT)
     improve: Improve | None = _expose(
         "improve",
-        "What becomes of the routes: none; 2opt within each; local search between them; or search, which goes on "
-        "until the time limit. With a time limit it is search, else none.",
+        "none; 2opt: within each route; local: local search within and between routes; search: runs until the time "
+        "limit. By default search if there is a time limit, else none.",
     )
     time_limit: float | None = _expose("time_limit", "Seconds of the search.")
     objective: Objective | None = _expose(
-        "objective", "What a search makes less: distance (the usual), or first the number of vehicles."
+        "objective", "What a search minimises: distance (the default), or first the number of vehicles."
     )
-    seed: int | None = _expose("seed", "Of samples and searches; 0.")
+    seed: int | None = _expose("seed", "Seed of samples and searches; 0 by default.")
 
 
 class FileOptions(BaseModel):
-    """What a file may lack."""
+    """What a file may not state."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -87,7 +87,7 @@ class FileOptions(BaseModel):
 
 
 class QueryOptions(FileOptions, OptionsSchema):
-    """The options as query parameters, for files and for those who like them."""
+    """The options as query parameters."""
 
     model_config = ConfigDict(strict=False)
 
@@ -95,12 +95,12 @@ class QueryOptions(FileOptions, OptionsSchema):
 
 
 class _Document(BaseModel):
-    """An object in which unknown keys are ignored, and reported in the answer's messages."""
+    """An object whose unknown keys are ignored and reported in the response's messages."""
 
 
 Time = Annotated[
     float | str,
-    Field(description="Seconds (28800), a number with a unit (8h, 90 min) or a time of the clock (08:00)."),
+    Field(description="Seconds (28800), a number with a unit (8h, 90 min) or a clock time (08:00)."),
 ]
 Window = Annotated[
     list[Time | None] | str,
@@ -115,16 +115,16 @@ class Depot(_Document):
 
 
 class VehicleSchema(_Document):
-    """A type of vehicles; what is left out does not limit it."""
+    """A vehicle type; omitted limits do not apply."""
 
     name: str | None = None
     capacity: float = Field(gt=0, le=LARGEST_INTEGER)
-    count: int | None = Field(default=None, ge=1, description="How many there are.")
-    max_duration: Time | None = Field(default=None, description="From departure to the end of a route.")
-    max_distance: float | None = Field(default=None, gt=0, description="Length of a route.")
+    count: int | None = Field(default=None, ge=1, description="Number of vehicles; unlimited by default.")
+    max_duration: Time | None = Field(default=None, description="Longest time from departure to the end of a route.")
+    max_distance: float | None = Field(default=None, gt=0, description="Longest route.")
     shift: Window | None = Field(default=None, description="Earliest departure and latest end.")
     max_stops: int | None = Field(default=None, ge=1)
-    end: RouteEnd | None = Field(default=None, description="depot: back there. open: at the last customer.")
+    end: RouteEnd | None = Field(default=None, description="depot: return there. open: end at the last customer.")
 
 
 class Place(_Document):
@@ -150,9 +150,9 @@ class GlobePlaceOfDepot(Depot, GlobePlace):
 
 
 class CustomerWithoutPlace(_Document):
-    """A customer that only the matrix of distances places."""
+    """A customer without a position, for a matrix of distances."""
 
-    id: str | int | None = Field(default=None, description="A name of your own.")
+    id: str | int | None = Field(default=None, description="Your own name for it.")
     demand: float = Field(ge=0, le=LARGEST_INTEGER, description="At most the capacity.")
     service: Time | None = Field(default=None, description="How long the stop takes.")
     window: Window | None = Field(default=None, description="When its service may begin.")
@@ -167,27 +167,29 @@ class GlobeCustomer(CustomerWithoutPlace, GlobePlace):
 
 
 class InstanceSchema(_Document):
-    """A routing problem: one depot, and as many vehicles as needed unless types of them are given."""
+    """A routing problem with one depot, and as many vehicles as needed unless vehicle types are given."""
 
-    version: int | None = Field(default=None, ge=1, le=2, description="2 where vehicles or times are used.")
+    version: int | None = Field(default=None, ge=1, le=2, description="2 if vehicles or times are used.")
     name: str | None = None
     capacity: float | None = Field(
-        default=None, gt=0, le=LARGEST_INTEGER, description="What one vehicle holds; may be left out beside vehicles."
+        default=None, gt=0, le=LARGEST_INTEGER, description="Capacity of a vehicle; optional if vehicles are given."
     )
     depot: PlaceOfDepot | GlobePlaceOfDepot | Depot | None = Field(
-        default=None, description="May be left out where there are distances."
+        default=None, description="Optional if distances are given."
     )
     customers: Annotated[
         list[Customer] | list[GlobeCustomer] | list[CustomerWithoutPlace],
-        Field(description="At least one; placed as the depot is."),
+        Field(description="At least one, with the same kind of position as the depot."),
     ]
     distances: list[list[float]] | None = Field(
         default=None, description="Matrix from row to column, the depot first; used instead of straight lines."
     )
     durations: list[list[float]] | None = Field(default=None, description="Matrix of seconds, the depot first.")
-    speed: float | None = Field(default=None, gt=0, description="Distance units a second, without durations.")
-    vehicles: list[VehicleSchema] | None = Field(default=None, description="Types; any number of one by default.")
-    rounding: Rounding | None = Field(default=None, description="Of each leg; none.")
+    speed: float | None = Field(default=None, gt=0, description="Distance units per second, if there are no durations.")
+    vehicles: list[VehicleSchema] | None = Field(
+        default=None, description="Vehicle types; by default any number of one type."
+    )
+    rounding: Rounding | None = Field(default=None, description="Rounding of each leg; none by default.")
 
 
 EXAMPLE_INSTANCE: dict[str, Any] = {
@@ -204,9 +206,9 @@ EXAMPLE_INSTANCE: dict[str, Any] = {
 
 
 class ConvertResponse(InstanceSchema):
-    """A problem that was read."""
+    """The problem as it was read."""
 
-    messages: list[str] | None = Field(default=None, description="Remarks about the input; absent if there are none.")
+    messages: list[str] | None = Field(default=None, description="Notes about the input; absent if there are none.")
 
 
 class SolveRequest(InstanceSchema):
@@ -222,17 +224,17 @@ class SolveRequest(InstanceSchema):
 
 
 class SolutionSchema(_Document):
-    """Routes to judge."""
+    """Routes to check."""
 
-    routes: list[list[int]] = Field(description="Customers 1..n; the depot is not written.")
-    cost: float | None = Field(default=None, description="A stated cost, to be judged as well.")
+    routes: list[list[int]] = Field(description="Customers 1..n, without the depot.")
+    cost: float | None = Field(default=None, description="A stated cost, which is checked too.")
     vehicles: list[int] | list[str] | None = Field(
-        default=None, description="Type of the vehicle of each route, by its number from 0 or by its name."
+        default=None, description="Vehicle type of each route, by number from 0 or by name."
     )
 
 
 class CheckRequest(BaseModel):
-    """An instance and a solution of it."""
+    """An instance and a solution."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -246,14 +248,14 @@ class CheckRequest(BaseModel):
 
 
 class PlanSchema(_Document):
-    """An instance and its routes, as plan.json holds them."""
+    """An instance and its routes, as in plan.json."""
 
     instance: InstanceSchema
-    routes: list[list[int]] = Field(description="Customers 1..n; the depot is not written.")
+    routes: list[list[int]] = Field(description="Customers 1..n, without the depot.")
 
 
 class InsertRequest(BaseModel):
-    """A plan, and customers to put into it."""
+    """A plan, and customers to insert into it."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -270,7 +272,11 @@ class InsertRequest(BaseModel):
     plan: PlanSchema
     customers: Annotated[
         list[Customer] | list[GlobeCustomer],
-        Field(description="Placed as those of the plan are.", min_length=1, max_length=MOST_NEW_CUSTOMERS),
+        Field(
+            description="With the same kind of position as those of the plan.",
+            min_length=1,
+            max_length=MOST_NEW_CUSTOMERS,
+        ),
     ]
 
 
@@ -278,6 +284,6 @@ class UploadRequest(BaseModel):
     """A form with a file; its other fields are options."""
 
     file: str = Field(
-        description="A .vrp, .csv, .tsv, .txt, .xlsx or .json file; the name's suffix tells which.",
+        description="A .vrp, .csv, .tsv, .txt, .xlsx or .json file, recognised by its suffix.",
         json_schema_extra={"format": "binary"},
     )

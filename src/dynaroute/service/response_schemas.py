@@ -1,4 +1,4 @@
-"""What the service answers, as pydantic models: they write the JSON and describe it."""
+"""Schemas of responses: they write the JSON and describe it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ JobState = Literal["queued", "running", "finished", "stopped", "failed"]
 
 
 class ResponseSchema(BaseModel):
-    """Holds what is declared, and nothing else."""
+    """Base of all responses, without undeclared fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class FaultPlaceSchema(ResponseSchema):
-    """Where a fault is; what is not known is null."""
+    """Where an error is; unknown parts are null."""
 
     file: str | None = Field(description="Name of the uploaded file.")
     line: int | None = Field(description="Line, from 1.")
@@ -67,17 +67,17 @@ class ErrorResponse(ResponseSchema):
 
 
 class TimingSchema(ResponseSchema):
-    """Where the time of a request went."""
+    """Timing of a request."""
 
     waited: float = Field(description="Seconds in the queue.")
-    solved: float = Field(description="Seconds of solving, the whole batch's where there is one.")
-    batch: int = Field(description="Requests that were solved together.")
+    solved: float = Field(description="Seconds of solving, for the whole batch if there is one.")
+    batch: int = Field(description="Number of requests that were solved together.")
 
 
 class TracePoint(ResponseSchema):
-    """A better solution that a search found."""
+    """An improvement found by a search."""
 
-    seconds: float = Field(description="Since the search began.")
+    seconds: float = Field(description="Seconds since the search started.")
     cost: float
 
 
@@ -91,40 +91,40 @@ class ViolationSchema(ResponseSchema):
 
 
 class SolveResponse(ResponseSchema):
-    """Routes and what is known about them."""
+    """The routes found."""
 
     instance: str = Field(description="Name of the instance.")
     cost: float = Field(description="Total length, in the instance's own units and rounding.")
-    routes: list[list[int]] = Field(
-        description="Customers 1..n, in the order in which the policy built the routes; the depot is not written."
-    )
+    routes: list[list[int]] = Field(description="Customers 1..n, without the depot.")
     loads: list[float] = Field(description="Load of each route, in the unit of the demands.")
     route_costs: list[float] = Field(description="Length of each route.")
-    seconds: float = Field(description="Time of solving; of requests solved together, an equal share.")
-    method: str = Field(description="How: greedy, greedy x8 + 2opt, savings + search 2 s, ...")
-    model: str | None = Field(description="The policy; null if none built the routes.")
-    ids: list[list[str]] = Field(default=[], description="The routes once more, with the customers' own ids.")
-    unit: str | None = Field(
-        default=None, description="Unit of all lengths and costs: m, or null where the problem does not say it."
+    seconds: float = Field(description="Time of solving; for requests solved together, an equal share.")
+    method: str = Field(
+        description="How routes were built and improved: greedy, greedy x8 + 2opt, savings + search 2 s, ..."
     )
-    messages: list[str] = Field(description="What a user should know about the input and the choice of the model.")
+    model: str | None = Field(description="The policy that built the routes, or null.")
+    ids: list[list[str]] = Field(default=[], description="The routes with the customers' own ids.")
+    unit: str | None = Field(default=None, description="Unit of all lengths and costs: m, or null if unknown.")
+    messages: list[str] = Field(description="Notes about the input and the choice of the model.")
     timing: TimingSchema
     trace: list[TracePoint] = Field(description="Cost over time; empty without a search.")
-    is_interrupted: bool = Field(description="Whether a search was ended before its time.")
+    is_interrupted: bool = Field(description="Whether a search was ended early.")
     vehicles: list[str | int] | None = Field(
-        default=None, description="Of a fleet: the type of each route, by its name, or by its number from 0."
+        default=None, description="With vehicle types: the type of each route, by name or by number from 0."
     )
-    unserved: list[int] | None = Field(default=None, description="Of a fleet: customers that no route was found for.")
-    arrivals: list[list[float]] | None = Field(default=None, description="Seconds, a list for each route.")
+    unserved: list[int] | None = Field(default=None, description="With limits: customers on no route.")
+    arrivals: list[list[float]] | None = Field(
+        default=None, description="Arrival times in seconds, one list per route."
+    )
     violations: list[ViolationSchema] | None = Field(
-        default=None, description="Of a fleet: what is wrong with the best plan that was found in time."
+        default=None, description="With limits: what is wrong with the best plan found in time."
     )
 
 
 class ImprovementSchema(ResponseSchema):
     """The best routes so far."""
 
-    seconds: float = Field(description="When they were found, since the job began to run.")
+    seconds: float = Field(description="When they were found, since the job started to run.")
     cost: float
     routes: list[list[int]]
     loads: list[float]
@@ -132,28 +132,28 @@ class ImprovementSchema(ResponseSchema):
 
 
 class JobResponse(ResponseSchema):
-    """A job: what becomes of it, and the best so far."""
+    """A job: its state, and the best routes so far."""
 
     id: str
     state: JobState
     instance: str
     time_limit: float | None = Field(description="Seconds of the search.")
     seconds: float = Field(description="How long it has been running.")
-    improvements: int = Field(description="How many better solutions were found so far.")
+    improvements: int = Field(description="Number of improvements found so far.")
     best: ImprovementSchema | None = Field(description="The best so far; null before the first.")
     result: SolveResponse | None = Field(
-        description="The answer, once the job has ended; null if it failed, or was stopped before it began."
+        description="The result, once the job has ended; null if it failed or was stopped before it started."
     )
     error: ErrorResponse | None = Field(description="Why it failed.")
 
 
 class CheckResponse(ResponseSchema):
-    """The judgement of a solution."""
+    """The result of a check."""
 
     ok: bool
-    cost: float | None = Field(description="Recomputed; null if an unknown customer is visited.")
+    cost: float | None = Field(description="Recomputed cost; null if an unknown customer is visited.")
     violations: list[ViolationSchema]
-    left_out: int | None = Field(default=None, description="How many more there are; absent if all are listed.")
+    left_out: int | None = Field(default=None, description="Number of further violations; absent if all are listed.")
 
 
 class InsertionSchema(ResponseSchema):
@@ -161,10 +161,10 @@ class InsertionSchema(ResponseSchema):
 
     customer: int = Field(description="Its number, following those of the plan.")
     id: str
-    route: int | None = Field(description="From 1; null if it fits nowhere.")
-    stop: int | None = Field(description="Which stop of the route it is, from 1.")
-    cost: float | None = Field(description="How much longer the plan becomes by it.")
-    opens_route: bool = Field(description="Whether one more vehicle drives for it.")
+    route: int | None = Field(description="Route, from 1; null if it fits nowhere.")
+    stop: int | None = Field(description="Its stop on the route, from 1.")
+    cost: float | None = Field(description="Extra cost of the plan.")
+    opens_route: bool = Field(description="Whether it needs another vehicle.")
 
 
 class InsertResponse(ResponseSchema):
@@ -178,14 +178,14 @@ class InsertResponse(ResponseSchema):
     routes: list[list[int]]
     ids: list[list[str]]
     loads: list[float]
-    messages: list[str] = Field(description="Remarks about the input.")
+    messages: list[str] = Field(description="Notes about the input.")
 
 
 class ModelSchema(ResponseSchema):
-    """A model that can be asked for."""
+    """A model that can be requested."""
 
     name: str
-    size: int | None = Field(description="Customers of the instances it was trained on.")
+    size: int | None = Field(description="Number of customers in training.")
     kind: Literal["AM-D", "AM"]
     greedy_lengths: dict[str, float] = Field(
         description="Mean greedy length on the 10,000 published instances, by number of customers."
@@ -193,7 +193,7 @@ class ModelSchema(ResponseSchema):
 
 
 class ModelsResponse(ResponseSchema):
-    """The models that ship."""
+    """The shipped models."""
 
     models: list[ModelSchema]
 

@@ -1,4 +1,4 @@
-"""Log lines that may be due thousands of times a second, and are written once a minute."""
+"""A log for warnings that may occur thousands of times a second."""
 
 from __future__ import annotations
 
@@ -12,20 +12,14 @@ _LOG = logging.getLogger("dynaroute.service")
 
 
 class ThrottledLog:
-    """Writes a warning at most once a minute, with how often it was due since."""
+    """Writes each warning at most once a minute, with the number of repetitions."""
 
     def __init__(self) -> None:
         self._written_at: dict[str, float] = {}
         self._withheld: dict[str, int] = {}
 
     def warn(self, message: str) -> None:
-        """Write a line, or count it.
-
-        Parameters
-        ----------
-        message
-            One of a few: it holds nothing that differs from one time to the next.
-        """
+        """Write or count a warning; the message must be constant."""
         now = time.monotonic()
         if now - self._written_at.get(message, -_MINUTE) < _MINUTE:
             self._withheld[message] = self._withheld.get(message, 0) + 1

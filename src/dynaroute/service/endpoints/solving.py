@@ -1,4 +1,4 @@
-"""Solving while the client waits, and what goes with it: reading files, checking solutions."""
+"""Endpoints that answer directly: solving, checking, converting, inserting."""
 
 from __future__ import annotations
 
@@ -24,13 +24,7 @@ READING_FAILURES = (400, 401, 408, 413, 415, 422, 429, 503)
 
 
 def make_solving_router(service: Service) -> APIRouter:
-    """The endpoints.
-
-    Parameters
-    ----------
-    service
-        What does the work.
-    """
+    """Make the endpoints."""
     router = APIRouter(prefix="/v1")
     limits, largest = service.reading_limits, service.settings.answer_bytes
 
@@ -44,7 +38,7 @@ def make_solving_router(service: Service) -> APIRouter:
     async def solve(request: Request, query: Annotated[QueryOptions, Query()]) -> Response:
         """Solve a problem and wait for the routes.
 
-        Small problems that arrive at the same time are solved together. A time limit makes it a search.
+        Small problems that arrive at the same time are solved together. With a time limit, it is a search.
         """
         service.refuse_unready()
         problem = await receive_problem(service, request, query)
@@ -61,7 +55,7 @@ def make_solving_router(service: Service) -> APIRouter:
         tags=["check"],
     )
     async def check_solution(request: Request) -> Response:
-        """Judge a solution: each customer once, no overload, the stated cost right."""
+        """Check a solution: every customer once, no overload, the stated cost."""
         content_type = request.headers.get("content-type", "")
         work = partial(judge, content_type=content_type, limits=limits)
         return reply_json(await service.intake.take(request, work), largest)
@@ -74,7 +68,7 @@ def make_solving_router(service: Service) -> APIRouter:
         tags=["check"],
     )
     async def convert_problem(request: Request, query: Annotated[FileOptions, Query()]) -> Response:
-        """Read a problem in any format, and return it in JSON."""
+        """Convert a problem in any format to JSON."""
         content_type = request.headers.get("content-type", "")
         work = partial(convert, content_type=content_type, query=query, limits=limits, largest=largest)
         return reply_json(await service.intake.take(request, work), largest)
@@ -87,7 +81,7 @@ def make_solving_router(service: Service) -> APIRouter:
         tags=["solve"],
     )
     async def insert_customers(request: Request) -> Response:
-        """Put new customers into a plan, where each costs least; the other stops stay as they are."""
+        """Insert new customers into a plan, each where it costs least; other stops do not change."""
         content_type = request.headers.get("content-type", "")
         work = partial(insert, content_type=content_type, limits=limits)
         return reply_json(await service.intake.take(request, work), largest)
@@ -96,17 +90,7 @@ def make_solving_router(service: Service) -> APIRouter:
 
 
 async def receive_problem(service: Service, request: Request, query: FileOptions) -> Problem:
-    """Read the body of a request for routes.
-
-    Parameters
-    ----------
-    service
-        Its limits.
-    request
-        Whose body nobody has read yet.
-    query
-        Options from the query.
-    """
+    """Read the problem of a request."""
     content_type = request.headers.get("content-type", "")
     work = partial(read_solvable_problem, content_type=content_type, query=query, limits=service.reading_limits)
     return await service.intake.take(request, work)

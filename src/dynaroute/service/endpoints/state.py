@@ -1,4 +1,4 @@
-"""How the service is, and what it has."""
+"""Endpoints about the service itself."""
 
 from __future__ import annotations
 
@@ -19,43 +19,37 @@ __all__ = ["make_state_router"]
 
 
 def make_state_router(service: Service) -> APIRouter:
-    """The endpoints.
-
-    Parameters
-    ----------
-    service
-        What does the work.
-    """
+    """Make the endpoints."""
     router = APIRouter(tags=["state"])
     largest = service.settings.answer_bytes
     models = ModelsResponse(models=[_describe_model(name, find_model(name)) for name in shipped_models()])
 
     @router.get("/healthz", response_model=HealthResponse)
     async def get_health() -> Response:
-        """Tell that the service lives."""
+        """Check that the service is alive."""
         return reply(HealthResponse(status="live"), largest)
 
     @router.get("/readyz", response_model=HealthResponse, responses=describe_failures(503))
     async def get_readiness() -> Response:
-        """Tell whether the models are loaded and have solved a tiny instance."""
+        """Check that the models are loaded and have solved a tiny instance."""
         service.refuse_unready()
         return reply(HealthResponse(status="ready"), largest)
 
     @router.get("/v1/models", response_model=ModelsResponse, responses=describe_failures(401))
     async def get_models() -> Response:
-        """List the models that can be asked for by name."""
+        """List the models that can be requested by name."""
         return reply(models, largest)
 
     @router.get("/metrics", response_class=Response, responses={**METRICS_ANSWER, **describe_failures(401)})
     async def get_metrics() -> Response:
-        """Show what the service counts: requests, latencies, batches, queues."""
+        """Show metrics: requests, latencies, batches, queues."""
         return Response(service.metrics.expose(), media_type=CONTENT_TYPE_LATEST)
 
     return router
 
 
 def _describe_model(name: str, folder: Path) -> ModelSchema:
-    """Read the description alone, which says all that is told."""
+    """Read only the model's description."""
     description = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return ModelSchema(
         name=name,
