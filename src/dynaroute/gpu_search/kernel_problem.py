@@ -108,11 +108,6 @@ def list_groups(sizes: list[int]) -> list[list[int]]:
     """Which instances are searched together: those of about the same size, the largest first.
 
     In which group an instance is depends on its own size alone.
-
-    Parameters
-    ----------
-    sizes
-        Numbers of customers.
     """
     groups: dict[int, list[int]] = {}
     for index, size in enumerate(sizes):

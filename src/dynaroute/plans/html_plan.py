@@ -41,13 +41,7 @@ thead { display: table-header-group; }
 
 
 def format_html_plan(plan: Plan) -> str:
-    """Write the whole plan as one file: an overview, and a page for each driver.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    """
+    """Write the whole plan as one file: an overview, and a page for each driver."""
     overview = [
         "<main>",
         f"<header><h1>{escape(_title(plan))}</h1><p>{escape(describe_plan(plan))}</p></header>",
@@ -59,15 +53,7 @@ def format_html_plan(plan: Plan) -> str:
 
 
 def format_html_sheet(plan: Plan, route: PlannedRoute) -> str:
-    """Write the sheet of one driver.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    route
-        One of its routes.
-    """
+    """Write the sheet of one driver."""
     return _document(f"{route.called}, {_title(plan)}", [_sheet(plan, route)])
 
 

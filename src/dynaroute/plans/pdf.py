@@ -27,13 +27,7 @@ _NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # the same plan makes the same file
 
 
 def format_pdf(plan: Plan) -> bytes:
-    """Write the sheets of all drivers: list, small map, load.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    """
+    """Write the sheets of all drivers: list, small map, load."""
     from fpdf import FPDF
     from fpdf.fonts import TTFFont
 

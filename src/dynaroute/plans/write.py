@@ -1,4 +1,4 @@
-"""Write plans in any format, chosen by suffix."""
+"""Writing plans in any format, chosen by suffix."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ PLAN_SUFFIXES = (".sol", *_FORMATS)
 
 
 def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write a plan, wholly or not at all.
+    """Write a plan, completely or not at all.
 
     Parameters
     ----------
     plan
         An instance and its routes.
     path
-        The file to make or to replace. Its suffix says what it holds: .json instance and routes together; .csv and
-        .xlsx a row for each stop; .html and .pdf sheets for drivers; .geojson, .gpx and .kml for maps, which need
-        degrees; .sol the routes alone.
+        The file to create or replace. Its suffix determines the content: .json instance and routes; .csv and .xlsx one
+        row per stop; .html and .pdf sheets for drivers; .geojson, .gpx and .kml maps, which need degrees; .sol only
+        routes.
 
     Raises
     ------
     UnsupportedError
-        If the format cannot hold the plan; it says which can.
+        If the format cannot hold the plan; the error says which can.
     DynarouteError
         If the suffix is unknown or the file cannot be written.
     """
@@ -66,7 +66,7 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
 
 
 def require_plan_suffix(path: Path) -> str:
-    """The suffix in small letters, if plans have such a format."""
+    """Return the suffix in lower case, or raise if plans have no such format."""
     suffix = path.suffix.lower()
     if suffix in PLAN_SUFFIXES:
         return suffix
@@ -78,20 +78,20 @@ def require_plan_suffix(path: Path) -> str:
 
 
 def list_sheets(routes: int, folder: Path) -> list[Path]:
-    """The files that `write_sheets` makes for so many routes."""
+    """List the files that `write_sheets` writes for this many routes."""
     digits = max(2, len(str(routes)))
     return [folder / f"route-{number:0{digits}}.html" for number in range(1, routes + 1)]
 
 
 def write_sheets(plan: Plan, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write a printable HTML sheet for each driver into a folder, which is made if it is not there.
+    """Write one printable HTML sheet per driver into a folder, which is created if necessary.
 
     Parameters
     ----------
     plan
         An instance and its routes.
     folder
-        Where to: route-01.html and so on.
+        Folder for route-01.html and so on.
 
     Returns
     -------
