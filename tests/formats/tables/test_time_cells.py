@@ -35,6 +35,8 @@ SERVICES = {
 }
 REFUSED = {
     "window of bare numbers": ("window", "8-12", "08:00-12:00"),
+    "window of bare numbers with points": ("window", "8.00-12.00", "08:00-12:00"),
+    "window of bare numbers with four digits": ("window", "0800-1200", "08:00-12:00"),
     "windows of two": ("Öffnungszeiten", "08:00-10:00, 14:00-16:00", "several"),
     "window backwards": ("Zeitfenster", "12:00-08:00", "ends at 08:00, before it begins at 12:00"),
     "window of one time": ("Zeitfenster", "08:00", "no time window"),

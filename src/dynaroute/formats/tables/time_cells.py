@@ -14,7 +14,7 @@ from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
-from dynaroute.times import parse_time, parse_window
+from dynaroute.times import may_be_hours, parse_time, parse_window
 
 __all__ = ["read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
 
@@ -24,7 +24,6 @@ _ALL_DAY = (
 )
 _ANY_TIME = frozenset(map(simplify, _ALL_DAY.split(",")))
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
-_BARE_HOURS = re.compile(r"[0-9]{1,2}\s*[-\u2013\u2014]\s*[0-9]{1,2}")
 _UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\d]+)\s*$|[\s_]([^\W\d]+)\s*$")
 
 
@@ -68,7 +67,7 @@ def read_window_cell(entry: Entry) -> tuple[float, float]:
     """Read a window; a blank cell is none."""
     if entry.kind == "text" and (is_blank(entry.text) or simplify(entry.text) in _ANY_TIME):
         return 0.0, math.inf
-    if _BARE_HOURS.fullmatch(entry.text.strip()):
+    if may_be_hours(entry.text):
         raise FormatError(
             f"{shorten(entry.text)} may be hours or something else.", where=entry.where, remedy="Write 08:00-12:00."
         )
