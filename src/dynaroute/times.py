@@ -6,7 +6,7 @@ import math
 import re
 
 from dynaroute.display import show_text
-from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where
+from dynaroute.errors import FormatError, UnsupportedError, Where
 
 __all__ = ["format_clock", "format_duration", "may_be_hours", "parse_time", "parse_window"]
 
@@ -32,12 +32,12 @@ _ARTICLE = r"(?:\s+(?:las?|los|les?))?"  # de las 8 a las 12
 _BETWEEN = re.compile(rf"\s+(?:{_UNTIL}){_ARTICLE}\s+|\s*(?:[-{_DASHES}]|\.\.+)\s*")
 _RANGE = re.compile(rf"(?:from|between|von|zwischen|de|entre|desde|du){_ARTICLE}\s+(?=[0-9])")
 _FROM = re.compile(
-    r"(?:from|after|ab|nach|frühestens|fruehestens|von|de|dès|après|à partir de|a partir de|desde|después de|not before|"
-    rf"nicht vor|pas avant|no antes de){_ARTICLE}\s+(?=[0-9])"
+    r"(?:from|after|not before|ab|von|nach|nicht vor|frühestens|fruehestens|de|dès|après|à partir de|pas avant|desde|"
+    rf"a partir de|después de|no antes de){_ARTICLE}\s+(?=[0-9])"
 )
 _UP_TO = re.compile(
-    r"(?:to|until|till|before|by|up to|bis|vor|spätestens|spaetestens|jusqu'à|avant|hasta|antes de|not after|nicht nach|"
-    rf"pas après|no después de){_ARTICLE}\s+(?=[0-9])"
+    r"(?:to|until|till|before|by|up to|not after|bis|vor|nicht nach|spätestens|spaetestens|jusqu'à|avant|pas après|"
+    rf"hasta|antes de|no después de){_ARTICLE}\s+(?=[0-9])"
 )
 _UNIT = re.compile(rf"{_NUMBER}(\s*[^\W\d:]+\.?)")
 _LISTED = re.compile(r"[;|/&\n]|,\s*(?=[0-9]{1,2}:)")

@@ -249,7 +249,11 @@ READ = {
         capacity="2000",
     ),
     "scientific notation": File("id;x;y;demand\n0;0;0;0\nA;1,5E+02;2;5\nB;1;2;7\n", notes=("decimal commas",)),
-    "units of one kind": german("0,05 t", "7 kg", demands="50 7", notes=GERMAN_NOTES),
+    "units of one kind": german("0,05 t", "7 kg", demands="50 7", notes=(*GERMAN_NOTES, "0,05 t into kg")),
+    "units in some cells": german("5 kg", "7", notes=(*GERMAN_NOTES, "took 7 and other demands without a unit for kg")),
+    "capacity with the separator of the file": german(
+        "5,5", "7", demands="5.5 7", given="1.000 kg", capacity="1000", notes=(*GERMAN_NOTES, "in 1.000 for")
+    ),
     "capacity in another unit": german(
         "5", "7", heading="Menge (kg)", given="1,5 t", capacity="1500", notes=GERMAN_NOTES
     ),
@@ -364,6 +368,11 @@ REFUSED = {
     "capacity that may be two": File(
         "id,x,y,demand\n0,0,0,0\nA,1,5,2\n", given="1,234", words=("may be 1234 or 1.234",)
     ),
+    "capacity that may be one": book(STOPS, given="1.000 kg", words=("may be 1000 or 1;", "Write 1000, or 1.")),
+    "units in some cells, and not the same": book(
+        [HEADER, DEPOT, ("A", 53.6, 10.1, "1 t"), ("B", 53.7, 10.2, "7 kg"), ("C", 53.8, 10.3, "9")],
+        words=("cell D5", "'9' has no unit"),
+    ),
     "demand blank": with_cell(3, 4, None, words=("line 3", "cell D3", "missing")),
     "demand unknown": with_cell(3, 4, "n/a", words=("'n/a'", "cell D3")),
     "demand negative": with_cell(3, 4, -3, words=("cell D3", "negative")),
@@ -408,7 +417,8 @@ REFUSED = {
     ),
     "only the header": book([HEADER], words=("no row below",)),
     "only the depot": book([HEADER, DEPOT], words=("no customer",)),
-    "no capacity": book(STOPS, given=None, words=("capacity is missing",)),
+    "no capacity": File("id,x,y,demand\n0,0,0,0\nA,1,1,5\n", given=None, words=("'# capacity: 50'",)),
+    "no capacity in a workbook": book(STOPS, given=None, words=("missing", "cell", "--vehicles FILE#SHEET")),
     "capacities that differ": with_column("Kapazität", 50, 60, None, given=None, words=("line 3", "'50' and '60'")),
     "unknown column named": book(STOPS, options={"columns": "Menge=demand"}, words=("'Menge'", "id, lat, lon")),
     "unknown meaning": book(STOPS, options={"columns": "id=colour"}, words=("'colour'", "demand")),

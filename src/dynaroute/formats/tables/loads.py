@@ -17,6 +17,12 @@ from dynaroute.formats.text import shorten
 
 __all__ = ["Loads", "read_loads"]
 
+_TEXT_REMEDY = "Add a first line '# capacity: 50', or give the option capacity."
+_SHEET_REMEDY = (
+    "Write the word Capacity into a cell and the number into the next one, or give the option capacity; a table of "
+    "vehicles will do, too: --vehicles FILE#SHEET."
+)
+
 
 @dataclass(frozen=True)
 class Loads:
@@ -30,14 +36,14 @@ class Loads:
         In the same unit.
     place
         Where the capacity stands.
-    amounts
-        What is known of how the demands are written.
+    written
+        What is known of how demands and capacity are written.
     """
 
     demands: list[Decimal]
     capacity: Decimal
     place: Where
-    amounts: Amounts
+    written: tuple[Amounts, Amounts]
 
 
 def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Callable[[], Notation | None]) -> Loads:
@@ -68,23 +74,22 @@ def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Ca
     )
     demands = amounts.values if given else [Decimal(0), *amounts.values]
     entry = _find_capacity(table, option)
-    if option is not None:
-        return Loads(demands, _fit_unit(_read_option(entry), amounts.unit, entry), entry.where, amounts)
-    capacity = read_amounts(
-        [entry],
-        elsewhere=lambda: amounts.notation or elsewhere(),
-        open_points=open_points,
-        open_commas=open_commas,
-    )
-    return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, amounts)
-
-
-def _read_option(entry: Entry) -> Amounts:
-    """What the user typed has a decimal point, unless it shows something else."""
+    if isinstance(option, str):
+        open_points = open_commas = None  # typed by a person, who may mean thousands
+    elif option is not None:
+        open_points = "point"
     try:
-        return read_amounts([entry], open_points="point")
+        capacity = read_amounts(
+            [entry],
+            elsewhere=lambda: amounts.notation or elsewhere(),
+            open_points=open_points,
+            open_commas=open_commas,
+        )
     except FormatError as error:
+        if option is None:
+            raise
         raise OptionError(error.message, where=entry.where, remedy=error.remedy) from error
+    return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, (amounts, capacity))
 
 
 def _says_nothing(depot: Row, column: Column) -> bool:
@@ -120,7 +125,7 @@ def _find_capacity(table: Table, option: float | Decimal | str | None) -> Entry:
         raise FormatError(
             "the capacity is missing.",
             where=Where(field="capacity"),
-            remedy="Add a first line '# capacity: 50', or give the option capacity.",
+            remedy=_SHEET_REMEDY if table.grid.sheet else _TEXT_REMEDY,
         )
     for other in found[1:]:
         if other.text != found[0].text:

@@ -143,7 +143,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             windows=read_windows(table),
             details=_read_details(table, names),
         )
-    _tell(table, [loads.amounts, *written], names, source)
+    _tell(table, [*loads.written, *written], names, source)
     if quantities.note:
         warn_of_input(source, quantities.note)
     warn_of_odd_places(instance, {column.language for column in header.columns.values()}, source)
@@ -338,6 +338,11 @@ def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | Non
         warn_of_input(source, "read decimal commas as decimal points.")
     if grouped := next((amounts.grouped for amounts in written if amounts.grouped), ""):
         warn_of_input(source, f"took the separator in {grouped} for one of thousands.")
+    demands = written[0]
+    if demands.unit is not None and demands.converted:
+        warn_of_input(source, f"turned demands such as {demands.converted} into {demands.unit.name}.")
+    if demands.unit is not None and demands.bare:
+        warn_of_input(source, f"took {demands.bare} and other demands without a unit for {demands.unit.name}.")
     _tell_of_others(table, names, source)
     rows = [
         line
