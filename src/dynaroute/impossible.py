@@ -132,7 +132,7 @@ def _refuse_unreachable_customers(instance: Instance) -> None:
     others = f" Nor can {show_list(lost[1:], 5)}." if len(lost) > 1 else ""
     raise _fault(
         "customers",
-        f"nobody can serve {_call(instance, customer)}: {'; '.join(dict.fromkeys(told))}.{others}",
+        f"nobody can serve {instance.called(customer)}: {'; '.join(dict.fromkeys(told))}.{others}",
         "Change the window, the limits or the vehicles, or leave the customer out.",
         customer,
     )
@@ -203,12 +203,6 @@ def _shortest_from_depot(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         is_left[node] = False
         np.minimum(best, best[node] + matrix[node], out=best)
     return best
-
-
-def _call(instance: Instance, customer: int) -> str:
-    if instance.customer_names is None:
-        return f"customer {customer}"
-    return f"customer {customer} ({show_text(instance.customer_names[customer - 1], 40)})"
 
 
 def _fault(field: str, message: str, remedy: str, customer: int | None = None) -> InstanceError:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynaroute.decimals import unscale
 from dynaroute.details import Details
+from dynaroute.display import LONGEST_ITEM, show_text
 from dynaroute.fleet import VehicleType
 from dynaroute.instance_checks import (
     LARGEST_INTEGER,
@@ -88,6 +89,8 @@ class Instance:
         Distance units a second: how legs take time where there are no `durations`.
     details
         What the file tells of its nodes beside the problem, such as addresses; it plays no part in comparisons.
+    depot_name
+        What the file calls the depot; it plays no part in comparisons.
 
     Raises
     ------
@@ -110,6 +113,7 @@ class Instance:
     durations: NDArray[np.float64] | None = None
     speed: float | None = None
     details: Details | None = None
+    depot_name: str = ""
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -141,6 +145,7 @@ class Instance:
         self._set("rounding", self.rounding if distances is None else "none")  # the matrix holds it already
         self._set("metric", self.metric if coordinates is not None else "euclidean")
         self._set("name", read_name(self.name))
+        self._set("depot_name", read_name(self.depot_name))
         self._set("customer_names", customer_names)
         if vehicles is not None and factor > 1:
             vehicles = tuple(replace(vehicle, capacity=vehicle.capacity // factor) for vehicle in vehicles)
@@ -223,6 +228,13 @@ class Instance:
     def customer_name(self, customer: int) -> str:
         """The user's own name of customer 1..n, or its number."""
         return str(customer) if self.customer_names is None else self.customer_names[customer - 1]
+
+    def called(self, node: int) -> str:
+        """What messages call a node: the depot, or a customer by its number and, if it has one, its name."""
+        if node == 0:
+            return "the depot"
+        name = "" if self.customer_names is None else f" ({show_text(self.customer_names[node - 1], LONGEST_ITEM)})"
+        return f"customer {node}{name}"
 
     def shown_demand(self, load: int) -> int | Decimal:
         """Turn a load in stored units into the user's unit, exactly.

@@ -177,7 +177,7 @@ def _judge_times(instance: Instance, number: int, route: _Route, vehicle: Vehicl
         lateness = start - _window(instance, customer)[1]
         if lateness > TOLERANCE:
             message = (
-                f"Route {number} serves customer {customer} from {instance.shown_time(start)}, "
+                f"Route {number} serves {instance.called(customer)} from {instance.shown_time(start)}, "
                 f"{instance.shown_duration(lateness)} after its window ends."
             )
             yield Violation("late", message, number, customer)

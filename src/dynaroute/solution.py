@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from dynaroute.display import LONGEST_NAME, show_text
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
 from dynaroute.judge import Violation, choose_types, judge_fleet, judge_route, measure_legs
@@ -206,15 +205,15 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
                 continue
             visits[customer] += 1
             if visits[customer] > 1:
-                message = f"Route {number} visits customer {customer}, which was visited before."
+                message = f"Route {number} visits {instance.called(customer)}, which was visited before."
                 violations.append(Violation("repeated", message, number, customer))
         if 0 <= kind < len(fleet):
             violations += judge_route(instance, number, known[number - 1], fleet[kind])
     violations += judge_fleet(instance, types, solution.vehicle_names)
     violations += [
-        Violation("missing", f"Customer {_call(instance, customer)} is not visited.", None, customer)
+        Violation("missing", f"{called[0].upper()}{called[1:]} is not visited.", None, customer)
         for customer in customers
-        if customer not in visits
+        if customer not in visits and (called := instance.called(customer))
     ]
 
     unpriced = ("unknown", "no_such_vehicle")
@@ -328,9 +327,3 @@ def _agrees(stated: float, cost: float, *, exact: bool) -> bool:
     assert isinstance(exponent, int)
     half_last_digit = 0.5 * 10.0 ** min(exponent, 0)
     return abs(stated - cost) <= min(half_last_digit, 1e-3 * abs(cost)) + 1e-9 * abs(cost)
-
-
-def _call(instance: Instance, customer: int) -> str:
-    """The number of a customer, and the user's name of it if there is one."""
-    name = instance.customer_name(customer)
-    return f"{customer}" if instance.customer_names is None else f"{customer} ({show_text(name, LONGEST_NAME)})"

@@ -247,7 +247,13 @@ def test_lateness_is_told_with_who_and_by_how_much(tmp_path: Path) -> None:
 
 def test_info_tells_vehicles_windows_service_and_times(tmp_path: Path) -> None:
     result = invoke("info", save_day(tmp_path))
-    for words in ("van: 2, capacity 9, 4 h at most", "2 of 3 customers", "20 min in all", "speed 10", "3 vehicles"):
+    for words in (
+        "van: 2, capacity 9, 4 h at most",
+        "2 of 3 customers",
+        "20 min in all",
+        "at 10 units of distance a second",
+        "3 vehicles",
+    ):
         assert words in result.stdout
 
 

@@ -44,6 +44,16 @@ def test_one_command_writes_plan_sheets_and_table(tmp_path: Path) -> None:
     assert [file.name for file in sheets.iterdir()] == ["route-01.html"]
 
 
+def test_a_plan_without_such_a_format_is_told_those_that_there_are(plan: Path) -> None:
+    result = invoke("convert", plan, plan.with_suffix(".docx"))
+
+    assert_refused(result, "'.docx'", ".pdf", ".gpx", ".xlsx", ".vrp")
+
+
+def test_a_speed_on_the_globe_is_told_in_kilometres_an_hour(tmp_path: Path) -> None:
+    assert "at 30 km/h" in invoke("info", save(tmp_path, "day.csv", GLOBE), "--speed", "30km/h").stdout
+
+
 def test_costs_have_a_unit_and_sensible_digits(tmp_path: Path) -> None:
     path = save(tmp_path, "day.csv", GLOBE)
     printed = invoke("solve", path, "--fast").stdout

@@ -79,6 +79,13 @@ def test_unknown_key_is_noted_for_this_request_alone() -> None:
     assert read(INSTANCE).notes == ()
 
 
+def test_a_time_limit_beside_the_problem_is_shown_its_place() -> None:
+    with pytest.raises(DynarouteError, match="is an option") as caught:
+        read(b'{"capacity": 1, "depot": {}, "customers": [], "time_limit": 5}')
+
+    assert '"options": {"time_limit": 5}' in caught.value.remedy
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -12,6 +12,8 @@ from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_note
 from dynaroute.cli.places import refuse_missing_folder, refuse_overwriting
 from dynaroute.cli.tables import TableOptions, takes_tables
+from dynaroute.errors import UnsupportedError, Where
+from dynaroute.vocabulary import join_with_or
 
 
 @takes_tables
@@ -60,15 +62,22 @@ def convert(
 
 def _write_plan(source: Path, target: Path) -> None:
     """Write a plan; into a format for problems or routes alone, that part of it."""
-    from dynaroute.formats import write
+    from dynaroute.formats import WRITABLE_INSTANCE_SUFFIXES, write
     from dynaroute.plans import PLAN_SUFFIXES, read_plan, write_plan, write_sheets
 
     plan = read_plan(source)
+    parts = [suffix for suffix in WRITABLE_INSTANCE_SUFFIXES if suffix not in PLAN_SUFFIXES]
     if target.is_dir() or not target.suffix:
         refuse_missing_folder(target)
         write_sheets(plan, target)
+    elif target.suffix.lower() in parts:
+        write(plan.instance, target)
+        print_note(f"{target} holds the problem without its routes.")
     elif target.suffix.lower() in PLAN_SUFFIXES:
         write_plan(plan, target)
     else:
-        write(plan.instance, target)
-        print_note(f"{target} holds the problem without its routes.")
+        raise UnsupportedError(
+            f"a plan has no format {target.suffix!r}.",
+            where=Where(file=str(target)),
+            remedy=f"Use {join_with_or((*PLAN_SUFFIXES, *parts))}; or a folder.",
+        )

@@ -46,9 +46,7 @@ def tell_fleet(instance: Instance) -> list[tuple[str, str]]:
     if instance.service is not None:
         facts.append(("service", f"{instance.shown_duration(float(instance.service.sum()))} in all"))
     if instance.knows_times:
-        facts.append(
-            ("times", "from a matrix" if instance.durations is not None else f"speed {instance.speed:g} a second")
-        )
+        facts.append(("times", "from a matrix" if instance.speed is None else _tell_speed(instance, instance.speed)))
     if not instance.is_symmetric:
         facts.append(("roads", "the way back may differ"))
     if (reason := _find_impossibility(instance)) is not None:
@@ -68,6 +66,12 @@ def _tell_type(instance: Instance, kind: VehicleType) -> str:
     ]
     named = f"{kind.name}: " if kind.name else ""
     return named + ", ".join(filter(None, limits))
+
+
+def _tell_speed(instance: Instance, speed: float) -> str:
+    if instance.unit == "m":
+        return f"at {speed * 3.6:g} km/h"
+    return "as long as distances" if speed == 1 else f"at {speed:g} units of distance a second"
 
 
 def count_vehicles(instance: Instance) -> str:

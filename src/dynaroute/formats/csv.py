@@ -95,7 +95,7 @@ def _table_lines(instance: Instance) -> Iterator[str]:
     if instance.rounding != "none":
         yield f"# rounding: {instance.rounding}"
     names = [instance.customer_name(customer) for customer in range(1, instance.size + 1)]
-    columns: dict[str, list[str]] = {"id": [_unused_name(set(names)), *names]}
+    columns: dict[str, list[str]] = {"id": [_unused_name(instance.depot_name, set(names)), *names]}
     axes = ("lat", "lon") if instance.metric == "great_circle" else ("x", "y")
     for axis, values in zip(axes, instance.coordinates.T.tolist(), strict=True):
         columns[axis] = list(map(format_number, values))
@@ -133,8 +133,8 @@ def _has_second_depot(instance: Instance) -> bool:
     )
 
 
-def _unused_name(names: set[str]) -> str:
-    candidates = ("0", "depot", *(f"depot-{number}" for number in range(1, len(names) + 2)))
+def _unused_name(wanted: str, names: set[str]) -> str:
+    candidates = (wanted or "0", "0", "depot", *(f"depot-{number}" for number in range(1, len(names) + 2)))
     return next(name for name in candidates if name not in names)
 
 

@@ -192,6 +192,8 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
     if instance.customer_names is not None:
         for node, name in zip(nodes[1:], instance.customer_names, strict=True):
             node["id"] = name
+    if instance.depot_name:
+        nodes[0]["id"] = instance.depot_name
     if instance.coordinates is not None:
         axes = _GLOBE if instance.metric == "great_circle" else _PLANE
         for node, place in zip(nodes, instance.coordinates.tolist(), strict=True):
@@ -246,6 +248,7 @@ def _read_instance(data: object, default_name: str) -> Instance:
             durations=read_json_matrix(document.get("durations"), len(nodes), "durations"),
             speed=read_json_speed(document.get("speed")),
             details=_read_details(nodes),
+            depot_name=_read_depot_name(nodes[0].get("id")),
         )
         return instance if vehicles is None else use_vehicles(instance, vehicles)
 
@@ -402,6 +405,11 @@ def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
             )
         names.append(one_line(str(value)))
     return tuple(names)
+
+
+def _read_depot_name(value: object) -> str:
+    """What the depot is called; a number tells nobody anything."""
+    return one_line(value) if isinstance(value, str) and not value.strip().isdigit() else ""
 
 
 def _read_details(nodes: Sequence[Mapping[str, object]]) -> Details | None:

@@ -11,7 +11,9 @@ from dynaroute.plans.sheet import list_sheet_cells, list_sheet_columns
 from dynaroute.plans.sketch import Sketch, sketch_plan
 from dynaroute.plans.words import describe_load, describe_plan, describe_route
 
-__all__ = ["format_html_plan", "format_html_sheet"]
+__all__ = ["GENERATOR_MARK", "format_html_plan", "format_html_sheet"]
+
+GENERATOR_MARK = '<meta name="generator" content="Dynaroute">'  # by which pages of ours are known
 
 # Nothing is loaded from anywhere, and no script runs, whatever a name holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -80,6 +82,7 @@ def _document(title: str, parts: list[str]) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="referrer" content="no-referrer">',
+            GENERATOR_MARK,
             f"<title>{escape(title)}</title>",
             f"<style>\n{_STYLE}</style></head>",
             "<body>",
@@ -134,7 +137,7 @@ def _stop_table(plan: Plan, route: PlannedRoute) -> str:
         f'<th scope="col"{name}>{escape(column.heading)}</th>' for column, name in zip(columns, classes, strict=True)
     ]
     rows = []
-    for stop in route.places[1:]:
+    for stop in route.places:
         cells = zip(list_sheet_cells(plan, stop), classes, strict=True)
         texts = "".join(f"<td{name}>{escape(text)}</td>" for text, name in cells)
         rows.append(f'<tr><td class="done"><span></span></td>{texts}</tr>')

@@ -93,7 +93,7 @@ def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
         headings_style=FontFace(emphasis="BOLD"), borders_layout=TableBordersLayout.HORIZONTAL_LINES, **settings
     ) as table:
         heads = [column.heading for column in columns]
-        for cells in (heads, *(list_sheet_cells(plan, stop) for stop in route.places[1:])):
+        for cells in (heads, *(list_sheet_cells(plan, stop) for stop in route.places)):
             row = table.row()
             for cell in cells:
                 row.cell(_cut(cell))

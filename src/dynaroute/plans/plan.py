@@ -41,7 +41,7 @@ class Stop:
     id
         What the file calls the customer, or its number; empty for the depot.
     name
-        Its name, where the file has a column of names; "depot" for a depot without one.
+        Its name, where the file has a column of names; "depot" for a depot that has neither that nor an id.
     demand, load
         What it wants, and what this and all earlier stops want together, in the user's unit.
     distance
@@ -205,7 +205,7 @@ class Plan:
             number=number,
             customer=node,
             id="" if node == 0 else instance.customer_name(node),
-            name=name or ("depot" if node == 0 else ""),
+            name=name or (instance.depot_name or "depot" if node == 0 else ""),
             demand=instance.shown_demand(amounts[0]),
             load=instance.shown_demand(amounts[1]),
             distance=distance,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dynaroute.display import show_length
 from dynaroute.plans.plan import Plan, Stop
-from dynaroute.plans.words import show_time
+from dynaroute.plans.words import describe_window, show_time
 
 __all__ = ["SheetColumn", "list_sheet_cells", "list_sheet_columns"]
 
@@ -33,19 +33,22 @@ def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
     return [
         SheetColumn("Stop", True),
         *(SheetColumn(text, False) for text in texts),
+        *([SheetColumn("Window", False)] if plan.instance.windows is not None else []),
         *(SheetColumn(text, True) for text in (*times, "Demand", "Load", "Distance")),
     ]
 
 
 def list_sheet_cells(plan: Plan, stop: Stop) -> list[str]:
-    """The cells of one stop, or of the return to the depot."""
+    """The cells of one stop, or of the depot where a route starts or ends."""
     is_depot = stop.customer == 0
+    depot = "Start" if stop.number == 0 else "End"
     return [
-        "" if is_depot else str(stop.number),
+        depot if is_depot else str(stop.number),
         stop.id or stop.name,
         *(["" if is_depot else stop.name] if plan.name_column is not None else []),
         *(stop.details.get(column, "") for column in _own_columns(plan)),
         *([_join_further(plan, stop)] if _has_further(plan) else []),
+        *([describe_window(plan, stop)] if plan.instance.windows is not None else []),
         *([show_time(plan, stop.arrival), show_time(plan, stop.leave)] if plan.has_times else []),
         "" if is_depot else str(stop.demand),
         str(stop.load),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dynaroute.display import count_of, show_length
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop
 
@@ -11,6 +13,7 @@ __all__ = [
     "describe_plan",
     "describe_route",
     "describe_stop",
+    "describe_window",
     "show_time",
 ]
 
@@ -47,9 +50,22 @@ def show_time(plan: Plan, seconds: float | None) -> str:
     return "" if seconds is None else plan.instance.shown_time(seconds)
 
 
+def describe_window(plan: Plan, stop: Stop) -> str:
+    """When its service may begin; empty where it may at any time."""
+    if plan.instance.windows is None:
+        return ""
+    earliest, latest = plan.instance.windows[stop.customer].tolist()
+    opening, closing = show_time(plan, earliest), show_time(plan, latest)
+    if latest == math.inf:
+        return f"from {opening}" if earliest > 0 else ""
+    return f"{opening}-{closing}" if earliest > 0 else f"until {closing}"
+
+
 def describe_stop(plan: Plan, stop: Stop) -> str:
     """What it wants, how far it is, and what else the file tells of it; of a depot the last alone."""
     facts = [] if stop.customer == 0 else [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)]
     if stop.customer and stop.arrival is not None:
         facts.append(f"at {show_time(plan, stop.arrival)}")
+    if stop.customer and (window := describe_window(plan, stop)):
+        facts.append(f"window {window}")
     return "; ".join([*facts, *(f"{column}: {text}" for column, text in stop.details.items())])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from dynaroute.formats import write
 from dynaroute.plans.csv_plan import format_csv_plan
 from dynaroute.plans.geojson import format_geojson
 from dynaroute.plans.gpx import format_gpx
-from dynaroute.plans.html_plan import format_html_plan, format_html_sheet
+from dynaroute.plans.html_plan import GENERATOR_MARK, format_html_plan, format_html_sheet
 from dynaroute.plans.json_plan import format_json_plan
 from dynaroute.plans.kml import format_kml
 from dynaroute.plans.pdf import format_pdf
@@ -34,6 +35,9 @@ _FORMATS: dict[str, Callable[[Plan], str | bytes]] = {
 }
 
 PLAN_SUFFIXES = (".sol", *_FORMATS)
+
+_SHEET = re.compile(r"route-[0-9]{2,}\.html")
+_HEAD = 4096  # bytes of a page that hold its head, up to the title
 
 
 def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
@@ -86,6 +90,8 @@ def list_sheets(routes: int, folder: Path) -> list[Path]:
 def write_sheets(plan: Plan, folder: str | os.PathLike[str]) -> list[Path]:
     """Write a printable HTML sheet for each driver into a folder, which is made if it is not there.
 
+    Sheets of an earlier plan that are left over there are taken away: nobody should drive one of them.
+
     Parameters
     ----------
     plan
@@ -102,4 +108,15 @@ def write_sheets(plan: Plan, folder: str | os.PathLike[str]) -> list[Path]:
     Path(folder).mkdir(exist_ok=True)
     for file, route in zip(files, plan.routes, strict=True):
         write_bytes(file, format_html_sheet(plan, route).encode("utf-8", errors="replace"))
+    for page in set(Path(folder).iterdir()) - set(files):
+        if _SHEET.fullmatch(page.name) and _is_ours(page):
+            page.unlink()
     return files
+
+
+def _is_ours(page: Path) -> bool:
+    """Whether a page is one that `write_sheets` made."""
+    if page.is_symlink() or not page.is_file():
+        return False
+    with page.open("rb") as file:
+        return GENERATOR_MARK.encode() in file.read(_HEAD)

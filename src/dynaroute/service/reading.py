@@ -241,6 +241,12 @@ def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, di
     limits.refuse_large_json(upload.content)
     document = dict(require_object(_load_strictly(upload.content), ""))
     options = _merge(upload.options, _read_options(document.pop("options", None)))
+    if "time_limit" in document:  # a problem with such a key would ask for more than is solved
+        raise FormatError(
+            "time_limit is an option of solving, not a part of the problem.",
+            where=Where(field="time_limit"),
+            remedy='Put it into the options: "options": {"time_limit": 5}.',
+        )
     if "capacity" in options:
         _refuse_capacity()
     limits.refuse_large_document(document)

@@ -517,6 +517,14 @@ def test_the_depot_is_the_marked_row(tmp_path: Path) -> None:
         assert instance.coordinates.tolist() == [[0, 0], [1, 1], [2, 2]]
 
 
+def test_the_depot_keeps_its_name(tmp_path: Path) -> None:
+    texts = {"Lager Nord": "Lager Nord", "0": "", "12.5": ""}
+    for text, name in texts.items():
+        with gather_notes():
+            instance = File(f"id,x,y,demand\n{text},0,0,0\nA,1,1,5\nB,2,2,7\n").read(tmp_path)
+        assert instance.depot_name == name
+
+
 def test_further_columns_are_carried_along(tmp_path: Path) -> None:
     with gather_notes():
         instance = READ["German export"].read(tmp_path)

@@ -69,6 +69,13 @@ def test_a_matrix_is_read_in_the_order_of_the_stops(name: str, tmp_path: Path) -
     assert instance.distances.tolist() == MATRIX
 
 
+def test_a_missing_leg_is_asked_for_as_a_row_where_legs_are_rows(tmp_path: Path) -> None:
+    with pytest.raises(DynarouteError, match="is missing") as caught:
+        read_with(tmp_path, "von;nach;km\nDepot;A;1\nA;Depot;1\nDepot;B;3\nB;Depot;3\nA;B;4\n")
+
+    assert caught.value.remedy == "Add a row for it, with its von and nach."
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_faulty_matrix_is_refused_by_its_own_file(name: str, tmp_path: Path) -> None:
     text, words = REFUSED[name]

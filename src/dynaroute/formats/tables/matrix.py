@@ -106,11 +106,14 @@ class _Legs:
         A row of it and an index, from node to node; None where the cell is blank.
     unit
         What the heading says they are in.
+    remedy
+        What to do where a leg is missing.
     """
 
     grid: Grid
     places: list[list[tuple[Row, int] | None]]
     unit: Unit | None = None
+    remedy: str = "Fill in the cell."
 
     def entry(self, place: tuple[Row, int]) -> Entry:
         row, index = place
@@ -237,12 +240,13 @@ def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _
                 remedy="Keep one of the two.",
             )
         places[ends[0]][ends[1]] = _find_place(row, number.index)
-    return _Legs(grid, places, number.unit if kind == "distance" else None)
+    remedy = f"Add a row for it, with its {start.heading} and {end.heading}."
+    return _Legs(grid, places, number.unit if kind == "distance" else None, remedy)
 
 
 def _read_numbers(legs: _Legs, kind: str, names: Sequence[str], source: str) -> Matrix:
     """Numbers of all cells; a half that is blank is the other one mirrored."""
-    mirrored = _mirror(legs.places, names)
+    mirrored = _mirror(legs, names)
     if mirrored:
         warn_of_input(source, f"took the {kind}s of {mirrored} blank cells from the way back.")
     places = [place for i, row in enumerate(legs.places) for j, place in enumerate(row) if i != j and place is not None]
@@ -272,9 +276,9 @@ def _read_lengths(legs: _Legs, places: Sequence[tuple[Row, int]]) -> Amounts:
     return amounts
 
 
-def _mirror(cells: list[list[tuple[Row, int] | None]], names: Sequence[str]) -> int:
+def _mirror(legs: _Legs, names: Sequence[str]) -> int:
     """Fill blank cells with those of the way back, and count them."""
-    count = len(names)
+    cells, count = legs.places, len(names)
     blank = [(i, j) for i in range(count) for j in range(count) if i != j and cells[i][j] is None]
     is_triangle = all(i < j for i, j in blank) or all(i > j for i, j in blank)
     for row, column in sorted(blank, key=lambda leg: cells[leg[1]][leg[0]] is not None):
@@ -282,7 +286,7 @@ def _mirror(cells: list[list[tuple[Row, int] | None]], names: Sequence[str]) -> 
             raise FormatError(
                 f"the way from {shorten(names[row])} to {shorten(names[column])} is missing.",
                 where=Where(field="matrix"),
-                remedy="Fill in the cell.",
+                remedy=legs.remedy,
             )
         cells[row][column] = cells[column][row]
     return len(blank)

@@ -58,10 +58,7 @@ def warn_of_odd_places(instance: Instance, languages: Set[Language], source: str
 def _tell(node: int, instance: Instance, centre: NDArray[np.float64], distances: NDArray[np.float64]) -> str:
     assert instance.coordinates is not None
     place = instance.coordinates[node]
-    who = "the depot" if node == 0 else f"customer {node}"
-    if node and instance.customer_names is not None:
-        who += f" ({instance.customer_name(node)})"
-    told = f"{who} is {distances[node] / 1000:,.0f} km away from the others"
+    told = f"{instance.called(node)} is {distances[node] / 1000:,.0f} km away from the others"
     if not place.any():
         return f"{told}: its latitude and longitude are 0; are they missing?"
     if float(great_circle(place[::-1], centre)) < max(distances[node] / 20, 100_000.0):

@@ -142,6 +142,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             service=read_service(table),
             windows=read_windows(table),
             details=_read_details(table, names),
+            depot_name="" if ids is None or _NUMBERS.fullmatch(ids[0]) else ids[0],
         )
     _tell(table, [*loads.written, *written], names, source)
     if quantities.note:
