@@ -109,7 +109,8 @@ def refuse_unmeasurable(value: float, where: Where) -> float:
 def refuse_off_globe(value: float, axis: str, where: Where) -> float:
     """Return a coordinate that, if its axis is lat or lon, is on the globe."""
     if abs(value) > LARGEST_DEGREES.get(axis, LONGEST_LENGTH):
-        raise InstanceError(f"{axis} is {value:g}, not on the globe.", where=where, remedy=GLOBE_REMEDY)
+        hint = " Are the two exchanged?" if axis == "lat" and abs(value) <= LARGEST_DEGREES["lon"] else ""
+        raise InstanceError(f"{axis} is {value:g}, not on the globe.", where=where, remedy=f"{GLOBE_REMEDY}{hint}")
     return value
 
 

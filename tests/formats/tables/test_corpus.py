@@ -331,6 +331,17 @@ READ = {
         "Kunde;Breitengrad;Längengrad;Menge\nDepot;10;53;0\nA;10;54;5\nB;11;53;7\n",
         notes=("Kunde as id", "near latitude 10.0, longitude 53.0"),
     ),
+    "all latitudes and longitudes exchanged, in English": File(
+        "id,lat,lon,demand\n0,9.99,53.55,0\nA,10.02,53.6,5\nB,9.95,53.5,7\n",
+        notes=("near latitude 10.0, longitude 53.5",),
+    ),
+    "all latitudes and longitudes exchanged, in America": File(
+        "id,lat,lon,demand\n0,-74.0,40.71,0\nA,-73.9,40.8,5\nB,-74.1,40.6,7\n", notes=("near latitude -74.0",)
+    ),
+    "tour where exchanged places would be in Europe": File(
+        "id,lat,lon,demand\n0,24.71,46.68,0\nA,24.8,46.7,5\nB,24.6,46.6,7\n"
+    ),
+    "tour on a small island": File("id,lat,lon,demand\n0,37.74,-25.67,0\nA,37.8,-25.5,5\nB,37.85,-25.8,7\n"),
 }
 
 REFUSED = {
@@ -382,6 +393,9 @@ REFUSED = {
         words=("lost its decimal point",),
     ),
     "longitude in the column of latitudes": with_cell(3, 2, "10° E", words=("no latitude", "exchanged")),
+    "longitudes where only latitudes can be": File(
+        "id,lat,lon,demand\n0,-118.2,34.05,0\nA,-118.3,34.1,5\n", words=("line 2", "Are the two exchanged?")
+    ),
     "half a pair of coordinates": book(
         [("id", "GPS", "demand"), ("Depot", "53.5, 10.0", 0), ("A", "53,6", 5)], words=("cell B3", "pair")
     ),
