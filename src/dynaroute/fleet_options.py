@@ -26,10 +26,13 @@ class VehicleList:
         Their capacities are whole numbers of the smallest unit.
     scale
         How many of these units make one unit of the file: 10 where capacities had one decimal.
+    unit
+        What the file says capacities are in, such as kg; "" where it does not.
     """
 
     types: tuple[VehicleType, ...]
     scale: int = 1
+    unit: str = ""
 
     @property
     def largest_capacity(self) -> Decimal:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dynaroute.errors import UnsupportedError, Where
+from dynaroute.errors import FormatError, UnsupportedError, Where
 from dynaroute.formats.numbers import format_load, format_number
 from dynaroute.formats.tables.headers import score_header
 from dynaroute.formats.tables.stops import Reading, parse_stops
@@ -17,6 +17,13 @@ from dynaroute.formats.tables.words import STOPS, is_depot
 from dynaroute.instance import Instance
 
 __all__ = ["format_csv", "parse_csv", "parse_text_table"]
+
+_OTHER_KINDS = {
+    ("<!doctype", "<html", "<table", "<?xml"): "a web page (HTML), or XML",
+    ("%pdf",): "a PDF document",
+    ("{\\rtf",): "a text document (RTF)",
+    ('{"', "{\n", "{\r", "{ ", "[{"): "JSON",
+}
 
 
 def parse_csv(text: str, *, capacity: float | Decimal | str | None = None, source: str = "") -> Instance:
@@ -52,8 +59,20 @@ def parse_text_table(text: str, reading: Reading, source: str) -> Instance:
     source
         The file's path.
     """
+    _refuse_other_kinds(text)
     score = partial(score_header, vocabulary=STOPS, renames=reading.columns)
     return parse_stops(cut_text(text, score), reading, source)
+
+
+def _refuse_other_kinds(text: str) -> None:
+    """Refuse what is called a table, but begins as something else does."""
+    start = text[:1000].lstrip("\ufeff \t\r\n").lower()
+    for beginnings, kind in _OTHER_KINDS.items():
+        if start.startswith(beginnings):
+            raise FormatError(
+                f"this is {kind}, not a table as text.",
+                remedy="Save the table as CSV, or as an Excel workbook (.xlsx); if the suffix is wrong, mend it.",
+            )
 
 
 def format_csv(instance: Instance) -> str:

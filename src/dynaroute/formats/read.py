@@ -19,6 +19,7 @@ from dynaroute.formats.table import (
 )
 from dynaroute.formats.tables.headers import read_renames
 from dynaroute.formats.tables.stops import Reading
+from dynaroute.formats.tables.units import find_unit
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
@@ -132,7 +133,8 @@ def read_set(
         distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
         if known.is_table and capacity is None and isinstance(fleet.vehicles, VehicleList):
             capacity = fleet.vehicles.largest_capacity  # tables need not state what the vehicles have
-        reading = Reading(capacity, sheet, read_renames(columns), distances, times)
+        unit = find_unit(fleet.vehicles.unit) if isinstance(fleet.vehicles, VehicleList) else None
+        reading = Reading(capacity, sheet, read_renames(columns), distances, times, unit=unit)
         instances = known.parse(content, "" if source == "-" else source, reading)
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")

@@ -15,6 +15,7 @@ from openpyxl.worksheet.table import Table
 from workbooks import Rows, make_archive, make_workbook, replace_in_archive
 
 from dynaroute.errors import DynarouteError, gather_notes
+from dynaroute.fleet_options import FleetOptions
 from dynaroute.formats import read
 from dynaroute.instance import Instance
 
@@ -266,6 +267,17 @@ READ = {
     ),
     "capacity in a column": with_column("Kapazität", 50, None, None, given=None, capacity="50"),
     "depot last": File("id,x,y,demand\nA,1,1,5\nB,2,2,7\nDepot,0,0,\n", notes=("line 4 (Depot) for the depot",)),
+    "depot last, with the name of a town": book(
+        [HEADER, A, B, ("Zentrallager Hamburg", 53.5, 10.0, 0)], notes=("line 4 (Zentrallager Hamburg) for the depot",)
+    ),
+    "windows under a heading that says nothing": with_column(
+        "Anlieferung", None, "ab 8 Uhr", "bis 12:00", notes=("Anlieferung does not limit the routes",)
+    ),
+    "windows of two columns in capitals": book(
+        [(*HEADER, "TIME_WINDOW_FROM", "TIME_WINDOW_TO"), DEPOT, (*A, "08:00", "12:00"), B],
+        options={"fleet": FleetOptions(speed=10.0)},
+        notes=("TIME_WINDOW_FROM as earliest, TIME_WINDOW_TO as latest",),
+    ),
     "depot marked": File("id,x,y,demand,depot\nA,1,1,5,\nB,2,2,7,\nH,0,0,0,x\n", notes=("line 4 (H)",)),
     "depot by its kind": File(
         "id,x,y,demand,Typ\nA,1,1,5,Kunde\nB,2,2,7,Kunde\nH,0,0,0,Lager\n", notes=("line 4 (H)", "Typ as kind")
@@ -396,6 +408,17 @@ REFUSED = {
     "longitudes where only latitudes can be": File(
         "id,lat,lon,demand\n0,-118.2,34.05,0\nA,-118.3,34.1,5\n", words=("line 2", "Are the two exchanged?")
     ),
+    "link for a pair of coordinates": book(
+        [("id", "GPS", "demand"), ("Depot", "53.5, 10.0", 0), ("A", "https://maps.example/?q=53.6,10.1", 5)],
+        words=("cell B3", "not a pair", "53.55, 9.99"),
+    ),
+    "no depot": book([HEADER, A, B], words=("cell D2", "depot is 5, not 0", "called Depot", "with an x")),
+    "time as a part of a day": with_column(
+        "frühestens", None, 1 / 3, words=("cell E3", "part of a day", "Format the column as times")
+    ),
+    "web page called a table": File("<html><table><tr><td>id</td></tr></table></html>", words=("web page", "CSV")),
+    "PDF called a table": File("%PDF-1.4\n", words=("PDF",)),
+    "JSON called a table": File('{"capacity": 5}', words=("JSON",)),
     "half a pair of coordinates": book(
         [("id", "GPS", "demand"), ("Depot", "53.5, 10.0", 0), ("A", "53,6", 5)], words=("cell B3", "pair")
     ),
@@ -415,7 +438,7 @@ REFUSED = {
     "two columns that may be the demand": book(
         [("id", "lat", "lon", "Menge", "Gewicht"), (*DEPOT, 1), (*A, 2)], words=("Menge and Gewicht", "--columns")
     ),
-    "unknown headings": File("Artikel;Preis\nA;3\n", words=("Artikel, Preis", "--columns")),
+    "unknown headings": File("Artikel;Preis\nA;3\n", words=("Artikel, Preis", "--columns 'Preis=demand'")),
     "no headings": File("0,0,0,0\n1,1,1,5\n", words=("holds numbers",)),
     "rows and columns exchanged": File(
         "id;Depot;A\nlat;53,5;53,6\nlon;10;10,1\nMenge;0;5\n", words=("first column", "Exchange")

@@ -69,6 +69,29 @@ def test_a_matrix_is_read_in_the_order_of_the_stops(name: str, tmp_path: Path) -
     assert instance.distances.tolist() == MATRIX
 
 
+@pytest.mark.parametrize(
+    ("heading", "cell", "seconds"), [("Fahrzeit (min)", "20", 1200), ("Minuten", "20", 1200), ("Dauer", "20 min", 1200)]
+)
+def test_durations_are_in_the_unit_that_their_heading_names(
+    heading: str, cell: str, seconds: float, tmp_path: Path
+) -> None:
+    file = tmp_path / "minutes.csv"
+    file.write_text(f"von;nach;{heading}\nDepot;A;{cell}\nDepot;B;{cell}\nA;B;{cell}\n")
+    instance = read_with(tmp_path, "", stops=f"x;y;{NAMED}".replace("\n", "\n0;0;").rstrip("0;"), durations=file)
+
+    assert instance.durations is not None
+    assert instance.durations[0].tolist() == [0, seconds, seconds]
+
+
+def test_durations_without_a_unit_are_told_to_be_seconds(tmp_path: Path) -> None:
+    (tmp_path / "stops.csv").write_text(PLACED)
+    (tmp_path / "times.csv").write_text("0;300;60\n300;0;120\n60;120;0\n")
+    with gather_notes() as notes:
+        read(tmp_path / "stops.csv", capacity=100, durations=tmp_path / "times.csv")
+
+    assert any("for seconds" in note for note in notes)
+
+
 def test_a_missing_leg_is_asked_for_as_a_row_where_legs_are_rows(tmp_path: Path) -> None:
     with pytest.raises(DynarouteError, match="is missing") as caught:
         read_with(tmp_path, "von;nach;km\nDepot;A;1\nA;Depot;1\nDepot;B;3\nB;Depot;3\nA;B;4\n")

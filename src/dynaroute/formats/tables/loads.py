@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from dynaroute.errors import FormatError, OptionError, Where
+from dynaroute.errors import FormatError, InstanceError, OptionError, Where, warn_of_input
 from dynaroute.formats.tables.amounts import Amounts, Entry, Notation, is_blank, read_amounts
 from dynaroute.formats.tables.cells import Row
 from dynaroute.formats.tables.headers import Column
@@ -46,7 +46,13 @@ class Loads:
     written: tuple[Amounts, Amounts]
 
 
-def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Callable[[], Notation | None]) -> Loads:
+def read_loads(
+    table: Table,
+    option: float | Decimal | str | None,
+    unit: Unit | None,
+    elsewhere: Callable[[], Notation | None],
+    source: str,
+) -> Loads:
     """Read the demands, and the capacity from wherever it stands.
 
     Parameters
@@ -55,8 +61,12 @@ def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Ca
         The stops, the depot first; its demand may be blank.
     option
         The capacity that the user gave; it goes before the table's own.
+    unit
+        Of the vehicles, where they have a table of their own that names one.
     elsewhere
         Finds what is decimal in the rest of the table.
+    source
+        The file's path, for notes.
 
     Raises
     ------
@@ -72,6 +82,14 @@ def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Ca
     amounts = table.amounts(
         column, [*given, *customers], elsewhere=elsewhere, open_points=open_points, open_commas=open_commas
     )
+    if given and amounts.values[0] > 0:
+        raise InstanceError(
+            f"the demand of the depot is {depot.text(column.index)}, not 0.",
+            where=table.where(depot, column),
+            remedy="The depot is the first row, one called Depot, or one that a column 'depot' marks with an x.",
+        )
+    if unit is not None and amounts.unit is not None and amounts.unit != unit:
+        amounts = _turn_into(unit, amounts, table.where(customers[0], column) if customers else Where(), source)
     demands = amounts.values if given else [Decimal(0), *amounts.values]
     entry = _find_capacity(table, option)
     if isinstance(option, str):
@@ -89,7 +107,23 @@ def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Ca
         if option is None:
             raise
         raise OptionError(error.message, where=entry.where, remedy=error.remedy) from error
+    if capacity.unit is not None and amounts.unit is None and max(demands) > capacity.values[0]:
+        warn_of_input(source, f"took the demands, which name no unit, for {capacity.unit.name}, as the capacity is.")
     return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, (amounts, capacity))
+
+
+def _turn_into(unit: Unit, amounts: Amounts, where: Where, source: str) -> Amounts:
+    """Demands in the unit of the vehicles."""
+    assert amounts.unit is not None
+    if amounts.unit.family != unit.family:
+        raise FormatError(
+            f"the demands are in {amounts.unit.name}, and the capacities of the vehicles in {unit.name}.",
+            where=where,
+            remedy="Give both in the same unit.",
+        )
+    warn_of_input(source, f"turned the demands from {amounts.unit.name} into {unit.name}, as the vehicles are.")
+    values = [value * amounts.unit.size / unit.size for value in amounts.values]
+    return replace(amounts, values=values, unit=unit)
 
 
 def _says_nothing(depot: Row, column: Column) -> bool:

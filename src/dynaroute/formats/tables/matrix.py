@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +16,7 @@ from dynaroute.formats.numbers import refuse_unmeasurable
 from dynaroute.formats.tables.amounts import Amounts, Entry, is_blank, read_amounts, read_plain, split_unit, tidy
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.headers import Header, find_header
+from dynaroute.formats.tables.time_cells import find_time_unit
 from dynaroute.formats.tables.units import Unit, find_unit
 from dynaroute.formats.tables.words import LEGS, is_depot, simplify
 from dynaroute.formats.text import shorten
@@ -24,6 +26,7 @@ from dynaroute.times import parse_time
 __all__ = ["Matrix", "read_matrix"]
 
 _BYTES_OF_LEG = 8
+_BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,9 @@ class _Legs:
     places
         A row of it and an index, from node to node; None where the cell is blank.
     unit
-        What the heading says they are in.
+        What the heading says lengths are in.
+    heading
+        Of durations, which may name their unit.
     remedy
         What to do where a leg is missing.
     """
@@ -113,6 +118,7 @@ class _Legs:
     grid: Grid
     places: list[list[tuple[Row, int] | None]]
     unit: Unit | None = None
+    heading: str = ""
     remedy: str = "Fill in the cell."
 
     def entry(self, place: tuple[Row, int]) -> Entry:
@@ -241,7 +247,9 @@ def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _
             )
         places[ends[0]][ends[1]] = _find_place(row, number.index)
     remedy = f"Add a row for it, with its {start.heading} and {end.heading}."
-    return _Legs(grid, places, number.unit if kind == "distance" else None, remedy)
+    if kind == "duration":
+        return _Legs(grid, places, heading=number.heading, remedy=remedy)
+    return _Legs(grid, places, number.unit, remedy=remedy)
 
 
 def _read_numbers(legs: _Legs, kind: str, names: Sequence[str], source: str) -> Matrix:
@@ -250,19 +258,28 @@ def _read_numbers(legs: _Legs, kind: str, names: Sequence[str], source: str) -> 
     if mirrored:
         warn_of_input(source, f"took the {kind}s of {mirrored} blank cells from the way back.")
     places = [place for i, row in enumerate(legs.places) for j, place in enumerate(row) if i != j and place is not None]
-    plain = read_plain([row.text(index) for row, index in places], legs.unit)
-    is_plain = plain is not None and all(row.kind(index) in ("text", "number") for row, index in places)
-    if plain is None or not is_plain or min(plain.values, default=0) < 0:
-        plain = _read_times(legs, places) if kind == "duration" else _read_lengths(legs, places)
-    if plain.unit is not None:
-        warn_of_input(source, f"the distances are in {plain.unit.name}.")
+    if kind == "duration":
+        amounts = _read_times(legs, places, source)
+    else:
+        plain = read_plain([row.text(index) for row, index in places], legs.unit)
+        is_plain = plain is not None and all(row.kind(index) in ("text", "number") for row, index in places)
+        amounts = plain if is_plain and plain is not None and min(plain.values) >= 0 else _read_lengths(legs, places)
+    if amounts.unit is not None:
+        warn_of_input(source, f"the distances are in {amounts.unit.name}.")
     values = np.zeros((len(names), len(names)))
-    values[~np.eye(len(names), dtype=bool)] = [float(value) for value in plain.values]
-    return Matrix(values, plain.unit)
+    values[~np.eye(len(names), dtype=bool)] = [float(value) for value in amounts.values]
+    return Matrix(values, amounts.unit)
 
 
-def _read_times(legs: _Legs, places: Sequence[tuple[Row, int]]) -> Amounts:
-    seconds = [parse_time(entry.text, entry.where) for entry in map(legs.entry, places)]
+def _read_times(legs: _Legs, places: Sequence[tuple[Row, int]], source: str) -> Amounts:
+    """Seconds; bare numbers are in the unit that the heading names, or in seconds, which is told."""
+    unit = find_time_unit(legs.heading)
+    entries = [legs.entry(place) for place in places]
+    texts = [tidy(entry.text) for entry in entries]
+    if unit is None and any(_BARE.fullmatch(text) and text != "0" for text in texts):
+        warn_of_input(source, "took durations without a unit for seconds (20 min and 0:20 are understood, too).")
+    named = [f"{text} {unit}" if unit is not None and _BARE.fullmatch(text) else text for text in texts]
+    seconds = [parse_time(text, entry.where) for text, entry in zip(named, entries, strict=True)]
     return Amounts(list(map(Decimal, seconds)), None, None, "")
 
 

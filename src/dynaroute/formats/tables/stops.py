@@ -26,6 +26,7 @@ from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
 from dynaroute.formats.tables.table import Table, find_label, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
+from dynaroute.formats.tables.units import Unit
 from dynaroute.formats.tables.words import STOPS, simplify
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.instance import Instance
@@ -44,6 +45,7 @@ _STREETS = (
     " code postal, dirección, calle, ciudad, código postal"
 )
 _ADDRESSES = frozenset(map(simplify, _STREETS.split(",")))
+_CLOCK = re.compile(r"\b[0-9]{1,2}(?::[0-9]{2}|\s*(?:uhr|h|am|pm)\b)", re.IGNORECASE)
 _WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
 
 
@@ -63,6 +65,8 @@ class Reading:
         Tables of legs, each with the path of its file.
     has_depot
         Whether one of the rows is the depot; else all are customers, and the first lends its place to a depot.
+    unit
+        Of the vehicles' capacities, where it is known: demands are turned into it.
     """
 
     capacity: float | Decimal | str | None = None
@@ -71,6 +75,7 @@ class Reading:
     distances: tuple[Grid, str] | None = None
     durations: tuple[Grid, str] | None = None
     has_depot: bool = True
+    unit: Unit | None = None
 
 
 def has_header(grid: Grid, columns: Renames) -> bool:
@@ -118,7 +123,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
     if not reading.has_depot:
         table = lend_depot(table)
     _refuse_pickups(table)
-    loads = read_loads(table, reading.capacity, lambda: _find_notation(table))
+    loads = read_loads(table, reading.capacity, reading.unit, lambda: _find_notation(table), source)
     rounding = _read_rounding(grid)
     coordinates, written = read_positions(table, axes, lambda: _find_notation(table)) if axes else (None, [])
     names, ids = _read_names(table)
@@ -193,7 +198,7 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
         remedy = "Addresses are not looked up: add columns lat and lon with degrees, or give --matrix with distances."
     else:
         told = f"found are {show_list(found, 30)}" if found else "there is no header"
-        example = next((name for name in found if name not in {c.heading for c in header.columns.values()}), "Mng")
+        example = _find_example(header, grid)
         remedy += f" Or say which is which: --columns '{example}={missing[-1]}'."
     names = f"the columns {', '.join(missing)} are" if len(missing) > 1 else f"the column {missing[0]} is"
     sheet = f" in the sheet {grid.sheet!r}" if grid.sheet else ""
@@ -202,6 +207,18 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
         where=Where(line=header.line, field=", ".join(missing)),
         remedy=remedy,
     )
+
+
+def _find_example(header: Header, grid: Grid) -> str:
+    """A column that may be the one that is missing: the last of numbers, which is none of those that were found."""
+    used = {column.index for column in header.columns.values()}
+    rows = grid.rows[header.last + 1 : header.last + 4]
+    columns = [
+        heading
+        for index, heading in enumerate(header.headings)
+        if heading and index not in used and any(_NUMBERS.match(row.text(index)) for row in rows)
+    ]
+    return columns[-1] if columns else "Mng"
 
 
 def _position_roles(header: Header, axes: tuple[str, ...]) -> tuple[str, ...]:
@@ -357,14 +374,25 @@ def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | Non
         )
 
 
+def _holds_times(table: Table, column: Column) -> bool:
+    """Whether most cells of a further column hold times of the clock, as those of time windows do."""
+    texts = [text for row in table.rows if (text := row.text(column.index))]
+    return 2 * sum(bool(_CLOCK.search(text)) for text in texts) > len(texts)
+
+
 def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) -> None:
     header = table.header
     hidden = table.grid.hidden_columns
     filled = [column for column in header.others if any(row.text(column.index) for row in table.rows)]
     carried = [column.heading for column in filled if column.index not in hidden]
-    limiting = [heading for heading in carried if asks_for_more(heading)]
+    limiting = [
+        column.heading
+        for column in filled
+        if column.index not in hidden and (asks_for_more(column.heading) or _holds_times(table, column))
+    ]
     if carried:
-        more = f"; {show_list(limiting)} does not limit the routes" if limiting else ""
+        verb = "does" if len(limiting) == 1 else "do"
+        more = f"; {show_list(limiting)} {verb} not limit the routes" if limiting else ""
         warn_of_input(source, f"carried along the columns {show_list(carried)}{more}.")
     used = [column.heading for column in header.columns.values() if column.index in hidden]
     if used:

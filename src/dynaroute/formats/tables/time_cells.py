@@ -16,7 +16,7 @@ from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
 from dynaroute.times import may_be_hours, parse_time, parse_window
 
-__all__ = ["read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
+__all__ = ["find_time_unit", "read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
 
 _ALL_DAY = (
     "all day, any, any time, anytime, open, always, ganztägig, ganztags, ganzer Tag, egal, immer, jederzeit,"
@@ -97,7 +97,13 @@ def _with_unit(entry: Entry, column: Column, example: str) -> str:
     text = tidy(entry.text)
     if not _BARE.fullmatch(text):
         return text
-    if (unit := _time_unit(column.heading)) is not None:
+    if entry.kind == "number" and 0 < float(text) < 1:
+        raise FormatError(
+            f"{shorten(text)} seems to be a time that the spreadsheet keeps as a part of a day.",
+            where=entry.where,
+            remedy=f"Format the column as times, or write {example}.",
+        )
+    if (unit := find_time_unit(column.heading)) is not None:
         return f"{text} {unit}"
     if column.tier <= 0 or not float(text.replace(",", ".")):
         return text
@@ -105,8 +111,9 @@ def _with_unit(entry: Entry, column: Column, example: str) -> str:
     raise FormatError(f"{shorten(text)} has no unit.", where=entry.where, remedy=f"Write {example}{heading}.")
 
 
-def _time_unit(heading: str) -> str | None:
-    found = _UNIT.search(heading)
+def find_time_unit(heading: str) -> str | None:
+    """The unit of time that a heading names, or is: "Fahrzeit (min)", "Minuten"."""
+    found = _UNIT.search(f" {heading}")
     word = next((part for part in found.groups() if part), None) if found else None
     if word is None:
         return None

@@ -15,12 +15,11 @@ from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.headers import Column, find_header
 from dynaroute.formats.tables.table import Table, sort_rows
-from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell
+from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell, read_window_cell
 from dynaroute.formats.tables.words import VEHICLES, read_truth, simplify
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.instance import LARGEST_INTEGER
 from dynaroute.measures import parse_length
-from dynaroute.times import parse_window
 from dynaroute.vocabulary import RouteEnd
 
 __all__ = ["has_vehicles", "parse_vehicles"]
@@ -60,12 +59,12 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
         if not table.rows:
             raise InstanceError("there is no vehicle.", where=Where(line=header.line), remedy="Give at least one type.")
         _refuse_unsolved(table)
-        capacities = _read_capacities(table)
+        capacities, unit = _read_capacities(table)
         whole, scale = scale_to_integers(capacities)
         types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
         _refuse_same_names(table, types)
         _tell(table, source)
-        return VehicleList(types, scale)
+        return VehicleList(types, scale, unit)
 
 
 def _refuse_unsolved(table: Table) -> None:
@@ -79,7 +78,8 @@ def _refuse_unsolved(table: Table) -> None:
             )
 
 
-def _read_capacities(table: Table) -> list[Decimal]:
+def _read_capacities(table: Table) -> tuple[list[Decimal], str]:
+    """What each type holds, and the unit of it, where one is named."""
     column = table.header.columns["capacity"]
     entries = table.entries(column, table.rows)
     is_comma = table.grid.delimiter == ","
@@ -99,7 +99,7 @@ def _read_capacities(table: Table) -> list[Decimal]:
                 where=entry.where,
                 remedy="Use a coarser unit.",
             )
-    return amounts.values
+    return amounts.values, "" if amounts.unit is None else amounts.unit.name
 
 
 def _read_type(table: Table, row: Row, capacity: int) -> VehicleType:
@@ -139,7 +139,7 @@ def _read_length(entry: Entry, column: Column) -> float:
 def _read_shift(cells: dict[str, tuple[Entry, Column]]) -> tuple[float, float] | None:
     if "shift" in cells:
         entry, _ = cells["shift"]
-        earliest, latest = parse_window(entry.text, entry.where)
+        earliest, latest = read_window_cell(entry)
         if latest == float("inf"):
             raise FormatError(
                 f"{shorten(entry.text)} has no end.", where=entry.where, remedy="Write a shift such as 08:00-17:00."
