@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from dynaroute.errors import OptionError, Where, in_file
+from dynaroute.errors import FormatError, OptionError, Where, in_file
 from dynaroute.files import read_bytes, refuse_unreadable
 from dynaroute.formats.table import FORMATS, TABLE_SUFFIXES, require_suffix
 from dynaroute.formats.tables.cells import Grid
+from dynaroute.formats.tables.stops import has_header
 from dynaroute.formats.tables.text_cells import choose_matrix_delimiter, cut_text
 from dynaroute.formats.tables.workbook import cut_workbook
 from dynaroute.formats.text import decode_text
@@ -62,4 +63,12 @@ def cut_legs(spec: str) -> SideTable:
     def cut(text: str) -> Grid:
         return cut_text(text, lambda _: 0, choose_matrix_delimiter(text))
 
-    return cut_side_table(spec, "matrix", cut, lambda grid: len(grid.rows) > 1)
+    # the stops may stand in the same workbook, and they are no matrix
+    grid, source = cut_side_table(spec, "matrix", cut, lambda grid: len(grid.rows) > 1 and not has_header(grid, ()))
+    if grid.sheet and has_header(grid, ()) and split_sheet(spec)[1] is None:
+        raise FormatError(
+            "no visible sheet holds a matrix.",
+            where=Where(file=source, field="matrix"),
+            remedy="Name the sheet: FILE#SHEET.",
+        )
+    return grid, source

@@ -278,6 +278,20 @@ READ = {
         options={"fleet": FleetOptions(speed=10.0)},
         notes=("TIME_WINDOW_FROM as earliest, TIME_WINDOW_TO as latest",),
     ),
+    "customer that is called a depot, too": book(
+        [HEADER, DEPOT, ("Depot Süd", 53.4, 10.0, 0), A],
+        demands="0 5",
+        names="Depot Süd A",
+        notes=("called depots for customers: lines 3",),
+    ),
+    "times that may be hours": with_column(
+        "earliest",
+        None,
+        8,
+        9,
+        options={"fleet": FleetOptions(speed=10.0)},
+        notes=("numbers of earliest as seconds",),
+    ),
     "depot marked": File("id,x,y,demand,depot\nA,1,1,5,\nB,2,2,7,\nH,0,0,0,x\n", notes=("line 4 (H)",)),
     "depot by its kind": File(
         "id,x,y,demand,Typ\nA,1,1,5,Kunde\nB,2,2,7,Kunde\nH,0,0,0,Lager\n", notes=("line 4 (H)", "Typ as kind")
@@ -419,6 +433,9 @@ REFUSED = {
     "web page called a table": File("<html><table><tr><td>id</td></tr></table></html>", words=("web page", "CSV")),
     "PDF called a table": File("%PDF-1.4\n", words=("PDF",)),
     "JSON called a table": File('{"capacity": 5}', words=("JSON",)),
+    "spaces between cells": File(
+        "Kunde   Breite  Länge  Menge\nDepot   53,55   9,99    0\n", suffix=".txt", words=("nothing but spaces", "CSV")
+    ),
     "half a pair of coordinates": book(
         [("id", "GPS", "demand"), ("Depot", "53.5, 10.0", 0), ("A", "53,6", 5)], words=("cell B3", "pair")
     ),

@@ -83,6 +83,29 @@ def test_durations_are_in_the_unit_that_their_heading_names(
     assert instance.durations[0].tolist() == [0, seconds, seconds]
 
 
+def test_a_title_may_name_the_unit_of_durations(tmp_path: Path) -> None:
+    (tmp_path / "stops.csv").write_text(PLACED)
+    (tmp_path / "times.csv").write_text("Fahrzeiten in Minuten\n\n0;5;1\n5;0;2\n1;2;0\n")
+    instance = read(tmp_path / "stops.csv", capacity=100, durations=tmp_path / "times.csv")
+
+    assert instance.durations is not None
+    assert instance.durations[0].tolist() == [0, 300, 60]
+
+
+def test_the_sheet_of_the_stops_is_not_taken_for_the_matrix(tmp_path: Path) -> None:
+    path = tmp_path / "stops.xlsx"
+    stops = [("id", "demand"), ("Depot", 0), ("A", 5), ("B", 7)]
+    path.write_bytes(make_workbook(("Stops", stops), ("km", SHEET)))
+    with gather_notes():
+        instance = read(path, capacity=100, matrix=path)
+
+    assert instance.distances is not None
+    assert instance.distances.tolist() == MATRIX
+    path.write_bytes(make_workbook(("Stops", stops)))
+    with gather_notes(), pytest.raises(DynarouteError, match="no visible sheet holds a matrix"):
+        read(path, capacity=100, matrix=path)
+
+
 def test_durations_without_a_unit_are_told_to_be_seconds(tmp_path: Path) -> None:
     (tmp_path / "stops.csv").write_text(PLACED)
     (tmp_path / "times.csv").write_text("0;300;60\n300;0;120\n60;120;0\n")

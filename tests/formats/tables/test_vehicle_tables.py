@@ -84,6 +84,18 @@ def test_demands_of_another_kind_than_the_vehicles_are_refused(tmp_path: Path) -
         read(path, fleet=FleetOptions(vehicles=vehicles))
 
 
+def test_a_total_is_no_vehicle(tmp_path: Path) -> None:
+    with pytest.warns(InputWarning, match=r"line 4 \(Summe\)"):
+        vehicles = read_text(tmp_path, "Fahrzeug;Anzahl;Kapazität\nvan;2;450\nLKW;1;1200\nSumme;3;2100\n")
+
+    assert [kind.name for kind in vehicles.types] == ["van", "LKW"]
+
+
+def test_vehicles_listed_one_by_one_are_told_to_be_without_number(tmp_path: Path) -> None:
+    with pytest.warns(InputWarning, match="a column count limits them"):
+        read_text(tmp_path, "Kennzeichen;Nutzlast\nHH 1;450\nHH 2;450\n")
+
+
 def test_blank_cells_limit_nothing(tmp_path: Path) -> None:
     vehicles = read_text(tmp_path, "name,count,capacity,max_duration,shift\na,,5,,\nb,2,6,-,\n")
 

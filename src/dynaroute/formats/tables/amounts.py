@@ -342,9 +342,8 @@ def _ambiguous(entry: Entry, figure: _Figure) -> FormatError:
     return FormatError(
         f"{shorten(figure.text)} may be {thousands} or {fraction}; nothing around it tells which.",
         where=entry.where,
-        remedy=f"Write {thousands}, or {digits}.{figure.decimals}0."
-        if decimals
-        else f"Write {thousands}, or {digits}.",
+        # 1.2340 has four decimals, and cannot be read in two ways
+        remedy=f"Write {thousands}, or {f'{fraction}0' if len(decimals) == 3 else fraction}.",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -72,11 +72,13 @@ def read_matrix(grid: Grid, kind: str, ids: Sequence[str] | None, count: int, so
         refuse_large_content(_BYTES_OF_LEG * count**2, "matrix")
         names = ids if ids is not None else _number(grid, count)
         rows = _cut_title(grid.rows, names)
+        titles = [row.text(index) for row in grid.rows[: len(grid.rows) - len(rows)] for index in row.filled]
         header = _find_list(Grid(rows, grid.delimiter, grid.sheet), kind)
         if header is not None:
             legs = _read_list(Grid(rows, grid.delimiter, grid.sheet), header, kind, names)
         else:
-            legs = _read_square(grid, rows, names, source)
+            heading = next(filter(find_time_unit, titles), "")
+            legs = replace(_read_square(grid, rows, names, source), heading=heading)
         return _read_numbers(legs, kind, names, source)
 
 

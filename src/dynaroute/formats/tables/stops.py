@@ -25,7 +25,7 @@ from dynaroute.formats.tables.matrix import read_matrix
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
 from dynaroute.formats.tables.table import Table, find_label, sort_rows
-from dynaroute.formats.tables.time_cells import read_service, read_windows
+from dynaroute.formats.tables.time_cells import find_time_unit, read_service, read_windows
 from dynaroute.formats.tables.units import Unit
 from dynaroute.formats.tables.words import STOPS, simplify
 from dynaroute.formats.text import one_line, shorten
@@ -46,6 +46,7 @@ _STREETS = (
 )
 _ADDRESSES = frozenset(map(simplify, _STREETS.split(",")))
 _CLOCK = re.compile(r"\b[0-9]{1,2}(?::[0-9]{2}|\s*(?:uhr|h|am|pm)\b)", re.IGNORECASE)
+_WIDE_SPACE = re.compile(r"\s{2,}")
 _WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
 
 
@@ -191,6 +192,8 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
     remedy = "One row must name the columns: demand, and x and y or lat and lon; id if you like."
     if found and not any(character.isalpha() for heading in found for character in heading):
         told = "the first row holds numbers, not the names of columns"
+    elif any(score_header(_WIDE_SPACE.split(row.text(0)), STOPS, ()) > 1 for row in grid.rows[:_ROWS_LOOKED_AT]):
+        told, remedy = "there is nothing but spaces between the cells", "Save the table as CSV."
     elif score_header([row.text(0) for row in grid.rows[:_ROWS_LOOKED_AT]], STOPS, ()) > 2:
         told, remedy = "the headings stand in the first column", "Exchange rows and columns: a row for each stop."
     elif "demand" not in missing and any(simplify(heading) in _ADDRESSES for heading in found):
@@ -218,7 +221,7 @@ def _find_example(header: Header, grid: Grid) -> str:
         for index, heading in enumerate(header.headings)
         if heading and index not in used and any(_NUMBERS.match(row.text(index)) for row in rows)
     ]
-    return columns[-1] if columns else "Mng"
+    return columns[-1] if columns else "COLUMN"
 
 
 def _position_roles(header: Header, axes: tuple[str, ...]) -> tuple[str, ...]:
@@ -361,6 +364,7 @@ def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | Non
         warn_of_input(source, f"turned demands such as {demands.converted} into {demands.unit.name}.")
     if demands.unit is not None and demands.bare:
         warn_of_input(source, f"took {demands.bare} and other demands without a unit for {demands.unit.name}.")
+    _tell_of_seconds(table, source)
     _tell_of_others(table, names, source)
     rows = [
         line
@@ -372,6 +376,17 @@ def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | Non
             source,
             f"took the rows that start with '#' for comments, lines {show_list(rows)}; ids with '#' need quotes.",
         )
+
+
+def _tell_of_seconds(table: Table, source: str) -> None:
+    """Tell that bare numbers are seconds, where they are so small that hours or minutes may be meant."""
+    for role, usual, example in (("earliest", 24, "08:00"), ("latest", 24, "12:00"), ("service", 60, "10 min")):
+        column = table.header.columns.get(role)
+        if column is None or column.tier > 0 or find_time_unit(column.heading) is not None:
+            continue
+        texts = [text for row in table.rows if (text := row.text(column.index)) not in ("", "0")]
+        if texts and all(_NUMBERS.fullmatch(text) and float(text.replace(",", ".")) <= usual for text in texts):
+            warn_of_input(source, f"read the numbers of {column.heading} as seconds; {example} is understood, too.")
 
 
 def _holds_times(table: Table, column: Column) -> bool:

@@ -20,6 +20,7 @@ __all__ = ["Table", "find_label", "sort_rows"]
 
 _LABEL = re.compile(r"\s*#?\s*([^:=]{2,60}?)\s*(?:[:=]\s*(.*))?", re.DOTALL)
 _DIGIT = re.compile(r"[0-9]")
+_AMOUNTS = ("id", "demand", "capacity")  # columns in which a total stands, or its word
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,10 @@ def _judge(
     One that stands apart from those above, or after which none is complete, may be something else than a stop that
     lacks something.
     """
+    is_total_row = any(is_total(row.text(index)) for index in row.filled[:3])
+    is_placed = any(row.text(column.index) for column in keys if column.role not in _AMOUNTS)
+    if is_total_row and not is_placed and not row.is_hidden:
+        return "total"
     if _has_numbers(row, keys):
         return "hidden" if row.is_hidden else "row"
     if tuple(row.cells[: len(header.headings)]) == header.headings:
@@ -160,7 +165,6 @@ def _judge(
     if earlier and _is_capacity(row) and not all(row.text(column.index) for column in keys):
         return "remark"
     has_key = any(row.text(column.index) for column in keys)
-    is_total_row = any(is_total(row.text(index)) for index in filled[:3])
     if not has_key and (is_total_row or _is_unnamed_total(row, header, earlier)):
         return "total"
     if is_total_row and all(not _DIGIT.search(row.text(column.index)) for column in keys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from dynaroute.decimals import scale_to_integers
@@ -63,7 +64,7 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
         whole, scale = scale_to_integers(capacities)
         types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
         _refuse_same_names(table, types)
-        _tell(table, source)
+        _tell(table, types, source)
         return VehicleList(types, scale, unit)
 
 
@@ -182,7 +183,14 @@ def _refuse_same_names(table: Table, types: tuple[VehicleType, ...]) -> None:
         lines[kind.name] = row.line
 
 
-def _tell(table: Table, source: str) -> None:
+def _tell(table: Table, types: tuple[VehicleType, ...], source: str) -> None:
+    """Name what was not used, and what a list of single vehicles probably does not mean."""
+    if "count" not in table.header.columns and len({replace(kind, name="") for kind in types}) < len(types):
+        warn_of_input(
+            source,
+            "vehicles that are alike stand in several rows, and any number of each may drive: a "
+            "column count limits them.",
+        )
     others = [column.heading for column in table.header.others if any(row.text(column.index) for row in table.rows)]
     if others:
         warn_of_input(source, f"ignored the columns {show_list(others)}; known are {', '.join(VEHICLES.roles)}.")
