@@ -14,6 +14,7 @@ __all__ = [
     "describe_route",
     "describe_stop",
     "describe_window",
+    "show_minute",
     "show_time",
 ]
 
@@ -42,12 +43,18 @@ def describe_hours(plan: Plan, route: PlannedRoute) -> str:
     """When it begins and ends; empty where no times are known."""
     last = route.places[-1]
     end = last.arrival if route.end is not None else last.leave
-    return "" if route.start.leave is None else f"{show_time(plan, route.start.leave)} to {show_time(plan, end)}"
+    return "" if route.start.leave is None else f"{show_minute(plan, route.start.leave)} to {show_minute(plan, end)}"
 
 
 def show_time(plan: Plan, seconds: float | None) -> str:
     """Write a time as a clock shows it; empty where there is none."""
     return "" if seconds is None else plan.instance.shown_time(seconds)
+
+
+def show_minute(plan: Plan, seconds: float | None) -> str:
+    """Write a time for people: a clock to the minute."""
+    shown = show_time(plan, seconds)
+    return shown if seconds is None or ":" not in shown else show_time(plan, 60.0 * round(seconds / 60))
 
 
 def describe_window(plan: Plan, stop: Stop) -> str:
