@@ -100,6 +100,25 @@ def test_cells_of_a_workbook_hold_times(tmp_path: Path) -> None:
     assert instance.service.tolist() == [0, 600]
 
 
+def test_times_of_one_day_are_used_without_the_day(tmp_path: Path) -> None:
+    path = tmp_path / "stops.xlsx"
+    day = datetime.datetime(2024, 5, 3)
+    path.write_bytes(
+        make_workbook(
+            [("id", "x", "y", "demand", "von", "bis"), ("Depot", 0, 0, 0), ("A", 1, 1, 5, day.replace(hour=8))]
+        )
+    )
+    with gather_notes() as notes:
+        instance = read(path, capacity=100, fleet=FleetOptions(speed=10.0))
+
+    assert instance.windows is not None
+    assert instance.windows[1].tolist() == [28800, math.inf]
+    assert any("2024-05-03 without the day" in note for note in notes)
+    assert read_columns("von;bis", "03.05.2024 08:00;03.05.2024 12:00").windows is not None
+    with pytest.raises(DynarouteError, match="another day"):
+        read_columns("von;bis", "03.05.2024 08:00;04.05.2024 12:00")
+
+
 def test_a_date_for_a_time_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "stops.xlsx"
     rows = [("id", "x", "y", "demand", "window"), ("Depot", 0, 0, 0), ("A", 1, 1, 5, datetime.datetime(2024, 5, 3, 8))]

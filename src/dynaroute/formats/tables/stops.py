@@ -146,7 +146,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             customer_names=names,
             demand_scale=quantities.scale,
             service=read_service(table),
-            windows=read_windows(table),
+            windows=read_windows(table, source),
             details=_read_details(table, names),
             depot_name="" if ids is None or _NUMBERS.fullmatch(ids[0]) else ids[0],
         )
