@@ -260,12 +260,12 @@ def _read_numbers(legs: _Legs, kind: str, names: Sequence[str], source: str) -> 
     if mirrored:
         warn_of_input(source, f"took the {kind}s of {mirrored} blank cells from the way back.")
     places = [place for i, row in enumerate(legs.places) for j, place in enumerate(row) if i != j and place is not None]
-    if kind == "duration":
-        amounts = _read_times(legs, places, source)
+    plain = read_plain([row.text(index) for row, index in places], legs.unit)
+    is_plain = plain is not None and all(row.kind(index) in ("text", "number") for row, index in places)
+    if plain is None or not is_plain or min(plain.values, default=0) < 0:
+        amounts = _read_times(legs, places) if kind == "duration" else _read_lengths(legs, places)
     else:
-        plain = read_plain([row.text(index) for row, index in places], legs.unit)
-        is_plain = plain is not None and all(row.kind(index) in ("text", "number") for row, index in places)
-        amounts = plain if is_plain and plain is not None and min(plain.values) >= 0 else _read_lengths(legs, places)
+        amounts = plain if kind == "distance" else _read_bare_times(legs, plain, source)
     if amounts.unit is not None:
         warn_of_input(source, f"the distances are in {amounts.unit.name}.")
     values = np.zeros((len(names), len(names)))
@@ -273,13 +273,21 @@ def _read_numbers(legs: _Legs, kind: str, names: Sequence[str], source: str) -> 
     return Matrix(values, amounts.unit)
 
 
-def _read_times(legs: _Legs, places: Sequence[tuple[Row, int]], source: str) -> Amounts:
-    """Seconds; bare numbers are in the unit that the heading names, or in seconds, which is told."""
+def _read_bare_times(legs: _Legs, plain: Amounts, source: str) -> Amounts:
+    """Seconds of numbers without a unit: in that of the heading, or in seconds, which is told."""
+    unit = find_time_unit(legs.heading)
+    if unit is None:
+        warn_of_input(source, "took durations without a unit for seconds (20 min and 0:20 are understood, too).")
+        return plain
+    seconds = Decimal(parse_time(f"1 {unit}", Where()))
+    return replace(plain, values=[value * seconds for value in plain.values])
+
+
+def _read_times(legs: _Legs, places: Sequence[tuple[Row, int]]) -> Amounts:
+    """Seconds of times as people write them; numbers without a unit are in that of the heading, or in seconds."""
     unit = find_time_unit(legs.heading)
     entries = [legs.entry(place) for place in places]
     texts = [tidy(entry.text) for entry in entries]
-    if unit is None and any(_BARE.fullmatch(text) and text != "0" for text in texts):
-        warn_of_input(source, "took durations without a unit for seconds (20 min and 0:20 are understood, too).")
     named = [f"{text} {unit}" if unit is not None and _BARE.fullmatch(text) else text for text in texts]
     seconds = [parse_time(text, entry.where) for text, entry in zip(named, entries, strict=True)]
     return Amounts(list(map(Decimal, seconds)), None, None, "")

@@ -391,7 +391,7 @@ def _tell_of_seconds(table: Table, source: str) -> None:
 
 def _holds_times(table: Table, column: Column) -> bool:
     """Whether most cells of a further column hold times of the clock, as those of time windows do."""
-    texts = [text for row in table.rows if (text := row.text(column.index))]
+    texts = [text for row in table.rows[:_ROWS_LOOKED_AT] if (text := row.text(column.index))]
     return 2 * sum(bool(_CLOCK.search(text)) for text in texts) > len(texts)
 
 

@@ -153,12 +153,15 @@ def _judge(
     One that stands apart from those above, or after which none is complete, may be something else than a stop that
     lacks something.
     """
-    is_total_row = any(is_total(row.text(index)) for index in row.filled[:3])
+    is_complete = _has_numbers(row, keys)
     is_placed = any(row.text(column.index) for column in keys if column.role not in _AMOUNTS)
-    if is_total_row and not is_placed and not row.is_hidden:
-        return "total"
-    if _has_numbers(row, keys):
+    if is_complete and (is_placed or row.is_hidden):
         return "hidden" if row.is_hidden else "row"
+    is_total_row = any(is_total(row.text(index)) for index in row.filled[:3])
+    if is_total_row and not is_placed:
+        return "total"
+    if is_complete:
+        return "row"
     if tuple(row.cells[: len(header.headings)]) == header.headings:
         return "repeated"
     filled = row.filled
