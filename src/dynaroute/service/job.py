@@ -38,10 +38,14 @@ class Job:
         How.
     notes
         Remarks about the input.
+    replica
+        Name of the service among its replicas; empty for one alone.
     """
 
-    def __init__(self, instance: Instance | None, options: SolveOptions, notes: tuple[str, ...]) -> None:
-        self.identifier = secrets.token_hex(16)
+    def __init__(
+        self, instance: Instance | None, options: SolveOptions, notes: tuple[str, ...], replica: str = ""
+    ) -> None:
+        self.identifier = f"{replica}-{secrets.token_hex(16)}" if replica else secrets.token_hex(16)
         self.name = "" if instance is None else instance.name
         self.options = options
         self.notes = notes

@@ -236,7 +236,7 @@ class Service:
         options
             How.
         """
-        job = Job(problem.instance, options, problem.notes)
+        job = Job(problem.instance, options, problem.notes, self.settings.replica)
         self.jobs.add(job)
         await self.jobs.settle()
         return job

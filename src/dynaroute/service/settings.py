@@ -15,6 +15,8 @@ __all__ = ["PREFIX", "ServiceSettings"]
 
 PREFIX = "DYNAROUTE_"
 
+_REPLICA = re.compile(r"[A-Za-z0-9]{1,16}")  # it ends at the dash of a job's identifier
+
 # What stands between quotes and semicolons of a content policy must not end it.
 _TILES = re.compile(
     r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?=[^\s]*\{z\})(?=[^\s]*\{x\})(?=[^\s]*\{y\})[^\s;,'\"<>]*"
@@ -39,6 +41,9 @@ class ServiceSettings:
         Without one, no street map is offered. The browser of whoever looks at it asks that server.
     tiles_attribution
         Who made the street map; shown on it, as licences demand.
+    replica
+        Name of this one of several services behind a load balancer. The identifiers of its jobs begin with it, which
+        is how the balancer finds whose job it is asked for.
     device
         Where policies work: auto, cpu, cuda, ...
     body_bytes
@@ -109,6 +114,7 @@ class ServiceSettings:
     hosts: tuple[str, ...] = ()
     tiles: str | None = None
     tiles_attribution: str = ""
+    replica: str = ""
     device: str = "auto"
     body_bytes: int = 40_000_000  # two matrices of 1,000 customers with all digits of a float
     body_seconds: float = 10.0
@@ -156,6 +162,8 @@ class ServiceSettings:
             raise _fault("tiles", self.tiles, "an address such as https://tiles.example.org/{z}/{x}/{y}.png")
         if self.tiles is not None and not self.tiles_attribution.strip():
             raise _fault("tiles_attribution", "", "who made the street map, such as © OpenStreetMap contributors")
+        if self.replica and not _REPLICA.fullmatch(self.replica):
+            raise _fault("replica", self.replica, "1 to 16 letters and digits")
         if any("/" in host for host in self.hosts):
             raise _fault("hosts", ", ".join(self.hosts), "names alone, such as routes.example.org")
 
