@@ -1,0 +1,136 @@
+"""Parts: the output of a run, one Parquet file for each block, named after its rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from dynaroute.errors import FileError, FormatError, Where
+from dynaroute.scale.outcomes import Outcome
+from dynaroute.scale.places import Place, load_pyarrow
+from dynaroute.scale.rows import Block
+from dynaroute.scale.tally import Tally
+
+__all__ = ["MANIFEST", "SUMMARY", "Parts"]
+
+# Libraries that read a folder of Parquet files leave out what begins so.
+MANIFEST, SUMMARY = "_manifest.json", "_summary.json"
+
+_NAME = re.compile(r"part-(\d{12})-(\d{12})\.parquet")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts in a folder.
+
+    A part is called after the numbers of its first row and of the row after its last one. So whoever solves a block
+    again writes the same file again, and what is missing can be told from names alone.
+
+    Attributes
+    ----------
+    place
+        The folder.
+    """
+
+    place: Place
+
+    def write(self, block: Block, outcomes: Sequence[Outcome]) -> None:
+        """Write the outcomes of a whole block."""
+        pyarrow = load_pyarrow()
+        columns = [[getattr(each, entry.name) for each in outcomes] for entry in fields(Outcome)]
+        table = pyarrow.table(columns, schema=_make_schema())
+        buffer = pyarrow.BufferOutputStream()
+        pyarrow.parquet.write_table(table, buffer, compression="zstd")
+        self.place.write(name_part(block.first, block.end), memoryview(buffer.getvalue()))
+
+    def read(self, block: Block) -> list[Outcome]:
+        """The outcomes of a block that was written."""
+        return self.read_file(name_part(block.first, block.end))
+
+    def read_file(self, name: str) -> list[Outcome]:
+        """The outcomes in a file of this folder."""
+        pyarrow = load_pyarrow()
+        with self.place.open(name) as file:
+            table = pyarrow.parquet.read_table(file)
+        names = [entry.name for entry in fields(Outcome)]
+        if missing := [each for each in names if each not in table.column_names]:
+            raise FormatError(
+                f"the column {missing[0]} is missing.",
+                where=Where(file=self.place.file(name), field=missing[0]),
+                remedy="Name folders that dynaroute batch wrote.",
+            )
+        return [_make_outcome(each) for each in table.select(names).to_pylist()]
+
+    def find(self) -> list[Block]:
+        """The blocks that are written, in the order of their rows."""
+        matches = (_NAME.fullmatch(name) for name in self.place.list_files())
+        return sorted(
+            (Block(int(match[1]), int(match[2])) for match in matches if match), key=lambda block: block.first
+        )
+
+    def find_tally(self, block: Block) -> Tally | None:
+        """What a block amounts to, if it is written."""
+        if name_part(block.first, block.end) not in self.place.list_files():
+            return None
+        return Tally.of(self.read(block))
+
+    def find_gaps(self, first: int, end: int) -> Iterator[Block]:
+        """The rows from `first` to before `end` that are not written."""
+        return find_gaps(self.find(), first, end)
+
+
+def name_part(first: int, end: int) -> str:
+    """What the part of these rows is called."""
+    return f"part-{first:012d}-{end:012d}.parquet"
+
+
+def find_gaps(written: Iterable[Block], first: int, end: int) -> Iterator[Block]:
+    """The rows from `first` to before `end` that none of these blocks, in order, holds.
+
+    Raises
+    ------
+    FileError
+        If two of them hold the same rows.
+    """
+    place = first
+    for block in written:
+        if block.first < place:
+            name = name_part(block.first, block.end)
+            message = f"{name} holds rows from {block.first}, which another part holds, too, or which are not of this run."
+            raise FileError(message, remedy="Remove one of the two.")
+        if block.first > place:
+            yield Block(place, min(block.first, end))
+        place = block.end
+    if place < end:
+        yield Block(place, end)
+
+
+def _make_schema() -> Any:
+    pa = load_pyarrow()
+    types = {
+        "id": pa.string(),
+        "row": pa.int64(),
+        "routes": pa.list_(pa.list_(pa.int32())),
+        "cost": pa.float64(),
+        "method": pa.string(),
+        "seconds": pa.float64(),
+        "model": pa.string(),
+        "seed": pa.int64(),
+        "error": pa.string(),
+        "checked": pa.bool_(),
+        "vehicles": pa.list_(pa.int32()),
+    }
+    return pa.schema([(entry.name, types[entry.name]) for entry in fields(Outcome)])
+
+
+def _make_outcome(values: dict[str, Any]) -> Outcome:
+    routes, vehicles = values["routes"], values["vehicles"]
+    return Outcome(
+        **{
+            **values,
+            "routes": None if routes is None else tuple(map(tuple, routes)),
+            "vehicles": None if vehicles is None else tuple(vehicles),
+        }
+    )
