@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH
 __all__ = [
     "ROUNDED_DECIMALS",
     "Quantities",
+    "ScaledArrays",
     "find_common_denominator",
     "format_load",
     "format_number",
@@ -30,6 +31,7 @@ __all__ = [
     "parse_whole",
     "refuse_off_globe",
     "refuse_unmeasurable",
+    "scale_arrays",
     "scale_quantities",
 ]
 
@@ -248,13 +250,40 @@ def instance_from_arrays(
     name
         Label of the instance.
     """
-    with_depot = np.concatenate([np.zeros(1, dtype=demands.dtype), demands])
-    if _is_whole(with_depot) and _is_whole(capacity):
-        return Instance(coordinates, with_depot, capacity.item(), name)
-    quantities = _scale_floats(with_depot, capacity)
+    scaled = scale_arrays(np.concatenate([np.zeros(1, dtype=demands.dtype), demands]), capacity)
+    return Instance(coordinates, scaled.demands, scaled.capacity, name, demand_scale=scaled.scale)
+
+
+class ScaledArrays(NamedTuple):
+    """Demands and capacity as `Instance` wants them.
+
+    Attributes
+    ----------
+    demands, capacity, scale
+        As in `Quantities`.
+    """
+
+    demands: NDArray[Any]
+    capacity: int
+    scale: int
+
+
+def scale_arrays(demands: NDArray[Any], capacity: NDArray[Any]) -> ScaledArrays:
+    """Put demands and capacity into whole numbers, exactly; tells of what had to be put right.
+
+    Parameters
+    ----------
+    demands
+        (n + 1,) integers or floats, the depot's first.
+    capacity
+        () integer or float.
+    """
+    if _is_whole(demands) and _is_whole(capacity):
+        return ScaledArrays(demands, capacity.item(), 1)
+    quantities = _scale_floats(demands, capacity)
     if quantities.note:
         warn_of_input("", quantities.note)
-    return Instance(coordinates, np.array(quantities.demands), quantities.capacity, name, demand_scale=quantities.scale)
+    return ScaledArrays(np.array(quantities.demands), quantities.capacity, quantities.scale)
 
 
 def _is_whole(values: NDArray[Any]) -> bool:

@@ -16,6 +16,7 @@ from dynaroute.formats.json import format_json, format_json_set, parse_json
 from dynaroute.formats.json_solution import format_json_solution, parse_json_solution
 from dynaroute.formats.kool_pickle import parse_kool_pickle
 from dynaroute.formats.npz import format_npz, parse_npz
+from dynaroute.formats.parquet import format_parquet, parse_parquet
 from dynaroute.formats.sol import format_sol, parse_sol
 from dynaroute.formats.solomon import format_solomon, looks_like_solomon, parse_solomon
 from dynaroute.formats.tables.stops import Reading
@@ -134,6 +135,11 @@ FORMATS = {
         holds_details=True,
     ),
     ".npz": Format(parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz),
+    ".parquet": Format(
+        parse=lambda content, source, _: parse_parquet(content, source=source),
+        format_set=format_parquet,
+        holds_fleets=True,
+    ),
     ".pt": Format(parse=lambda content, source, _: parse_torch_set(content, source=source)),
     ".pth": Format(parse=lambda content, source, _: parse_torch_set(content, source=source)),
     ".pkl": Format(parse=lambda content, source, _: parse_kool_pickle(content, source=source)),

@@ -30,9 +30,7 @@ class Engine(Protocol):
         """How many workers this work will have."""
         ...
 
-    def solve(
-        self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]
-    ) -> Iterator[BlockReport]:
+    def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
         """Solve every block by a `Worker`, in any order, and report each once its part is written.
 
         Blocks are taken from the iterable as workers become free, so that there are never many in memory. A worker

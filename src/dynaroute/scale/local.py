@@ -8,6 +8,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection, wait
@@ -70,9 +71,7 @@ class _Member:
 class _Team:
     """The worker processes of one run, and the blocks that wait for them."""
 
-    def __init__(
-        self, work: Work, size: int, upcoming: Iterator[Block], tell: Callable[[WorkersNow], None]
-    ) -> None:
+    def __init__(self, work: Work, size: int, upcoming: Iterator[Block], tell: Callable[[WorkersNow], None]) -> None:
         self.work = work
         self.upcoming = upcoming
         self.tell = tell
@@ -82,9 +81,7 @@ class _Team:
         # the children of a process with threads, as PyTorch and PyArrow start them, cannot be forked safely
         self.context = multiprocessing.get_context("spawn")
         gpus = list_gpus(work.options)
-        self.members = [
-            self._start(gpus[index % len(gpus)] if gpus else None) for index in range(len(self.waiting))
-        ]
+        self.members = [self._start(gpus[index % len(gpus)] if gpus else None) for index in range(len(self.waiting))]
 
     def solve(self) -> Iterator[BlockReport]:
         """Hand out blocks and take reports, until there is nothing left to do."""
@@ -175,10 +172,8 @@ class _Team:
 
 
 def _say(member: _Member, message: Block | None) -> None:
-    try:
+    with suppress(OSError):  # if it died, whoever listens next will notice
         member.line.send(message)
-    except OSError:  # it died; whoever listens next will notice
-        pass
 
 
 def _is_gone(member: _Member) -> bool:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dynaroute.errors import FileError, FormatError, Where
+from dynaroute.errors import FileError, FormatError, Where, in_file
+from dynaroute.formats.parquet import load_pyarrow
 from dynaroute.scale.outcomes import Outcome
-from dynaroute.scale.places import Place, load_pyarrow
+from dynaroute.scale.places import Place
 from dynaroute.scale.rows import Block
 from dynaroute.scale.tally import Tally
 
@@ -52,8 +53,12 @@ class Parts:
     def read_file(self, name: str) -> list[Outcome]:
         """The outcomes in a file of this folder."""
         pyarrow = load_pyarrow()
-        with self.place.open(name) as file:
-            table = pyarrow.parquet.read_table(file)
+        with in_file(self.place.file(name)), self.place.open(name) as file:
+            try:
+                table = pyarrow.parquet.read_table(file)
+            except (OSError, ValueError) as error:
+                message = f"this is not a sound part ({' '.join(str(error).split())})."
+                raise FormatError(message, remedy="Remove it, and continue its run: --resume.") from error
         names = [entry.name for entry in fields(Outcome)]
         if missing := [each for each in names if each not in table.column_names]:
             raise FormatError(
@@ -98,7 +103,9 @@ def find_gaps(written: Iterable[Block], first: int, end: int) -> Iterator[Block]
     for block in written:
         if block.first < place:
             name = name_part(block.first, block.end)
-            message = f"{name} holds rows from {block.first}, which another part holds, too, or which are not of this run."
+            message = (
+                f"{name} holds rows from {block.first} on, which another part holds, or which are not of this run."
+            )
             raise FileError(message, remedy="Remove one of the two.")
         if block.first > place:
             yield Block(place, min(block.first, end))

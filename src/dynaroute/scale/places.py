@@ -12,10 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dynaroute.errors import FileError, OptionError, Where
+from dynaroute.errors import FileError, Where
 from dynaroute.files import write_bytes
+from dynaroute.formats.parquet import load_pyarrow
 
-__all__ = ["Place", "find_place", "is_remote", "load_pyarrow"]
+__all__ = ["Place", "find_place", "is_remote"]
 
 _SCHEME = "://"
 
@@ -23,20 +24,6 @@ _SCHEME = "://"
 def is_remote(address: str) -> bool:
     """Whether an address is one of an object store or the like, and no path."""
     return _SCHEME in address
-
-
-def load_pyarrow() -> Any:
-    """PyArrow, or an error that says how to install it."""
-    try:
-        import pyarrow
-        import pyarrow.fs
-        import pyarrow.parquet
-    except ModuleNotFoundError as error:
-        raise OptionError(
-            f"{error.name} is not installed, which Parquet files need.",
-            remedy="Run pip install '.[batch]' in Dynaroute's folder.",
-        ) from error
-    return pyarrow
 
 
 @dataclass(frozen=True)
@@ -51,9 +38,14 @@ class Place:
 
     address: str
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is in an object store or the like, not on this machine."""
+        return is_remote(self.address)
+
     def file(self, name: str) -> str:
         """The address of a file in it, for messages."""
-        path, mark, query = self.address.partition("?") if is_remote(self.address) else (self.address, "", "")
+        path, mark, query = self.address.partition("?") if self.is_remote else (self.address, "", "")
         return f"{path.rstrip('/')}/{name}{mark}{query}"
 
     def list_files(self) -> dict[str, int]:
@@ -71,21 +63,20 @@ class Place:
         with _told(self.address, "made"):
             system.create_dir(path, recursive=True)
 
-    @contextmanager
-    def open(self, name: str) -> Iterator[Any]:
-        """Open a file to be read from any position."""
+    def open(self, name: str) -> Any:
+        """Open a file of PyArrow's kind, to be read from any position."""
         system, path = _resolve(self.address)
-        with _told(self.file(name), "read"), system.open_input_file(f"{path}/{name}") as file:
-            yield file
+        with _told(self.file(name), "read"):
+            return system.open_input_file(f"{path}/{name}")
 
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
-        with self.open(name) as file:
+        with self.open(name) as file, _told(self.file(name), "read"):
             return bytes(file.read())
 
     def write(self, name: str, content: bytes | memoryview) -> None:
         """Write a whole file, or none: renamed when it is whole, or one completed upload."""
-        if not is_remote(self.address):
+        if not self.is_remote:
             write_bytes(Path(self.address) / name, content)
             return
         system, path = _resolve(self.address)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dynaroute.errors import FileError, Where
@@ -52,7 +52,7 @@ class BatchRequest:
     input: str
     out: str
     options: SolveOptions
-    shard: Shard = Shard()
+    shard: Shard = field(default_factory=Shard)
     block: int | None = None
     resumes: bool = False
 

@@ -10,21 +10,17 @@ __all__ = ["Source"]
 
 
 class Source(Protocol):
-    """The input. It can be sent to other processes; what it keeps open stays behind.
-
-    Attributes
-    ----------
-    address
-        As the user wrote it.
-    digest
-        What changes with any of its contents.
-    """
+    """The input. It can be sent to other processes; what it keeps open stays behind."""
 
     @property
-    def address(self) -> str: ...
+    def address(self) -> str:
+        """As the user wrote it."""
+        ...
 
     @property
-    def digest(self) -> str: ...
+    def digest(self) -> str:
+        """What changes with any of its contents."""
+        ...
 
     def __len__(self) -> int:
         """Number of rows."""
