@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from dynaroute import __version__
+from dynaroute.cli.batch import batch
 from dynaroute.cli.check import check
 from dynaroute.cli.convert import convert
 from dynaroute.cli.doctor import doctor
@@ -23,6 +24,7 @@ from dynaroute.cli.generate import generate
 from dynaroute.cli.import_kool import import_kool
 from dynaroute.cli.info import info
 from dynaroute.cli.insert import insert
+from dynaroute.cli.merge import merge
 from dynaroute.cli.models import models
 from dynaroute.cli.output import print_error, print_json, print_note
 from dynaroute.cli.plot import plot
@@ -160,6 +162,8 @@ for command in (
     convert,
     insert,
     generate,
+    batch,
+    merge,
     evaluate,
     models,
     import_kool,

@@ -86,11 +86,7 @@ class _Team:
     def solve(self) -> Iterator[BlockReport]:
         """Hand out blocks and take reports, until there is nothing left to do."""
         while any(member.block is not None for member in self.members) or self._peek() is not None:
-            sources = {member.line: member for member in self.members}
-            sources |= {member.process.sentinel: member for member in self.members}  # type: ignore[dict-item]
-            heard = wait(list(sources))
-            # whoever died may have sent something before
-            for member in {id(sources[each]): sources[each] for each in heard}.values():  # type: ignore[index]
+            for member in self._wait():
                 if (report := self._listen(member)) is not None:
                     yield report
 
@@ -107,6 +103,11 @@ class _Team:
                 member.process.kill()
                 member.process.join()
             member.line.close()
+
+    def _wait(self) -> list[_Member]:
+        """Wait for members that sent something, or died."""
+        heard = wait([end for member in self.members for end in (member.line, member.process.sentinel)])
+        return [member for member in self.members if member.line in heard or member.process.sentinel in heard]
 
     def _listen(self, member: _Member) -> BlockReport | None:
         """Take what a worker sent, or replace one that died."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,7 +12,16 @@ from dynaroute.errors import FileError, FormatError, OptionError, Where
 from dynaroute.scale.parts import MANIFEST
 from dynaroute.scale.places import Place
 
-__all__ = ["Manifest", "Shard"]
+__all__ = ["OF_INPUT", "Manifest", "Shard"]
+
+# What two runs must have in common, and what it is called: shards of one input; a run and its continuation.
+OF_INPUT = {
+    "version": "Dynaroute's version",
+    "rows": "the number of rows of the input",
+    "input_digest": "the input's digest",
+    "group": "the number of rows that are solved together",
+}
+_OF_RUN = {**OF_INPUT, "shard": "the shard", "block": "the number of rows of a part"}
 
 
 @dataclass(frozen=True)
@@ -114,19 +123,26 @@ class Manifest:
         place
             The output, for the message.
         """
-        for what, before, now in self._compare(other):
-            if before != now:
-                raise OptionError(
-                    f"{what} was {before!r} when this run began, and is {now!r} now.",
-                    where=Where(file=place.address),
-                    remedy="Continue it as it began, or name another folder to start anew.",
-                )
+        for what, before, now in self.compare(other, _OF_RUN):
+            raise OptionError(
+                f"{what} was {before!r} when this run began, and is {now!r} now.",
+                where=Where(file=place.address),
+                remedy="Continue it as it began, or name another folder to start anew.",
+            )
 
-    def _compare(self, other: Manifest) -> list[tuple[str, Any, Any]]:
-        names = sorted({*self.options, *other.options})
-        plain = {"version": "Dynaroute's version", "shard": "the shard", "block": "the number of rows of a part"}
-        inputs = {"rows": "the number of rows of the input", "input_digest": "the input's digest", "group": "the group"}
-        return [
-            *((words, getattr(self, name), getattr(other, name)) for name, words in {**plain, **inputs}.items()),
-            *((f"the option {name}", self.options.get(name), other.options.get(name)) for name in names),
-        ]
+    def compare(self, other: Manifest, names: Mapping[str, str]) -> Iterator[tuple[str, object, object]]:
+        """What is different: in words, here, and there.
+
+        Parameters
+        ----------
+        other
+            Of another run.
+        names
+            Fields to compare, and what they are called.
+        """
+        for name, words in names.items():
+            if getattr(self, name) != getattr(other, name):
+                yield words, getattr(self, name), getattr(other, name)
+        for name in sorted({*self.options, *other.options}):
+            if self.options.get(name) != other.options.get(name):
+                yield f"the option {name}", self.options.get(name), other.options.get(name)

@@ -18,11 +18,12 @@ from dynaroute.scale.parts import MANIFEST, SUMMARY, Parts, find_gaps
 from dynaroute.scale.places import Place
 from dynaroute.scale.rows import Block
 from dynaroute.scale.sources import Source
+from dynaroute.scale.summary import BatchSummary
 from dynaroute.scale.tally import Tally
 from dynaroute.scale.work import Work
 from dynaroute.solving.options import SolveOptions
 
-__all__ = ["BatchRequest", "BatchSummary", "Progress", "run_batch"]
+__all__ = ["BatchRequest", "Progress", "run_batch"]
 
 _LARGEST_GROUP = {"cpu": 256, "cuda": 16384}
 _LARGEST_BLOCK = {"cpu": 2048, "cuda": 16384}
@@ -85,42 +86,6 @@ class Progress:
         return (self.total - self.done) / self.rate if self.rate else None
 
 
-@dataclass(frozen=True)
-class BatchSummary:
-    """What a run amounts to.
-
-    Attributes
-    ----------
-    tally
-        Of all its rows, those of an earlier run included.
-    seconds, solved
-        Of this run: how long it took, and the rows that it solved.
-    workers
-        How many there were, and how many were replaced.
-    """
-
-    tally: Tally
-    seconds: float
-    solved: int
-    workers: WorkersNow
-
-    def to_json(self) -> dict[str, Any]:
-        """The summary as an object for programs."""
-        tally = self.tally
-        return {
-            "rows": tally.rows,
-            "failed": tally.failed,
-            "mean_cost": tally.mean_cost,
-            "methods": dict(tally.methods),
-            "solved_now": self.solved,
-            "seconds": self.seconds,
-            "rows_per_second": self.solved / self.seconds if self.seconds else None,
-            "workers": self.workers.alive,
-            "replaced_workers": self.workers.replaced,
-            "errors": [{"id": name, "error": error} for name, error in tally.faults],
-        }
-
-
 def run_batch(
     request: BatchRequest, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None
 ) -> BatchSummary:
@@ -174,7 +139,7 @@ def run_batch(
     for gap in parts.find_gaps(first, end):
         message = f"rows {gap.first} to {gap.end - 1} are missing, though all work is done."
         raise FileError(message, where=Where(file=request.out), remedy="Did somebody remove parts? Continue: --resume.")
-    summary = BatchSummary(tally, time.perf_counter() - began, tally.rows - before, workers)
+    summary = BatchSummary(tally, workers, time.perf_counter() - began, tally.rows - before)
     place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
     return summary
 

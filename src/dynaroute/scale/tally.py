@@ -12,6 +12,7 @@ from dynaroute.scale.outcomes import Outcome
 __all__ = ["Tally"]
 
 _STEP = math.log(1.01)  # width of the finest bars that a histogram can have: one per cent of the cost
+_ZERO = -(1 << 31)  # stands for a cost of 0, which has no logarithm
 _MOST_FAULTS = 5  # that are told in full
 
 
@@ -74,10 +75,15 @@ class Tally:
         )
 
     @property
+    def cost_counts(self) -> dict[float, int]:
+        """How many rows have about this cost, to a per cent."""
+        return {math.exp(_STEP * (bar + 0.5)) if bar != _ZERO else 0.0: count for bar, count in self.costs.items()}
+
+    @property
     def mean_cost(self) -> float | None:
         """Of the rows that have routes; None where there is none."""
         return self.cost / self.priced if self.priced else None
 
 
 def _bar_of(cost: float) -> int:
-    return math.floor(math.log(cost) / _STEP) if cost > 0 else -(1 << 31)
+    return math.floor(math.log(cost) / _STEP) if cost > 0 else _ZERO
