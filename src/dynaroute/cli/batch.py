@@ -79,6 +79,15 @@ def batch(
     address: Annotated[
         str | None, typer.Option("--address", metavar="HOST:PORT", help="Of a Ray cluster; else one is started here.")
     ] = None,
+    gpus: Annotated[
+        float | None,
+        typer.Option(
+            "--gpus",
+            metavar="N",
+            min=0,
+            help="GPUs that each worker of a Ray cluster holds, or the part of one; 1 where policies work on GPUs.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Solve a set of any size, and write the routes as Parquet parts.
@@ -122,7 +131,7 @@ def batch(
     request = BatchRequest(input, out, options, Shard.parse(shard), block, resume)
     try:
         with show_batch() as watch:
-            summary = run_batch(request, _choose_engine(engine, workers, address), watch)
+            summary = run_batch(request, _choose_engine(engine, workers, address, gpus), watch)
     except KeyboardInterrupt:
         print_note("interrupted; what is written is whole, and --resume solves the rest.")
         raise typer.Exit(INTERRUPTED) from None
@@ -131,12 +140,15 @@ def batch(
         raise typer.Exit(ROWS_WITH_ERRORS)
 
 
-def _choose_engine(name: EngineName, workers: int | None, address: str | None) -> Engine:
+def _choose_engine(name: EngineName, workers: int | None, address: str | None, gpus: float | None) -> Engine:
     if name == "ray":
-        raise OptionError("there is no Ray engine yet.", where=Where(field="engine"), remedy="Use --engine local.")
-    if address is not None:
-        message = "the engine of this machine has no address."
-        raise OptionError(message, where=Where(field="address"), remedy="Leave it out, or add --engine ray.")
+        from dynaroute.scale.ray_engine import RayEngine
+
+        return RayEngine(address, workers, gpus)
+    for field, value in (("address", address), ("gpus", gpus)):
+        if value is not None:
+            message = f"the engine of this machine has no {field}."
+            raise OptionError(message, where=Where(field=field), remedy="Leave it out, or add --engine ray.")
     from dynaroute.scale.local import LocalEngine
 
     return LocalEngine(workers)
