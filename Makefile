@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: demo serve test fuzz lint bench release audit clean
+.PHONY: demo serve test fuzz chaos lint bench release audit clean
 
 # What a target needs is installed when it is first asked for, and again when what is declared changes: second runs
 # start at once.
@@ -52,10 +52,14 @@ lint: .venv/with-test
 	$(BIN)/mypy
 
 test: lint .venv/browser
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=10
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadgroup --durations=10
 
 fuzz: .venv/with-test
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m hypothesis --hypothesis-profile thorough
+
+# Kills actors, drivers and nodes of running batches, twenty of each: see tools/chaos.py.
+chaos: .venv/with-test
+	OMP_NUM_THREADS=1 $(BIN)/python tools/chaos.py
 
 # Every benchmark in a quick form: that they run, and roughly where they stand. The figures of docs/results.md are
 # those of the full forms.
