@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def test_shards_share_all_rows_out_between_groups(count: int, rows: int, group: 
     cuts = [Shard(index, count).cut(rows, group) for index in range(1, count + 1)]
     assert cuts[0][0] == 0
     assert cuts[-1][1] == rows
-    assert all(before[1] == after[0] for before, after in zip(cuts, cuts[1:], strict=False))
+    assert all(before[1] == after[0] for before, after in pairwise(cuts))
     assert all(first % group == 0 or first == rows for first, _ in cuts)
 
 

@@ -146,24 +146,24 @@ class _Stream:
         metadata = self.file.metadata
         sizes = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
         self.begins = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]  # of the row groups
-        self.position = -1  # number of the first row in `rest`
+        self.position = -1  # number of the row that comes next
         self.rest: Any = None  # what was unpacked and not read
         self.batches: Iterator[Any] = iter(())
 
     def read(self, first: int, end: int) -> list[Any]:
         """Batches with the rows from `first` to before `end`."""
         group = bisect_right(self.begins, first) - 1
-        if self.rest is None or not self.begins[group] <= self.position <= first:
+        if not self.begins[group] <= self.position <= first:
             self._begin(group)
         found: list[Any] = []
         while self.position < end:
-            if self.position + self.rest.num_rows > first:
+            if self.rest is None:
+                self.rest = self._unpack()
+            after = self.position + self.rest.num_rows
+            if after > first:
                 found.append(self.rest.slice(max(0, first - self.position), end - max(first, self.position)))
-            if self.position + self.rest.num_rows > end:
-                self.rest = self.rest.slice(end - self.position)
-                self.position = end
-            else:
-                self._advance()
+            self.rest = self.rest.slice(end - self.position) if after > end else None
+            self.position = min(after, end)
         return found
 
     @cached_property
@@ -178,13 +178,12 @@ class _Stream:
             self.file.iter_batches(_ROWS_AT_ONCE, row_groups=[each], columns=self.names) for each in groups
         )
         self.position, self.rest = self.begins[group], None
-        self._advance()
 
-    def _advance(self) -> None:
-        self.position += 0 if self.rest is None else self.rest.num_rows
-        self.rest = next(self.batches, None)
-        if self.rest is None and self.position < self.begins[-1]:
+    def _unpack(self) -> Any:
+        batch = next(self.batches, None)
+        if batch is None:
             raise OSError(f"it ends after {self.position} of {self.begins[-1]} rows")
+        return batch
 
 
 def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSource:
