@@ -14,7 +14,7 @@ from dynaroute.formats import write
 from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.manifest import Shard
 from dynaroute.scale.run import BatchRequest, Progress, run_batch
-from dynaroute.solver import solve
+from dynaroute.solver import solve, solve_all
 from dynaroute.solving.options import SolveOptions
 
 
@@ -106,16 +106,12 @@ def test_an_impossible_row_is_written_with_its_error(tmp_path: Path) -> None:
 
 
 def test_a_fault_of_ours_is_the_error_of_its_row_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import dynaroute.scale.work as work
-
-    usual = work.solve_all
-
     def fail_on_five(instances: Any, options: SolveOptions) -> Any:
         if any(instance.name == "5" for instance in instances):
             raise ZeroDivisionError("surprise")
-        return usual(instances, options)
+        return solve_all(instances, options)
 
-    monkeypatch.setattr(work, "solve_all", fail_on_five)
+    monkeypatch.setattr("dynaroute.scale.work.solve_all", fail_on_five)
     file = write_input(tmp_path, 8)
     run(file, tmp_path / "out", block=8)
     found = read_out(tmp_path / "out")

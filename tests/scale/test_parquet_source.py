@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +20,10 @@ def open_parquet(path: Path) -> ParquetSource:
     source = open_source(str(path))
     assert isinstance(source, ParquetSource)
     return source
+
+
+def begin_with(letter: str, cells: list[str]) -> list[str]:
+    return [f"{letter}{cell}" for cell in cells]
 
 
 def ids(rows: list[Row]) -> list[str]:
@@ -44,7 +49,7 @@ def test_blocks_are_read_in_any_order_whatever_the_row_groups(tmp_path: Path, ro
 def test_a_block_may_reach_over_several_files(tmp_path: Path) -> None:
     for name, count in (("a", 3), ("b", 2), ("c", 4)):
         write(draw(count), tmp_path / f"{name}.parquet")
-        change_column(tmp_path / f"{name}.parquet", "id", lambda cells, name=name: [f"{name}{cell}" for cell in cells])
+        change_column(tmp_path / f"{name}.parquet", "id", partial(begin_with, name))
     source = open_parquet(tmp_path)
     assert len(source) == 9
     assert ids(source.read(Block(2, 7))) == ["a3", "b1", "b2", "c1", "c2"]
