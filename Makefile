@@ -24,7 +24,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 	touch $@
 
 .venv/with-bench: .venv/installed
-	$(INSTALL) '.[bench,serve]'
+	$(INSTALL) '.[batch,bench,serve]'
 	touch $@
 
 .venv/with-release: .venv/installed

@@ -239,6 +239,9 @@ class InstanceTable:
         demands = self._numbers("demands", index)
         if demands is None:
             raise _missing("demands")
+        if len(demands) not in (nodes - 1, nodes):
+            message = f"there are {len(demands)} demands and {nodes - 1} customers."
+            raise FormatError(message, where=Where(field="demands"), remedy="Give one for each customer.")
         scaled = scale_arrays(_with_depot(demands, nodes), capacity)
         instance = Instance(
             coordinates,

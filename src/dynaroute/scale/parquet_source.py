@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,10 @@ class ParquetSource:
         try:
             batches = self._stream(file).read(first - file.first, end - file.first)
         except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
+            border = self._find_border(file, first, end)
             self._streams.clear()
+            if border is not None:  # one damaged row group should not take others with it
+                return [*self._read_piece(file, first, border), *self._read_piece(file, border, end)]
             reason = " ".join(str(error).split())
             fault = FileError(
                 f"these rows cannot be read ({reason}).",
@@ -104,6 +108,11 @@ class ParquetSource:
             for batch in batches:
                 rows += _make_rows(InstanceTable(batch), first + len(rows), self.place.file(file.name))
         return rows
+
+    def _find_border(self, file: _File, first: int, end: int) -> int | None:
+        """The first row of a row group that begins between these rows, if there is any."""
+        begins = self._streams[file.name].begins if file.name in self._streams else []
+        return next((file.first + begin for begin in begins if first < file.first + begin < end), None)
 
     def _fail_piece(self, file: _File, first: int, end: int, error: str) -> list[Row]:
         """Rows that cannot be read, by their ids."""
@@ -137,26 +146,24 @@ class _Stream:
         metadata = self.file.metadata
         sizes = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
         self.begins = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]  # of the row groups
-        self.position = -1  # number of the first row in `rest`
+        self.position = -1  # number of the row that comes next
         self.rest: Any = None  # what was unpacked and not read
         self.batches: Iterator[Any] = iter(())
 
     def read(self, first: int, end: int) -> list[Any]:
         """Batches with the rows from `first` to before `end`."""
         group = bisect_right(self.begins, first) - 1
-        if self.rest is None or not self.begins[group] <= self.position <= first:
+        if not self.begins[group] <= self.position <= first:
             self._begin(group)
         found: list[Any] = []
         while self.position < end:
-            batch = self.rest
-            wanted = batch.slice(max(0, first - self.position), end - max(first, self.position))
-            if wanted.num_rows:
-                found.append(wanted)
-            if self.position + batch.num_rows > end:
-                self.rest = batch.slice(end - self.position)
-                self.position = end
-                return found
-            self._advance()
+            if self.rest is None:
+                self.rest = self._unpack()
+            after = self.position + self.rest.num_rows
+            if after > first:
+                found.append(self.rest.slice(max(0, first - self.position), end - max(first, self.position)))
+            self.rest = self.rest.slice(end - self.position) if after > end else None
+            self.position = min(after, end)
         return found
 
     @cached_property
@@ -166,17 +173,17 @@ class _Stream:
 
     def _begin(self, group: int) -> None:
         groups = range(group, len(self.begins) - 1)
-        self.batches = self.file.iter_batches(_ROWS_AT_ONCE, row_groups=groups, columns=self.names)
+        # one row group after the other, so that a damaged one is not touched before its turn
+        self.batches = chain.from_iterable(
+            self.file.iter_batches(_ROWS_AT_ONCE, row_groups=[each], columns=self.names) for each in groups
+        )
         self.position, self.rest = self.begins[group], None
-        self._advance()
 
-    def _advance(self) -> None:
-        self.position += 0 if self.rest is None else self.rest.num_rows
-        self.rest = next(self.batches, None)
-        if self.rest is None and self.position < self.begins[-1]:
+    def _unpack(self) -> Any:
+        batch = next(self.batches, None)
+        if batch is None:
             raise OSError(f"it ends after {self.position} of {self.begins[-1]} rows")
-        if self.rest is None:
-            self.rest = load_pyarrow().RecordBatch.from_pylist([])
+        return batch
 
 
 def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSource:

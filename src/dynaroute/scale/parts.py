@@ -101,14 +101,12 @@ def find_gaps(written: Iterable[Block], first: int, end: int) -> Iterator[Block]
     """
     place = first
     for block in written:
-        if block.first < place:
+        if block.first < place or block.end > end:
             name = name_part(block.first, block.end)
-            message = (
-                f"{name} holds rows from {block.first} on, which another part holds, or which are not of this run."
-            )
+            message = f"{name} holds rows that another part holds, too, or that are not of this run."
             raise FileError(message, remedy="Remove one of the two.")
         if block.first > place:
-            yield Block(place, min(block.first, end))
+            yield Block(place, block.first)
         place = block.end
     if place < end:
         yield Block(place, end)

@@ -27,8 +27,8 @@ __all__ = ["BatchRequest", "Progress", "run_batch"]
 
 _LARGEST_GROUP = {"cpu": 256, "cuda": 16384}
 _LARGEST_BLOCK = {"cpu": 2048, "cuda": 16384}
-_LEAST_BLOCKS = 32  # of a small input, so that there is work for all and not much is lost
-_MOST_SEARCHED = 256  # rows of a block that is searched
+_LEAST_BLOCKS = 16  # of a small input, so that there is work for all and not much is lost
+_LEAST_SEARCHED, _MOST_SEARCHED = 256, 256  # blocks of a small input, and rows of a block, of searches
 _SECONDS_OF_BLOCK = 60.0  # of a search
 
 
@@ -196,11 +196,12 @@ def _choose_group(rows: int, options: SolveOptions, kind: str) -> int:
 
 
 def _choose_block(rows: int, options: SolveOptions, kind: str) -> int:
-    largest = _LARGEST_BLOCK.get(kind, _LARGEST_BLOCK["cpu"])
     if options.searches and options.total_time is None:
         seconds = options.search_seconds
-        largest = _MOST_SEARCHED if seconds is None else min(_MOST_SEARCHED, int(_SECONDS_OF_BLOCK / seconds))
-    return max(1, largest if kind == "cuda" else min(rows // _LEAST_BLOCKS, largest))
+        most = _MOST_SEARCHED if seconds is None else min(_MOST_SEARCHED, int(_SECONDS_OF_BLOCK / seconds))
+        return max(1, min(rows // _LEAST_SEARCHED, most))
+    largest = _LARGEST_BLOCK.get(kind, _LARGEST_BLOCK["cpu"])
+    return largest if kind == "cuda" else max(1, min(rows // _LEAST_BLOCKS, largest))
 
 
 def _describe_options(options: SolveOptions, kind: str) -> dict[str, Any]:

@@ -82,6 +82,11 @@ class Worker:
         self.work = work
         # one core each: as many workers as there are cores use them best, and none depends on how many there are
         self.options = replace(work.options, threads=1, device=device or work.options.device)
+        self._has_code_of_fleets = False
+        if self.options.uses_policy:
+            import torch
+
+            torch.set_num_threads(1)
         if (improver := IMPROVERS.get(self.options.way)) is not None:
             improver.prepare(0)
 
@@ -129,6 +134,8 @@ class Worker:
             return []
         seed = self.options.usual_seed
         instances = [row.instance for row in rows if row.instance is not None]
+        if not all(instance.is_plain for instance in instances):
+            self._load_code_of_fleets()
         try:
             results = solve_all(instances, self._share_out(len(rows)))
         except Exception as error:  # whatever it is, the other rows must not suffer from it
@@ -137,6 +144,15 @@ class Worker:
             middle = len(rows) // 2
             return [*self._solve_sound(rows[:middle]), *self._solve_sound(rows[middle:])]
         return [Outcome.of_result(row, result, seed) for row, result in zip(rows, results, strict=True)]
+
+    def _load_code_of_fleets(self) -> None:
+        """Load the machine code of what most inputs do without, so that it takes no time of the first row's."""
+        if self._has_code_of_fleets or not self.options.searches:
+            return
+        from dynaroute.improve.fleet_search import load_machine_code_of_fleets
+
+        load_machine_code_of_fleets()
+        self._has_code_of_fleets = True
 
     def _share_out(self, count: int) -> SolveOptions:
         """The options, with the part of the total time that so many rows have."""
