@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import socket
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -27,6 +29,7 @@ _MOST_BLOCKS = 10_000  # that Ray Data is given at a time; it keeps some hundred
 _OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through it
 # No reports home; and nothing on the standard output, where results belong: deaths of workers are counted and told.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
+_PATIENCE = 10.0  # seconds for a cluster to answer
 _DEATH = "Ray lost its worker, perhaps because memory was short"
 
 
@@ -37,8 +40,8 @@ class RayEngine:
     Attributes
     ----------
     address
-        Of a running cluster, such as "auto", "10.0.0.1:6379" or "ray://..."; None: one is started on this machine, and
-        ended with the run.
+        Of a running cluster, such as "10.0.0.1:6379", or "auto" on one of its machines; None: one is started on this
+        machine, and ended with the run.
     workers
         How many actors; None: as many as the cluster has cores or GPUs for.
     gpus
@@ -64,6 +67,7 @@ class RayEngine:
         if gpus:
             possible = min(possible, int(has.get("GPU", 0.0) / gpus))
         if possible < 1:
+            self._leave()
             raise OptionError(
                 f"no worker fits into the cluster: one needs a core and {gpus:g} GPUs.",
                 where=Where(field="gpus"),
@@ -77,9 +81,7 @@ class RayEngine:
         try:
             yield from pool.solve(blocks)
         finally:
-            if self._is_ours:
-                _load_ray().shutdown()
-                self._is_ours = False
+            self._leave()
 
     def _gpus_of(self, work: Work) -> float:
         if self.gpus is not None:
@@ -97,6 +99,7 @@ class RayEngine:
             "include_dashboard": False,
         }
         try:
+            _refuse_silent(self.address)
             ray.init(
                 address=self.address or "local",
                 log_to_driver=False,
@@ -111,6 +114,19 @@ class RayEngine:
                 remedy="Give the address of a running cluster of the same versions of Ray and Python, or leave it out.",
             ) from error
         self._is_ours = True
+
+    def _leave(self) -> None:
+        """End the actors, and the cluster if it was started here."""
+        if self._is_ours:
+            _load_ray().shutdown()
+            self._is_ours = False
+
+
+def _refuse_silent(address: str | None) -> None:
+    """Raise OSError where nobody listens: Ray itself would try for minutes."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host, int(port)), _PATIENCE).close()
 
 
 class _Pool:
@@ -141,10 +157,10 @@ class _Pool:
         """The actors' answers, as they come."""
         from ray.data import ActorPoolStrategy, DataContext, from_items
 
-        context = DataContext.get_current().copy()
-        context.enable_progress_bars = context.print_on_execution_start = False
         prepared = [block if block.rows is not None else self.work.source.prepare(block) for block in blocks]
-        with DataContext.current(context), _silence("ray.data"):
+        with _silence(), DataContext.current(DataContext.get_current().copy()):
+            DataContext.get_current().enable_progress_bars = False
+            DataContext.get_current().print_on_execution_start = False
             answers = from_items(
                 [{"block": pickle.dumps(block)} for block in prepared], override_num_blocks=len(prepared)
             ).map(
@@ -158,7 +174,13 @@ class _Pool:
                 num_cpus=1,
                 num_gpus=self.gpus,
             )
-            yield from answers.iter_rows()
+            try:
+                yield from answers.iter_rows()
+            except _load_ray().exceptions.RayError as error:
+                raise DynarouteError(
+                    f"Ray cannot run workers: {_last_line(error)}.",
+                    remedy="Is this version of Dynaroute installed on every node, with the extra [ray]?",
+                ) from error
 
 
 def _start_ledger(work: Work) -> Any:
@@ -267,14 +289,22 @@ def _restore(part: Block, whole: Block) -> Block:
     return replace(part, rows=whole.rows[part.first - whole.first : part.end - whole.first])
 
 
+def _last_line(error: Exception) -> str:
+    """The reason, which Ray tells after all else."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^~")]
+    return lines[-1].rstrip(".") if lines else type(error).__name__
+
+
 @contextmanager
-def _silence(name: str) -> Iterator[None]:
-    """Silence a logger that tells of what is counted anyway, with tracebacks."""
-    logger = logging.getLogger(name)
+def _silence() -> Iterator[None]:
+    """Let Ray Data tell neither of what is counted anyway, with tracebacks, nor of what is old within itself."""
+    logger = logging.getLogger("ray.data")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module=r"ray\b")
+            yield
     finally:
         logger.setLevel(before)
 
