@@ -20,7 +20,7 @@ from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FormatError, OptionError, Where, merge_notes, placed, warn_of_input
 from dynaroute.fleet_options import FleetOptions, use_vehicles
 from dynaroute.formats.json_fleet import read_json_vehicles, vehicles_to_json
-from dynaroute.formats.numbers import scale_arrays
+from dynaroute.formats.numbers import scale_arrays, write_loads
 from dynaroute.formats.text import one_line
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_set
@@ -398,13 +398,6 @@ def format_parquet(instances: Sequence[Instance]) -> bytes:
     return bytes(buffer.getvalue())
 
 
-def _write_loads(instance: Instance, loads: Sequence[int]) -> list[int] | list[float]:
-    # a load has at most ten digits, and a float keeps fifteen: its shortest form is the decimal that was meant
-    if instance.demand_scale == 1:
-        return list(loads)
-    return [float(instance.shown_demand(load)) for load in loads]
-
-
 def _write_array(values: NDArray[Any] | None) -> list[Any] | None:
     return None if values is None else values.tolist()
 
@@ -417,8 +410,8 @@ def _write_windows(instance: Instance) -> list[list[float | None]] | None:
 
 _WRITERS: dict[str, Callable[[Instance], Any]] = {
     "coordinates": lambda instance: _write_array(instance.coordinates),
-    "demands": lambda instance: _write_loads(instance, instance.demands.tolist()),
-    "capacity": lambda instance: _write_loads(instance, [instance.capacity])[0],
+    "demands": lambda instance: write_loads(instance, instance.demands.tolist()),
+    "capacity": lambda instance: write_loads(instance, [instance.capacity])[0],
     "distances": lambda instance: _write_array(instance.distances),
     "rounding": lambda instance: None if instance.rounding == "none" else instance.rounding,
     "metric": lambda instance: None if instance.metric == "euclidean" else instance.metric,

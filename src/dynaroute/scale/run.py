@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dynaroute.errors import FileError, Where
+from dynaroute.files import is_unfinished
 from dynaroute.scale.devices import name_kind
 from dynaroute.scale.engine import Engine, WorkersNow
 from dynaroute.scale.manifest import Manifest, Shard
@@ -117,7 +118,7 @@ def run_batch(
         manifest.write(place)
     parts, (first, end) = Parts(place), request.shard.cut(len(source), manifest.group)
     written = parts.find()
-    tally = sum((Tally.of(parts.read(block)) for block in written), Tally())
+    tally = sum(map(parts.read_tally, written), Tally())
     before = tally.rows
     gaps = list(find_gaps(written, first, end))
     work = Work(source, parts, request.options, manifest.group, end - first)
@@ -139,6 +140,8 @@ def run_batch(
     for gap in parts.find_gaps(first, end):
         message = f"rows {gap.first} to {gap.end - 1} are missing, though all work is done."
         raise FileError(message, where=Where(file=request.out), remedy="Did somebody remove parts? Continue: --resume.")
+    for name in filter(is_unfinished, place.list_files()):  # by workers that were killed; nobody writes any more
+        place.remove(name)
     summary = BatchSummary(tally, workers, time.perf_counter() - began, tally.rows - before)
     place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
     return summary
