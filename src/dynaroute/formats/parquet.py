@@ -25,7 +25,16 @@ from dynaroute.formats.text import one_line
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_set
 
-__all__ = ["COLUMNS", "InstanceTable", "format_parquet", "load_pyarrow", "parse_parquet", "refuse_other_schema"]
+__all__ = [
+    "COLUMNS",
+    "InstanceTable",
+    "format_parquet",
+    "format_table",
+    "load_pyarrow",
+    "open_table",
+    "parse_parquet",
+    "refuse_other_schema",
+]
 
 _ROWS_AT_ONCE = 1024  # of a row group, so that readers can take a part of a file
 _AS_IT_IS = FleetOptions()
@@ -165,7 +174,7 @@ def parse_parquet(content: bytes, *, source: str = "") -> list[Instance]:
     """
     pyarrow = load_pyarrow()
     try:
-        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
+        file = open_table(pyarrow.BufferReader(content))
         refuse_large_set(file.metadata.num_rows, 0)
         refuse_other_schema(file.schema_arrow)
         names = [name for name in file.schema_arrow.names if name in COLUMNS]
@@ -392,10 +401,31 @@ def format_parquet(instances: Sequence[Instance]) -> bytes:
     every = {name: [write(instance) for instance in instances] for name, write in _WRITERS.items()}
     used = {name: cells for name, cells in every.items() if any(cell is not None for cell in cells)}
     names = [instance.name or str(number) for number, instance in enumerate(instances, start=1)]
+    return bytes(format_table(pyarrow.table({"id": names, **used})))
+
+
+def format_table(table: Any) -> memoryview:
+    """A table of PyArrow's as a Parquet file: in small row groups, and with checksums that `open_table` looks at."""
+    pyarrow = load_pyarrow()
     buffer = pyarrow.BufferOutputStream()
-    table = pyarrow.table({"id": names, **used})
-    pyarrow.parquet.write_table(table, buffer, compression="zstd", row_group_size=_ROWS_AT_ONCE)
-    return bytes(buffer.getvalue())
+    pyarrow.parquet.write_table(
+        table, buffer, compression="zstd", row_group_size=_ROWS_AT_ONCE, write_page_checksum=True
+    )
+    return memoryview(buffer.getvalue())
+
+
+def open_table(file: Any, bytes_at_once: int = 0) -> Any:
+    """Open a Parquet file whose pages are compared with their checksums, where it has some.
+
+    Parameters
+    ----------
+    file
+        Of PyArrow's kind, open.
+    bytes_at_once
+        Of each column that are read ahead; 0: whole row groups.
+    """
+    pyarrow = load_pyarrow()
+    return pyarrow.parquet.ParquetFile(file, buffer_size=bytes_at_once, page_checksum_verification=True)
 
 
 def _write_array(values: NDArray[Any] | None) -> list[Any] | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dynaroute.errors import FileError, FormatError, Where, in_file
-from dynaroute.formats.parquet import load_pyarrow
+from dynaroute.formats.parquet import format_table, load_pyarrow, open_table
 from dynaroute.scale.outcomes import Outcome
 from dynaroute.scale.places import Place
 from dynaroute.scale.rows import Block
@@ -40,12 +40,9 @@ class Parts:
 
     def write(self, block: Block, outcomes: Sequence[Outcome]) -> None:
         """Write the outcomes of a whole block."""
-        pyarrow = load_pyarrow()
         columns = [[getattr(each, entry.name) for each in outcomes] for entry in fields(Outcome)]
-        table = pyarrow.table(columns, schema=_make_schema())
-        buffer = pyarrow.BufferOutputStream()
-        pyarrow.parquet.write_table(table, buffer, compression="zstd")
-        self.place.write(name_part(block.first, block.end), memoryview(buffer.getvalue()))
+        table = load_pyarrow().table(columns, schema=_make_schema())
+        self.place.write(name_part(block.first, block.end), format_table(table))
 
     def read(self, block: Block) -> list[Outcome]:
         """The outcomes of a block that was written."""
@@ -56,10 +53,10 @@ class Parts:
         return Tally.of(self._read_columns(block, _TALLIED))
 
     def _read_columns(self, block: Block, names: Sequence[str]) -> list[Outcome]:
-        pyarrow, name = load_pyarrow(), name_part(block.first, block.end)
+        name = name_part(block.first, block.end)
         with in_file(self.place.file(name)), self.place.open(name) as file:
             try:
-                part = pyarrow.parquet.ParquetFile(file)
+                part = open_table(file)
                 for column in names:
                     _require_column(column, part.schema_arrow.names)
                 rows = part.read(columns=list(names)).to_pylist()
