@@ -14,12 +14,13 @@ from typing import TextIO
 from dynaroute.errors import FileError, FormatError, in_file
 from dynaroute.limits import LARGEST_FILE, REMEDY, raised
 
-__all__ = ["STDIN", "open_to_write", "read_bytes", "read_stdin", "refuse_unreadable", "write_bytes"]
+__all__ = ["STDIN", "is_unfinished", "open_to_write", "read_bytes", "read_stdin", "refuse_unreadable", "write_bytes"]
 
 STDIN = "standard input"  # what messages call it
 
 # Opening a pipe would wait for its other end; what was a file when it was looked at may be a pipe when it is opened.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_BEGIN, _END = ".dynaroute-", ".tmp"  # of the names of files that are being written
 _STEP = 1 << 24  # bytes that are read at a time
 
 
@@ -170,6 +171,11 @@ def write_bytes(path: Path, content: bytes | memoryview) -> None:
             raise _unwritable(error) from error
 
 
+def is_unfinished(name: str) -> bool:
+    """Whether a file of this name is one that `write_bytes` had not finished when it was killed."""
+    return name.startswith(_BEGIN) and name.endswith(_END)
+
+
 def _replaceable_mode(target: Path) -> int | None:
     """Permissions of the file to be replaced; None if there is none yet."""
     folder = target.parent
@@ -187,7 +193,7 @@ def _replaceable_mode(target: Path) -> int | None:
 
 
 def _write_beside_and_rename(target: Path, content: bytes | memoryview, mode: int | None) -> None:
-    beside = target.parent / f".dynaroute-{secrets.token_hex(8)}.tmp"  # a name that no other writer has
+    beside = target.parent / f"{_BEGIN}{secrets.token_hex(8)}{_END}"  # a name that no other writer has
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:

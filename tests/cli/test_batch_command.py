@@ -121,9 +121,12 @@ def test_a_driver_that_was_killed_is_continued_as_if_nothing_had_happened(tmp_pa
         assert time.monotonic() < deadline
         assert driver.poll() is None, "it ended before it could be killed"
         time.sleep(0.01)
+    workers = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
-    time.sleep(0.5)  # for workers to notice
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+        assert time.monotonic() < deadline, "workers outlive their driver"
+        time.sleep(0.01)
     assert len(list(out.glob("part-*"))) < 20
     assert not list(out.glob("_summary*"))
     resumed = invoke_json(*common, "--out", out, "--block", "2", "--resume")

@@ -83,7 +83,7 @@ def test_a_part_that_lacks_a_column_is_refused_by_name(tmp_path: Path) -> None:
     parts.write(Block(3, 5), FOUND)
     (file,) = tmp_path.iterdir()
     pq.write_table(pq.read_table(file).drop_columns("checked"), file)
-    with pytest.raises(FormatError, match="the column checked is missing"):
+    with pytest.raises(FormatError, match="field checked: this column is missing"):
         parts.read(Block(3, 5))
 
 

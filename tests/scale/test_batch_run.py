@@ -127,6 +127,12 @@ def test_an_output_that_exists_is_refused(tmp_path: Path) -> None:
     assert "--resume" in caught.value.remedy
 
 
+def test_a_file_in_the_place_of_the_output_is_refused(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 3)
+    with pytest.raises(FileError, match=r"in\.parquet"):
+        run(file, file)
+
+
 def test_a_folder_of_other_things_is_not_continued(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "letter.txt").write_text("dear")
@@ -145,6 +151,14 @@ def test_a_run_that_was_ended_solves_only_what_is_missing(tmp_path: Path) -> Non
     assert summary.solved == 6
     assert summary.tally.rows == 12
     assert routes_of(tmp_path / "out") == routes_of(tmp_path / "whole")
+
+
+def test_what_killed_workers_left_is_removed_in_the_end(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 3)
+    run(file, tmp_path / "out", block=1)
+    min((tmp_path / "out").glob("part-*")).rename(tmp_path / "out" / ".dynaroute-0123456789abcdef.tmp")
+    run(file, tmp_path / "out", resumes=True)
+    assert not list((tmp_path / "out").glob(".*"))
 
 
 def test_there_may_be_nothing_to_continue_yet(tmp_path: Path) -> None:

@@ -26,6 +26,16 @@ def begin_with(letter: str, cells: list[str]) -> list[str]:
     return [f"{letter}{cell}" for cell in cells]
 
 
+def damage(file: Path, column: int) -> None:
+    """Write zeros into a column of the second row group, which begins with the fifth row."""
+    pq.write_table(pq.read_table(file), file, row_group_size=4, use_dictionary=False, write_page_checksum=True)
+    chunk = pq.ParquetFile(file).metadata.row_group(1).column(column)
+    content = bytearray(file.read_bytes())
+    middle = chunk.data_page_offset + chunk.total_compressed_size // 2
+    content[middle : middle + 8] = bytes(8)
+    file.write_bytes(content)
+
+
 def ids(rows: list[Row]) -> list[str]:
     return [row.id for row in rows]
 
@@ -122,14 +132,16 @@ def test_a_file_that_is_cut_off_is_refused_by_name(tmp_path: Path) -> None:
         open_source(str(tmp_path))
 
 
+def test_ids_that_are_damaged_are_refused_by_name(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 8)
+    damage(file, column=0)
+    with pytest.raises(FormatError, match=r"in\.parquet, field id: the ids cannot be read"):
+        open_source(str(file))
+
+
 def test_pages_that_are_damaged_are_the_error_of_their_rows(tmp_path: Path) -> None:
     file = write_input(tmp_path, 8)
-    pq.write_table(pq.read_table(file), file, row_group_size=4, compression="zstd")
-    column = pq.ParquetFile(file).metadata.row_group(1).column(1)
-    content = bytearray(file.read_bytes())
-    middle = column.data_page_offset + column.total_compressed_size // 2
-    content[middle : middle + 8] = bytes(8)
-    file.write_bytes(content)
+    damage(file, column=1)
     rows = open_parquet(file).read(Block(2, 8))
     assert ids(rows) == [str(number) for number in range(3, 9)]
     assert ["cannot be read" in row.error for row in rows] == [False, False, True, True, True, True]

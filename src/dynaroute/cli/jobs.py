@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
 
-LOCK = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
-
 
 @dataclass(frozen=True)
 class Job:
@@ -99,15 +97,9 @@ def refuse_impossible_jobs(jobs: Iterable[Job]) -> None:
 
 def _list_folder(folder: Path) -> list[Path]:
     from dynaroute.formats import INSTANCE_SUFFIXES
-    from dynaroute.formats.collection import is_cost_table, is_note
+    from dynaroute.formats.collection import is_instance_file
 
-    files = sorted(
-        file
-        for file in folder.iterdir()
-        if file.suffix.lower() in INSTANCE_SUFFIXES
-        and file.is_file()
-        and not (is_cost_table(file) or is_note(file) or file.name.startswith(LOCK))
-    )
+    files = sorted(filter(is_instance_file, folder.iterdir()))
     if not files:
         raise FileError(
             "the folder holds no instance file.",

@@ -15,6 +15,7 @@ from dynaroute.files import read_bytes
 from dynaroute.formats.numbers import parse_float
 from dynaroute.formats.read import read, read_set
 from dynaroute.formats.solomon import looks_like_solomon
+from dynaroute.formats.table import INSTANCE_SUFFIXES
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 
@@ -24,6 +25,7 @@ __all__ = [
     "find_best_costs",
     "hash_collection",
     "is_cost_table",
+    "is_instance_file",
     "is_note",
     "read_best_costs",
     "read_collection",
@@ -31,6 +33,7 @@ __all__ = [
 
 _COST_COLUMNS = ("best_known_cost", "optimum")
 _SET_SUFFIXES = (".npz", ".pkl", ".json")
+_LOCK = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
 _TABLES = ("best.csv", "best_known.csv", "optimum.csv")  # what a table of best known costs is usually called
 
 
@@ -110,6 +113,13 @@ def find_best_costs(path: str | os.PathLike[str]) -> Path | None:
     """
     usual = (Path(path) / name for name in _TABLES)
     return next((table for table in usual if table.is_file()), None)
+
+
+def is_instance_file(file: Path) -> bool:
+    """Whether a file of a folder holds instances, going by its name; and by its text, where that may be a note."""
+    if file.suffix.lower() not in INSTANCE_SUFFIXES or not file.is_file() or file.name.startswith(_LOCK):
+        return False
+    return not (is_cost_table(file) or is_note(file))
 
 
 def is_cost_table(file: Path) -> bool:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dynaroute.display import show_list
 from dynaroute.errors import FormatError, Where, merge_notes, warn_of_input
 from dynaroute.formats.holding import refuse_unholdable
+from dynaroute.formats.numbers import write_loads
 from dynaroute.formats.set_arrays import KEYS, SHAPES, make_instances, refuse_faulty_shapes
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_content
@@ -94,8 +95,8 @@ def format_npz(instances: Sequence[Instance]) -> bytes:
         buffer,
         depot=coordinates[:, 0],
         locs=coordinates[:, 1:],
-        demand=np.array([_shown_loads(instance, instance.demands[1:].tolist()) for instance in instances]),
-        capacity=np.array([_shown_loads(instance, [instance.capacity])[0] for instance in instances]),
+        demand=np.array([write_loads(instance, instance.demands[1:].tolist()) for instance in instances]),
+        capacity=np.array([write_loads(instance, [instance.capacity])[0] for instance in instances]),
     )
     return buffer.getvalue()
 
@@ -109,11 +110,6 @@ def _refuse_unholdable(instance: Instance, size: int) -> None:
         "size": ("instances of different sizes", instance.size != size),
     }
     refuse_unholdable("a .npz file", obstacles)
-
-
-def _shown_loads(instance: Instance, loads: list[int]) -> list[int] | list[float]:
-    # a load has at most ten digits, and a float keeps fifteen: its shortest form is the decimal that was meant
-    return loads if instance.demand_scale == 1 else [float(instance.shown_demand(load)) for load in loads]
 
 
 def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:

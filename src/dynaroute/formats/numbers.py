@@ -33,6 +33,7 @@ __all__ = [
     "refuse_unmeasurable",
     "scale_arrays",
     "scale_quantities",
+    "write_loads",
 ]
 
 # float() and int() also take 1_000, nan, inf and the digits of every script
@@ -299,3 +300,17 @@ def _scale_floats(demands: NDArray[Any], capacity: NDArray[Any]) -> Quantities:
                 "a value is not finite.", where=Where(field=field, customer=node or None), remedy="Give plain numbers."
             )
     return scale_quantities([Decimal(str(demand)) for demand in demands], Decimal(str(capacity[()])))
+
+
+def write_loads(instance: Instance, loads: Sequence[int]) -> list[int] | list[float]:
+    """Loads in the user's unit, as a set stores them: whole numbers, or floats that mean their decimals.
+
+    Parameters
+    ----------
+    instance
+        Whose loads they are.
+    loads
+        As it stores them.
+    """
+    # a load has at most ten digits, and a float keeps fifteen: its shortest form is the decimal that was meant
+    return list(loads) if instance.demand_scale == 1 else [float(instance.shown_demand(load)) for load in loads]

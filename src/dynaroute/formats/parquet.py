@@ -20,12 +20,21 @@ from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FormatError, OptionError, Where, merge_notes, placed, warn_of_input
 from dynaroute.fleet_options import FleetOptions, use_vehicles
 from dynaroute.formats.json_fleet import read_json_vehicles, vehicles_to_json
-from dynaroute.formats.numbers import scale_arrays
+from dynaroute.formats.numbers import scale_arrays, write_loads
 from dynaroute.formats.text import one_line
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_set
 
-__all__ = ["COLUMNS", "InstanceTable", "format_parquet", "load_pyarrow", "parse_parquet", "refuse_other_schema"]
+__all__ = [
+    "COLUMNS",
+    "InstanceTable",
+    "format_parquet",
+    "format_table",
+    "load_pyarrow",
+    "open_table",
+    "parse_parquet",
+    "refuse_other_schema",
+]
 
 _ROWS_AT_ONCE = 1024  # of a row group, so that readers can take a part of a file
 _AS_IT_IS = FleetOptions()
@@ -165,7 +174,7 @@ def parse_parquet(content: bytes, *, source: str = "") -> list[Instance]:
     """
     pyarrow = load_pyarrow()
     try:
-        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
+        file = open_table(pyarrow.BufferReader(content))
         refuse_large_set(file.metadata.num_rows, 0)
         refuse_other_schema(file.schema_arrow)
         names = [name for name in file.schema_arrow.names if name in COLUMNS]
@@ -392,17 +401,31 @@ def format_parquet(instances: Sequence[Instance]) -> bytes:
     every = {name: [write(instance) for instance in instances] for name, write in _WRITERS.items()}
     used = {name: cells for name, cells in every.items() if any(cell is not None for cell in cells)}
     names = [instance.name or str(number) for number, instance in enumerate(instances, start=1)]
+    return bytes(format_table(pyarrow.table({"id": names, **used})))
+
+
+def format_table(table: Any) -> memoryview:
+    """A table of PyArrow's as a Parquet file: in small row groups, and with checksums that `open_table` looks at."""
+    pyarrow = load_pyarrow()
     buffer = pyarrow.BufferOutputStream()
-    table = pyarrow.table({"id": names, **used})
-    pyarrow.parquet.write_table(table, buffer, compression="zstd", row_group_size=_ROWS_AT_ONCE)
-    return bytes(buffer.getvalue())
+    pyarrow.parquet.write_table(
+        table, buffer, compression="zstd", row_group_size=_ROWS_AT_ONCE, write_page_checksum=True
+    )
+    return memoryview(buffer.getvalue())
 
 
-def _write_loads(instance: Instance, loads: Sequence[int]) -> list[int] | list[float]:
-    # a load has at most ten digits, and a float keeps fifteen: its shortest form is the decimal that was meant
-    if instance.demand_scale == 1:
-        return list(loads)
-    return [float(instance.shown_demand(load)) for load in loads]
+def open_table(file: Any, bytes_at_once: int = 0) -> Any:
+    """Open a Parquet file whose pages are compared with their checksums, where it has some.
+
+    Parameters
+    ----------
+    file
+        Of PyArrow's kind, open.
+    bytes_at_once
+        Of each column that are read ahead; 0: whole row groups.
+    """
+    pyarrow = load_pyarrow()
+    return pyarrow.parquet.ParquetFile(file, buffer_size=bytes_at_once, page_checksum_verification=True)
 
 
 def _write_array(values: NDArray[Any] | None) -> list[Any] | None:
@@ -417,8 +440,8 @@ def _write_windows(instance: Instance) -> list[list[float | None]] | None:
 
 _WRITERS: dict[str, Callable[[Instance], Any]] = {
     "coordinates": lambda instance: _write_array(instance.coordinates),
-    "demands": lambda instance: _write_loads(instance, instance.demands.tolist()),
-    "capacity": lambda instance: _write_loads(instance, [instance.capacity])[0],
+    "demands": lambda instance: write_loads(instance, instance.demands.tolist()),
+    "capacity": lambda instance: write_loads(instance, [instance.capacity])[0],
     "distances": lambda instance: _write_array(instance.distances),
     "rounding": lambda instance: None if instance.rounding == "none" else instance.rounding,
     "metric": lambda instance: None if instance.metric == "euclidean" else instance.metric,

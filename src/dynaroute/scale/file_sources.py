@@ -104,8 +104,7 @@ def open_set(address: str) -> SetSource:
         If it cannot be read, or an instance in it is no problem.
     """
     path = Path(address)
-    with gather_notes():
-        instances = read_set(path)
+    instances = read_set(path)
     names = _name_instances(path.stem, len(instances))
     rows = tuple(Row(number, name, each) for number, (name, each) in enumerate(zip(names, instances, strict=True)))
     return SetSource(address, hashlib.sha256(read_bytes(path)).hexdigest(), len(rows), rows)

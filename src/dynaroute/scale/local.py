@@ -20,7 +20,7 @@ from dynaroute.errors import DynarouteError
 from dynaroute.scale.devices import list_gpus
 from dynaroute.scale.engine import Retries, WorkersNow
 from dynaroute.scale.rows import Block
-from dynaroute.scale.work import BlockReport, Work, Worker
+from dynaroute.scale.work import BlockReport, Work, Worker, describe_fault
 
 __all__ = ["LocalEngine"]
 
@@ -168,6 +168,9 @@ class _Team:
             else:
                 self.waiting.extendleft(reversed(self.retries.blame(block, reason)))
         self.members[self.members.index(member)] = self._start(member.device)
+        for idle in self.members:
+            if idle.is_ready and idle.block is None:
+                self._occupy(idle)
         self.tell(WorkersNow(len(self.members), self.replaced))
         return report
 
@@ -185,7 +188,7 @@ def _is_gone(member: _Member) -> bool:
 
 def _describe_death(code: int | None) -> str:
     if code is not None and code < 0:
-        name = signal.Signals(-code).name
+        name = {each.value: each.name for each in signal.Signals}.get(-code, f"signal {-code}")
         hint = ", perhaps because memory was short" if -code == signal.SIGKILL else ""
         return f"killed by {name}{hint}"
     return f"ended with exit code {code}"
@@ -203,10 +206,11 @@ def _serve(line: Connection, work: Work, device: str | None) -> None:
         line.send(_Ready())
         while (block := line.recv()) is not None:
             line.send(worker.solve(block))
-    except EOFError:  # the driver is gone
+    except (EOFError, BrokenPipeError):  # the driver is gone
         return
-    except DynarouteError as error:
-        line.send(error)
+    except Exception as error:  # that of a row was written with it
+        fault = error if isinstance(error, DynarouteError) else DynarouteError(describe_fault(error))
+        line.send(fault)
 
 
 def _end_with_driver() -> None:

@@ -94,7 +94,7 @@ class Merging:
         for block, parts in self.written:
             name = name_part(block.first, block.end)
             place.write(name, parts.place.read(name))
-            tally += Tally.of(parts.read(block))
+            tally += parts.read_tally(block)
         summary = BatchSummary(tally, WorkersNow(0))
         place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
         return summary
@@ -122,10 +122,10 @@ class Merging:
 
     def _check(self, block: Block, parts: Parts) -> Iterator[WrongRow]:
         file = parts.place.file(name_part(block.first, block.end))
-        outcomes = {outcome.id: outcome for outcome in parts.read(block)}
-        rows = self._read(block)
+        written, rows = parts.read(block), self._read(block)
+        outcomes = {outcome.id: outcome for outcome in written}
         with in_file(file):
-            _refuse_other_ids(rows, outcomes, len(parts.read(block)))
+            _refuse_other_ids(rows, outcomes, len(written))
         for row in rows:
             judged = judge_outcome(row, outcomes[row.id])
             if outcomes[row.id].error is None and not judged.checked:

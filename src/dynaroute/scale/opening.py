@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dynaroute.errors import FileError, FormatError, Where
-from dynaroute.formats.collection import is_cost_table, is_note
-from dynaroute.formats.table import INSTANCE_SUFFIXES
+from dynaroute.formats.collection import is_instance_file
 from dynaroute.scale.file_sources import open_folder, open_set
 from dynaroute.scale.parquet_source import open_parquet
 from dynaroute.scale.places import find_place
@@ -14,7 +13,7 @@ from dynaroute.scale.sources import Source
 
 __all__ = ["open_source"]
 
-_HIDDEN = (".", "_", "~$")  # begin the names of files that are about others
+_HIDDEN = (".", "_")  # begin the names of files that are about others
 
 
 def open_source(address: str) -> Source:
@@ -38,7 +37,7 @@ def open_source(address: str) -> Source:
     tables = [each for each in names if _is_parquet(each)]
     if place.is_remote:
         return open_parquet(address, place, _require(tables, address, "Parquet file"))
-    others = [each for each in names if each not in tables and _is_instance(Path(address) / each)]
+    others = [each for each in names if each not in tables and is_instance_file(Path(address) / each)]
     if tables and others:
         raise FormatError(
             f"there are both Parquet files and instance files here, such as {tables[0]} and {others[0]}.",
@@ -59,10 +58,6 @@ def _open_whole(address: str, is_remote: bool) -> Source:
 
 def _is_parquet(name: str) -> bool:
     return Path(name).suffix.lower() == ".parquet"
-
-
-def _is_instance(file: Path) -> bool:
-    return file.suffix.lower() in INSTANCE_SUFFIXES and not (is_cost_table(file) or is_note(file))
 
 
 def _require(names: list[str], address: str, kind: str) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FileError, FormatError, Where, gather_notes, in_file, warn_of_input
-from dynaroute.formats.parquet import COLUMNS, InstanceTable, load_pyarrow, refuse_other_schema
+from dynaroute.formats.parquet import COLUMNS, InstanceTable, open_table, refuse_other_schema
 from dynaroute.scale.places import Place
 from dynaroute.scale.rows import Block, Row
 
@@ -22,7 +22,7 @@ __all__ = ["ParquetSource", "open_parquet"]
 
 _ROWS_AT_ONCE = 1024  # that are unpacked together
 _BYTES_AT_ONCE = 1 << 20  # of each column, of files whose row groups are large
-_HASHED_AT_ONCE = 1 << 22
+_HASHED_AT_ONCE, _IDS_AT_ONCE = 1 << 22, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,21 @@ class ParquetSource:
     def read_ids(self) -> Iterator[tuple[int, list[str]]]:
         """The ids of all rows, some at a time, each with the number of the first of them."""
         for file in self.files:
-            with in_file(self.place.file(file.name)), self.place.open(file.name) as opened:
-                number = file.first
-                parquet = load_pyarrow().parquet.ParquetFile(opened, buffer_size=_BYTES_AT_ONCE)
-                names = ["id"] if "id" in parquet.schema_arrow.names else ["capacity"]
-                for batch in parquet.iter_batches(_HASHED_AT_ONCE // 64, columns=names):
-                    yield number, _name_rows(InstanceTable(batch).read_ids(), number)
-                    number += len(batch)
+            try:
+                yield from self._read_ids_of(file)
+            except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
+                where = Where(file=self.place.file(file.name), field="id")
+                message = f"the ids cannot be read ({' '.join(str(error).split())})."
+                raise FormatError(message, where=where, remedy="Copy the file anew.") from error
+
+    def _read_ids_of(self, file: _File) -> Iterator[tuple[int, list[str]]]:
+        with self.place.open(file.name) as opened:
+            number = file.first
+            parquet = open_table(opened, _BYTES_AT_ONCE)
+            names = ["id"] if "id" in parquet.schema_arrow.names else ["demands"]  # to count them
+            for batch in parquet.iter_batches(_IDS_AT_ONCE, columns=names):
+                yield number, _name_rows(InstanceTable(batch).read_ids(), number)
+                number += len(batch)
 
     def _pieces(self, block: Block) -> Iterator[tuple[_File, int, int]]:
         """The files that rows of a block are in, with the first row and the row after the last."""
@@ -117,7 +125,7 @@ class ParquetSource:
     def _fail_piece(self, file: _File, first: int, end: int, error: str) -> list[Row]:
         """Rows that cannot be read, by their ids."""
         names: list[str] = []
-        for number, found in self.read_ids():
+        for number, found in self._read_ids_of(file):
             names += found[max(0, first - number) : max(0, end - number)]
             if number + len(found) >= end:
                 break
@@ -142,7 +150,7 @@ class _Stream:
     """
 
     def __init__(self, place: Place, name: str) -> None:
-        self.file = load_pyarrow().parquet.ParquetFile(place.open(name), buffer_size=_BYTES_AT_ONCE)
+        self.file = open_table(place.open(name), _BYTES_AT_ONCE)
         metadata = self.file.metadata
         sizes = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
         self.begins = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]  # of the row groups
@@ -221,10 +229,9 @@ def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSou
 
 def _look_at(place: Place, name: str, digest: Any) -> tuple[Any, int]:
     """Schema and number of rows of a file, whose contents the digest takes in."""
-    pyarrow = load_pyarrow()
     with place.open(name) as file:
         try:
-            parquet = pyarrow.parquet.ParquetFile(file)
+            parquet = open_table(file)
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             message = f"this is not a sound Parquet file ({reason})."

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dynaroute.errors import FileError, FormatError, Where, in_file
-from dynaroute.formats.parquet import load_pyarrow
+from dynaroute.formats.parquet import format_table, load_pyarrow, open_table
 from dynaroute.scale.outcomes import Outcome
 from dynaroute.scale.places import Place
 from dynaroute.scale.rows import Block
@@ -19,6 +19,7 @@ __all__ = ["MANIFEST", "SUMMARY", "Parts"]
 # Libraries that read a folder of Parquet files leave out what begins so.
 MANIFEST, SUMMARY = "_manifest.json", "_summary.json"
 
+_TALLIED = ("id", "row", "cost", "method", "seconds", "model", "error")  # what a tally counts
 _NAME = re.compile(r"part-(\d{12})-(\d{12})\.parquet")
 
 
@@ -39,34 +40,30 @@ class Parts:
 
     def write(self, block: Block, outcomes: Sequence[Outcome]) -> None:
         """Write the outcomes of a whole block."""
-        pyarrow = load_pyarrow()
         columns = [[getattr(each, entry.name) for each in outcomes] for entry in fields(Outcome)]
-        table = pyarrow.table(columns, schema=_make_schema())
-        buffer = pyarrow.BufferOutputStream()
-        pyarrow.parquet.write_table(table, buffer, compression="zstd")
-        self.place.write(name_part(block.first, block.end), memoryview(buffer.getvalue()))
+        table = load_pyarrow().table(columns, schema=_make_schema())
+        self.place.write(name_part(block.first, block.end), format_table(table))
 
     def read(self, block: Block) -> list[Outcome]:
         """The outcomes of a block that was written."""
-        return self.read_file(name_part(block.first, block.end))
+        return self._read_columns(block, [entry.name for entry in fields(Outcome)])
 
-    def read_file(self, name: str) -> list[Outcome]:
-        """The outcomes in a file of this folder."""
-        pyarrow = load_pyarrow()
+    def read_tally(self, block: Block) -> Tally:
+        """What a block that was written amounts to."""
+        return Tally.of(self._read_columns(block, _TALLIED))
+
+    def _read_columns(self, block: Block, names: Sequence[str]) -> list[Outcome]:
+        name = name_part(block.first, block.end)
         with in_file(self.place.file(name)), self.place.open(name) as file:
             try:
-                table = pyarrow.parquet.read_table(file)
-            except (OSError, ValueError) as error:
+                part = open_table(file)
+                for column in names:
+                    _require_column(column, part.schema_arrow.names)
+                rows = part.read(columns=list(names)).to_pylist()
+            except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
                 message = f"this is not a sound part ({' '.join(str(error).split())})."
                 raise FormatError(message, remedy="Remove it, and continue its run: --resume.") from error
-        names = [entry.name for entry in fields(Outcome)]
-        if missing := [each for each in names if each not in table.column_names]:
-            raise FormatError(
-                f"the column {missing[0]} is missing.",
-                where=Where(file=self.place.file(name), field=missing[0]),
-                remedy="Name folders that dynaroute batch wrote.",
-            )
-        return [_make_outcome(each) for each in table.select(names).to_pylist()]
+        return [_make_outcome(row) for row in rows]
 
     def find(self) -> list[Block]:
         """The blocks that are written, in the order of their rows."""
@@ -79,7 +76,7 @@ class Parts:
         """What a block amounts to, if it is written."""
         if name_part(block.first, block.end) not in self.place.list_files():
             return None
-        return Tally.of(self.read(block))
+        return self.read_tally(block)
 
     def find_gaps(self, first: int, end: int) -> Iterator[Block]:
         """The rows from `first` to before `end` that are not written."""
@@ -130,12 +127,15 @@ def _make_schema() -> Any:
     return pa.schema([(entry.name, types[entry.name]) for entry in fields(Outcome)])
 
 
+def _require_column(name: str, there: Sequence[str]) -> None:
+    if name not in there:
+        remedy = "Name folders that dynaroute batch wrote."
+        raise FormatError("this column is missing.", where=Where(field=name), remedy=remedy)
+
+
 def _make_outcome(values: dict[str, Any]) -> Outcome:
-    routes, vehicles = values["routes"], values["vehicles"]
-    return Outcome(
-        **{
-            **values,
-            "routes": None if routes is None else tuple(map(tuple, routes)),
-            "vehicles": None if vehicles is None else tuple(vehicles),
-        }
-    )
+    if values.get("routes") is not None:
+        values["routes"] = tuple(map(tuple, values["routes"]))
+    if values.get("vehicles") is not None:
+        values["vehicles"] = tuple(values["vehicles"])
+    return Outcome(**values)

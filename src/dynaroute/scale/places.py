@@ -107,9 +107,11 @@ def find_place(address: str) -> tuple[Place, str | None]:
     if kind == kinds.Directory:
         return Place(address), None
     if kind == kinds.File:
-        before, mark, query = address.partition("?") if is_remote(address) else (address, "", "")
+        if not is_remote(address):
+            return Place(str(Path(address).parent)), Path(address).name
+        before, mark, query = address.partition("?")
         folder, _, name = before.rpartition("/")
-        return Place(f"{folder or '.'}{mark}{query}"), name
+        return Place(f"{folder}{mark}{query}"), name
     raise FileError("there is no such file or folder.", where=Where(file=address), remedy="Check the path.")
 
 
@@ -130,10 +132,9 @@ def _resolve(address: str) -> tuple[Any, str]:
 
 def _resolve_by_fsspec(address: str, reason: Exception) -> tuple[Any, str]:
     try:
-        import fsspec
-        from fsspec.implementations.local import LocalFileSystem  # noqa: F401
+        from fsspec.core import url_to_fs
 
-        system, path = fsspec.core.url_to_fs(address)
+        system, path = url_to_fs(address)
     except (ImportError, ValueError, OSError) as error:  # no fsspec, or nothing behind it that knows this address
         raise _unusable(address, reason) from error
     fs = load_pyarrow().fs

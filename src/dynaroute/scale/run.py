@@ -6,10 +6,11 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from dynaroute.errors import FileError, Where
+from dynaroute.files import is_unfinished
 from dynaroute.scale.devices import name_kind
 from dynaroute.scale.engine import Engine, WorkersNow
 from dynaroute.scale.manifest import Manifest, Shard
@@ -20,7 +21,7 @@ from dynaroute.scale.rows import Block
 from dynaroute.scale.sources import Source
 from dynaroute.scale.summary import BatchSummary
 from dynaroute.scale.tally import Tally
-from dynaroute.scale.work import Work
+from dynaroute.scale.work import BlockReport, Work
 from dynaroute.solving.options import SolveOptions
 
 __all__ = ["BatchRequest", "Progress", "run_batch"]
@@ -117,31 +118,45 @@ def run_batch(
         manifest.write(place)
     parts, (first, end) = Parts(place), request.shard.cut(len(source), manifest.group)
     written = parts.find()
-    tally = sum((Tally.of(parts.read(block)) for block in written), Tally())
-    before = tally.rows
     gaps = list(find_gaps(written, first, end))
     work = Work(source, parts, request.options, manifest.group, end - first)
-    workers = WorkersNow(engine.count_workers(work))
-    work = Work(source, parts, request.options, manifest.group, end - first, workers.alive)
-
-    def tell() -> None:
-        rate = (tally.rows - before) / (time.perf_counter() - began)
-        watch(Progress(tally.rows, end - first, tally.failed, workers, rate))
-
-    def note_workers(now: WorkersNow) -> None:
-        nonlocal workers
-        workers = now
-        tell()
-
-    for report in engine.solve(work, cut_blocks(gaps, manifest.block), note_workers):
-        tally += report.tally
-        tell()
+    work = replace(work, workers=engine.count_workers(work))
+    standing = _Standing(end - first, sum(map(parts.read_tally, written), Tally()), WorkersNow(work.workers), watch)
+    for report in engine.solve(work, cut_blocks(gaps, manifest.block), standing.note_workers):
+        standing.add(report)
     for gap in parts.find_gaps(first, end):
         message = f"rows {gap.first} to {gap.end - 1} are missing, though all work is done."
         raise FileError(message, where=Where(file=request.out), remedy="Did somebody remove parts? Continue: --resume.")
-    summary = BatchSummary(tally, workers, time.perf_counter() - began, tally.rows - before)
+    for name in filter(is_unfinished, place.list_files()):  # by workers that were killed; nobody writes any more
+        place.remove(name)
+    summary = BatchSummary(standing.tally, standing.workers, time.perf_counter() - began, standing.solved)
     place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
     return summary
+
+
+@dataclass
+class _Standing:
+    """How a run stands; whoever watches is told whenever that changes."""
+
+    total: int
+    tally: Tally
+    workers: WorkersNow
+    watch: Callable[[Progress], None]
+    solved: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    def add(self, report: BlockReport) -> None:
+        self.tally += report.tally
+        self.solved += report.tally.rows
+        self._tell()
+
+    def note_workers(self, workers: WorkersNow) -> None:
+        self.workers = workers
+        self._tell()
+
+    def _tell(self) -> None:
+        rate = self.solved / (time.perf_counter() - self.began)
+        self.watch(Progress(self.tally.rows, self.total, self.tally.failed, self.workers, rate))
 
 
 def cut_blocks(gaps: list[Block], size: int) -> Iterator[Block]:

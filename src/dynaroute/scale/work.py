@@ -18,7 +18,7 @@ from dynaroute.scale.tally import Tally
 from dynaroute.solver import refuse_improving_fleets, refuse_too_large, solve_all
 from dynaroute.solving.options import SolveOptions
 
-__all__ = ["BlockReport", "Work", "Worker"]
+__all__ = ["BlockReport", "Work", "Worker", "describe_fault"]
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Worker:
             results = solve_all(instances, self._share_out(len(rows)))
         except Exception as error:  # whatever it is, the other rows must not suffer from it
             if len(rows) == 1:
-                return [Outcome.of_fault(rows[0], _describe(error), seed)]
+                return [Outcome.of_fault(rows[0], describe_fault(error), seed)]
             middle = len(rows) // 2
             return [*self._solve_sound(rows[:middle]), *self._solve_sound(rows[middle:])]
         return [Outcome.of_result(row, result, seed) for row, result in zip(rows, results, strict=True)]
@@ -162,7 +162,8 @@ class Worker:
         return replace(self.options, total_time=share)
 
 
-def _describe(error: Exception) -> str:
+def describe_fault(error: Exception) -> str:
+    """What went wrong, in words; what is no error of ours is a fault in Dynaroute."""
     if isinstance(error, DynarouteError):
         return str(error)
     if isinstance(error, MemoryError):
