@@ -118,7 +118,7 @@ def start_two_nodes() -> Iterator[TwoNodes]:
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 1, "object_store_memory": _OBJECT_STORE_BYTES, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster: Any = Cluster(initialize_head=True, head_node_args=head)
     try:
         yield TwoNodes(cluster, _add_node(cluster))
     finally:

@@ -67,13 +67,13 @@ def run(input: Path, out: Path, options: SolveOptions = SAVINGS, **more: Any) ->
     return run_batch(BatchRequest(str(input), str(out), options, **more), SameProcess())
 
 
-def read_out(out: Path) -> list[Outcome]:
+def read_out(out: Path | str) -> list[Outcome]:
     """All rows of an output, in the order of the input."""
     parts = Parts(Place(str(out)))
     return [outcome for block in parts.find() for outcome in parts.read(block)]
 
 
-def routes_of(out: Path) -> dict[str, object]:
+def routes_of(out: Path | str) -> dict[str, object]:
     """What is promised to be the same in every run."""
     return {each.id: (each.row, each.routes, each.cost, each.error, each.checked) for each in read_out(out)}
 

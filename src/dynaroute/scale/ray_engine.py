@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from dynaroute.cores import count_cores
 from dynaroute.errors import DynarouteError, OptionError, Where
@@ -164,7 +164,7 @@ class _Pool:
             answers = from_items(
                 [{"block": pickle.dumps(block)} for block in prepared], override_num_blocks=len(prepared)
             ).map(
-                _Actor,
+                cast(Any, _Actor),  # Ray makes one of the class for each process
                 # the kind of device alone: Ray shows an actor none but its own GPUs, so numbers mean nothing there
                 fn_constructor_args=(self.work, name_kind(self.work.options), _start_ledger(self.work)),
                 # it begins with what there is, and goes on with what is left of a cluster
