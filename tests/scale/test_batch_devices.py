@@ -37,7 +37,11 @@ def test_gpus_are_for_policies_and_searches_of_many(options: SolveOptions, gpus:
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_there_is_a_worker_for_each_gpu(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("cores", "workers"), [(1, 2), (6, 6), (64, 8)])
+def test_several_workers_share_each_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int, workers: int
+) -> None:
+    monkeypatch.setattr("dynaroute.scale.local.count_cores", lambda: cores)
     work = Work(DeadlySource.make([], 0), Parts(Place(str(tmp_path))), SolveOptions(), 1, 0)
-    assert LocalEngine().count_workers(work) == 2
+    assert LocalEngine().count_workers(work) == workers
     assert LocalEngine(5).count_workers(work) == 5

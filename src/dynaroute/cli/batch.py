@@ -74,7 +74,7 @@ def batch(
     ] = "local",
     workers: Annotated[
         int | None,
-        typer.Option("--workers", metavar="N", min=1, help="By default one for each GPU, or for each core."),
+        typer.Option("--workers", metavar="N", min=1, help="By default one for each core; up to four for each GPU."),
     ] = None,
     address: Annotated[
         str | None, typer.Option("--address", metavar="HOST:PORT", help="Of a Ray cluster; else one is started here.")

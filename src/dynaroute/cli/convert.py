@@ -24,7 +24,7 @@ def convert(
 ) -> None:
     """Convert a file to another format, which the suffix of OUT names.
 
-    Instances: .vrp, .csv, .json, .npz, and from .xlsx, .tsv, .txt and .pkl.
+    Instances: .vrp, .csv, .json, .npz, .parquet; from .xlsx, .tsv, .txt, .pkl.
     Solutions: .sol, .json.
     Plans, which hold both: from .json to .csv, .xlsx, .html, .pdf, .geojson,
     .gpx, .kml, .sol (routes alone), .vrp or .npz (problem alone), or a folder

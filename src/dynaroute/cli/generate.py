@@ -25,7 +25,7 @@ def generate(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="File to write: .npz for many (X set: .json), any format for one.",
+            help="File to write: .npz or .parquet for many (X set: .json or .parquet), any format for one.",
         ),
     ],
     count: Annotated[

@@ -45,8 +45,8 @@ def read(
     Parameters
     ----------
     path
-        A table (.csv, .tsv, .xlsx), a .vrp, .txt (Solomon) or .json file, or a set (.json, .npz, .pkl) that holds one
-        instance.
+        A table (.csv, .tsv, .xlsx), a .vrp, .txt (Solomon) or .json file, or a set (.json, .npz, .parquet, .pkl) that
+        holds one instance.
     capacity, format, sheet, columns, matrix, durations, fleet
         As for `read_set`.
 
@@ -95,7 +95,7 @@ def read_set(
     Parameters
     ----------
     path
-        A .vrp, .csv, .tsv, .txt, .xlsx, .json, .npz or .pkl file; "-" is the standard input.
+        A .vrp, .csv, .tsv, .txt, .xlsx, .json, .npz, .parquet or .pkl file; "-" is the standard input.
     capacity
         Capacity of a vehicle, for a table that does not state it; goes before one that it states. A text such as
         "450 kg" will do.

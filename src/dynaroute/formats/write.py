@@ -28,7 +28,8 @@ def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLi
     Parameters
     ----------
     value
-        One instance (.vrp, .txt, .csv, .json, .npz), several (.json, .npz), or a solution (.sol, .json).
+        One instance (.vrp, .txt, .csv, .json, .npz, .parquet), several (.json, .npz, .parquet), or a solution (.sol,
+        .json).
     path
         The file to make or to replace.
 

@@ -24,6 +24,7 @@ from dynaroute.scale.work import BlockReport, Work, Worker, describe_fault
 
 __all__ = ["LocalEngine"]
 
+_MOST_ON_GPU = 4  # workers: reading, checking and writing are the processor's, and take longer than a GPU's decoding
 _MOST_FALSE_STARTS = 3  # of workers that die before they are ready, in a row
 _FAREWELL_SECONDS = 5.0  # for a worker to end by itself
 
@@ -35,14 +36,17 @@ class LocalEngine:
     Attributes
     ----------
     workers
-        How many; None: one for each GPU where a policy works on GPUs, else one for each core.
+        How many; None: one for each core; of a policy on GPUs, up to four for each GPU.
     """
 
     workers: int | None = None
 
     def count_workers(self, work: Work) -> int:
         """How many workers this work will have."""
-        return self.workers or len(list_gpus(work.options)) or count_cores()
+        if self.workers is not None:
+            return self.workers
+        gpus = len(list_gpus(work.options))
+        return max(gpus, min(count_cores(), _MOST_ON_GPU * gpus)) if gpus else count_cores()
 
     def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
         """Solve every block; see `Engine`."""
