@@ -4,7 +4,8 @@
     python benchmarks/batch.py --count 10000 --ways local     memory with a tenth of them
 
 Each way runs in a process of its own, from start to end: libraries, reading, solving by amd-20 (greedy) and, for batch,
-checking and writing. Memory is the largest sum over the process and all that it started, looked at four times a second:
+checking and writing. Core seconds are what all its processes used of the cores, which other work on the machine does
+not change much. Memory is the largest sum over the process and all that it started, looked at four times a second:
 what each has to itself, and its share of what several have (the proportional set size; Linux).
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -44,6 +46,8 @@ class Measured:
         Instances.
     seconds
         From start to end.
+    core_seconds
+        Of all its processes.
     megabytes
         The most memory that all its processes had at a time.
     mean_cost
@@ -53,6 +57,7 @@ class Measured:
     way: str
     count: int
     seconds: float
+    core_seconds: float
     megabytes: float
     mean_cost: float
 
@@ -69,9 +74,11 @@ def measure(way: str, file: Path, count: int, folder: Path) -> Measured:
     command = [sys.executable, *(["-c", _ONE_CALL, str(file)] if way == "solve" else batch)]
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    most = 0.0
+    most, used = 0.0, dict[int, float]()
     while process.poll() is None:
-        most = max(most, sum(map(read_memory, list_family(process.pid))))
+        family = list_family(process.pid)
+        most = max(most, sum(map(read_memory, family)))
+        used |= {member: seconds for member in family if (seconds := read_core_seconds(member))}
         time.sleep(0.25)
     seconds = time.perf_counter() - began
     assert process.stdout is not None
@@ -79,7 +86,7 @@ def measure(way: str, file: Path, count: int, folder: Path) -> Measured:
     if process.returncode:
         raise SystemExit(f"{way} failed with exit code {process.returncode}.")
     mean = float(told) if way == "solve" else json.loads(told)["mean_cost"]
-    return Measured(way, count, seconds, most / 1e6, mean)
+    return Measured(way, count, seconds, sum(used.values()), most / 1e6, mean)
 
 
 def list_family(process: int) -> list[int]:
@@ -106,6 +113,15 @@ def read_memory(process: int) -> int:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
+def read_core_seconds(process: int) -> float:
+    """Seconds of cores that a process has used."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has just ended
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def is_installed(way: str) -> bool:
     if way != "ray":
         return True
@@ -122,7 +138,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
     arguments = parser.parse_args()
     counts = [200] if arguments.quick else arguments.count
-    print(f"{'way':<8}{'instances':>10}{'seconds':>9}{'a second':>10}{'MB':>8}{'mean cost':>11}")
+    print(f"{'way':<8}{'instances':>10}{'seconds':>9}{'a second':>10}{'core s':>9}{'MB':>8}{'mean cost':>11}")
     with tempfile.TemporaryDirectory() as name:
         for count in counts:
             file = Path(name) / f"{count}.parquet"
@@ -130,8 +146,8 @@ def main() -> None:
             for way in filter(is_installed, arguments.ways):
                 found = measure(way, file, count, Path(name))
                 print(
-                    f"{found.way:<8}{found.count:>10,}{found.seconds:>9.1f}{found.rate:>10.1f}{found.megabytes:>8.0f}"
-                    f"{found.mean_cost:>11.4f}",
+                    f"{found.way:<8}{found.count:>10,}{found.seconds:>9.1f}{found.rate:>10.1f}"
+                    f"{found.core_seconds:>9.1f}{found.megabytes:>8.0f}{found.mean_cost:>11.4f}",
                     flush=True,
                 )
 
