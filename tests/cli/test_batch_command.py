@@ -109,7 +109,7 @@ def test_wrong_routes_are_not_merged_and_the_exit_code_is_1(input_file: Path, tm
 def test_a_driver_that_was_killed_is_continued_as_if_nothing_had_happened(tmp_path: Path) -> None:
     instances = draw_paper_set(8, 40, np.random.default_rng(1), 20).instances()
     write(instances, tmp_path / "in.parquet")
-    common = ["batch", str(tmp_path / "in.parquet"), "--iterations", "2000", "--seed", "4", "--workers", "2"]
+    common = ["batch", str(tmp_path / "in.parquet"), "--iterations", "2000", "--seed", "4", "--workers", "1"]
     out = tmp_path / "out"
     driver = subprocess.Popen(
         [sys.executable, "-m", "dynaroute", *common, "--out", str(out), "--block", "2"],
