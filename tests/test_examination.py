@@ -179,7 +179,7 @@ def test_extras_are_those_that_are_declared() -> None:
     declared = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
     extras = {
         extra: {
-            min(requirement.partition(mark)[0] for mark in "<>=")
+            min(requirement.partition(mark)[0] for mark in "<>=[")
             for requirement in requirements
             if ";" not in requirement and not requirement.startswith("dynaroute")
         }

@@ -37,6 +37,7 @@ _ON_CPU = "Until then give --device cpu; python -m dynaroute.selftest tells more
 # What each extra is for, and its packages: pyproject.toml says the same, but is not there when a wheel is installed.
 EXTRAS = {
     "batch": ("dynaroute batch, and Parquet files", ("pyarrow",)),
+    "ray": ("dynaroute batch --engine ray", ("ray",)),
     "serve": ("dynaroute serve", ("fastapi", "prometheus-client", "pydantic", "python-multipart", "uvicorn")),
     "train": ("TensorBoard's view of training runs", ("tensorboard",)),
     "bench": ("benchmarks beside other solvers", ("hygese", "ortools", "pyvrp")),
@@ -44,9 +45,12 @@ EXTRAS = {
     "test": (
         "make test",
         (
+            "flask",
+            "flask-cors",
             "hatchling",
             "httpx",
             "hypothesis",
+            "moto",
             "mypy",
             "playwright",
             "pytest",
