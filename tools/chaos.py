@@ -39,7 +39,7 @@ __all__ = ["KINDS", "Disturbance", "Problem", "TwoNodes", "disturb", "make_probl
 
 KINDS = ("actor", "driver", "node")
 
-_LONGEST_PEACE = 12.0  # seconds between kills: within it a run starts, solves some blocks, or all of them
+_LONGEST_PEACE = 12.0  # seconds between kills: within it a run starts and solves some blocks
 _PATIENCE = 600.0  # seconds for a run that nobody disturbs any more
 _ACTOR = "ray::MapWorker"  # what Ray Data calls the processes of its actors
 _OBJECT_STORE_BYTES = 100 << 20
@@ -87,7 +87,7 @@ class TwoNodes:
 
     cluster: Any
     second: Any
-    random: random.Random = field(default_factory=random.Random)
+    random: random.Random = field(default_factory=lambda: random.Random(0))
 
     @property
     def address(self) -> str:
@@ -143,7 +143,9 @@ def make_problem(folder: Path, rows: int, options: Sequence[str]) -> Problem:
     return Problem(file, tuple(options), {row.id: row.routes or () for row in _read_rows(out)})
 
 
-def disturb(kind: str, kills: int, nodes: TwoNodes, problem: Problem, folder: Path) -> Disturbance:
+def disturb(
+    kind: str, kills: int, nodes: TwoNodes, problem: Problem, folder: Path, longest_peace: float = _LONGEST_PEACE
+) -> Disturbance:
     """Have the problem solved while something is killed, so many times; and again, until that is done.
 
     Parameters
@@ -156,24 +158,28 @@ def disturb(kind: str, kills: int, nodes: TwoNodes, problem: Problem, folder: Pa
         Where, and what.
     folder
         For what is written.
+    longest_peace
+        Seconds between kills, at the most.
     """
     done, began = Disturbance(kind), time.monotonic()
     while done.kills < kills:
         out = folder / f"{kind}-{done.runs}"
-        _disturb_run(kills, nodes, problem, out, done)
+        _disturb_run(kills, nodes, problem, out, longest_peace, done)
         done.rows += _refuse_wrong(problem, out)
         done.runs += 1
     done.seconds = time.monotonic() - began
     return done
 
 
-def _disturb_run(kills: int, nodes: TwoNodes, problem: Problem, out: Path, done: Disturbance) -> None:
+def _disturb_run(
+    kills: int, nodes: TwoNodes, problem: Problem, out: Path, longest_peace: float, done: Disturbance
+) -> None:
     engine = ("--engine", "ray", "--address", nodes.address, "--resume")
     driver = _start(problem, out, *engine)
     try:
         while done.kills < kills:
             with suppress(subprocess.TimeoutExpired):
-                driver.wait(nodes.random.uniform(0.0, _LONGEST_PEACE))
+                driver.wait(nodes.random.uniform(0.0, longest_peace))
                 break  # it came to its end before
             if done.kind == "driver":
                 driver.kill()

@@ -18,6 +18,6 @@ def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kill_costs_no_row_and_changes_none(kind: str, nodes: TwoNodes, problem: Problem, tmp_path: Path) -> None:
-    done = disturb(kind, 1, nodes, problem, tmp_path)
+    done = disturb(kind, 1, nodes, problem, tmp_path, longest_peace=6.0)
 
     assert (done.kills, done.rows) == (1, len(problem.expected) * done.runs)

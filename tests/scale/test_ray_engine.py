@@ -154,7 +154,29 @@ def test_the_ledger_cuts_a_block_that_is_begun_too_often() -> None:
     assert done == _Done([report_of(Block(4, 6)), report_of(Block(6, 8))], deaths=2)
 
 
-def test_a_ledger_that_was_started_anew_takes_reports_of_blocks_it_does_not_know() -> None:
-    whole = Block(4, 8)
+def test_the_ledger_does_not_give_out_a_block_again_that_was_cut_and_done() -> None:
+    ledger, whole = _Ledger(group=2), Block(4, 8)
+    for _ in range(3):
+        ledger.begin(whole)
+    ledger.finish(whole, report_of(Block(4, 6)))
+    done = ledger.finish(whole, report_of(Block(6, 8)))
 
-    assert _Ledger(group=2).finish(whole, report_of(whole)) == _Done([report_of(whole)], deaths=0)
+    assert ledger.begin(whole) == done  # the actor died before it could pass the answer on
+
+
+@pytest.mark.parametrize("part", [Block(4, 8), Block(6, 8)])
+def test_a_ledger_that_was_started_anew_takes_reports_of_blocks_it_does_not_know(part: Block) -> None:
+    assert _Ledger(group=2).finish(Block(4, 8), report_of(part)) == _Done([report_of(part)], deaths=0)
+
+
+def test_a_ledger_that_was_started_anew_gives_out_what_is_left_of_a_block() -> None:
+    ledger, whole = _Ledger(group=2), Block(4, 8)
+
+    assert ledger.finish(whole, report_of(Block(4, 5))) == Block(5, 8)
+    assert ledger.begin(whole) == Block(5, 8)
+
+
+@pytest.mark.parametrize("gpus", [-1, 1.5])
+def test_numbers_of_gpus_that_make_no_sense_are_refused(gpus: float) -> None:
+    with pytest.raises(OptionError, match="cannot hold"):
+        RayEngine(gpus=gpus)

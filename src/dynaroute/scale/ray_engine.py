@@ -54,8 +54,11 @@ class RayEngine:
     _is_ours: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        if self.gpus is not None and self.gpus < 0:
-            raise OptionError(f"the GPUs of a worker are {self.gpus:g}.", where=Where(field="gpus"), remedy="Give 1.")
+        if self.gpus is not None and (self.gpus < 0 or (self.gpus > 1 and self.gpus % 1)):
+            message = f"a worker cannot hold {self.gpus:g} GPUs."
+            raise OptionError(
+                message, where=Where(field="gpus"), remedy="Give 1, 2, ..., or a part of one such as 0.25."
+            )
 
     def count_workers(self, work: Work) -> int:
         """How many workers this work will have."""
@@ -211,6 +214,11 @@ class _Course:
     reports: list[BlockReport] = field(default_factory=list)
     deaths: int = 0
 
+    @property
+    def done(self) -> _Done:
+        """What there is to tell of it."""
+        return _Done(list(self.reports), self.deaths)
+
 
 class _Ledger:
     """Knows what became of the blocks that are being solved.
@@ -223,12 +231,13 @@ class _Ledger:
         self.retries = Retries(group)
         self.courses: dict[Block, _Course] = {}
 
-    def begin(self, whole: Block) -> Block:
+    def begin(self, whole: Block) -> Block | _Done:
         """What to solve first of a block; where it was begun before, whoever did that has died."""
-        if whole in self.courses:
-            return self.blame(whole, _DEATH)
-        self.courses[whole] = _Course([whole])
-        return whole
+        course = self.courses.get(whole)
+        if course is None:
+            self.courses[whole] = _Course([whole])
+            return whole
+        return self.blame(whole, _DEATH) if course.waiting else course.done
 
     def blame(self, whole: Block, reason: str) -> Block:
         """What to solve next, since what was being solved was not."""
@@ -239,13 +248,19 @@ class _Ledger:
 
     def finish(self, whole: Block, report: BlockReport) -> Block | _Done:
         """What to solve next; or all reports, where nothing is left."""
-        course = self.courses.setdefault(whole, _Course([whole]))
+        course = self.courses.setdefault(whole, _Course(_list_rest(whole, report.block)))
         course.reports.append(report)
         del course.waiting[0]
         if course.waiting:
             return course.waiting[0]
-        del self.courses[whole]
-        return _Done(course.reports, course.deaths)
+        if not course.deaths:  # a block that was cut must not be solved as a whole again, should this answer be lost
+            del self.courses[whole]
+        return course.done
+
+
+def _list_rest(whole: Block, part: Block) -> list[Block]:
+    """A part of a block, and what comes after it: parts are solved from the front to the back."""
+    return [part] if part.end == whole.end else [part, replace(whole, first=part.end)]
 
 
 class _Actor:
