@@ -9,10 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from batches import change_column, draw, write_input
 
-from dynaroute.errors import DynarouteError, FormatError
+from dynaroute.errors import DynarouteError, FileError, FormatError
 from dynaroute.formats import write
 from dynaroute.scale.opening import open_source
 from dynaroute.scale.parquet_source import ParquetSource
+from dynaroute.scale.places import Place
 from dynaroute.scale.rows import Block, Row
 
 
@@ -130,6 +131,20 @@ def test_a_file_that_is_cut_off_is_refused_by_name(tmp_path: Path) -> None:
     cut.write_bytes((tmp_path / "in.parquet").read_bytes()[:-20])
     with pytest.raises(FormatError, match=r"x\.parquet: this is not a sound Parquet file"):
         open_source(str(tmp_path))
+
+
+def test_a_line_that_is_down_is_no_fault_of_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Place(f"memory://{tmp_path.name}")
+    store.make()
+    store.write("in.parquet", write_input(tmp_path, 8).read_bytes())
+    source = open_source(store.address)
+
+    def fail(*_: object) -> None:
+        raise OSError("connection reset")
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFile.read", fail)
+    with pytest.raises(FileError, match="connection reset"):
+        source.read(Block(0, 8))
 
 
 def test_ids_that_are_damaged_are_refused_by_name(tmp_path: Path) -> None:

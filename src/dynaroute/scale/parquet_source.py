@@ -102,6 +102,8 @@ class ParquetSource:
         except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
             border = self._find_border(file, first, end)
             self._streams.clear()
+            if self.place.is_remote:
+                self.place.require(file.name)  # a line that is down is no fault of the rows
             if border is not None:  # one damaged row group should not take others with it
                 return [*self._read_piece(file, first, border), *self._read_piece(file, border, end)]
             reason = " ".join(str(error).split())

@@ -19,6 +19,7 @@ from dynaroute.formats.parquet import load_pyarrow
 __all__ = ["Place", "find_place", "is_remote"]
 
 _SCHEME = "://"
+_BYTES_AT_ONCE = 1 << 22
 
 
 def is_remote(address: str) -> bool:
@@ -73,6 +74,18 @@ class Place:
         """The bytes of a file."""
         with self.open(name) as file, _told(self.file(name), "read"):
             return bytes(file.read())
+
+    def require(self, name: str) -> None:
+        """Read a file to its end, whatever is in it.
+
+        Raises
+        ------
+        FileError
+            If that is not possible.
+        """
+        with self.open(name) as file, _told(self.file(name), "read"):
+            while file.read(_BYTES_AT_ONCE):
+                pass
 
     def write(self, name: str, content: bytes | memoryview) -> None:
         """Write a whole file, or none: renamed when it is whole, or one completed upload."""
