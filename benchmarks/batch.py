@@ -2,11 +2,13 @@
 
     python benchmarks/batch.py                                100,000 instances of 20 customers, each way once
     python benchmarks/batch.py --count 10000 --ways local     memory with a tenth of them
+    python benchmarks/batch.py --model savings                what is left where solving takes next to nothing
 
-Each way runs in a process of its own, from start to end: libraries, reading, solving by amd-20 (greedy) and, for batch,
-checking and writing. Core seconds are what all its processes used of the cores, which other work on the machine does
-not change much. Memory is the largest sum over the process and all that it started, looked at four times a second:
-what each has to itself, and its share of what several have (the proportional set size; Linux).
+Each way runs in a process of its own, from start to end: libraries, reading, solving (by amd-20, greedy, unless
+another `--model` is given) and, for batch, checking and writing. Core seconds are what all its processes used of the
+cores, which other work on the machine does not change much. Memory is the largest sum over the process and all that it
+started, looked at four times a second: what each has to itself, and its share of what several have (the proportional
+set size; Linux).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _ONE_CALL = """
 import sys
 import dynaroute
 instances = dynaroute.read_set(sys.argv[1])
-results = dynaroute.solve(instances, model="amd-20")
+results = dynaroute.solve(instances, model=sys.argv[2])
 print(sum(result.cost for result in results) / len(results))
 """
 
@@ -67,11 +69,11 @@ class Measured:
         return self.count / self.seconds
 
 
-def measure(way: str, file: Path, count: int, folder: Path) -> Measured:
+def measure(way: str, file: Path, count: int, model: str, folder: Path) -> Measured:
     """Run one way, and watch its memory."""
     out = folder / f"{way}-{count}"
-    batch = ["-m", "dynaroute", "batch", str(file), "--out", str(out), "--engine", way, "--model", "amd-20", "--json"]
-    command = [sys.executable, *(["-c", _ONE_CALL, str(file)] if way == "solve" else batch)]
+    batch = ["-m", "dynaroute", "batch", str(file), "--out", str(out), "--engine", way, "--model", model, "--json"]
+    command = [sys.executable, *(["-c", _ONE_CALL, str(file), model] if way == "solve" else batch)]
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     most, used = 0.0, dict[int, float]()
@@ -134,6 +136,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--size", type=int, default=20)
     parser.add_argument("--count", type=int, nargs="+", default=[100_000])
+    parser.add_argument("--model", default="amd-20")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
     arguments = parser.parse_args()
@@ -144,7 +147,7 @@ def main() -> None:
             file = Path(name) / f"{count}.parquet"
             write(draw_published_set(arguments.size, count, seed=99).instances(), file)
             for way in filter(is_installed, arguments.ways):
-                found = measure(way, file, count, Path(name))
+                found = measure(way, file, count, arguments.model, Path(name))
                 print(
                     f"{found.way:<8}{found.count:>10,}{found.seconds:>9.1f}{found.rate:>10.1f}"
                     f"{found.core_seconds:>9.1f}{found.megabytes:>8.0f}{found.mean_cost:>11.4f}",
