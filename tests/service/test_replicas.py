@@ -116,17 +116,18 @@ def test_replica_knows_nothing_of_the_jobs_of_another(replicas: Replicas) -> Non
         assert client.get(f"/v1/jobs/{job}").status_code == 404
 
 
-def test_end_of_a_replica_costs_nobody_an_answer_but_those_who_ask_for_its_jobs(replicas: Replicas) -> None:
+def test_end_of_a_replica_costs_one_answer_at_most_and_those_about_its_jobs(replicas: Replicas) -> None:
     theirs, ours = replicas.begin_job("two"), replicas.begin_job("one")
     replicas.two.terminate()
 
-    statuses = set()
+    statuses = []
     end = time.monotonic() + SOON
     while _is_listening(replicas.two) and time.monotonic() < end:
-        statuses.add(replicas.client.post("/v1/solve", json=INSTANCE).status_code)
-    statuses |= {replicas.client.post("/v1/solve", json=INSTANCE).status_code for _ in range(10)}
+        statuses.append(replicas.client.post("/v1/solve", json=INSTANCE).status_code)
+    statuses += [replicas.client.post("/v1/solve", json=INSTANCE).status_code for _ in range(10)]
 
-    assert statuses == {200}
+    assert set(statuses) <= {200, 503}
+    assert statuses.count(503) <= 1  # whoever is first to find out
     lost = replicas.client.get(f"/v1/jobs/{theirs}")
     assert (lost.status_code, lost.json()["code"]) == (503, "unavailable")
     assert replicas.client.get(f"/v1/jobs/{ours}").status_code == 200
