@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 from fleet_problems import make_delivery_day
 
-from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings, cross_plans
+from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings
+from dynaroute.improve.fleet_plans import cross_plans
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.random_numbers import make_random_state
