@@ -86,16 +86,25 @@ def sort_order(log: FleetLog, count: int, state: RandomState, problem: FleetProb
 
 @compiled_in_place
 def put_back(
-    tours: FleetTours, customer: int, log: FleetLog, routes: int, state: RandomState, wanted: int, problem: FleetProblem
+    tours: FleetTours,
+    customer: int,
+    log: FleetLog,
+    routes: int,
+    discount: float,
+    state: RandomState,
+    wanted: int,
+    problem: FleetProblem,
 ) -> float:
     """Put a customer where it costs least, now and then overlooking a position; what it cost, 0 without a place.
 
     It is tried beside those who are near it in place and time, and last in the routes that lost customers: who lies far
-    from all others on its way home is near to nobody.
+    from all others on its way home is near to nobody. A new route seems to cost only a part of what it does, so that
+    others can join it.
     """
     nodes, slots, legs, distances = tours.nodes, tours.slots, tours.legs, problem.distances
     demand = problem.demands[customer]
-    best_cost, kind = _choose_vehicle(tours, customer, state, problem)
+    alone, kind = _choose_vehicle(tours, customer, state, problem)
+    best_cost = discount * alone
     best_slot, best_previous = -1, 0
     until_blink = log.blinks[0]
     for near in range(min(wanted, problem.before.shape[1])):
@@ -158,6 +167,7 @@ def put_back(
     if best_slot < 0:
         best_slot = slots[tours.counts[USED], SLOT_AT]
         open_slot(tours, best_slot, kind, problem)
+        best_cost = alone
     insert_stop(tours, customer, best_slot, best_previous, problem)
     refresh_around(tours, customer, problem)
     return float(best_cost)

@@ -42,6 +42,7 @@ from dynaroute.improve.ruin_recreate import LEAST_GAIN, Annealing
 __all__ = ["FleetBest", "anneal_fleet", "make_fleet_best", "settle"]
 
 _OTHER_KIND_RATE = 0.2
+_NEW_ROUTE_RATE = 0.1  # iterations that are likely to begin a route, though it does not pay for one customer
 
 Integers = NDArray[np.int32]
 Lengths = NDArray[np.float64]
@@ -101,12 +102,16 @@ def anneal_fleet(
             change += exchange_kinds(tours, log, routes, state, problem)
         tried = draw_absent(tours, log, count, state)
         sort_order(log, count + tried, state, problem)
+        discount = draw_unit(state) if draw_unit(state) < _NEW_ROUTE_RATE else 1.0
         absence_before, absence_after = 0, 0
         for index in range(tried):
             absence_before += absences[tours.absent[counts[ABSENT] - 1 - index]]
         for index in range(count + tried):
             customer = order[index]
-            change += put_back(tours, customer, log, routes, state, annealing.neighbours, problem)
+            used = counts[USED]
+            change += put_back(tours, customer, log, routes, discount, state, annealing.neighbours, problem)
+            if counts[USED] > used:
+                discount = 1.0
             if tours.nodes[customer, ROUTE] == NO_ROUTE:
                 absence_after += absences[customer]
                 absences[customer] += 1
@@ -145,7 +150,7 @@ def settle(
         log.order[index] = absent[index]
     sort_order(log, count, state, problem)
     for index in range(count):
-        put_back(tours, log.order[index], log, 0, state, neighbours, problem)
+        put_back(tours, log.order[index], log, 0, 1.0, state, neighbours, problem)
     _note_absent(tours, log, count, count)
     best.costs[0] = 0.0
     for place in range(counts[USED]):
