@@ -67,7 +67,7 @@ class FleetSettings:
     fewer_share: float = 0.3
     first_share: float = 0.4
     child_iterations: float = 20.0
-    patience: int = 4
+    patience: int = 6
     mean_removed: float = 15.0
     longest_string: float = 15.0
     neighbours: int = 40
@@ -122,6 +122,7 @@ class FleetAnnealing:
         self._turn = 0  # how many of these stages are over
         self._newcomers = 0  # plans that are to be cooled from the beginning before any are crossed again
         self._mother: Plan | None = None  # of the present plan, if it was made of two
+        self._effort = 1  # how many times as long as usual it is cooled: the more, the longer no child was better
         self._begun = 0  # iteration with which the present one was begun
         self._first_iterations = 1  # that each of the first plans had
         self._plans = FleetPlans(settings.plans)
@@ -178,14 +179,14 @@ class FleetAnnealing:
             return pace.part(stage.begins, stage.ends), pace.iterations_until(stage.ends, self._done)
         iterations = self._first_iterations
         if self._mother is not None:
-            iterations = max(1, round(self._settings.child_iterations * self._problem.size))
+            iterations = max(1, round(self._effort * self._settings.child_iterations * self._problem.size))
         return Pace(-self._begun / iterations, 1 / iterations), self._begun + iterations - self._done
 
     def _anneal(self, count: int, pace: Pace) -> int:
         settings = self._settings
         hottest, coolest = settings.hottest, settings.coolest
         if self._mother is not None:
-            hottest, coolest = settings.child_hottest, settings.child_coolest
+            hottest, coolest = settings.child_hottest * math.sqrt(self._effort), settings.child_coolest
         fall = math.log(coolest / hottest)
         # of a plan that begins after millions of iterations, the temperature at the first would overflow
         origin = 0 if self._is_in_a_stage else self._begun
@@ -285,6 +286,7 @@ class FleetAnnealing:
         """Begin a plan that is made of two."""
         if len(self._plans) == 0:  # no newcomer serves everybody
             self._plans.call_champions()
+        self._effort = 1 + self._plans.idle_children // (2 * len(self._plans))
         self._mother, father = self._plans.choose_parents(self._state)
         self._begin(cross_plans(self._mother.routes, father.routes, self._problem, self._state, self._most), self._most)
 
