@@ -16,6 +16,8 @@ from dynaroute.improve.tours import AFTER, make_tours, read_routes
 
 __all__ = ["AnnealingSettings", "RuinAndRecreate"]
 
+_HARDLY_ANY = 1e-3  # of the cost at the start: so much less is found on made-up problems alone
+
 
 @dataclass(frozen=True)
 class AnnealingSettings:
@@ -82,7 +84,10 @@ class RuinAndRecreate:
     @property
     def best_cost(self) -> float:
         """Cost of the best solution so far."""
-        return float(self._best.costs[1])
+        cost = float(self._best.costs[1])
+        if cost > _HARDLY_ANY * self._first_cost:
+            return cost
+        return self._problem.cost(self.best_routes)  # what is left after all changes may be less than nothing
 
     @property
     def best_routes(self) -> tuple[tuple[int, ...], ...]:
@@ -98,6 +103,7 @@ class RuinAndRecreate:
         """Go on from another solution, as hot as before."""
         self._tours = make_tours(self._problem, routes)
         self._best = make_best(self._tours, cost)
+        self._first_cost = cost
 
     def halt(self) -> None:
         """End a run that goes on in another thread, within an iteration, and all later ones."""

@@ -127,19 +127,18 @@ class FleetAnnealing:
         self._first_iterations = 1  # that each of the first plans had
         self._plans = FleetPlans(settings.plans)
         self._begin(start, self._most)
-        routes = self._read_best()
+        routes = self._read_best().routes
         self._mean_leg = problem.cost(routes) / max(problem.size + len(routes), 1)
 
     @property
     def best_cost(self) -> float:
         """Price of the best plan so far."""
-        return min(float(self._best.costs[2]), self._plans.best.price)
+        return self._find_best().price
 
     @property
     def best_routes(self) -> FleetRoutes:
         """The best plan so far."""
-        price, routes = self._plans.best
-        return routes if price <= self._best.costs[2] else self._read_best()
+        return self._find_best().routes
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Go on with another plan beside those that there are."""
@@ -233,7 +232,7 @@ class FleetAnnealing:
 
     def _keep_best(self) -> None:
         """Keep the best of the plan that was cooled."""
-        plan = Plan(float(self._best.costs[2]), self._read_best())
+        plan = self._read_best()
         if self._mother is not None:
             self._plans.replace_mother(self._mother, plan)
             return
@@ -293,16 +292,24 @@ class FleetAnnealing:
     def _begin(self, routes: FleetRoutes, most: int) -> None:
         self._tours = make_fleet_tours(self._problem, routes, most)
         settle(self._tours, self._best, self._log, self._state, self._settings.neighbours, self._problem)
+        self._summed_price = math.nan  # of the best of this plan, when it was last read
 
-    def _read_best(self) -> FleetRoutes:
-        return read_fleet_routes(self._best.after, self._best.kinds)
+    def _find_best(self) -> Plan:
+        return min(self._plans.best, self._read_best(), key=lambda plan: plan.price)
+
+    def _read_best(self) -> Plan:
+        """The best of the plan that is being cooled; it costs its legs, since the sum of all changes differs a bit."""
+        if self._best.costs[2] != self._summed_price:
+            routes = read_fleet_routes(self._best.after, self._best.kinds)
+            self._summed_price, self._cooled = float(self._best.costs[2]), Plan(self._problem.price(routes), routes)
+        return self._cooled
 
     # Fewer vehicles
 
     def _give_up_a_route(self, pace: Pace) -> None:
         """Everybody is served: keep that, and give the route up whose customers are placed most easily."""
-        routes = self._read_best()
-        self._plans.keep(Plan(float(self._best.costs[2]), routes))
+        self._plans.keep(self._read_best())
+        routes = self._read_best().routes
         if len(routes) <= self._problem.fewest_routes:
             stage = self._stages[self._turn]
             self._stages[self._turn] = stage._replace(ends=min(stage.ends, pace.progress(self._done)))
