@@ -23,7 +23,7 @@ from dynaroute.improve.fleet_ruin_recreate import anneal_fleet, make_fleet_best,
 from dynaroute.improve.fleet_tours import ABSENT, MOST, make_fleet_tours, read_fleet_routes
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.random_numbers import make_random_state
-from dynaroute.improve.ruin_recreate import Annealing
+from dynaroute.improve.ruin_recreate import LEAST_GAIN, Annealing
 
 __all__ = ["FleetAnnealing", "FleetSettings"]
 
@@ -295,7 +295,10 @@ class FleetAnnealing:
         self._summed_price = math.nan  # of the best of this plan, when it was last read
 
     def _find_best(self) -> Plan:
-        return min(self._plans.best, self._read_best(), key=lambda plan: plan.price)
+        best = self._plans.best
+        if best.price < self._best.costs[2] * (1 - LEAST_GAIN):
+            return best  # without reading another, which takes time
+        return min(best, self._read_best(), key=lambda plan: plan.price)
 
     def _read_best(self) -> Plan:
         """The best of the plan that is being cooled; it costs its legs, since the sum of all changes differs a bit."""

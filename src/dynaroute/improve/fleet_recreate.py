@@ -106,7 +106,6 @@ def put_back(
     alone, kind = _choose_vehicle(tours, customer, state, problem)
     best_cost = discount * alone
     best_slot, best_previous = -1, 0
-    until_blink = log.blinks[0]
     for near in range(min(wanted, problem.before.shape[1])):
         previous = problem.before[customer, near]
         if previous < 0:
@@ -116,13 +115,11 @@ def put_back(
             continue
         following = nodes[previous, AFTER]
         cost = distances[previous, customer] + distances[customer, following] - legs[previous]
-        if cost >= best_cost:
-            continue
-        until_blink -= 1
-        if until_blink < 0:
-            until_blink = _draw_blinks(state)
-            continue
-        if _fits(tours, customer, slot, previous, following, cost, problem):
+        if (
+            cost < best_cost
+            and _is_seen(log, state)
+            and _fits(tours, customer, slot, previous, following, cost, problem)
+        ):
             best_cost, best_slot, best_previous = cost, slot, previous
     for near in range(min(wanted, problem.after.shape[1])):
         following = problem.after[customer, near]
@@ -136,13 +133,11 @@ def put_back(
             continue  # judged already
         leg = distances[0, following] if previous == 0 else legs[previous]
         cost = distances[previous, customer] + distances[customer, following] - leg
-        if cost >= best_cost:
-            continue
-        until_blink -= 1
-        if until_blink < 0:
-            until_blink = _draw_blinks(state)
-            continue
-        if _fits(tours, customer, slot, previous, following, cost, problem):
+        if (
+            cost < best_cost
+            and _is_seen(log, state)
+            and _fits(tours, customer, slot, previous, following, cost, problem)
+        ):
             best_cost, best_slot, best_previous = cost, slot, previous
     for index in range(routes):
         slot = log.touched[index, 0]
@@ -151,15 +146,12 @@ def put_back(
             continue
         following = nodes[previous, AFTER]
         cost = distances[previous, customer] + distances[customer, following] - legs[previous]
-        if cost >= best_cost:
-            continue
-        until_blink -= 1
-        if until_blink < 0:
-            until_blink = _draw_blinks(state)
-            continue
-        if _fits(tours, customer, slot, previous, following, cost, problem):
+        if (
+            cost < best_cost
+            and _is_seen(log, state)
+            and _fits(tours, customer, slot, previous, following, cost, problem)
+        ):
             best_cost, best_slot, best_previous = cost, slot, previous
-    log.blinks[0] = until_blink
     if best_slot < 0 and kind < 0:
         best_cost, best_slot, best_previous = _look_everywhere(tours, customer, problem)
         if best_slot < 0:
@@ -230,6 +222,10 @@ def _look_everywhere(tours: FleetTours, customer: int, problem: FleetProblem) ->
 
 
 @compiled_in_place
-def _draw_blinks(state: RandomState) -> int:
-    """How many positions to judge until the next is overlooked: one draw instead of one for each."""
-    return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))
+def _is_seen(log: FleetLog, state: RandomState) -> bool:
+    """Whether a position is not overlooked; one draw tells how many are judged until one is."""
+    log.blinks[0] -= 1
+    if log.blinks[0] >= 0:
+        return True
+    log.blinks[0] = int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))
+    return False

@@ -286,7 +286,7 @@ class Incumbent:
         """Take what a searcher found, but spend a twentieth of the time on that at most."""
         self._watched = searcher
         now = time.perf_counter()
-        if searcher.best_cost >= self.price or now < self._next_look:
+        if now < self._next_look or searcher.best_cost >= self.price:
             return
         self.offer(self.read_solution(searcher.best_routes))
         taken = time.perf_counter() - now
