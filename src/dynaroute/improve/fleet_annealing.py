@@ -28,6 +28,7 @@ from dynaroute.improve.ruin_recreate import LEAST_GAIN, Annealing
 __all__ = ["FleetAnnealing", "FleetSettings"]
 
 _LAST_ROUND = 0.9  # progress from which on only the best plans are crossed
+_LONG_LEG = 1.5  # mean legs of the best plan: more than one of the start is, unless distances are no distances
 _MUCH_WORSE = 1.02  # times the price of the best: so dear is a plan that has too few routes
 
 
@@ -127,8 +128,7 @@ class FleetAnnealing:
         self._first_iterations = 1  # that each of the first plans had
         self._plans = FleetPlans(settings.plans)
         self._begin(start, self._most)
-        routes = self._read_best().routes
-        self._mean_leg = problem.cost(routes) / max(problem.size + len(routes), 1)
+        self._mean_leg = self._measure_mean_leg(self._read_best().routes)
 
     @property
     def best_cost(self) -> float:
@@ -242,6 +242,7 @@ class FleetAnnealing:
             self._too_few = allowed
         if plan.price < self._problem.absence_price or best >= self._problem.absence_price:
             self._plans.keep(plan)
+        self._mean_leg = min(self._mean_leg, _LONG_LEG * self._measure_mean_leg(self._plans.best.routes))
 
     def _end_stage(self, now: float) -> None:
         """Go on to the next stage, which begins now."""
@@ -293,6 +294,10 @@ class FleetAnnealing:
         self._tours = make_fleet_tours(self._problem, routes, most)
         settle(self._tours, self._best, self._log, self._state, self._settings.neighbours, self._problem)
         self._summed_price = math.nan  # of the best of this plan, when it was last read
+
+    def _measure_mean_leg(self, routes: FleetRoutes) -> float:
+        """What temperatures are multiples of."""
+        return self._problem.cost(routes) / max(self._problem.size + len(routes), 1)
 
     def _find_best(self) -> Plan:
         best = self._plans.best
