@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 FOLDER = Path(__file__).parents[1] / "docs" / "notebooks"
 SHORT: dict[str, dict[str, Any]] = {
-    "delivery-day": {"SECONDS": 2},
+    "delivery-day": {"SECONDS": 5},
     "watch-it-learn": {"MINUTES": 0.03, "SIZE": 5, "COUNT": 4},
     "encoding-anew": {"COUNT": 20},
 }

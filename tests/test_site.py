@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -57,7 +58,7 @@ def test_every_parameter_of_a_public_function_is_documented(name: str) -> None:
 def list_places(page: Path) -> set[str]:
     """The headings of a page, as links name them."""
     tokens = MarkdownIt().parse(page.read_text(encoding="utf-8"))
-    titles = [after.content for before, after in zip(tokens, tokens[1:], strict=False) if before.type == "heading_open"]
+    titles = [after.content for before, after in pairwise(tokens) if before.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", title).lower()).replace(" ", "-") for title in titles}
 
 
@@ -82,4 +83,4 @@ def test_every_page_is_on_the_site() -> None:
     contents = (DOCS / "index.md").read_text(encoding="utf-8")
     entries = [line for block in re.findall(r"```\{toctree\}\n(.*?)```", contents, re.DOTALL) for line in block.split()]
     listed = {path for entry in entries if not entry.startswith(":") for path in DOCS.glob(f"{entry}.md")}
-    assert set(DOCS.rglob("*.md")) - {path for path in DOCS.glob("_build/**/*")} == listed | {DOCS / "index.md"}
+    assert set(DOCS.rglob("*.md")) - set(DOCS.glob("_build/**/*")) == listed | {DOCS / "index.md"}

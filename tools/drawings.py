@@ -1,6 +1,6 @@
 """Draw the pictures of the pages about the policy, the engine and the searches: docs/images/*.svg.
 
-    python tools/drawings.py
+python tools/drawings.py
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def make_axes(figure: Figure, rows: int, columns: int, number: int, title: str, 
 def draw_nodes(ax: Axes, points: Sequence[Point], colour: str, *, is_hollow: bool = False) -> None:
     """Customers as dots."""
     faces = "white" if is_hollow else colour
-    ax.scatter(*zip(*points, strict=True), s=48, facecolors=faces, edgecolors=colour, linewidths=1.2, zorder=3)
+    across, up = zip(*points, strict=True)
+    ax.scatter(across, up, s=48, facecolors=faces, edgecolors=colour, linewidths=1.2, zorder=3)
 
 
 def draw_depot(ax: Axes) -> None:
@@ -71,7 +72,9 @@ def draw_arrow(ax: Axes, start: Point, end: Point, words: str = "", bend: float 
     """An arrow, with words beside its middle."""
     style = f"arc3,rad={bend}"
     ax.add_patch(
-        FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=11, color=INK, connectionstyle=style, linewidth=1.1)
+        FancyArrowPatch(
+            start, end, arrowstyle="-|>", mutation_scale=11, color=INK, connectionstyle=style, linewidth=1.1
+        )
     )
     ax.text((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 + 0.25, words, ha="center", fontsize=8, color=INK)
 
@@ -115,7 +118,9 @@ def draw_tile() -> Figure:
         ax.text(left + 2.3, 11.4, f"stage {number + 1}", ha="center", fontsize=9, color=INK)
         if number < 2:
             draw_arrow(ax, (left + 5.0, 6.8), (left + 9.6, 6.8), "one route\neach")
-    words = "Letters are trajectories: the depot and the customers that each has left. A tile is encoded on chip, every\n"
+    words = (
+        "Letters are trajectories: the depot and the customers that each has left. A tile is encoded on chip, every\n"
+    )
     words += "trajectory drives one route, customers that were served are dropped, and new trajectories fill the room."
     ax.text(0.6, 1.9, words, fontsize=8.5, color=INK, va="top")
     return figure
@@ -124,7 +129,9 @@ def draw_tile() -> Figure:
 def draw_replay() -> Figure:
     """How a finished solution is laid out for training: a suffix for each route."""
     figure = Figure(figsize=(9, 3.9), layout="constrained")
-    ax = make_axes(figure, 1, 1, 1, "A finished solution, replayed: what is left before each route is a suffix", (30, 11))
+    ax = make_axes(
+        figure, 1, 1, 1, "A finished solution, replayed: what is left before each route is a suffix", (30, 11)
+    )
     routes = ((1, 2, 3, 4), (5, 6, 7), (8, 9, 10))
     customers = [customer for route in routes for customer in route]
     for number, route in enumerate(routes):
@@ -147,8 +154,8 @@ def draw_replay() -> Figure:
             )
             label = str(customer) if is_left else ""
             ax.text(6.65 + 2.1 * customer, bottom + 0.65, label, ha="center", va="center", fontsize=9, color=INK)
-    words = "Coloured: the steps of the route. At step p slots 1 to p are visited, so every mask is a comparison of numbers,\n"
-    words += "and all steps of all routes are decoded at once."
+    words = "Coloured: the steps of the route. At step p slots 1 to p are visited, so every mask is a comparison\n"
+    words += "of numbers, and all steps of all routes are decoded at once."
     ax.text(0.2, 1.7, words, fontsize=8.5, color=INK, va="top")
     return figure
 
@@ -188,7 +195,9 @@ def draw_search() -> Figure:
     draw_arrow(ax, (14.1, 6.5), (16.9, 6.5), "best")
     draw_arrow(ax, (23.3, 6.5), (25.7, 6.5))
     draw_arrow(ax, (11.2, 5.1), (27.0, 5.1), bend=0.25)
-    ax.text(19.0, 2.1, "too large, or too little time: ruin and recreate to the end", ha="center", fontsize=8.5, color=INK)
+    ax.text(
+        19.0, 2.1, "too large, or too little time: ruin and recreate to the end", ha="center", fontsize=8.5, color=INK
+    )
     return figure
 
 

@@ -50,6 +50,7 @@ PAGES = (
     "docs/install.md",
     "docs/planners.md",
     "docs/researchers.md",
+    "docs/commands.md",
     "docs/how-to.md",
     "docs/formats.md",
     "docs/fleets.md",

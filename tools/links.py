@@ -3,7 +3,7 @@
     python tools/links.py docs/_build/html
 
 Links within the site have to lead to a file and, after a #, to a place in it. Addresses of other sites are listed, not
-fetched: a build needs no network. Scripts, styles and pictures of other sites are errors, so that neither does a reader.
+fetched: a build needs no network. Scripts, styles and pictures of other sites are errors: neither does a reader.
 """
 
 from __future__ import annotations
