@@ -7,27 +7,31 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docutils import nodes
-from docutils.utils.math import latex2mathml
-
 import dynaroute
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
 
 project = "Dynaroute"
 author = "the Dynaroute developers"
 version = release = dynaroute.__version__
 
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_nb", "sphinx_copybutton"]
+# the last one brings MathJax along: formulas, too, need no network
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx-mathjax-offline",
+]
 exclude_patterns = ["_build", "jupyter_execute"]
 html_theme = "furo"
 html_title = f"Dynaroute {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
-html_math_renderer = "mathml"
+html_show_copyright = False
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "attrs_inline"]
 myst_heading_anchors = 4
@@ -70,20 +74,7 @@ def show_pages_of_the_root(app: Sphinx, page: str, text: list[str]) -> None:
         text[0] = re.sub(rf"\]\((\.\./)?{name}", f"]({here}.md", text[0])
 
 
-def write_inline_formula(translator: HTML5Translator, node: nodes.math) -> None:
-    """Write a formula as MathML, which browsers draw by themselves: no script, no network."""
-    translator.body.append(latex2mathml.tex2mathml(node.astext(), as_block=False))
-    raise nodes.SkipNode
-
-
-def write_formula(translator: HTML5Translator, node: nodes.math_block) -> None:
-    """Write a formula on a line of its own."""
-    translator.body.append(latex2mathml.tex2mathml(node.astext(), as_block=True))
-    raise nodes.SkipNode
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect what is above."""
     app.connect("source-read", show_pages_of_the_root)
-    app.add_html_math_renderer("mathml", (write_inline_formula, None), (write_formula, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

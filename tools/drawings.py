@@ -118,10 +118,8 @@ def draw_tile() -> Figure:
         ax.text(left + 2.3, 11.4, f"stage {number + 1}", ha="center", fontsize=9, color=INK)
         if number < 2:
             draw_arrow(ax, (left + 5.0, 6.8), (left + 9.6, 6.8), "one route\neach")
-    words = (
-        "Letters are trajectories: the depot and the customers that each has left. A tile is encoded on chip, every\n"
-    )
-    words += "trajectory drives one route, customers that were served are dropped, and new trajectories fill the room."
+    words = "Letters are trajectories: the depot and the customers that each has left. A tile is encoded on chip,\n"
+    words += "every trajectory drives one route, customers that are served are dropped, and others fill the room."
     ax.text(0.6, 1.9, words, fontsize=8.5, color=INK, va="top")
     return figure
 

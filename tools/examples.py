@@ -54,7 +54,7 @@ PAGES = (
     "docs/how-to.md",
     "docs/formats.md",
     "docs/fleets.md",
-    "docs/search.md",
+    "docs/searches.md",
     "docs/training.md",
     "docs/changing-the-model.md",
     "docs/service.md",
