@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
 import shutil
-import sys
+import time
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import typer
+from tool_files import load_tool
 
 from dynaroute.cli.app import app
 
-ROOT = Path(__file__).resolve().parents[1]
-
-
-def load_tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tool_examples", ROOT / "tools" / "examples.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-examples = load_tool()
+examples = load_tool("examples")
 # tests/test_changing_the_model.py runs that page's examples
 PAGES = [page for page in examples.PAGES if page != "docs/changing-the-model.md"]
 NOT_RUN = [example for page in examples.PAGES for example in examples.read_examples(page) if example.reason]
@@ -102,7 +89,10 @@ class TestReading:
     def test_what_runs_in_the_background_ends_with_the_page(self, page: Any, tmp_path: Path) -> None:
         number = tmp_path / "number"
         examples.run_page(page(f"```sh\nsleep 600 > /dev/null 2>&1 &\necho $! > {number}\n```\n"), is_quick=False)
-        assert not Path(f"/proc/{number.read_text().strip()}/exe").exists()
+        command_line, deadline = Path(f"/proc/{number.read_text().strip()}/cmdline"), time.monotonic() + 30
+        while command_line.exists() and command_line.read_bytes():  # it is empty once the process has ended
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
 
 @pytest.mark.parametrize(

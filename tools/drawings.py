@@ -212,7 +212,7 @@ def main() -> None:
     """Draw all of them; the same code gives the same files."""
     matplotlib.rcParams["svg.hashsalt"] = "dynaroute"
     for name, draw in DRAWINGS.items():
-        draw().savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
+        draw().savefig(FOLDER / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
 
 
 if __name__ == "__main__":
