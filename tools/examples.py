@@ -1,26 +1,26 @@
-"""Run every example of the README and the guides, as a reader would: make docs, and in a quick form make test.
+"""Run the examples of the README and the guides: all of them for make docs, the quick ones for make test.
 
     python tools/examples.py                       all pages
     python tools/examples.py docs/fleets.md        some of them
     python tools/examples.py --quick               without examples that take long
     python tools/examples.py --list                what is not run, and why
 
-A page is run from top to bottom, in an empty folder of its own. What is run depends on the language of a block:
+Each page is run from top to bottom in an empty folder. The language of a block says what is run:
 
-    sh          commands, together
-    console     commands after "$ ", and below each of them what it prints: "..." stands for anything, seconds may
-                differ, and notes may be left out
-    python      all blocks of a page share their names
+    sh          the whole block, as a script
+    console     each command after "$ "; its output has to match the lines below it, where "..." matches anything,
+                seconds may differ, and notes may be left out
+    python      the block; all blocks of a page share their names
     others      nothing
 
-A comment above a block says more. Readers do not see it:
+A comment above a block, which readers do not see, says more:
 
-    <!-- example: file stops.csv -->               the block is this file
-    <!-- example: exits with 2 -->                 the exit code of its command
-    <!-- example: slow -->                         not in the quick form
-    <!-- example: with --minutes 0.1 for --minutes 60 -->   run with the first in place of the second
-    <!-- example: not run, needs a GPU -->         and why
-    <!-- example: before                           commands that a reader need not see
+    <!-- example: file stops.csv -->               write the block to this file
+    <!-- example: exits with 2 -->                 the expected exit code
+    <!-- example: slow -->                         skip it in the quick form
+    <!-- example: with --minutes 1 for --minutes 60 -->   run with the first instead of the second
+    <!-- example: not run, needs a GPU -->         skip it; the reason is listed
+    <!-- example: before                           run commands that readers need not see
     dynaroute generate --size 20 --out my.vrp
     -->
 """
