@@ -20,7 +20,8 @@ def read_cells(notebook: str) -> list[tuple[str, bool]]:
     """The code of each cell, and whether it holds the parameters."""
     page = (FOLDER / f"{notebook}.md").read_text(encoding="utf-8")
     cells = [token.content for token in MarkdownIt().parse(page) if token.info.startswith("{code-cell}")]
-    return [(cell.removeprefix(":tags: [parameters]\n"), cell.startswith(":tags: [parameters]")) for cell in cells]
+    codes = [cell.removeprefix(":tags: [parameters]\n").removeprefix("%matplotlib inline\n") for cell in cells]
+    return [(code, cell.startswith(":tags:")) for code, cell in zip(codes, cells, strict=True)]
 
 
 def test_every_notebook_has_a_short_form() -> None:
