@@ -62,7 +62,7 @@ test: lint .venv/browser
 # nothing is asked of the network. NOTEBOOKS=off builds pages alone, in seconds.
 docs: .venv/with-docs
 	test "$(NOTEBOOKS)" = off || OMP_NUM_THREADS=1 $(BIN)/python tools/examples.py
-	NOTEBOOKS=$(NOTEBOOKS) $(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
+	NOTEBOOKS=$(NOTEBOOKS) OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python tools/links.py docs/_build/html
 	@echo "The site is docs/_build/html/index.html"
 
