@@ -297,17 +297,14 @@ def main() -> None:
     arguments = parser.parse_args()
     if shutil.which("bash") is None:
         sys.exit("The examples need bash.")
-    if arguments.list:
-        list_what_is_not_run(arguments.pages)
-        return
-    for page in arguments.pages:
-        began = time.perf_counter()
-        try:
+    try:
+        for page in [] if arguments.list else arguments.pages:
+            began = time.perf_counter()
             run_page(page, is_quick=arguments.quick)
-        except ExampleError as error:
-            sys.exit(f"error: {error}")
-        print(f"{page}: {time.perf_counter() - began:.0f} s")
-    list_what_is_not_run(arguments.pages)
+            print(f"{page}: {time.perf_counter() - began:.0f} s")
+        list_what_is_not_run(arguments.pages)
+    except ExampleError as error:
+        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":
