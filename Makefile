@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: demo serve test fuzz lint bench release audit clean
+.PHONY: demo serve test docs fuzz chaos lint bench release audit clean
 
 # What a target needs is installed when it is first asked for, and again when what is declared changes: second runs
 # start at once.
@@ -24,7 +24,11 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 	touch $@
 
 .venv/with-bench: .venv/installed
-	$(INSTALL) '.[bench,serve]'
+	$(INSTALL) '.[batch,bench,serve]'
+	touch $@
+
+.venv/with-docs: .venv/installed
+	$(INSTALL) '.[docs]'
 	touch $@
 
 .venv/with-release: .venv/installed
@@ -52,10 +56,22 @@ lint: .venv/with-test
 	$(BIN)/mypy
 
 test: lint .venv/browser
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=10
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadgroup --durations=10
+
+# The site, under docs/_build/html: examples of the guides and notebooks are run, warnings and dead links are errors, and
+# nothing is asked of the network. NOTEBOOKS=off builds pages alone, in seconds.
+docs: .venv/with-docs
+	test "$(NOTEBOOKS)" = off || OMP_NUM_THREADS=1 $(BIN)/python tools/examples.py
+	NOTEBOOKS=$(NOTEBOOKS) OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python tools/links.py docs/_build/html
+	@echo "The site is docs/_build/html/index.html"
 
 fuzz: .venv/with-test
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m hypothesis --hypothesis-profile thorough
+
+# Kills actors, drivers and nodes of running batches, twenty of each: see tools/chaos.py.
+chaos: .venv/with-test
+	OMP_NUM_THREADS=1 $(BIN)/python tools/chaos.py
 
 # Every benchmark in a quick form: that they run, and roughly where they stand. The figures of docs/results.md are
 # those of the full forms.
@@ -71,5 +87,5 @@ audit: .venv/with-release
 	$(BIN)/python tools/audit.py
 
 clean:
-	rm -rf .venv demo dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks tools -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf .venv demo dist build docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks tools docs -name __pycache__ -prune -exec rm -rf {} +

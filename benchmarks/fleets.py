@@ -102,7 +102,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--limits", default="2", help="time limits in seconds, with commas")
     parser.add_argument("--solvers", default="ours,pyvrp,ortools", help="some of ours, pyvrp, ortools")
     parser.add_argument("--processes", type=int, default=1, help="runs at a time, each on a core of its own")
-    parser.add_argument("--json", type=Path, help="write every run there")
+    parser.add_argument("--json", type=Path, help="write every run there as it ends")
     parser.add_argument("--add", nargs="*", type=Path, default=[], help="runs that were written before, to be beside")
     parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
     options = parser.parse_args()
@@ -122,9 +122,11 @@ def main() -> None:
         for seed, instance in enumerate(instances)
         for solver in solvers
     ]
-    runs = perform_all(tasks, solvers, options.processes, list(make_kinds(1, 10)))
-    if options.json is not None:
-        options.json.write_text(json.dumps([asdict(run) for run in runs], indent=1))
+    runs = []
+    for run in perform_all(tasks, solvers, options.processes, list(make_kinds(1, 10))):
+        runs.append(run)
+        if options.json is not None:  # as they end, so that what is cut short is not lost
+            options.json.write_text(json.dumps([asdict(each) for each in runs], indent=1))
     earlier = [Run(**entry) for file in options.add for entry in json.loads(file.read_text())]
     everyone = [solver for solver in CONTENDERS if solver in {run.solver for run in (*runs, *earlier)}]
     print_tables([*runs, *earlier], everyone)

@@ -22,7 +22,7 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -318,20 +318,18 @@ def prepare(solvers: Sequence[str], examples: Sequence[Instance], cores: Any) ->
 
 def perform_all(
     tasks: Sequence[Task], solvers: Sequence[str], processes: int, examples: Sequence[Instance]
-) -> list[Run]:
-    """Run all, each in a process on a core of its own that has solved the examples before."""
+) -> Iterator[Run]:
+    """Run all, each in a process on a core of its own that has solved the examples before; they come as they end."""
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     context = multiprocessing.get_context("spawn")
     cores = context.Queue()
     for core in sorted(os.sched_getaffinity(0))[:processes]:
         cores.put(core)
-    runs = []
     with context.Pool(processes, prepare, (solvers, examples, cores)) as pool:
         for run in pool.imap_unordered(perform, tasks):
-            runs.append(run)
             if run.fault is not None:
                 print(f"{run.solver} on {run.instance} in {run.limit} s: {run.fault}", file=sys.stderr)
-    return runs
+            yield run
 
 
 def read_instances(options: argparse.Namespace) -> list[Instance]:
@@ -454,7 +452,7 @@ def main() -> None:
         for seed, instance in enumerate(instances)
         for solver in solvers
     ]
-    runs = perform_all(tasks, solvers, options.processes, draw_published_set(10, 1, 1).instances())
+    runs = list(perform_all(tasks, solvers, options.processes, draw_published_set(10, 1, 1).instances()))
     best = add_found(read_best(options.best), runs)
     rows = sum_up(runs, best)
     print_table(rows, solvers, len(instances), options.processes)

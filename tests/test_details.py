@@ -36,7 +36,7 @@ def test_what_are_no_texts_under_names_is_refused(columns: Any, rows: Any) -> No
 def test_an_instance_has_a_row_for_each_node() -> None:
     rows = (("Depot",), ("Meyer",))
     assert Instance([[0, 0], [1, 1]], [0, 1], 5, details=Details(("name",), rows)).details is not None  # type: ignore[arg-type]
-    with pytest.raises(InstanceError, match="details of 1 nodes, not of 2"):
+    with pytest.raises(InstanceError, match="details for 1 nodes, not 2"):
         Instance([[0, 0], [1, 1]], [0, 1], 5, details=Details(("name",), rows[:1]))  # type: ignore[arg-type]
 
 

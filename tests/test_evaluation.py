@@ -34,7 +34,7 @@ def test_policy_is_summed_up_over_mixed_sizes(count: int) -> None:
     assert evaluation.standard_error == pytest.approx(statistics.stdev(costs) / math.sqrt(count))
     assert evaluation.seconds_per_instance > 0
     assert evaluation.gap is None
-    assert evaluation.ways == {"tiny (greedy)": count}
+    assert evaluation.methods == {"tiny (greedy)": count}
 
 
 def test_settings_reach_the_policy() -> None:
@@ -47,7 +47,7 @@ def test_settings_reach_the_policy() -> None:
     )
 
     assert evaluation.mean_length == pytest.approx(statistics.fmean(costs))
-    assert evaluation.ways == {"unnamed (sample 3)": 2}
+    assert evaluation.methods == {"unnamed (sample 3)": 2}
     assert sum(finished) == 2
 
 
@@ -63,7 +63,7 @@ def test_automatic_choice_counts_who_was_better(shelf: Path, monkeypatch: pytest
 
     evaluation = evaluate(draw_instances(9, 8, 7), model="auto", decode="sample", samples=2)
 
-    assert evaluation.ways == {"amd-9 (sample 2)": 2, "savings": 1}
+    assert evaluation.methods == {"amd-9 (sample 2)": 2, "savings": 1}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_improved_routes_are_those_of_solve(model: str, settings: Any, words: st
 
     assert evaluation.mean_length == pytest.approx(statistics.fmean(costs))
     assert evaluation.mean_length <= evaluate(instances, model=settings["model"]).mean_length
-    assert evaluation.ways == {f"tiny (greedy + {words})" if model == "policy" else f"savings + {words}": 4}
+    assert evaluation.methods == {f"tiny (greedy + {words})" if model == "policy" else f"savings + {words}": 4}
 
 
 def test_search_that_was_cancelled_gives_no_figures() -> None:
@@ -98,7 +98,7 @@ def test_a_total_time_is_for_the_whole_set() -> None:
     evaluation = evaluate(instances, model="savings", total_time=0.2, device="cpu", threads=1)
 
     assert evaluation.seconds_per_instance * 20 < 2  # not 4
-    assert evaluation.ways == {"savings + search 0.2 s in all": 20}
+    assert evaluation.methods == {"savings + search 0.2 s in all": 20}
 
 
 def test_savings_is_evaluated_without_a_policy() -> None:
@@ -106,7 +106,7 @@ def test_savings_is_evaluated_without_a_policy() -> None:
 
     evaluation = evaluate(instances, model="savings")
 
-    assert evaluation.ways == {"savings": 2}
+    assert evaluation.methods == {"savings": 2}
     assert evaluation.mean_length == statistics.fmean(result.cost for result in solve(instances, model="savings"))
 
 

@@ -76,5 +76,5 @@ def test_a_prover_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
         choose_prover("gurobi")
     assert "exact" in (told.value.remedy or "")
     monkeypatch.setattr(exact, "find_spec", lambda package: None)
-    with pytest.raises(OptionError, match="nothing to prove"):
+    with pytest.raises(OptionError, match="no prover"):
         choose_prover()

@@ -90,7 +90,7 @@ def test_without_triton_a_gpu_is_used_more_slowly(gpu: None, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("outcome", "status", "words"),
-    [(True, "ok", "right answer"), (False, "problem", "wrong answer"), (RuntimeError("no ptxas"), "problem", "ptxas")],
+    [(True, "ok", "right result"), (False, "problem", "wrong result"), (RuntimeError("no ptxas"), "problem", "ptxas")],
     ids=["right", "wrong", "error"],
 )
 def test_kernel_is_tried_on_a_gpu(
@@ -109,7 +109,7 @@ def test_kernel_is_tried_on_a_gpu(
 
 
 @pytest.mark.parametrize(
-    ("cuda", "remedy"), [(None, "Install a CUDA build"), ("13.0", "driver up to date")], ids=["CPU build", "old driver"]
+    ("cuda", "remedy"), [(None, "Install a CUDA build"), ("13.0", "Update the driver")], ids=["CPU build", "old driver"]
 )
 def test_gpu_that_cannot_be_used_is_a_note(
     monkeypatch: pytest.MonkeyPatch, no_trial: None, cuda: str | None, remedy: str
@@ -179,7 +179,7 @@ def test_extras_are_those_that_are_declared() -> None:
     declared = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
     extras = {
         extra: {
-            min(requirement.partition(mark)[0] for mark in "<>=")
+            min(requirement.partition(mark)[0] for mark in "<>=[")
             for requirement in requirements
             if ";" not in requirement and not requirement.startswith("dynaroute")
         }

@@ -35,7 +35,7 @@ def test_limits_go_before_those_of_every_type_of_the_file() -> None:
 
 
 def test_a_number_beside_several_types_is_refused() -> None:
-    with pytest.raises(OptionError, match="2 types"):
+    with pytest.raises(OptionError, match="2 vehicle types"):
         FleetOptions(vehicles=3).apply(make(vehicles=(VehicleType(30, "van"), VehicleType(50, "lorry"))))
 
 

@@ -49,7 +49,7 @@ def test_savings_and_a_model_are_measured_on_every_set_that_is_given(folder: Pat
     assert all(after > before - 1e-9 for before, after in pairwise(told))
     assert told[0] == 0.0
     assert told[-1] == 1.0
-    assert "Not the whole sets" in measured.to_markdown()
+    assert "Only parts of the sets" in measured.to_markdown()
 
 
 def test_the_generalist_is_measured_if_it_ships_and_a_specialist_otherwise(shelf: Path, folder: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_table_puts_ours_beside_what_is_quoted() -> None:
         ("amd (greedy)", "U500"): MeasuredSet(128, 37.5, None, (), 1.5),
     }
     lines = Generalisation("amd", "a GPU", entries, ("XML100",)).to_markdown().splitlines()
-    assert "Not measured, since not given: XML100." in lines[0]
+    assert "Not given, so not measured: XML100." in lines[0]
     assert "| ICAM (*quoted*) | 5.00 % |  |  |  |  | 37.49 | 43.07 |" in lines
     assert "| **amd (greedy)** | 3.50 % | 4.0 % | 4.00 % |  |  | 37.500, 2.57 % |  |" in lines
     assert "| **savings**, one core | 4 ms |  |" in lines

@@ -48,12 +48,12 @@ def test_what_is_refused_has_no_plan(instance: Instance) -> None:
 
 def test_more_demand_than_the_fleet_carries() -> None:
     refusal = refusal_of(make_line(vehicles=(VehicleType(5, count=2),)))
-    assert "want 12" in refusal.message and "carry 10" in refusal.message and "2 too little" in refusal.message
+    assert "demand 12" in refusal.message and "carry 10" in refusal.message and "2 too little" in refusal.message
 
 
 def test_large_demands_that_only_few_vehicles_hold() -> None:
     refusal = refusal_of(make_line(vehicles=(VehicleType(5, "lorry", count=1), VehicleType(3, "van", count=9))))
-    assert "customers above 3 want 9" in refusal.message
+    assert "customers above 3 demand 9" in refusal.message
 
 
 def test_more_customers_than_stops() -> None:
@@ -62,7 +62,7 @@ def test_more_customers_than_stops() -> None:
 
 def test_longer_services_than_the_fleet_works() -> None:
     instance = make_line(vehicles=(VehicleType(12, count=1, max_duration=210),), service=[0, 80, 80, 60])
-    assert "to serve all customers takes 220" in refusal_of(instance).message
+    assert "serving all customers takes 220" in refusal_of(instance).message
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_longer_services_than_the_fleet_works() -> None:
         ({"vehicles": (VehicleType(12, shift=(0, 15)),)}, 1, "is back at 20"),
         ({"vehicles": (VehicleType(12, max_distance=150),)}, 3, "above the longest distance 150"),
         ({"vehicles": (VehicleType(12, max_duration=150),)}, 3, "above the longest duration"),
-        ({"vehicles": (VehicleType(12, end="open", max_distance=99),)}, 3, "the way there is 100"),
+        ({"vehicles": (VehicleType(12, end="open", max_distance=99),)}, 3, "the trip there is 100"),
         ({"vehicles": (VehicleType(12, max_duration=210),), "service": [0, 1, 1, 20]}, 3, "take 220"),
     ],
 )
@@ -86,12 +86,15 @@ def test_a_customer_nobody_can_serve_is_named_with_the_reason(parts: dict[str, A
 
 def test_the_reason_is_told_for_each_type() -> None:
     vehicles = (VehicleType(12, "bicycle", max_distance=50), VehicleType(4, "van"))
-    assert "bicycle: the way" in (told := refusal_of(make_line(vehicles=vehicles)).message) and "van: wants 5" in told
+    assert (
+        "bicycle: the trip" in (told := refusal_of(make_line(vehicles=vehicles)).message)
+        and "van: its demand is 5" in told
+    )
 
 
 def test_others_who_cannot_be_served_are_named_too() -> None:
     refusal = refusal_of(make_line(windows=[[0, math.inf], [0, 1], [0, 1], [0, 1]]))
-    assert "Nor can 2, 3." in refusal.message
+    assert "The same is true of 2, 3." in refusal.message
 
 
 def test_a_way_over_others_counts_where_it_is_shorter() -> None:

@@ -115,7 +115,7 @@ def test_the_largest_capacity_is_kept() -> None:
 
 
 def test_one_capacity_for_all_vehicles() -> None:
-    assert "one number" in refusal_of(capacity=[5]).message
+    assert "single number" in refusal_of(capacity=[5]).message
 
 
 # Demands

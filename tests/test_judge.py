@@ -204,6 +204,8 @@ def test_the_message_says_who_is_late_and_by_how_much() -> None:
     )
     (violation,) = check(instance, Solution(((1,),)))
     assert violation.message == "Route 1 serves customer 1 from 00:10, 5 min after its window ends."
+    (violation,) = check(replace(instance, customer_names=("Meyer",)), Solution(((1,),)))
+    assert "serves customer 1 (Meyer) from" in violation.message
 
 
 def test_waiting_counts_only_where_no_departure_avoids_it() -> None:

@@ -24,9 +24,7 @@ def test_a_limit_of_the_process_counts() -> None:
 def test_what_is_possible_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "find_free_memory", lambda: 4_000_000_000)
     require_memory(Need(3_000_000_000, 1000))
-    with pytest.raises(
-        UnsupportedError, match=r"1,000 customers need about 16 GB .* legs between all of them"
-    ) as caught:
+    with pytest.raises(UnsupportedError, match=r"1,000 customers need about 16 GB .* legs between them") as caught:
         require_memory(Need(16_000_000_000, 1000))
     assert "About 500 customers" in caught.value.remedy
 

@@ -51,7 +51,7 @@ WRONG_ROUTES = '{"instance": 1, "cost": 1.0, "bound": 1, "seconds": 1, "routes":
 def test_what_is_no_proof_of_the_instance_is_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "proofs.jsonl"
     path.write_text(line + "\n")
-    with pytest.raises(FormatError, match="no proof"):
+    with pytest.raises(FormatError, match="not a valid proof"):
         read_proofs(path, draw_published_set(20, 2).instances())
 
 

@@ -68,5 +68,5 @@ def test_a_tour_is_a_circle_in_which_other_numbers_are_the_depot() -> None:
 
 
 def test_what_is_no_tour_is_refused() -> None:
-    with pytest.raises(FormatError, match="no node"):
+    with pytest.raises(FormatError, match="not a node number"):
         read_lkh_tour("TOUR_SECTION\nhello\n", 5)

@@ -119,6 +119,11 @@ def test_a_customer_repeated_in_its_route_is_found() -> None:
     assert (violation.kind, violation.route, violation.customer) == ("repeated", 1, 1)
 
 
+def test_a_repeated_customer_is_called_by_its_name() -> None:
+    (violation,) = check(replace(TOWN, customer_names=("A", "B", "C")), Solution(((1, 1), (2,), (3,))))
+    assert "visits customer 1 (A)," in violation.message
+
+
 def test_a_customer_repeated_in_another_route_is_found() -> None:
     (violation,) = check(TOWN, Solution(((1,), (2,), (1,), (3,))))
     assert (violation.kind, violation.route, violation.customer) == ("repeated", 3, 1)
@@ -132,7 +137,7 @@ def test_an_unknown_customer_is_found(customer: int) -> None:
 
 def test_the_depot_within_a_route_is_explained() -> None:
     (violation,) = check(TOWN, Solution(((1, 0), (2,), (3,))))
-    assert "depot is not written" in violation.message
+    assert "depot is left out" in violation.message
 
 
 def test_an_overload_names_route_and_amount() -> None:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
-import sys
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-TOOLS = Path(__file__).resolve().parents[1] / "tools"
+from tool_files import TOOLS, load_tool
 
 
 @pytest.fixture
 def load(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Import a tool by its file, as it imports its neighbours."""
     monkeypatch.syspath_prepend(str(TOOLS))
-
-    def load_tool(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(f"tool_{name}", TOOLS / f"{name}.py")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, spec.name, module)  # dataclasses look their module up
-        spec.loader.exec_module(module)
-        return module
-
     return load_tool
 
 

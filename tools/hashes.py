@@ -30,7 +30,7 @@ def write_hashes(root: Path) -> None:
     """
     target = root / "dist" / HASHED
     target.parent.mkdir(exist_ok=True)
-    extras = ["--extra", "serve", "--extra", "train"]
+    extras = ["--extra", "batch", "--extra", "serve", "--extra", "train"]
     ask = [sys.executable, "-m", "uv", "pip", "compile", "--no-config", "--quiet", "--universal"]
     form = ["--generate-hashes", "--no-header", "--no-annotate", "--output-file", str(target)]
     subprocess.run(

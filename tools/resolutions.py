@@ -14,10 +14,10 @@ from pathlib import Path
 __all__ = ["check_resolutions", "ordinary_environment"]
 
 PYTHONS = ("3.11", "3.12", "3.13")
-EVERYTHING = ("bench", "release", "serve", "test", "train")
+EVERYTHING = ("batch", "bench", "docs", "ray", "release", "serve", "test", "train")
 # what uv calls a system, and the extras that there are ready-made packages for
 SYSTEMS = (
-    ("x86_64-manylinux_2_28", ("release", "serve", "test", "train")),
+    ("x86_64-manylinux_2_28", ("batch", "docs", "ray", "release", "serve", "test", "train")),
     ("x86_64-manylinux_2_34", EVERYTHING),  # HGS-CVRP's package needs that much
     ("aarch64-manylinux_2_28", EVERYTHING),
     ("aarch64-apple-darwin", EVERYTHING),

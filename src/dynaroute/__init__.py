@@ -1,6 +1,6 @@
 """Dynaroute: a learned solver for the capacitated vehicle routing problem.
 
-The public names are loaded when they are first used, so that ``import dynaroute`` costs nothing.
+Public names are loaded on first use, so that ``import dynaroute`` is quick.
 
     >>> import dynaroute
     >>> instance = dynaroute.read("X-n101-k25.vrp")

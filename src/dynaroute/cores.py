@@ -8,7 +8,7 @@ __all__ = ["count_cores"]
 
 
 def count_cores() -> int:
-    """Cores that this process may use, where the system tells; else all."""
+    """Count the cores this process may use, or all cores if the system does not say."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -9,17 +9,12 @@ from dynaroute.errors import InstanceError
 
 __all__ = ["count_decimals", "plain_number", "scale_to_integers", "unscale"]
 
-_LARGEST_EXACT = 2**53  # below, every whole number is a float
-_MOST_DIGITS = 40  # before or after the point; far more than a capacity can have after scaling
+_LARGEST_EXACT = 2**53  # every whole number below this is exact as a float
+_MOST_DIGITS = 40  # before or after the decimal point; far more than a scaled capacity can have
 
 
 def scale_to_integers(values: Sequence[Decimal]) -> tuple[list[int], int]:
-    """Scale decimals to integers by the smallest power of ten that makes all of them whole.
-
-    Parameters
-    ----------
-    values
-        Finite decimals.
+    """Scale decimals to integers by the smallest power of ten that makes them all whole.
 
     Returns
     -------
@@ -29,7 +24,7 @@ def scale_to_integers(values: Sequence[Decimal]) -> tuple[list[int], int]:
     Raises
     ------
     InstanceError
-        If a value is so large, or has so many decimals, that no capacity could hold it.
+        If a value is too large, or has too many decimals, for any capacity.
     """
     decimals = max(map(count_decimals, values), default=0)
     for value in values:  # 1e999999999 would fill the memory
@@ -39,14 +34,8 @@ def scale_to_integers(values: Sequence[Decimal]) -> tuple[list[int], int]:
 
 
 def count_decimals(value: Decimal) -> int:
-    """Number of decimals that a finite decimal needs: one for 1.50, none for 20.
-
-    Parameters
-    ----------
-    value
-        A finite decimal of any length.
-    """
-    # by digits, since Decimal.normalize() rounds to the context's 28 digits
+    """Count the decimals that a finite number needs: 1 for 1.50, 0 for 20."""
+    # digit by digit, because Decimal.normalize() rounds to the context's 28 digits
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)  # finite, as the caller promised
     if exponent >= 0 or not any(digits):
@@ -56,20 +45,12 @@ def count_decimals(value: Decimal) -> int:
 
 
 def unscale(amount: int, scale: int) -> int | Decimal:
-    """The decimal that a scaled integer stands for; an integer where nothing was scaled.
-
-    Parameters
-    ----------
-    amount
-        The integer.
-    scale
-        A power of ten.
-    """
+    """Turn a scaled integer back into the decimal it stands for; unscaled integers stay integers."""
     return int(amount) if scale == 1 else Decimal(int(amount)) / Decimal(scale)
 
 
 def _scaled(value: Decimal, decimals: int) -> int:
-    # by digits, since Decimal multiplication rounds to the context's 28 digits
+    # digit by digit, because Decimal multiplication rounds to the context's 28 digits
     if not value:  # 0e999999999 is a zero too
         return 0
     sign, digits, exponent = value.as_tuple()
@@ -81,12 +62,6 @@ def _scaled(value: Decimal, decimals: int) -> int:
 
 
 def plain_number(value: float | Decimal) -> int | float:
-    """The number as JSON and people write it best: exactly, and without a needless fraction.
-
-    Parameters
-    ----------
-    value
-        Any number.
-    """
+    """Return the number as JSON should show it: exact, and as an integer where it is whole."""
     number = float(value)
     return int(number) if number.is_integer() and abs(number) < _LARGEST_EXACT else number

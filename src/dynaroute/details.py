@@ -1,4 +1,4 @@
-"""What a file tells of its stops beside the problem: names, addresses, telephone numbers."""
+"""Extra columns of a file that describe its stops: names, addresses, telephone numbers."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["Details"]
 
 @dataclass(frozen=True)
 class Details:
-    """Further columns of a file, carried through to what is written for people.
+    """Extra columns of a file. They do not affect routes, and reappear in files written for people.
 
     Parameters
     ----------
     columns
-        Their names, as the file writes them; they differ.
+        Distinct column names, as written in the file.
     rows
-        A text for each column, the depot's row first, then one row a customer.
+        One text per column: the depot's row first, then one row per customer.
 
     Raises
     ------
     InstanceError
-        If a row has not one text a column, or a column has no name of its own.
+        If a row does not have one text per column, or two columns have the same name.
     """
 
     columns: tuple[str, ...]
@@ -34,33 +34,35 @@ class Details:
     def __post_init__(self) -> None:
         columns = tuple(map(_one_line, _texts(self.columns)))
         if not all(columns) or len(set(columns)) < len(columns):
-            raise _fault("the columns of details have no names of their own.", "Name each differently.")
+            raise _fault("the columns of details do not have distinct names.", "Give each column its own name.")
         rows = tuple(tuple(map(_one_line, _texts(row))) for row in self.rows)
         for node, row in enumerate(rows):
             if len(row) != len(columns):
-                raise _fault(f"row {node} of the details has {len(row)} texts.", f"Give {len(columns)}, one a column.")
+                raise _fault(
+                    f"row {node} of the details has {len(row)} texts, not {len(columns)}.", "Give one text per column."
+                )
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "rows", rows)
 
     def of(self, node: int) -> dict[str, str]:
-        """What is told of a node, 0 being the depot: its texts by their columns, those that are empty left out.
+        """Return the details of a node by column name, without empty ones.
 
         Parameters
         ----------
         node
-            0 to n.
+            0 for the depot, 1 to n for a customer.
         """
         return {column: text for column, text in zip(self.columns, self.rows[node], strict=True) if text}
 
 
 def _texts(values: object) -> Sequence[str]:
     if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
-        raise _fault("the details are not lists of texts.", "Give texts.")
+        raise _fault("the details are not lists of texts.", "Give a list of texts for each row.")
     return values
 
 
 def _one_line(text: str) -> str:
-    """An address in a cell may go on over line ends; a list for a driver has one line for it."""
+    """Join the lines of a cell: a driver's list has one line for an address."""
     spaced = (" " if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") else character for character in text)
     return " ".join("".join(spaced).split())
 

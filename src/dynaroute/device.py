@@ -1,4 +1,4 @@
-"""Where a policy works."""
+"""Choosing the device that a policy runs on."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ __all__ = ["choose_device"]
 
 
 def choose_device(device: str | None) -> str:
-    """What PyTorch calls the device that is meant.
+    """Return PyTorch's name of the device to use.
 
     Parameters
     ----------
     device
-        "auto" or None (a GPU if there is one), or that name itself.
+        "auto" or None for a GPU if there is one, or PyTorch's own name.
     """
     if device not in (None, "auto"):
         return device

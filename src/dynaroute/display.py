@@ -1,6 +1,6 @@
-"""Text of others, made fit for a terminal or a log: one line, nothing hidden in it, no longer than it deserves.
+"""Untrusted text made safe for a terminal or a log: one line, no hidden characters, not too long.
 
-And lengths, with the digits and the unit that people read.
+Also lengths and counts as people read them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from itertools import islice
 
 __all__ = ["count_of", "show_length", "show_list", "show_text"]
 
-LONGEST_TEXT = 2000  # of a whole message
+LONGEST_TEXT = 2000  # characters of a whole message
 LONGEST_NAME = 200
-LONGEST_ITEM = 40  # of one of many
-_SLACK = 40  # a text is not cut to say that it was
+LONGEST_ITEM = 40  # characters of one item in a list
+_SLACK = 40  # a text this little too long is not cut: the note that it was cut would be longer
 
-_UNSHOWN = ("Cc", "Cs", "Zl", "Zp")  # controls, halves of characters, separators of lines and paragraphs
-# They turn what follows around, so that a text reads as another one. Joiners, which names in many scripts need, do not.
+_UNSHOWN = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, line and paragraph separators
+# These characters reverse the text after them, which can disguise it. Joiners, which many scripts need, are allowed.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -28,9 +28,9 @@ def show_text(text: str, longest: int | None = LONGEST_TEXT) -> str:
     Parameters
     ----------
     text
-        Anything: a name, a column, an excerpt, a message that holds some of them.
+        Any text: a name, a column, an excerpt, or a message that quotes one.
     longest
-        Characters that are kept; None keeps all. What is shown already stays as it is.
+        How many characters to keep; None keeps all. Text that was escaped before stays as it is.
     """
     kept = text if longest is None else text[: longest + _SLACK]
     shown = kept if kept.isascii() and kept.isprintable() else "".join(map(_show_character, kept))
@@ -40,34 +40,26 @@ def show_text(text: str, longest: int | None = LONGEST_TEXT) -> str:
 
 
 def show_list(items: Sequence[object], most: int = 10) -> str:
-    """Write the first of many things, and how many more there are.
-
-    Parameters
-    ----------
-    items
-        Names or numbers.
-    most
-        How many are written.
-    """
+    """Write the first few items, and how many more there are."""
     shown: Iterable[str] = (show_text(str(item), LONGEST_ITEM) for item in islice(items, most))
     rest = f" and {len(items) - most:,} more" if len(items) > most else ""
     return ", ".join(shown) + rest
 
 
 def count_of(number: int, noun: str) -> str:
-    """Write a number of things: 1 route, 2 routes."""
+    """Write a number with its noun: 1 route, 2 routes."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def show_length(length: float, unit: str | None = None) -> str:
-    """Write a length or a cost: metres as kilometres from 1,000 on; else whole numbers as such, others to six digits.
+    """Write a length or cost: 1,000 metres or more as kilometres; otherwise up to six digits.
 
     Parameters
     ----------
     length
         In the instance's own unit.
     unit
-        That unit, if it is known: "m" for metres.
+        Its unit if known: "m" for metres.
     """
     if unit == "m":
         if abs(length) < 1000:

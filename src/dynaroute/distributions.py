@@ -1,4 +1,4 @@
-"""Random problems: the paper's, the published test sets draw for draw, and those of the X set.
+"""Random instances: the paper's distribution, the published test sets, and the X set's distribution.
 
 Every function draws whole arrays at once and takes its random state as an argument.
 """
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 LARGEST_SET = 10**8  # customers in one call: about 2.5 GB of arrays
-LARGEST_X_SIZE = 100_000  # a tenth of the grid's cells: no two customers share one
+LARGEST_X_SIZE = 100_000  # a tenth of the grid's cells, since no two customers share a cell
 
 _LARGEST_PAPER_DEMAND = 9
 _USUAL_SIZES = (10, 20, 50, 100, 200, 500, 1000)
@@ -52,7 +52,7 @@ CLUSTER_SEEDS = (3, 8)
 ROUTE_LENGTHS = (3.0, 6.0, 25.0)  # r is triangular: least, most likely, most
 _SMALL_PARTS = (0.70, 0.95)  # of the customers, with many small demands
 LARGE_DEMANDS = (50, 100)  # of the others
-RICH_QUADRANTS = 50  # what demands are larger by in two of the four
+RICH_QUADRANTS = 50  # added to demands in two of the four quadrants
 DEMAND_RANGES: dict[DemandKind, tuple[int, int]] = {
     "unitary": (1, 1),
     "1-9": (1, _LARGEST_PAPER_DEMAND),
@@ -69,7 +69,7 @@ _Cells = NDArray[np.int64]  # grid points as x * (GRID + 1) + y, so that sets of
 
 @dataclass(frozen=True, eq=False)
 class InstanceArrays:
-    """N problems of the same size n as arrays, the form in which they are drawn and trained on.
+    """N instances of the same size n as arrays.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ class InstanceArrays:
     capacity
         (N,) whole numbers.
     rounding
-        How the length of one leg is rounded, in all of them.
+        How the length of each leg is rounded, in all instances.
 
     Raises
     ------
     InstanceError
-        If the shapes do not belong together. The values are checked when instances are made.
+        If the shapes do not match. Values are checked later, when instances are made.
     """
 
     depot: NDArray[np.float64]
@@ -98,8 +98,8 @@ class InstanceArrays:
 
     def __post_init__(self) -> None:
         if self.demands.ndim != 2:
-            message = f"demands have the shape {self.demands.shape}, not (instances, customers)."
-            raise InstanceError(message, where=Where(field="demands"), remedy="Give one row an instance.")
+            message = f"demands have shape {self.demands.shape}, not (instances, customers)."
+            raise InstanceError(message, where=Where(field="demands"), remedy="Give one row per instance.")
         count, size = self.demands.shape
         shapes = {"depot": (count, 2), "locations": (count, size, 2), "capacity": (count,)}
         for field, shape in shapes.items():
@@ -130,16 +130,11 @@ class InstanceArrays:
 
 
 def usual_capacity(size: int) -> int:
-    """Look up the capacity the field uses for n customers with demands 1 to 9: 30, 40, 50 for n = 20, 50, 100.
+    """Return the usual capacity for n customers with demands 1 to 9: 30, 40, 50 for n = 20, 50, 100.
 
-    Between the sizes the literature uses (10, 20, 50, 100, 200, 500, 1000 with 20, 30, 40, 50, 70, 100, 150) the
-    capacity is interpolated linearly and rounded to the nearest integer. Below 10 customers it stays 20; above
-    1000 it keeps growing by 1 for every 10 customers.
-
-    Parameters
-    ----------
-    size
-        Number of customers.
+    Sizes 10, 20, 50, 100, 200, 500 and 1000 have capacities 20, 30, 40, 50, 70, 100 and 150, as in the literature.
+    Sizes in between are interpolated and rounded. Below 10 customers the capacity is 20; above 1000 it grows by 1 for
+    every 10 customers.
     """
     _refuse_below_one(size, "size")
     if size > _USUAL_SIZES[-1]:
@@ -150,7 +145,7 @@ def usual_capacity(size: int) -> int:
 def draw_paper_set(
     size: int, count: int, generator: np.random.Generator, capacity: int | None = None
 ) -> InstanceArrays:
-    """Draw problems from the paper's distribution: uniform in the unit square, demands uniform in 1 to 9.
+    """Draw instances from the paper's distribution: places uniform in the unit square, demands uniform in 1 to 9.
 
     Parameters
     ----------
@@ -161,7 +156,7 @@ def draw_paper_set(
     generator
         Source of randomness; the same state gives the same problems.
     capacity
-        What one vehicle holds; `usual_capacity` of the size if None.
+        Capacity of a vehicle; `usual_capacity` of the size if None.
     """
     held = _checked_set(size, count, capacity)
     return InstanceArrays(
@@ -174,12 +169,12 @@ def draw_paper_set(
 
 @dataclass(frozen=True)
 class PublishedSet:
-    """A set that the field reports on.
+    """Size and capacity of a published test set.
 
     Attributes
     ----------
     count
-        Instances, drawn at once.
+        Number of instances, drawn at once.
     capacity
         What one vehicle holds.
     """
@@ -199,35 +194,29 @@ PUBLISHED_SETS = {
 
 
 def published_set(size: int) -> PublishedSet:
-    """How many instances the published set of this size has, and their capacity; of other sizes what would be usual.
-
-    Parameters
-    ----------
-    size
-        Number of customers.
-    """
+    """Return count and capacity of the published set of this size, or usual values for other sizes."""
     return PUBLISHED_SETS.get(size) or PublishedSet(PUBLISHED_SETS[100].count, usual_capacity(size))
 
 
 def draw_published_set(
     size: int, count: int | None = None, seed: int = 1234, capacity: int | None = None
 ) -> InstanceArrays:
-    """Repeat the published sets draw for draw, with numpy's legacy generator.
+    """Draw a published test set exactly, with numpy's legacy generator.
 
-    The defaults give the test sets: 10,000 instances of n = 20, 50, 100; 128 of 200 and of 500, 100 of 1000. Seed 4321
-    gives the validation sets. All rows are drawn at once, so a smaller count is another set, not the beginning of the
-    larger one.
+    The defaults give the test sets: 10,000 instances of n = 20, 50, 100; 128 of n = 200 and 500; 100 of n = 1000. Seed
+    4321 gives the validation sets. All rows are drawn at once, so a smaller count gives different instances, not the
+    first ones of the set.
 
     Parameters
     ----------
     size
         Number of customers of each problem.
     count
-        Number of problems; that of the published set if None.
+        Number of instances; that of the published set if None.
     seed
         Seed of the legacy generator, 0 to 2**32 - 1.
     capacity
-        What one vehicle holds; that of the published set if None.
+        Capacity of a vehicle; that of the published set if None.
     """
     _refuse_below_one(size, "size")
     usual = published_set(size)
@@ -235,7 +224,7 @@ def draw_published_set(
     held = _checked_set(size, count, usual.capacity if capacity is None else capacity)
     if not 0 <= seed < 2**32:
         raise _fault("seed", f"the seed {seed} is out of range.", "Use 0 to 4294967295 for a published set.")
-    random = np.random.RandomState(seed)  # the published draws are this old generator's
+    random = np.random.RandomState(seed)  # the published sets were drawn with this old generator
     depot = random.uniform(size=(count, 2))
     locations = random.uniform(size=(count, size, 2))
     demands = random.randint(1, _LARGEST_PAPER_DEMAND + 1, (count, size)).astype(np.int64)
@@ -244,7 +233,7 @@ def draw_published_set(
 
 @dataclass(frozen=True)
 class XSettings:
-    """What a problem in the manner of the X set looks like (Uchoa et al. 2017, section 4).
+    """Settings for instances like those of the X set (Uchoa et al. 2017, section 4).
 
     Parameters
     ----------
@@ -255,19 +244,19 @@ class XSettings:
     depot
         In the centre (500, 500), in the corner (0, 0), or at random.
     demands
-        A range of whole numbers; "quadrant": 51-100 in the lower left and upper right quadrants, 1-50 in the
-        others; "many-small": 70 % to 95 % of the customers from 1-10, the others from 50-100. The X set has all of them
-        but 1-9, which is the paper's.
+        A range of whole numbers; "quadrant": 51-100 in the lower left and upper right quadrants, 1-50 in the others;
+        "many-small": 70 % to 95 % of the customers from 1-10, the others from 50-100. The X set uses all of them except
+        1-9, which is the paper's.
     route_length
-        r, the number of customers that a vehicle holds on average: the capacity is ceil(r * total demand / n), or
-        the largest demand where that is more. None draws r for each problem, triangular from 3 over 6 to 25.
+        r, the average number of customers per route: the capacity is ceil(r * total demand / n), but at least the
+        largest demand. None draws r for each instance from a triangular distribution (3, 6, 25).
     cluster_seeds
-        Number of seeds of the clusters. None draws 3 to 8 for each problem.
+        Number of cluster seeds. None draws 3 to 8 for each instance.
 
     Raises
     ------
     OptionError
-        If a setting makes no sense.
+        If a setting is invalid.
     """
 
     size: int
@@ -293,15 +282,14 @@ class XSettings:
 
 
 def draw_x_set(settings: XSettings, count: int, generator: np.random.Generator) -> InstanceArrays:
-    """Draw problems in the manner of the X set: whole coordinates 0 to 1000, legs rounded to the nearest integer.
+    """Draw instances like those of the X set: integer coordinates 0 to 1000, legs rounded to the nearest integer.
 
-    No two customers share a place, nor does one share the depot's. For a policy's training divide by 1000 and drop
-    the rounding.
+    No two nodes share a place. To train a policy, divide by 1000 and drop the rounding.
 
     Parameters
     ----------
     settings
-        What the problems look like.
+        What the instances look like.
     count
         Number of problems.
     generator
@@ -351,7 +339,7 @@ def _draw_customers(settings: XSettings, depot: NDArray[np.int64], generator: np
 
 
 def _add_distinct(cells: _Cells, wanted: int, propose: Callable[[int], _Cells]) -> _Cells:
-    """Append so many cells that are not there yet; `propose` offers at most the number it is asked for."""
+    """Add cells until the wanted number is reached; `propose` offers at most as many as it is asked for."""
     target = len(cells) + wanted
     while len(cells) < target:
         candidates = np.concatenate([cells, propose(target - len(cells))])
@@ -363,8 +351,8 @@ def _add_distinct(cells: _Cells, wanted: int, propose: Callable[[int], _Cells]) 
 def _propose_near(seeds: NDArray[np.int64], wanted: int, generator: np.random.Generator) -> _Cells:
     """Draw cells with probability proportional to the sum over seeds of exp(-distance / 40).
 
-    Each seed adds the same bell, whose radius is Gamma(2, 40) distributed. So take any seed, step away from it, and
-    reject what falls off the grid: what remains has the wanted density, up to the rounding to whole numbers.
+    Each seed contributes the same density, whose radius is Gamma(2, 40) distributed. So pick a seed, step away from it,
+    and reject what falls off the grid. The rest has the wanted density, up to rounding to integers.
     """
     centres = seeds[generator.integers(0, len(seeds), wanted)]
     radius = generator.gamma(2.0, CLUSTER_DECAY, wanted)
@@ -403,7 +391,7 @@ def _fit_capacity(route_length: float | None, demands: NDArray[np.int64], genera
 
 
 def _checked_set(size: int, count: int, capacity: int | None) -> int:
-    """Check the measures of one of the paper's sets and settle its capacity."""
+    """Check size and count of a paper set and return its capacity."""
     _refuse_below_one(size, "size")
     _refuse_large_set(size, count)
     if capacity is None:
@@ -412,7 +400,7 @@ def _checked_set(size: int, count: int, capacity: int | None) -> int:
         raise _fault(
             "capacity",
             f"the capacity {capacity} is not between {_LARGEST_PAPER_DEMAND} and {LARGEST_INTEGER}.",
-            f"Demands are up to {_LARGEST_PAPER_DEMAND}, and a vehicle must hold any one of them.",
+            f"Demands are up to {_LARGEST_PAPER_DEMAND}, and a vehicle must hold each of them.",
         )
     return capacity
 
@@ -422,7 +410,7 @@ def _refuse_large_set(size: int, count: int) -> None:
     if size * count > LARGEST_SET:
         raise _fault(
             "count",
-            f"{count} instances of {size} customers are more than {LARGEST_SET} customers.",
+            f"{count} instances of {size} customers have more than {LARGEST_SET} customers in total.",
             "Draw several smaller sets.",
         )
 

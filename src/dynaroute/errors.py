@@ -1,4 +1,4 @@
-"""Errors a user can act on: each says what is wrong, where, and what to do. And warnings about input."""
+"""Errors that say what is wrong, where, and what to do; and warnings about input."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 
 
 class InputWarning(UserWarning):
-    """Something in a user's input was odd, was put right, and may deserve a look."""
+    """Something odd in a user's input that was ignored or corrected."""
 
 
 @dataclass(frozen=True)
 class Where:
-    """The place an error speaks of; every part may be unknown.
+    """Where an error is; every part may be unknown.
 
     Attributes
     ----------
@@ -97,11 +97,11 @@ class DynarouteError(Exception):
     def __str__(self) -> str:
         place = str(self.where)
         text = f"{place}: {self.message}" if place else self.message
-        # what is wrong may be quoted from a file, and the remedy must be read all the same
+        # the message may quote a long text from a file; the remedy must still be readable
         return f"{show_text(text)} {show_text(self.remedy)}" if self.remedy else show_text(text)
 
     def to_json(self) -> dict[str, object]:
-        """The error as an object for programs, the same on the command line and from the service."""
+        """Return the error as JSON, the same for the command line and the service."""
         return {
             "code": type(self).code,
             "message": self.message,
@@ -135,13 +135,13 @@ class SolutionError(DynarouteError):
 
 
 class UnsupportedError(DynarouteError):
-    """A sound request for something Dynaroute does not do."""
+    """A valid request for something that Dynaroute does not support."""
 
     code = "unsupported"
 
 
 class OptionError(DynarouteError):
-    """An option, or a combination of options, makes no sense."""
+    """An option, or a combination of options, is invalid."""
 
     code = "option"
 
@@ -153,14 +153,14 @@ class ModelError(DynarouteError):
 
 
 class TrainingError(DynarouteError):
-    """A training run cannot go on."""
+    """A training run cannot continue."""
 
     code = "training"
 
 
 @contextmanager
 def placed(place: Callable[[Where], Where]) -> Iterator[None]:
-    """Restate the place of every error of ours that leaves this block, such as in the terms of a file format."""
+    """Translate the place of every `DynarouteError` raised in this block, for example into a file format's terms."""
     try:
         yield
     except DynarouteError as error:
@@ -169,12 +169,12 @@ def placed(place: Callable[[Where], Where]) -> Iterator[None]:
 
 
 def in_file(path: str | Path) -> AbstractContextManager[None]:
-    """Name the file in every error of ours that leaves this block without one."""
+    """Add the file's name to every `DynarouteError` raised in this block that names none."""
     return placed(lambda where: where if where.file is not None else replace(where, file=str(path)))
 
 
 def warn_of_input(source: str, message: str) -> None:
-    """Warn that something in the input, of a file where there is one, was ignored or put right."""
+    """Warn that something in the input was ignored or corrected; `source` is the file's path, or empty."""
     note = show_text(f"{source}: {message}" if source else message)
     notes = _notes.get()
     if notes is not None:
@@ -184,7 +184,7 @@ def warn_of_input(source: str, message: str) -> None:
 
 
 def warn_of_each(source: str, things: Sequence[str], tell: Callable[[str], str]) -> None:
-    """Warn of the first few of many things in the input, and tell how many more there are.
+    """Warn about the first few odd things in the input, and say how many more there are.
 
     Parameters
     ----------
@@ -203,9 +203,9 @@ def warn_of_each(source: str, things: Sequence[str], tell: Callable[[str], str])
 
 @contextmanager
 def gather_notes() -> Iterator[list[str]]:
-    """Gather the warnings about input that are given in this block, by this thread or task alone.
+    """Collect the input warnings of this block, from this thread or task only.
 
-    They do not go through Python's warnings, which libraries in other threads may have turned off for a moment.
+    They bypass Python's warnings, which a library in another thread may have turned off for a moment.
     """
     notes: list[str] = []
     token = _notes.set(notes)
@@ -217,13 +217,7 @@ def gather_notes() -> Iterator[list[str]]:
 
 @contextmanager
 def merge_notes(source: str) -> Iterator[None]:
-    """Give each warning about input of this block once, at its end: of a set, many instances cause the same.
-
-    Parameters
-    ----------
-    source
-        The file's path, which they lack.
-    """
+    """Give each distinct input warning once, at the end of this block: many instances of a set cause the same one."""
     with gather_notes() as notes:
         yield
     warn_of_each(source, list(dict.fromkeys(notes)), lambda note: note)
@@ -231,17 +225,17 @@ def merge_notes(source: str) -> Iterator[None]:
 
 @contextmanager
 def hand_over_notes(tell: Callable[[str], None]) -> Iterator[None]:
-    """Have warnings about input told by `tell` while this lasts; Python's own format names lines of our source.
+    """Pass input warnings to `tell` inside this block, since Python's own format shows lines of our source.
 
-    Python's ways to catch warnings change the whole process, so this is for a program to enter once.
+    Python's warning filters are global to the process, so a program should enter this only once.
 
     Parameters
     ----------
     tell
-        Called with each, in the thread that warns.
+        Called with each warning, in the thread that warns.
     """
     with warnings.catch_warnings():
-        # "always" keeps no register of what was said before, which would grow with every warning
+        # "always" keeps no record of earlier warnings, which would grow with each of them
         warnings.simplefilter("always", InputWarning)
         usual = warnings.showwarning
 

@@ -1,4 +1,4 @@
-"""How long the routes of a method are over many instances, and how far above a reference."""
+"""Mean route length of a method over many instances, and its gap to a reference."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation", "evaluate", "evaluate_all", "sum_up_gaps"]
 
-_CHECKED = 16  # solutions judged in an evaluation: enough to show a fault, too few to take time
+_CHECKED = 16  # solutions checked per evaluation: enough to show a fault, too few to take time
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a method reaches on a set.
+    """Results of a method on a set of instances.
 
     Attributes
     ----------
@@ -38,18 +38,18 @@ class Evaluation:
     mean_length
         Mean cost of the solutions.
     standard_error
-        Of that mean, over the instances; None for a single one.
+        Standard error of that mean; None for a single instance.
     seconds_per_instance
-        Time of building and improving routes, the policy being loaded and the instances read, over the count. The
-        time of a search is that of its instance, though there may be others on other cores.
+        Mean time to build and improve routes, without loading the policy and reading instances. The time of a search
+        counts for its own instance, even if other instances are searched on other cores meanwhile.
     gap
         mean_length / mean reference - 1, a fraction; None without a reference.
-    ways
-        How many instances each model or method had the best solution for; more than one under "auto".
+    methods
+        For how many instances each model or method gave the best solution; several under "auto".
     lengths
         Cost of each instance.
     gaps
-        How far each is above its best known cost, in per cent; None without such costs.
+        Gap of each instance to its best known cost, in percent; None if no such costs were given.
     """
 
     count: int
@@ -57,12 +57,12 @@ class Evaluation:
     standard_error: float | None
     seconds_per_instance: float
     gap: float | None
-    ways: Mapping[str, int]
+    methods: Mapping[str, int]
     lengths: tuple[float, ...] = ()
     gaps: tuple[float, ...] | None = None
 
     def to_json(self) -> dict[str, int | float | None]:
-        """The figures under the keys that ``dynaroute evaluate --json`` promises."""
+        """Return the figures under the keys of ``dynaroute evaluate --json``."""
         document: dict[str, int | float | None] = {
             "count": self.count,
             "mean_length": self.mean_length,
@@ -75,13 +75,7 @@ class Evaluation:
 
 
 def sum_up_gaps(gaps: Sequence[float]) -> dict[str, float]:
-    """Mean, median and largest of some gaps, under the keys that ``dynaroute evaluate --json`` promises.
-
-    Parameters
-    ----------
-    gaps
-        In per cent; at least one.
-    """
+    """Return mean, median and worst gap under the keys of ``dynaroute evaluate --json``."""
     return {"mean_gap": statistics.fmean(gaps), "median_gap": statistics.median(gaps), "worst_gap": max(gaps)}
 
 
@@ -92,10 +86,10 @@ def evaluate(
     best: Sequence[float] | None = None,
     **settings: Unpack[SolveSettings],
 ) -> Evaluation:
-    """Find routes for all instances, and sum up their lengths.
+    """Solve all instances and average their costs.
 
-    Unlike `solve`, a policy that is named gets no help: an instance that it cannot read is an error. Some of the
-    solutions are judged by `check`.
+    Unlike `solve`, a named policy is not replaced by savings: an instance that it cannot read is an error. `check`
+    verifies a sample of the solutions.
 
     Parameters
     ----------
@@ -104,14 +98,14 @@ def evaluate(
     reference
         Mean length to compare with, or the cost of each instance.
     best
-        The best known cost of each instance, for the gap of each.
+        The best known cost of each instance, to compute its gap.
     **settings
         The keywords of `solve`.
 
     Raises
     ------
     KeyboardInterrupt
-        If a search was ended before its time: figures of some are none of all.
+        If a search was interrupted: the figures would not be those of the full run.
 
     Examples
     --------
@@ -128,13 +122,13 @@ def evaluate_all(
     reference: float | Sequence[float] | None,
     best: Sequence[float] | None = None,
 ) -> Evaluation:
-    """Evaluate with options that are checked already; the rest is as in `evaluate`."""
+    """Do what `evaluate` does, given checked options."""
     if not problems:
-        raise InstanceError("there is no instance to evaluate on.", remedy="Give at least one.")
+        raise InstanceError("there is no instance to evaluate.", remedy="Give at least one.")
     mean_reference = None if reference is None else _mean_reference(reference, len(problems))
     if best is not None:
         _require_costs(best, len(problems))
-    improver = IMPROVERS.get(options.way)
+    improver = IMPROVERS.get(options.improver)
     if options.model in ("auto", "savings") or (improver is not None and not improver.takes_tensors):
         measured = _measure_results(solve_all(problems, options, observers))
     else:
@@ -146,7 +140,7 @@ def evaluate_all(
         standard_error=None if count == 1 else statistics.stdev(measured.lengths, mean) / math.sqrt(count),
         seconds_per_instance=measured.seconds / count,
         gap=None if mean_reference is None else mean / mean_reference - 1,
-        ways=measured.ways,
+        methods=measured.methods,
         lengths=tuple(measured.lengths),
         gaps=None if best is None else _find_gaps(measured.lengths, best),
     )
@@ -159,15 +153,17 @@ def _find_gaps(lengths: Sequence[float], best: Sequence[float]) -> tuple[float, 
 def _require_costs(best: Sequence[float], count: int) -> None:
     if len(best) != count or not all(0 < cost < math.inf for cost in best):
         remedy = "Give a cost above 0 for each instance."
-        raise OptionError("best known costs do not fit.", where=Where(field="best"), remedy=remedy)
+        raise OptionError(
+            f"the best known costs do not match the {count} instances.", where=Where(field="best"), remedy=remedy
+        )
 
 
 class _Measured(NamedTuple):
-    """Lengths of all solutions, seconds in all, and how many each way had the best solution for."""
+    """Lengths of all solutions, total seconds, and for how many instances each method was best."""
 
     lengths: list[float]
     seconds: float
-    ways: Counter[str]
+    methods: Counter[str]
 
 
 def _measure_results(results: Sequence[Result]) -> _Measured:
@@ -180,12 +176,12 @@ def _measure_results(results: Sequence[Result]) -> _Measured:
     return _Measured(
         [result.cost for result in results],
         math.fsum(result.seconds for result in results),
-        Counter(result.how for result in results),
+        Counter(result.model_and_method for result in results),
     )
 
 
 def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observers: Observers) -> _Measured:
-    """Measure on tensors: ten thousand solutions are summed up faster than written down."""
+    """Measure on tensors, which is faster than making ten thousand `Solution` objects."""
     built = build_by_policy(instances, options.model, options, observers)
     began = time.perf_counter()
     routes = _improve(built, options)
@@ -193,26 +189,26 @@ def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observ
     some = _some(len(instances))
     for instance, solution in zip(instances[some], routes[some].to_solutions(built.batch[some]), strict=True):
         _require_right(instance, solution)
-    method = describe_method(Start.by_policy(built.model, options.decoding), options.way, options.limit)
-    ways = Counter({f"{built.model} ({method})": len(instances)})
-    return _Measured(routes.lengths(built.batch).tolist(), seconds, ways)
+    method = describe_method(Start.by_policy(built.model, options.decoding), options.improver, options.limit)
+    methods = Counter({f"{built.model} ({method})": len(instances)})
+    return _Measured(routes.lengths(built.batch).tolist(), seconds, methods)
 
 
 def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:
-    improver = IMPROVERS.get(options.way)
+    improver = IMPROVERS.get(options.improver)
     return built.routes if improver is None else improver.improve_tensors(built.batch, built.routes, options.threads)
 
 
 def _some(count: int) -> slice:
-    """A few of this many, spread over all."""
+    """Pick a few indices, spread over all."""
     return slice(None, None, -(-count // _CHECKED))
 
 
 def _refuse_broken_limits(result: Result) -> None:
-    """Refuse to measure a plan that leaves customers out: it would look short."""
+    """Refuse plans that break limits or leave customers out: they would look short."""
     if result.violations:
         raise UnsupportedError(
-            f"no plan that keeps all limits was found for {result.instance.name or 'an instance'} in the time given: "
+            f"no feasible plan was found for {result.instance.name or 'an instance'} in the time given: "
             f"{result.violations[0].message}",
             remedy="Give more time, or leave the instance out.",
         )
@@ -228,7 +224,7 @@ def _mean_reference(reference: float | Sequence[float], count: int) -> float:
     if isinstance(reference, Sequence) and len(costs) != count:
         raise _fault(f"there are {len(costs)} costs for {count} instances.", "Give one for each, or their mean.")
     if not all(math.isfinite(cost) and cost >= 0 for cost in costs) or not any(costs):
-        raise _fault("it is not a length above 0.", "Give a length in the unit of the instances.")
+        raise _fault("the reference is not a length above 0.", "Give a length in the unit of the instances.")
     return statistics.fmean(costs)
 
 

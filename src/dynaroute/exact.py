@@ -1,4 +1,4 @@
-"""Proofs that routes are the shortest there are: branch and cut for small instances."""
+"""Proofs of optimality for small instances, by branch and cut."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from dynaroute.vocabulary import ProverName
 __all__ = ["Proof", "choose_prover", "prove"]
 
 _PACKAGES: dict[ProverName, str] = {"gurobi": "gurobipy", "cp-sat": "ortools"}
-_UNITS = 10_000_000  # of CP-SAT, which counts in whole numbers, for an instance's longest leg
-_VIOLATION = 1e-4  # of a cut that is worth adding where edges are still fractional
-_SAME = 1e-6  # relative difference of a cost and its bound that is rounding
+_UNITS = 10_000_000  # integer length that CP-SAT gets for an instance's longest leg
+_VIOLATION = 1e-4  # least violation at which a cut is added to a fractional solution
+_SAME = 1e-6  # relative difference between cost and bound that counts as rounding
 
 
 @dataclass(frozen=True)
 class Proof:
-    """The best routes of an instance, and how far they may be from the shortest.
+    """The best routes found for an instance, and a lower bound on any solution.
 
     Attributes
     ----------
     solution
-        With its cost stated.
+        The routes, with their cost stated.
     bound
-        No solution is shorter, up to the rounding of the prover.
+        No solution is shorter than this, up to the prover's rounding.
     seconds
-        Time that it took.
+        Time of the proof.
     """
 
     solution: Solution
@@ -46,34 +46,34 @@ class Proof:
 
     @property
     def cost(self) -> float:
-        """Of the solution."""
+        """Cost of the solution."""
         assert self.solution.stated_cost is not None
         return self.solution.stated_cost
 
     @property
     def is_optimal(self) -> bool:
-        """Whether the bound has met the cost."""
+        """Whether the bound equals the cost."""
         return self.cost <= self.bound + _SAME * max(1.0, self.cost)
 
 
 def choose_prover(name: ProverName | None = None) -> ProverName:
-    """The prover to use: the one named, or the first that is installed.
+    """Return the named prover, or the first that is installed.
 
     Parameters
     ----------
     name
-        gurobi (its wheel's licence admits 2,000 variables, some 60 customers) or cp-sat; None: either.
+        "gurobi" (its bundled licence allows 2,000 variables, about 60 customers) or "cp-sat"; None: either.
 
     Raises
     ------
     OptionError
-        If it is not installed, or not known.
+        If it is unknown or not installed.
     """
     for each, package in _PACKAGES.items():
         if name in (None, each) and find_spec(package) is not None:
             return each
     raise OptionError(
-        "there is nothing to prove optima with." if name is None else f"the prover {name} is not there.",
+        "no prover is installed." if name is None else f"the prover {name} is not installed.",
         where=Where(field="prover"),
         remedy="pip install '.[exact]' in Dynaroute's folder (gurobi), or '.[bench]' (cp-sat).",
     )
@@ -82,18 +82,18 @@ def choose_prover(name: ProverName | None = None) -> ProverName:
 def prove(
     instance: Instance, start: Solution, prover: ProverName | None = None, time_limit: float | None = None
 ) -> Proof:
-    """Search until no shorter routes can be.
+    """Search until the routes are proven to be the shortest.
 
     Parameters
     ----------
     instance
         A small one: tens of customers.
     start
-        Routes to begin with; the better they are, the less is left to search.
+        Routes to start from; better routes make the proof faster.
     prover
         As for `choose_prover`.
     time_limit
-        Seconds after which it gives up, with the bound that it has.
+        Seconds after which it gives up and returns the bound found so far.
     """
     if violations := check(instance, start):
         raise AssertionError(f"the routes to start with are wrong: {violations[0].message}")
@@ -111,10 +111,10 @@ Routes: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 def _prove_by_gurobi(instance: Instance, start: Sequence[Sequence[int]], limit: float | None) -> tuple[Routes, float]:
-    """The two-index edge model: every customer has two legs, and each set of customers as many as its demand asks for.
+    """Prove with the two-index edge model: two legs per customer, and capacity cuts for sets of customers.
 
-    There are too many sets to list: rounded capacity cuts x(E(S)) <= |S| - ceil(d(S) / Q) are added where an answer,
-    whole or fractional, breaks them.
+    There are too many sets to list them all, so the rounded capacity cuts x(E(S)) <= |S| - ceil(d(S) / Q) are added
+    when an integer or fractional solution violates them.
     """
     import gurobipy
     from gurobipy import GRB
@@ -129,7 +129,7 @@ def _prove_by_gurobi(instance: Instance, start: Sequence[Sequence[int]], limit: 
             if limit is not None:
                 model.Params.TimeLimit = limit
             legs = {
-                # out to a lone customer and back again is the same leg twice
+                # a route with one customer uses its leg twice
                 edge: model.addVar(ub=2 if edge[0] == 0 else 1, obj=float(distances[edge]), vtype=GRB.INTEGER)
                 for edge in edges
             }
@@ -148,12 +148,12 @@ def _prove_by_gurobi(instance: Instance, start: Sequence[Sequence[int]], limit: 
         raise DynarouteError(
             f"Gurobi gave up: {error}.",
             where=Where(field="prover"),
-            remedy="Its free licence admits 2,000 variables: use smaller instances, or cp-sat.",
+            remedy="Its free licence allows 2,000 variables: use smaller instances, or cp-sat.",
         ) from error
 
 
 def _add_cuts(model: Any, event: int, instance: Instance, legs: Mapping[Edge, Any]) -> None:
-    """Gurobi's callback: refuse answers that break capacities, and cut off fractional ones that do."""
+    """Gurobi's callback: add capacity cuts that an integer or fractional solution violates."""
     from gurobipy import GRB, quicksum
 
     edges = list(legs)
@@ -178,7 +178,7 @@ def _add_cuts(model: Any, event: int, instance: Instance, legs: Mapping[Edge, An
 
 
 def _find_components(weights: NDArray[np.float64]) -> list[frozenset[int]]:
-    """Customers that legs connect without the depot."""
+    """Find groups of customers that are connected without the depot."""
     left, components = set(range(1, len(weights))), []
     while left:
         reached, border = set(), [left.pop()]
@@ -192,7 +192,7 @@ def _find_components(weights: NDArray[np.float64]) -> list[frozenset[int]]:
 
 
 def _grow_sets(weights: NDArray[np.float64]) -> Iterator[frozenset[int]]:
-    """From each customer, the sets that come about by adding the one that is tied most to those already there."""
+    """Grow sets from each customer by adding the customer with the heaviest legs to the set."""
     for first in range(1, len(weights)):
         members, ties = [first], weights[first].copy()
         ties[0] = ties[first] = -1.0
@@ -215,7 +215,7 @@ def _count_legs(routes: Sequence[Sequence[int]]) -> dict[Edge, int]:
 
 
 def _read_routes(used: Mapping[Edge, int]) -> Routes:
-    """Routes from how often each leg is driven."""
+    """Turn the number of times each leg is driven into routes."""
     left = [edge for edge, count in used.items() for _ in range(count)]
     routes = []
     while out := next((edge for edge in left if edge[0] == 0), None):
@@ -233,7 +233,7 @@ def _read_routes(used: Mapping[Edge, int]) -> Routes:
 
 
 def _prove_by_cp_sat(instance: Instance, start: Sequence[Sequence[int]], limit: float | None) -> tuple[Routes, float]:
-    """One variable for each leg and direction, and what is on board after each customer."""
+    """Prove with one variable per leg and direction, and the load after each customer."""
     from ortools.sat.python import cp_model
 
     distances = instance.distance_matrix
@@ -252,7 +252,7 @@ def _prove_by_cp_sat(instance: Instance, start: Sequence[Sequence[int]], limit: 
         model.add_hint(leg, pair in driven)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    solver.parameters.linearization_level = 2  # cuts of routes and capacities: fifty times as quick
+    solver.parameters.linearization_level = 2  # cuts for routes and capacities: fifty times faster
     solver.parameters.max_time_in_seconds = math.inf if limit is None else limit
     solver.solve(model)
     following = {here: there for (here, there), leg in legs.items() if here and solver.boolean_value(leg)}

@@ -1,4 +1,4 @@
-"""What `dynaroute doctor` looks at: whether this installation can solve, on what, and what would make it better."""
+"""The checks of `dynaroute doctor`: whether this installation can solve, on which device, and what could be better."""
 
 from __future__ import annotations
 
@@ -26,26 +26,31 @@ __all__ = ["EXTRAS", "Finding", "Status", "examine"]
 
 Status = Literal["ok", "note", "problem"]
 
-_AGAIN = "Install Dynaroute again: pip install -c constraints.txt . in its folder."
-_CUDA_BUILD = "Install a CUDA build of PyTorch: pytorch.org tells the command for your driver."
+_AGAIN = "Reinstall Dynaroute: run pip install -c constraints.txt . in its folder."
+_CUDA_BUILD = "Install a CUDA build of PyTorch: pytorch.org shows the command for your driver."
 _NEWER_DRIVER = (
-    "Bring the driver up to date, or install a build of PyTorch for an older CUDA; "
-    "in a container, ask for the GPU when you start it."
+    "Update the driver, or install a PyTorch build for an older CUDA; in a container, request the GPU when you start "
+    "it."
 )
-_ON_CPU = "Until then give --device cpu; python -m dynaroute.selftest tells more."
+_ON_CPU = "Until then use --device cpu; python -m dynaroute.selftest shows more."
 
-# What each extra is for, and its packages: pyproject.toml says the same, but is not there when a wheel is installed.
+# What each extra is for, and its packages. pyproject.toml says the same, but an installed wheel does not contain it.
 EXTRAS = {
+    "batch": ("dynaroute batch, and Parquet files", ("pyarrow",)),
+    "ray": ("dynaroute batch --engine ray", ("ray",)),
     "serve": ("dynaroute serve", ("fastapi", "prometheus-client", "pydantic", "python-multipart", "uvicorn")),
     "train": ("TensorBoard's view of training runs", ("tensorboard",)),
-    "bench": ("benchmarks beside other solvers", ("hygese", "ortools", "pyvrp")),
+    "bench": ("benchmarks against other solvers", ("hygese", "ortools", "pyvrp")),
     "exact": ("reproduce --exact", ("gurobipy",)),
     "test": (
         "make test",
         (
+            "flask",
+            "flask-cors",
             "hatchling",
             "httpx",
             "hypothesis",
+            "moto",
             "mypy",
             "playwright",
             "pytest",
@@ -61,22 +66,22 @@ EXTRAS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes
     ----------
     topic
-        versions, hardware, caches, extras, models or trial.
+        One of versions, hardware, caches, extras, models or trial.
     subject
-        What was looked at.
+        What was checked.
     status
-        ok; note: solving works, but something is missing or could be better; problem: solving fails.
+        "ok"; "note" if solving works but something is missing or could be better; "problem" if solving fails.
     found
-        What is there, in words.
+        What was found, in words.
     remedy
-        What to do about it; empty if there is nothing to do.
+        What to do about it; empty if nothing needs doing.
     details
-        The same as found, for programs: plain values by name.
+        What was found, as values for programs.
     """
 
     topic: str
@@ -88,17 +93,17 @@ class Finding:
 
 
 def examine() -> Iterator[Finding]:
-    """Look at everything, one finding after the other; nothing that is broken raises an error."""
+    """Run all checks one after the other. A broken installation yields findings, never an error."""
     is_whole = True
     for look, topic, needs_libraries in _LOOKS:
         if needs_libraries and not is_whole:
-            continue  # it would only say once more what is broken
+            continue  # it would only repeat what is broken
         try:
             for finding in look():
                 is_whole &= not (finding.topic == "versions" and finding.status == "problem")
                 yield finding
-        except Exception as error:  # a broken library may raise anything at all
-            yield Finding(topic, topic, "problem", f"could not be looked at: {_in_words(error)}", _AGAIN)
+        except Exception as error:  # a broken library may raise anything
+            yield Finding(topic, topic, "problem", f"the check failed: {_in_words(error)}", _AGAIN)
 
 
 def _look_at_python() -> Iterator[Finding]:
@@ -109,11 +114,11 @@ def _look_at_python() -> Iterator[Finding]:
 
 
 def _look_at_libraries() -> Iterator[Finding]:
-    """Those that solving loads are loaded; of the others, the version alone is asked for."""
+    """Load the libraries that solving needs; for the others only look up the version."""
     for name in ("numpy", "numba", "safetensors"):
         yield _load(name, name, _describe_library)
     yield _load("torch", "PyTorch", _describe_torch)
-    for name, loss in (("matplotlib", "nothing can be drawn"), ("openpyxl", "no workbook can be read")):
+    for name, loss in (("matplotlib", "plots do not work"), ("openpyxl", "Excel workbooks cannot be read")):
         version = _find_version(name)
         if version is None:
             yield Finding("versions", name, "note", f"not installed: {loss}", _AGAIN, {"version": None})
@@ -153,7 +158,7 @@ def _look_at_gpus() -> Iterator[Finding]:
         for index in range(torch.cuda.device_count()):
             yield from _look_at_gpu(torch.device("cuda", index), driver)
     elif driver is None:
-        yield _tell("hardware", "GPU", "none; policies run on the processor", count=0)
+        yield _tell("hardware", "GPU", "none; policies run on the CPU", count=0)
     elif torch.version.cuda is None:
         found = f"{driver}, which this build of PyTorch cannot use"
         yield Finding("hardware", "GPU", "note", found, _CUDA_BUILD, {"count": 0})
@@ -163,7 +168,7 @@ def _look_at_gpus() -> Iterator[Finding]:
 
 
 def _ask_driver() -> str | None:
-    """What NVIDIA's driver says there is; None without a driver."""
+    """Ask NVIDIA's driver which GPU there is; None without a driver."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return None
@@ -195,7 +200,7 @@ def _look_at_gpu(device: torch.device, driver: str | None) -> Iterator[Finding]:
 
 
 def _try_kernels(device: torch.device, subject: str) -> Finding:
-    """Compile a kernel and run it: what no list of supported GPUs can tell."""
+    """Compile and run a kernel, since no list of supported GPUs is reliable."""
     from dynaroute.kernels import kernels_run_on
 
     if not kernels_run_on(device):
@@ -213,11 +218,13 @@ def _try_kernels(device: torch.device, subject: str) -> Finding:
         is_right = probe_kernels(device)
     except Exception as error:
         words = f"Triton cannot compile or run a kernel: {_in_words(error)}"
-        remedy = f"Triton needs a C compiler, Python's headers and a GPU that it knows. {_ON_CPU}"
+        remedy = f"Triton needs a C compiler, Python's headers and a GPU that it supports. {_ON_CPU}"
         return Finding("hardware", subject, "problem", words, remedy, {"usable": False})
     if not is_right:
-        return Finding("hardware", subject, "problem", "a small kernel gave a wrong answer", _ON_CPU, {"usable": False})
-    return _tell("hardware", subject, "a small kernel was compiled and gave the right answer", usable=True)
+        return Finding(
+            "hardware", subject, "problem", "a small kernel computed a wrong result", _ON_CPU, {"usable": False}
+        )
+    return _tell("hardware", subject, "a small kernel was compiled and computed the right result", usable=True)
 
 
 def _look_at_caches() -> Iterator[Finding]:
@@ -227,7 +234,7 @@ def _look_at_caches() -> Iterator[Finding]:
 
 
 def _look_at_compiled_search() -> Finding:
-    """Its machine code is kept beside the source, in the home folder, or nowhere."""
+    """Check where the search's machine code is kept: next to the source, in the home folder, or nowhere."""
     from dynaroute.improve import compiled
 
     subject = "compiled search"
@@ -237,8 +244,8 @@ def _look_at_compiled_search() -> Finding:
             "caches",
             subject,
             "note",
-            "there is no folder to keep it in: every process that searches compiles for half a minute",
-            "Set NUMBA_CACHE_DIR to a folder that can be written.",
+            "no folder to keep it in: every process that searches first compiles for half a minute",
+            "Set NUMBA_CACHE_DIR to a writable folder.",
             {"folder": None, "writable": False},
         )
     finding = _judge_cache(subject, folder, "NUMBA_CACHE_DIR")
@@ -267,14 +274,14 @@ def _judge_cache(subject: str, folder: Path, variable: str) -> Finding:
         "caches",
         subject,
         "note",
-        f"{folder} cannot be written ({fault}): what is compiled is lost when a process ends",
-        f"Make it writable, or set {variable} to a folder that is.",
+        f"{folder} is not writable ({fault}): compiled code is lost when a process ends",
+        f"Make it writable, or set {variable} to a writable folder.",
         {"folder": str(folder), "writable": False},
     )
 
 
 def _find_fault_of_folder(folder: Path) -> str | None:
-    """Why nothing can be written there, or where it would be made; None if something can."""
+    """Explain why a folder, existing or not, cannot be written to; None if it can."""
     place = next((place for place in (folder, *folder.parents) if place.exists()), folder)
     try:
         with tempfile.TemporaryFile(dir=place):
@@ -292,7 +299,7 @@ def _look_at_extras() -> Iterator[Finding]:
             continue
         what = "not installed" if len(missing) == len(packages) else f"without {', '.join(missing)}"
         remedy = f"In Dynaroute's folder: pip install -c constraints.txt '.[{extra}]'"
-        yield Finding("extras", extra, "note", f"{what}; it is for {purpose} alone", remedy, details)
+        yield Finding("extras", extra, "note", f"{what}; only needed for {purpose}", remedy, details)
 
 
 def _look_at_models() -> Iterator[Finding]:
@@ -301,18 +308,18 @@ def _look_at_models() -> Iterator[Finding]:
 
     names = list(shipped_models())
     if not names:
-        yield Finding("models", "shipped models", "problem", "there is none", _AGAIN)
+        yield Finding("models", "shipped models", "problem", "none found", _AGAIN)
     for name in names:
         try:
             Policy.from_pretrained(name)
         except Exception as error:
             yield Finding("models", name, "problem", f"cannot be loaded: {_in_words(error)}", _AGAIN)
         else:
-            yield _tell("models", name, "can be loaded")
+            yield _tell("models", name, "loads")
 
 
 def _solve_for_trial() -> Iterator[Finding]:
-    """Do what a user does first, on the device that a user gets."""
+    """Solve a small instance on the default device, as a user would."""
     import numpy as np
 
     from dynaroute.device import choose_device
@@ -338,7 +345,7 @@ def _solve_for_trial() -> Iterator[Finding]:
     yield _tell("trial", "solve", found, device=device, seconds=round(seconds, 3))
 
 
-# what looks, at which topic, and whether it needs libraries that can be loaded
+# each check, its topic, and whether it needs working libraries
 _LOOKS: tuple[tuple[Callable[[], Iterator[Finding]], str, bool], ...] = (
     (_look_at_python, "versions", False),
     (_look_at_libraries, "versions", False),
@@ -352,7 +359,7 @@ _LOOKS: tuple[tuple[Callable[[], Iterator[Finding]], str, bool], ...] = (
 
 
 def _tell(topic: str, subject: str, found: str, **details: Any) -> Finding:
-    """That this is in order."""
+    """Report that something is in order."""
     return Finding(topic, subject, "ok", found, details=details)
 
 
@@ -364,6 +371,6 @@ def _find_version(package: str) -> str | None:
 
 
 def _in_words(error: Exception) -> str:
-    """An error on one line, not too long."""
+    """Shorten an error to one line."""
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return words if len(words) <= 300 else f"{words[:300]}..."

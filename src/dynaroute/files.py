@@ -1,4 +1,4 @@
-"""The one place that opens whole files: read entirely, or written entirely, or an error that says why not."""
+"""Reading and writing whole files. Everything that Dynaroute reads or replaces goes through here."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from typing import TextIO
 from dynaroute.errors import FileError, FormatError, in_file
 from dynaroute.limits import LARGEST_FILE, REMEDY, raised
 
-__all__ = ["STDIN", "open_to_write", "read_bytes", "read_stdin", "refuse_unreadable", "write_bytes"]
+__all__ = ["STDIN", "is_unfinished", "open_to_write", "read_bytes", "read_stdin", "refuse_unreadable", "write_bytes"]
 
-STDIN = "standard input"  # what messages call it
+STDIN = "standard input"  # its name in messages
 
-# Opening a pipe would wait for its other end; what was a file when it was looked at may be a pipe when it is opened.
+# Opening a pipe would wait for its other end, and a path may become a pipe between the check and the opening.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_STEP = 1 << 24  # bytes that are read at a time
+_BEGIN, _END = ".dynaroute-", ".tmp"  # parts of the names of files while they are written
+_STEP = 1 << 24  # bytes read at a time
 
 
 def refuse_unreadable(path: Path, largest: int = LARGEST_FILE) -> None:
-    """Refuse what is not a regular file of at most so many bytes, without opening it."""
+    """Raise unless the path is a regular file of at most `largest` bytes, without opening it."""
     try:
         status = path.stat()
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
@@ -42,25 +43,23 @@ def _refuse_unusual(status: os.stat_result, largest: int) -> None:
 
 def _refuse_large(size: int, largest: int) -> None:
     if size > raised(largest):
-        raise FileError(
-            f"the file has {size:,} bytes, more than the largest that is read, {raised(largest):,}.", remedy=REMEDY
-        )
+        raise FileError(f"the file has {size:,} bytes, more than the limit of {raised(largest):,}.", remedy=REMEDY)
 
 
 def read_bytes(path: Path, largest: int = LARGEST_FILE) -> bytes:
-    """Read a whole file that is not empty. Everything that Dynaroute reads is read by this.
+    """Read a whole file, which must not be empty.
 
     Parameters
     ----------
     path
-        A regular file, or a link to one; pipes, devices, sockets and folders are refused, and never waited for.
+        A regular file, or a link to one. Pipes, devices, sockets and folders are refused at once.
     largest
-        Bytes that it may have.
+        Most bytes that the file may have.
 
     Raises
     ------
     FileError
-        If it is none, too large, or cannot be read.
+        If it is not a regular file, too large, or cannot be read.
     FormatError
         If it is empty.
     """
@@ -73,7 +72,7 @@ def read_bytes(path: Path, largest: int = LARGEST_FILE) -> bytes:
             while part := file.read(_STEP):
                 parts.append(part)
                 size += len(part)
-                _refuse_large(size, largest)  # it may grow, and some files of the system say 0 and have no end
+                _refuse_large(size, largest)  # it may grow; some system files report size 0 and never end
     except (OSError, ValueError) as error:
         raise _unreadable(error) from error
     if not parts:
@@ -82,22 +81,17 @@ def read_bytes(path: Path, largest: int = LARGEST_FILE) -> bytes:
 
 
 def read_stdin(largest: int = LARGEST_FILE) -> bytes:
-    """Read all that comes from the standard input, which the user asked for by naming it.
-
-    Parameters
-    ----------
-    largest
-        Bytes that may come.
+    """Read standard input to its end.
 
     Raises
     ------
     FileError
-        If it is a terminal, closed, or too much comes.
+        If it is a terminal, closed, or too long.
     FormatError
-        If nothing comes.
+        If it is empty.
     """
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
-        raise FileError("nothing is sent to the standard input.", remedy="Send a file: command - < FILE.")
+        raise FileError("nothing is sent to standard input.", remedy="Send a file: command - < FILE.")
     parts: list[bytes] = []
     size = 0
     try:
@@ -108,22 +102,22 @@ def read_stdin(largest: int = LARGEST_FILE) -> bytes:
     except (OSError, ValueError) as error:
         raise _unreadable(error) from error
     if not parts:
-        raise FormatError("the standard input is empty.", remedy="Did the command before it fail?")
+        raise FormatError("standard input is empty.", remedy="Did the command before it fail?")
     return b"".join(parts)
 
 
 def open_to_write(path: Path) -> TextIO:
-    """Open a text file that is to be watched while it grows; what was in it is gone.
+    """Open a text file that others may watch while it grows. Its old content is lost.
 
     Parameters
     ----------
     path
-        The file to make or to empty, or a pipe that somebody reads from already.
+        The file to create or empty, or a pipe that already has a reader.
 
     Raises
     ------
     FileError
-        If it cannot be written; it names the file.
+        If it cannot be written; the error names the file.
     """
     with in_file(path):
         try:
@@ -148,19 +142,19 @@ def open_to_write(path: Path) -> TextIO:
 
 
 def write_bytes(path: Path, content: bytes | memoryview) -> None:
-    """Write a whole file, or leave what was there: write beside it, then rename.
+    """Replace a whole file, or leave it untouched: write a temporary file next to it, then rename.
 
     Parameters
     ----------
     path
-        The file to make or to replace; behind a symbolic link, the file that it leads to.
+        The file to create or replace. Symbolic links are followed.
     content
         All of its bytes.
 
     Raises
     ------
     FileError
-        If the folder is not there or the file cannot be written; it names the file.
+        If the folder does not exist or the file cannot be written; the error names the file.
     """
     with in_file(path):
         try:
@@ -170,8 +164,13 @@ def write_bytes(path: Path, content: bytes | memoryview) -> None:
             raise _unwritable(error) from error
 
 
+def is_unfinished(name: str) -> bool:
+    """Whether a file of this name is one that `write_bytes` had not finished when it was killed."""
+    return name.startswith(_BEGIN) and name.endswith(_END)
+
+
 def _replaceable_mode(target: Path) -> int | None:
-    """Permissions of the file to be replaced; None if there is none yet."""
+    """Return the permissions of the file to replace; None if it does not exist."""
     folder = target.parent
     if not folder.is_dir():
         raise FileError(f"the folder {folder} does not exist.", remedy="Create it first.")
@@ -181,24 +180,24 @@ def _replaceable_mode(target: Path) -> int | None:
         raise FileError("this is a folder, not a file.", remedy="Name a file in it.")
     if not target.is_file():
         raise FileError("this is a device or a pipe, not a file.", remedy="Choose another place.")
-    if not os.access(target, os.W_OK):  # renaming would replace it all the same
-        raise FileError("there is no permission to change this file.", remedy="Choose another place.")
+    if not os.access(target, os.W_OK):  # renaming would replace it anyway
+        raise FileError("you have no permission to change this file.", remedy="Choose another place.")
     return stat.S_IMODE(target.stat().st_mode)
 
 
 def _write_beside_and_rename(target: Path, content: bytes | memoryview, mode: int | None) -> None:
-    beside = target.parent / f".dynaroute-{secrets.token_hex(8)}.tmp"  # a name that no other writer has
+    beside = target.parent / f"{_BEGIN}{secrets.token_hex(8)}{_END}"  # a name that no other writer uses
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())  # a name must never stand for contents that a power cut took
+            os.fsync(file.fileno())  # otherwise a power cut could leave the new name with lost content
         if mode is not None:
             beside.chmod(mode)
         beside.replace(target)
-    except BaseException:  # an interrupt, too, must leave nothing behind
-        with suppress(OSError):  # a disk that became read-only does not give it up
+    except BaseException:  # interrupts, too, must leave nothing behind
+        with suppress(OSError):  # fails if the disk became read-only
             beside.unlink(missing_ok=True)
         raise
 
@@ -211,7 +210,7 @@ def _unreadable(error: OSError | ValueError) -> FileError:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return FileError("there is no such file.", remedy="Check the path.")
     if isinstance(error, PermissionError):
-        return FileError("there is no permission to read this file.", remedy="Ask its owner, or copy it.")
+        return FileError("you have no permission to read this file.", remedy="Ask its owner, or copy it.")
     return FileError(f"the file cannot be read ({_reason(error)}).", remedy="Check the path.")
 
 

@@ -1,4 +1,4 @@
-"""Kinds of vehicles: what each holds, how far, how long and when it may drive, and how many there are."""
+"""Vehicle types: capacity, limits on distance, time and stops, and how many vehicles there are."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from dynaroute.vocabulary import RouteEnd, join_with_or
 
 __all__ = ["TOLERANCE", "VehicleType"]
 
-TOLERANCE = 1e-6  # of the unit: what is late, too long or too far by no more is an error of rounding
+TOLERANCE = 1e-6  # in the instance's units: smaller excesses of any limit count as rounding errors
 
 
 @dataclass(frozen=True)
 class VehicleType:
-    """One kind of vehicle. What is None does not limit it.
+    """One type of vehicle. None means no limit.
 
     Parameters
     ----------
     capacity
-        What one such vehicle holds, in the unit in which an instance stores demands.
+        Capacity of one vehicle, in the unit in which the instance stores demands.
     name
-        What the user calls it.
+        The user's name for it.
     count
-        How many there are.
+        How many vehicles there are.
     max_duration
-        Seconds from departure to the end of the route, waiting and service included.
+        Longest route in seconds, from departure to end, including waiting and service.
     max_distance
-        Length of a route, in the unit of the instance's distances.
+        Longest route in the unit of the instance's distances.
     shift
-        The earliest departure and the latest end, in seconds.
+        Earliest departure and latest end, in seconds.
     max_stops
-        Customers on one route.
+        Most customers on one route.
     end
-        Where a route ends: back at the depot; or open, at its last customer, when that one is served.
+        Where a route ends: "depot", or "open" if it ends after service at its last customer.
 
     Raises
     ------
     InstanceError
-        If a value cannot be meant; the field is named.
+        If a value is invalid; the error names the field.
     """
 
     capacity: int
@@ -69,16 +69,16 @@ class VehicleType:
             raise _fault("name", f"the name {self.name!r} is not a text.", "Write a text, or leave it out.")
 
     def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)  # the class is frozen; this is its constructor's own door
+        object.__setattr__(self, field, value)  # the class is frozen, but its constructor may still set fields
 
     @property
     def limits_time(self) -> bool:
-        """Whether it matters when such a vehicle drives, or for how long."""
+        """Whether its times are limited: it has a shift or a longest duration."""
         return self.max_duration is not None or self.shift is not None
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but its capacity limits it, and it drives back to the depot."""
+        """Whether only its capacity limits it, and it returns to the depot."""
         limits = (self.count, self.max_duration, self.max_distance, self.shift, self.max_stops)
         return self.end == "depot" and all(limit is None for limit in limits)
 
@@ -86,7 +86,7 @@ class VehicleType:
 def _read_whole(value: Any, field: str) -> int:
     words = {"max_stops": "number of stops"}.get(field, field)
     if value is None:
-        raise _fault(field, f"there is no {words}.", "Give a whole number above 0.")
+        raise _fault(field, f"the {words} is missing.", "Give a whole number above 0.")
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise _fault(field, f"the {words} {value!r} is not a whole number above 0.", "Give one, or leave it out.")
     return int(value)
@@ -95,7 +95,7 @@ def _read_whole(value: Any, field: str) -> int:
 def _read_limit(value: Any, field: str) -> float:
     number = _read_number(value, field)
     if number <= 0:
-        raise _fault(field, f"the limit {value!r} is not above 0.", "Leave it out where there is no limit.")
+        raise _fault(field, f"the limit {value!r} is not above 0.", "Leave it out if there is no limit.")
     return number
 
 
@@ -105,10 +105,10 @@ def _read_shift(value: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise _fault("shift", f"the shift {value!r} is not a pair of times.", "Give its start and its end.") from None
     if earliest < 0:
-        raise _fault("shift", f"the shift starts at {earliest:g}.", "Times are 0 or later.")
+        raise _fault("shift", f"the shift starts at {earliest:g}, before 0.", "Times are 0 or later.")
     if latest < earliest:
         message = f"the shift ends at {latest:g}, before it starts at {earliest:g}."
-        raise _fault("shift", message, "Give its start first; after midnight the hours go on, 26h.")
+        raise _fault("shift", message, "Give its start first; write 26h for two hours after midnight.")
     return earliest, latest
 
 

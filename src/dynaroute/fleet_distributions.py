@@ -1,4 +1,4 @@
-"""Random problems with time windows, in the manner of Solomon."""
+"""Random instances with time windows, like Solomon's."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dynaroute.vocabulary import CustomerPositions
 
 __all__ = ["SolomonSettings", "draw_solomon_set"]
 
-_SIDE = 100.0  # of the square in which customers lie
+_SIDE = 100.0  # of the square that holds the customers
 _LARGEST_DEMAND = 50
-_FEWEST_VEHICLES = 25  # as many as Solomon's instances of 100 customers have
+_FEWEST_VEHICLES = 25  # as in Solomon's instances of 100 customers
 
 
 @dataclass(frozen=True)
 class SolomonSettings:
-    """What a problem in the manner of Solomon looks like: distances are times, and a day is as long as its horizon.
+    """Settings for instances like Solomon's: travel times equal distances, and the day ends at the horizon.
 
     Parameters
     ----------
@@ -31,20 +31,20 @@ class SolomonSettings:
     customers
         Uniform (R), clustered (C) or mixed (RC), in a square of side 100 with the depot in its centre.
     share
-        Part of the customers that have a window, 0 to 1.
+        Share of customers that have a window, 0 to 1.
     width
         Mean width of a window.
     horizon
         When the depot closes; it opens at 0.
     service
-        Time of each stop.
+        Service time of each customer.
     capacity
-        What one vehicle holds; demands are 1 to 50.
+        Capacity of a vehicle; demands are 1 to 50.
 
     Raises
     ------
     OptionError
-        If a setting makes no sense.
+        If a setting is invalid.
     """
 
     size: int
@@ -56,12 +56,12 @@ class SolomonSettings:
     capacity: int = 200
 
     def __post_init__(self) -> None:
-        least = math.sqrt(2) * _SIDE + self.service  # there and back from the farthest corner
+        least = math.sqrt(2) * _SIDE + self.service  # to the farthest corner and back
         bounds = {
             "share": (0 <= self.share <= 1, "from 0 to 1"),
             "width": (0 < self.width < math.inf, "above 0"),
             "service": (0 <= self.service < math.inf, "0 or more"),
-            "horizon": (least < self.horizon < math.inf, f"above {math.ceil(least)}, the way to a corner and back"),
+            "horizon": (least < self.horizon < math.inf, f"above {math.ceil(least)}, the time to a corner and back"),
             "capacity": (self.capacity >= _LARGEST_DEMAND, f"{_LARGEST_DEMAND} or more"),
         }
         for field, (is_right, words) in bounds.items():
@@ -71,18 +71,18 @@ class SolomonSettings:
 
 
 def draw_solomon_set(settings: SolomonSettings, count: int, generator: np.random.Generator) -> list[Instance]:
-    """Draw problems with time windows; each customer can be served in time by a vehicle of its own.
+    """Draw instances with time windows. A vehicle that serves one customer alone is always in time.
 
     Parameters
     ----------
     settings
-        What the problems look like.
+        What the instances look like.
     count
-        Number of problems.
+        Number of instances.
     generator
-        Source of randomness; the same state gives the same problems.
+        Source of randomness; the same state gives the same instances.
     """
-    # its grid has a side of 1000, which gives one decimal here
+    # its grid has side 1000, which gives one decimal here
     drawn = draw_x_set(
         XSettings(settings.size, settings.customers, demands="unitary", route_length=1), count, generator
     )

@@ -1,4 +1,4 @@
-"""A fleet, limits and a speed that are given beside a file: they go before what it says."""
+"""Vehicles, limits and a speed given as options. They override those of the file."""
 
 from __future__ import annotations
 
@@ -18,41 +18,44 @@ __all__ = ["FleetOptions", "VehicleList", "use_rounding", "use_vehicles"]
 
 @dataclass(frozen=True)
 class VehicleList:
-    """Types of vehicles as a file of their own states them.
+    """Vehicle types from a separate file.
 
     Attributes
     ----------
     types
-        Their capacities are whole numbers of the smallest unit.
+        The types; capacities are integers in the smallest unit.
     scale
-        How many of these units make one unit of the file: 10 where capacities had one decimal.
+        How many smallest units make one unit of the file: 10 if capacities have one decimal.
+    unit
+        Unit of the capacities in the file, such as kg; "" if it names none.
     """
 
     types: tuple[VehicleType, ...]
     scale: int = 1
+    unit: str = ""
 
     @property
     def largest_capacity(self) -> Decimal:
-        """What the largest of them holds, in the unit of the file."""
+        """The largest capacity, in the file's unit."""
         return Decimal(max(kind.capacity for kind in self.types)) / self.scale
 
 
 @dataclass(frozen=True)
 class FleetOptions:
-    """What is said of the vehicles beside a file. What is None stays as the file has it.
+    """Options about the vehicles. None leaves what the file says.
 
     Parameters
     ----------
     vehicles
-        How many there are; or their types, instead of those of the file.
+        The number of vehicles, or vehicle types that replace those of the file.
     max_duration
-        Seconds from departure to the end of a route.
+        Longest route in seconds, from departure to end.
     max_distance
-        Length of a route, in the instance's unit.
+        Longest route in the instance's unit of distance.
     speed
-        Distance units a second.
+        Distance units per second.
     rounding
-        How lengths are rounded; "dimacs" cuts them to one decimal, which Solomon's instances are compared by.
+        How lengths are rounded. "dimacs" truncates to one decimal, as usual for comparisons on Solomon's instances.
     """
 
     vehicles: int | VehicleList | None = None
@@ -62,19 +65,14 @@ class FleetOptions:
     rounding: ReadingRule | None = None
 
     def apply(self, instance: Instance) -> Instance:
-        """The problem with these vehicles, limits and speed.
-
-        Parameters
-        ----------
-        instance
-            As its file has it.
+        """Return the instance with these vehicles, limits and speed.
 
         Raises
         ------
         OptionError
-            If the file has several types, and a number alone is given.
+            If only a number of vehicles is given, but the file has several types.
         InstanceError
-            If there are times to keep, but neither durations nor a speed.
+            If times are limited, but there are neither durations nor a speed.
         """
         with placed(_place_option):
             changed = self._change(instance)
@@ -89,7 +87,7 @@ class FleetOptions:
         if isinstance(self.vehicles, int):
             if len(instance.fleet) > 1:
                 raise OptionError(
-                    f"the file has {len(instance.fleet)} types of vehicles, with numbers of their own.",
+                    f"the file has {len(instance.fleet)} vehicle types, each with its own number of vehicles.",
                     where=Where(field="vehicles"),
                     remedy="Leave the option out, or give a file of vehicles.",
                 )
@@ -103,15 +101,7 @@ class FleetOptions:
 
 
 def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
-    """The problem with these types of vehicles, whatever the decimals of demands and capacities.
-
-    Parameters
-    ----------
-    instance
-        The problem.
-    vehicles
-        The types it shall have.
-    """
+    """Return the instance with these vehicle types; demands and capacities may differ in decimals."""
     scale = max(instance.demand_scale, vehicles.scale)  # both are powers of ten
     demand_factor, factor = scale // instance.demand_scale, scale // vehicles.scale
     return replace(
@@ -123,18 +113,18 @@ def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
 
 
 def use_rounding(instance: Instance, rounding: ReadingRule) -> Instance:
-    """The problem with lengths that are rounded by another rule.
+    """Return the instance with lengths rounded by another rule.
 
     Parameters
     ----------
     instance
-        The problem; its lengths are those of straight lines or great circles.
+        An instance with coordinates, not with a matrix of distances.
     rounding
         The rule.
     """
     if instance.distances is not None:
         raise OptionError(
-            "the file has a matrix of distances, which holds them as they are.",
+            "the file has a matrix of distances, to which no rounding applies.",
             where=Where(field="rounding"),
             remedy="Leave the option out.",
         )
@@ -145,5 +135,5 @@ def use_rounding(instance: Instance, rounding: ReadingRule) -> Instance:
 
 
 def _place_option(where: Where) -> Where:
-    """Fields of a vehicle type as the options that set them."""
+    """Translate a field of a vehicle type into the option that sets it."""
     return replace(where, field="vehicles") if where.field == "count" else where

@@ -1,4 +1,4 @@
-"""How one model does on instances unlike each other: the X set, XML100, and uniform sets of larger sizes."""
+"""How one model generalises: to the X set, XML100, and larger uniform sets."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from dynaroute.weights import GENERALIST, nearest_shipped_model, shipped_models
 __all__ = ["Generalisation", "MeasuredSet", "measure_generalisation"]
 
 _SAVINGS = "savings"
-_LARGE = 500  # customers, above which X instances have a column of their own
+_LARGE = 500  # X instances with more customers than this have their own column
 _COLUMNS = ("X", "X, worst", f"X, n > {_LARGE}", "XML100", *(f"U{size}" for size in LARGE_SIZES))
 
 
 @dataclass(frozen=True)
 class MeasuredSet:
-    """What a row reaches on a set.
+    """Results of one row on one set.
 
     Attributes
     ----------
     count
-        Instances.
+        Number of instances.
     mean_length
         Mean cost.
     gaps
-        To the best known cost of each, in per cent; None where there are none.
+        Gap of each to its best known cost, in percent; None without such costs.
     large_gaps
-        Those of instances above 500 customers.
+        Gaps of the instances with more than 500 customers.
     seconds
-        Time an instance, the policy being loaded and its kernels warm.
+        Time per instance, with the policy loaded and its kernels compiled.
     """
 
     count: int
@@ -62,7 +62,7 @@ class Generalisation:
     hardware
         Where it was measured.
     entries
-        By row and set.
+        Results by row and set.
     skipped
         Sets that were not given.
     is_whole
@@ -76,14 +76,14 @@ class Generalisation:
     is_whole: bool = True
 
     def to_markdown(self) -> str:
-        """Lengths and times; what others measured is marked as theirs."""
-        caveat = "" if self.is_whole else " **Not the whole sets: figures are by chance.**"
-        left_out = f" Not measured, since not given: {', '.join(self.skipped)}." if self.skipped else ""
+        """Format lengths and times as tables; figures measured by others are marked."""
+        caveat = "" if self.is_whole else " **Only parts of the sets: figures depend on chance.**"
+        left_out = f" Not given, so not measured: {', '.join(self.skipped)}." if self.skipped else ""
         known = ", ".join(f"U{size} {name} {length:g}" for size, (name, length) in LARGE_SIZE_LENGTHS.items())
         lines = [
             f"One model, {self.model}. X and XML100: mean gap to best known and to proven optimal costs; U: mean "
-            f"length, and gap to the best that is published ({known}). Rows marked *quoted* are others' figures, "
-            f"measured by them.{left_out}{caveat}",
+            f"length, and gap to the best that is published ({known}). Rows marked *quoted* were measured by their "
+            f"authors.{left_out}{caveat}",
             "",
             f"| method | {' | '.join(_COLUMNS)} |",
             "|---" * (1 + len(_COLUMNS)) + "|",
@@ -127,20 +127,20 @@ def measure_generalisation(
     device: str = "auto",
     progress: Callable[[str, float], None] = lambda words, done: None,
 ) -> Generalisation:
-    """Measure savings, and one model greedy and in eight orientations, on every set that is given.
+    """Measure savings, and one model with greedy decoding and x8 augmentation, on every given set.
 
     Parameters
     ----------
     model
-        A shipped model or a folder; the generalist if None, or the specialist of 100 customers where none ships.
+        A shipped model or a folder. None: the shipped generalist, or else the specialist for 100 customers.
     x, xml
-        Folders or sets of the X set and of XML100, with a table of best known costs.
+        Folders or set files of the X set and of XML100, with a table of best known costs.
     count
-        Instances of each set at most; all if None. The uniform sets are then others.
+        Most instances per set; all if None. A smaller count gives different uniform instances.
     device
         "auto" (a GPU if there is one), or what PyTorch calls it.
     progress
-        Called now and then with words about what is measured and the share of all work that is done.
+        Called now and then with a description of the current work and the share of all work done.
     """
     from dynaroute.solving.building import load_policy
 
@@ -179,7 +179,7 @@ class _Set(NamedTuple):
 
 
 class _Told:
-    """Counts instances, and tells the share of all work."""
+    """Counts finished instances and reports the share of all work done."""
 
     def __init__(self, words: str, done: float, share: float, progress: Callable[[str, float], None]) -> None:
         self.words, self.done, self.share, self.progress = words, done, share, progress
@@ -206,7 +206,7 @@ def _read(name: str, path: Path, count: int | None) -> _Set:
         raise FormatError(
             "there is no table of best known costs.",
             where=Where(file=str(path)),
-            remedy="Put best.csv beside the instances, with the columns name and best_known_cost.",
+            remedy="Put best.csv next to the instances, with the columns name and best_known_cost.",
         )
     best = read_best_costs(table, collection).costs
     return _Set(name, collection.instances[:count], best[:count])
@@ -219,7 +219,7 @@ def _draw(size: int, count: int | None) -> _Set:
 
 
 def _estimate_work(options: SolveOptions, each: _Set) -> float:
-    """In no unit: what is left is encoded for each route, and there are more routes the more customers there are."""
+    """Estimate relative work: each route encodes the remaining nodes, and more customers need more routes."""
     of_one = sum(float(instance.size**2.5) for instance in each.instances)
     if options.model == _SAVINGS:
         return 0.01 * of_one
@@ -227,7 +227,7 @@ def _estimate_work(options: SolveOptions, each: _Set) -> float:
 
 
 def _measure(each: _Set, options: SolveOptions, told: Callable[[int], None], is_warm: bool) -> MeasuredSet:
-    if not is_warm:  # kernels are compiled for the sizes that they meet
+    if not is_warm:  # kernels are compiled for the sizes they see
         evaluate_all(each.instances, options, Observers(), None)
     found = evaluate_all(each.instances, options, Observers(told), None, each.best)
     pairs = zip(each.instances, found.gaps or (), strict=False)

@@ -1,4 +1,4 @@
-"""Problems that no plan can solve, found before any search and explained: which customer, and why."""
+"""Instances without any feasible plan, found and explained before a search."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from dynaroute.schedule import can_drive, earliest_departure, latest_end
 
 __all__ = ["refuse_impossible"]
 
-_MOST_TYPES = 3  # of which the reasons are told
+_MOST_TYPES = 3  # vehicle types whose reasons are listed
 
 
 def refuse_impossible(instance: Instance) -> None:
-    """Raise if it is certain that no plan serves everybody within all limits.
+    """Raise if certainly no plan serves all customers within all limits.
 
-    What is looked at: all demand beside what the fleet holds, all stops and services beside what it may take, and
-    each customer by itself. That nothing is found does not mean that there is a plan.
+    Compares total demand, stops and service time with what the fleet allows, and checks each customer alone. Passing
+    these checks does not mean that a feasible plan exists.
 
     Parameters
     ----------
     instance
-        Any problem; a plain one is always possible.
+        Any instance; a plain one always has a feasible plan.
 
     Raises
     ------
     InstanceError
-        It says which customer or what of the fleet, and why.
+        It names the customer or the fleet's limit, and the reason.
     """
     if instance.is_plain:
         return
@@ -53,7 +53,7 @@ def _refuse_small_fleet(instance: Instance) -> None:
     if instance.size > stops:
         raise _fault(
             "vehicles",
-            f"there are {instance.size} customers, but the vehicles may make {stops:.0f} stops in all.",
+            f"there are {instance.size} customers, but all vehicles together may make only {stops:.0f} stops.",
             "Allow more stops, or give more vehicles.",
         )
     if instance.service is None or not instance.has_times:
@@ -62,14 +62,14 @@ def _refuse_small_fleet(instance: Instance) -> None:
     if service > time + TOLERANCE:
         raise _fault(
             "vehicles",
-            f"to serve all customers takes {instance.shown_duration(service)}, but the vehicles may work "
-            f"{instance.shown_duration(time)} in all.",
+            f"serving all customers takes {instance.shown_duration(service)}, but all vehicles together may work only "
+            f"{instance.shown_duration(time)}.",
             "Give more vehicles, or longer shifts.",
         )
 
 
 def _refuse_small_capacity(instance: Instance) -> None:
-    """All demand, and that of those whom only the larger vehicles hold, beside what these hold."""
+    """Compare total demand with total capacity, also for customers that only larger vehicles can hold."""
     for held in sorted({0, *(kind.capacity for kind in instance.fleet)}):
         larger = [kind for kind in instance.fleet if kind.capacity > held]
         if any(kind.count is None for kind in larger):
@@ -82,7 +82,7 @@ def _refuse_small_capacity(instance: Instance) -> None:
         types = show_list([f"{kind.count} x {instance.shown_demand(kind.capacity)}" for kind in larger])
         raise _fault(
             "vehicles",
-            f"{who} want {instance.shown_demand(wanted)}, but the vehicles that hold them carry "
+            f"{who} demand {instance.shown_demand(wanted)}, but the vehicles that can serve them carry "
             f"{instance.shown_demand(carried)} ({types}): {instance.shown_demand(wanted - carried)} too little.",
             "Give more or larger vehicles, or split the day.",
         )
@@ -103,8 +103,8 @@ def _longest_day(instance: Instance, kind: VehicleType) -> float:
 
 
 @dataclass(frozen=True)
-class _Ways:
-    """The least that it takes to come to each node from the depot, and back, on whatever way."""
+class _ShortestPaths:
+    """Shortest distances and durations from the depot to each node and back, also via other nodes."""
 
     distance_to: NDArray[np.float64]
     distance_back: NDArray[np.float64]
@@ -121,51 +121,53 @@ def _refuse_unreachable_customers(instance: Instance) -> None:
     ]
     if not doubtful:
         return
-    # a way over others may be shorter than the direct one: in a matrix, and where lengths are rounded
-    ways = _find_shortest_ways(instance)
-    reasons = {customer: list(_explain(instance, customer, ways)) for customer in doubtful}
+    # a detour may be shorter than the direct leg, in a matrix or because of rounding
+    paths = _find_shortest_paths(instance)
+    reasons = {customer: list(_explain(instance, customer, paths)) for customer in doubtful}
     lost = [customer for customer, found in reasons.items() if all(reason is not None for reason in found)]
     if not lost:
         return
     customer = lost[0]
     told = [reason for reason in reasons[customer][:_MOST_TYPES] if reason is not None]
-    others = f" Nor can {show_list(lost[1:], 5)}." if len(lost) > 1 else ""
+    others = f" The same is true of {show_list(lost[1:], 5)}." if len(lost) > 1 else ""
     raise _fault(
         "customers",
-        f"nobody can serve {_call(instance, customer)}: {'; '.join(dict.fromkeys(told))}.{others}",
+        f"no vehicle can serve {instance.called(customer)}: {'; '.join(dict.fromkeys(told))}.{others}",
         "Change the window, the limits or the vehicles, or leave the customer out.",
         customer,
     )
 
 
-def _explain(instance: Instance, customer: int, ways: _Ways) -> Iterator[str | None]:
-    """Why each type of vehicle cannot serve a customer, even on the best of ways; None for one that perhaps can."""
+def _explain(instance: Instance, customer: int, paths: _ShortestPaths) -> Iterator[str | None]:
+    """Explain for each vehicle type why it cannot serve a customer, even alone; None for a type that perhaps can."""
     for kind in instance.fleet:
-        reason = _find_reason(instance, customer, kind, ways)
+        reason = _find_reason(instance, customer, kind, paths)
         yield None if reason is None else f"{show_text(kind.name, 40)}: {reason}" if kind.name else reason
 
 
-def _find_reason(instance: Instance, customer: int, kind: VehicleType, ways: _Ways) -> str | None:
+def _find_reason(instance: Instance, customer: int, kind: VehicleType, paths: _ShortestPaths) -> str | None:
     demand = int(instance.demands[customer])
     if demand > kind.capacity:
-        return f"wants {instance.shown_demand(demand)}, above the capacity {instance.shown_demand(kind.capacity)}"
+        return (
+            f"its demand is {instance.shown_demand(demand)}, above the capacity {instance.shown_demand(kind.capacity)}"
+        )
     is_open = kind.end == "open"
-    distance = ways.distance_to[customer] + (0.0 if is_open else ways.distance_back[customer])
+    distance = paths.distance_to[customer] + (0.0 if is_open else paths.distance_back[customer])
     if kind.max_distance is not None and distance > kind.max_distance + TOLERANCE:
-        way = "the way there" if is_open else "the way there and back"
-        return f"{way} is {distance:.10g}, above the longest distance {kind.max_distance:.10g}"
-    return _find_reason_in_time(instance, customer, kind, ways) if instance.has_times else None
+        trip = "the trip there" if is_open else "the trip there and back"
+        return f"{trip} is {distance:.10g}, above the longest distance {kind.max_distance:.10g}"
+    return _find_reason_in_time(instance, customer, kind, paths) if instance.has_times else None
 
 
-def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, ways: _Ways) -> str | None:
+def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, paths: _ShortestPaths) -> str | None:
     service = 0.0 if instance.service is None else float(instance.service[customer])
     opens, closes = (0.0, math.inf) if instance.windows is None else instance.windows[customer].tolist()
-    back = 0.0 if kind.end == "open" else float(ways.duration_back[customer])
-    duration = float(ways.duration_to[customer]) + service + back
+    back = 0.0 if kind.end == "open" else float(paths.duration_back[customer])
+    duration = float(paths.duration_to[customer]) + service + back
     if kind.max_duration is not None and duration > kind.max_duration + TOLERANCE:
         limit = instance.shown_duration(kind.max_duration)
-        return f"the way and the service take {instance.shown_duration(duration)}, above the longest duration {limit}"
-    arrival = earliest_departure(instance, kind) + float(ways.duration_to[customer])
+        return f"the trip and the service take {instance.shown_duration(duration)}, above the longest duration {limit}"
+    arrival = earliest_departure(instance, kind) + float(paths.duration_to[customer])
     if arrival > closes + TOLERANCE:
         return (
             f"it is reached at {instance.shown_time(arrival)} at the earliest, "
@@ -181,11 +183,11 @@ def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, w
     return None
 
 
-def _find_shortest_ways(instance: Instance) -> _Ways:
+def _find_shortest_paths(instance: Instance) -> _ShortestPaths:
     distances = instance.distance_matrix
     nodes = np.arange(instance.size + 1)
     durations = instance.leg_durations(nodes[:, None], nodes[None, :]) if instance.knows_times else distances
-    return _Ways(
+    return _ShortestPaths(
         _shortest_from_depot(distances),
         _shortest_from_depot(distances.T),
         _shortest_from_depot(durations),
@@ -194,7 +196,7 @@ def _find_shortest_ways(instance: Instance) -> _Ways:
 
 
 def _shortest_from_depot(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lengths of the shortest ways from node 0 to all others (Dijkstra)."""
+    """Find the shortest path lengths from node 0 to all others (Dijkstra)."""
     best: NDArray[np.float64] = matrix[0].copy()
     best[0] = 0.0
     is_left = np.ones(len(matrix), dtype=bool)
@@ -203,12 +205,6 @@ def _shortest_from_depot(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         is_left[node] = False
         np.minimum(best, best[node] + matrix[node], out=best)
     return best
-
-
-def _call(instance: Instance, customer: int) -> str:
-    if instance.customer_names is None:
-        return f"customer {customer}"
-    return f"customer {customer} ({show_text(instance.customer_names[customer - 1], 40)})"
 
 
 def _fault(field: str, message: str, remedy: str, customer: int | None = None) -> InstanceError:

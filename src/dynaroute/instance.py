@@ -1,4 +1,4 @@
-"""One routing problem, in exact integers, checked when it is made."""
+"""One routing problem in exact integers, validated on creation."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynaroute.decimals import unscale
 from dynaroute.details import Details
+from dynaroute.display import LONGEST_ITEM, show_text
 from dynaroute.fleet import VehicleType
 from dynaroute.instance_checks import (
     LARGEST_INTEGER,
@@ -49,8 +50,8 @@ __all__ = ["LARGEST_INTEGER", "Instance"]
 class Instance:
     """A vehicle routing problem with one depot.
 
-    Node 0 is the depot; customers are 1 to n. Arrays are copied and made read-only. Without the optional parts there
-    are as many vehicles as needed, and only their capacity limits a route.
+    Node 0 is the depot; customers are 1 to n. Arrays are copied and made read-only. By default there are as many
+    vehicles as needed, and only their capacity limits a route.
 
     Parameters
     ----------
@@ -60,39 +61,41 @@ class Instance:
     demands
         (n + 1,) whole numbers; the depot's is 0.
     capacity
-        What one vehicle holds, in the same unit as the demands; where there are `vehicles`, what the largest holds.
+        Capacity of a vehicle, in the same unit as the demands; with `vehicles`, that of the largest.
     name
-        A label; it plays no part in comparisons.
+        A label; comparisons ignore it.
     distances
-        (n + 1, n + 1) matrix, from row to column, used instead of the metric; its diagonal is read as 0.
+        (n + 1, n + 1) matrix, from row to column, used instead of the metric. Its diagonal is taken as 0, and
         `rounding` is applied to it once, here.
     rounding
-        How the length of one leg is rounded: not at all, to the nearest integer (halves up, as in CVRPLIB's
-        EUC_2D), or up (CEIL_2D).
+        How the length of each leg is rounded: "none"; "nearest" integer (halves up, as in CVRPLIB's EUC_2D); or "up"
+        (CEIL_2D).
     metric
-        Straight lines in the plane, or metres on the globe.
+        Straight lines in the plane, or great circles in metres.
     customer_names
-        n distinct names, customer 1 first. The plain numbers "1", "2", ... are what None means.
+        n distinct names, customer 1 first. None means "1", "2", ...
     demand_scale
-        How many stored units make one unit of the user's file: 10 where demands had one decimal.
+        How many stored units make one unit of the user's file: 10 if demands had one decimal.
     vehicles
-        The types of vehicles there are; None: any number of one type, limited by its capacity alone.
+        The vehicle types. None: any number of vehicles of one type, limited only by capacity.
     service
-        (n + 1,) seconds that each customer's service takes; the depot's is 0.
+        (n + 1,) service times in seconds; the depot's is 0.
     windows
-        (n + 1, 2) earliest and latest seconds at which a service may begin: who comes early waits. The first row is
-        the depot's: the earliest departure and the latest return. 0 and infinity where there is no bound.
+        (n + 1, 2) earliest and latest start of service, in seconds. A vehicle that is early waits. The first row holds
+        the depot's earliest departure and latest return. 0 and infinity mean no bound.
     durations
-        (n + 1, n + 1) seconds of each leg.
+        (n + 1, n + 1) travel times in seconds, from row to column.
     speed
-        Distance units a second: how legs take time where there are no `durations`.
+        Distance units per second, for travel times if there are no `durations`.
     details
-        What the file tells of its nodes beside the problem, such as addresses; it plays no part in comparisons.
+        Extra columns of the file, such as addresses; comparisons ignore them.
+    depot_name
+        The depot's name in the file; comparisons ignore it.
 
     Raises
     ------
     InstanceError
-        If the values cannot be a problem; it names the field, and the customer where there is one.
+        If the values are not a valid problem; the error names the field and, if any, the customer.
     """
 
     coordinates: NDArray[np.float64] | None
@@ -110,6 +113,7 @@ class Instance:
     durations: NDArray[np.float64] | None = None
     speed: float | None = None
     details: Details | None = None
+    depot_name: str = ""
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -128,8 +132,8 @@ class Instance:
         if distances is None and coordinates is not None and self.metric == "euclidean":
             refuse_vanishing_lengths(coordinates)
         if self.details is not None and len(self.details.rows) != count + 1:
-            message = f"there are details of {len(self.details.rows)} nodes, not of {count + 1}."
-            raise make_fault("details", message, "Give a row for the depot and for each customer.")
+            message = f"there are details for {len(self.details.rows)} nodes, not {count + 1}."
+            raise make_fault("details", message, "Give one row for the depot and one per customer.")
         capacities = [capacity] if vehicles is None else [vehicle.capacity for vehicle in vehicles]
         factor = find_common_power_of_ten(demands, capacities, scale)
 
@@ -138,9 +142,10 @@ class Instance:
         self._set("demand_scale", scale // factor)
         self._set("coordinates", None if coordinates is None else freeze(coordinates))
         self._set("distances", None if distances is None else freeze(distances))
-        self._set("rounding", self.rounding if distances is None else "none")  # the matrix holds it already
+        self._set("rounding", self.rounding if distances is None else "none")  # already applied to the matrix
         self._set("metric", self.metric if coordinates is not None else "euclidean")
         self._set("name", read_name(self.name))
+        self._set("depot_name", read_name(self.depot_name))
         self._set("customer_names", customer_names)
         if vehicles is not None and factor > 1:
             vehicles = tuple(replace(vehicle, capacity=vehicle.capacity // factor) for vehicle in vehicles)
@@ -157,7 +162,7 @@ class Instance:
         self._set("windows", None if windows is None else freeze(windows))
 
     def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)  # the class is frozen; this is its constructor's own door
+        object.__setattr__(self, field, value)  # the class is frozen, but its constructor may still set fields
 
     @property
     def size(self) -> int:
@@ -166,7 +171,7 @@ class Instance:
 
     @property
     def minimum_routes(self) -> int:
-        """Lower bound on the number of routes: how many vehicles hold all demand, the largest first."""
+        """Lower bound on the number of routes: the fewest vehicles, largest first, that hold all demand."""
         demand, routes = int(self.demands.sum()), 0
         for vehicle in sorted(self.vehicles or (), key=lambda vehicle: -vehicle.capacity):
             needed = -(-demand // vehicle.capacity)
@@ -177,28 +182,28 @@ class Instance:
 
     @cached_property
     def fleet(self) -> tuple[VehicleType, ...]:
-        """The types of vehicles; where none were given, the one that stands for as many as needed."""
+        """The vehicle types; if none were given, one type with as many vehicles as needed."""
         return (VehicleType(self.capacity),) if self.vehicles is None else self.vehicles
 
     @property
     def parts_of_fleet(self) -> tuple[str, ...]:
-        """Names of the optional fields that are given: what makes this more than customers, demands and a capacity."""
+        """Names of the given optional fields: vehicles, service, windows, durations, speed."""
         names = ("vehicles", "service", "windows", "durations", "speed")
         return tuple(name for name in names if getattr(self, name) is not None)
 
     @property
     def has_times(self) -> bool:
-        """Whether it matters when or for how long a vehicle drives: there are windows, shifts or longest durations."""
+        """Whether times are limited, by windows, shifts or longest durations."""
         return self.windows is not None or any(vehicle.limits_time for vehicle in self.vehicles or ())
 
     @property
     def knows_times(self) -> bool:
-        """Whether legs are known to take time: there are durations, or a speed."""
+        """Whether travel times are known, from durations or a speed."""
         return self.durations is not None or self.speed is not None
 
     @cached_property
     def is_symmetric(self) -> bool:
-        """Whether every leg is as long, and takes as long, as the way back."""
+        """Whether every leg has the same length and duration in both directions."""
         return self._has_symmetric_distances and (self.durations is None or _is_symmetric(self.durations))
 
     @cached_property
@@ -207,9 +212,9 @@ class Instance:
 
     @property
     def is_plain(self) -> bool:
-        """Whether capacity alone limits a route: nothing else narrows what routes may be, nor what they cost.
+        """Whether only capacity limits routes.
 
-        Service times, durations and a speed matter for timetables only, where nothing says how late it may be.
+        Service times, durations and a speed do not count: without windows or limits they only affect timetables.
         """
         types = self.vehicles
         is_usual_fleet = types is None or (len(types) == 1 and types[0].is_plain)
@@ -217,15 +222,22 @@ class Instance:
 
     @property
     def unit(self) -> Literal["m"] | None:
-        """Unit of lengths and costs: metres where they come from degrees; None where the file does not say it."""
+        """Unit of lengths and costs: "m" if they come from degrees, else None (unknown)."""
         return "m" if self.metric == "great_circle" and self.distances is None else None
 
     def customer_name(self, customer: int) -> str:
-        """The user's own name of customer 1..n, or its number."""
+        """The user's name for customer 1..n, or its number."""
         return str(customer) if self.customer_names is None else self.customer_names[customer - 1]
 
+    def called(self, node: int) -> str:
+        """The name of a node in messages: the depot, or a customer's number and, if it has one, its name."""
+        if node == 0:
+            return "the depot"
+        name = "" if self.customer_names is None else f" ({show_text(self.customer_names[node - 1], LONGEST_ITEM)})"
+        return f"customer {node}{name}"
+
     def shown_demand(self, load: int) -> int | Decimal:
-        """Turn a load in stored units into the user's unit, exactly.
+        """Convert stored units to the user's unit, exactly.
 
         Parameters
         ----------
@@ -235,51 +247,51 @@ class Instance:
         return unscale(load, self.demand_scale)
 
     def shown_time(self, seconds: float) -> str:
-        """Write a time as a clock shows it; as a plain number where time is distance, as in Solomon's instances.
+        """Write a time as on a clock, or as a plain number where time is distance, as in Solomon's instances.
 
         Parameters
         ----------
         seconds
-            Since midnight, or since the start.
+            Seconds since midnight, or since the start.
         """
         return f"{round(seconds, 2):.10g}" if self._counts_in_distance else format_clock(seconds)
 
     def shown_duration(self, seconds: float) -> str:
-        """Write how long something takes, in hours, minutes and seconds; as a plain number where time is distance.
+        """Write a duration in hours, minutes and seconds, or as a plain number where time is distance.
 
         Parameters
         ----------
         seconds
-            How long.
+            The duration.
         """
         return f"{float(f'{seconds:.6g}'):.10g}" if self._counts_in_distance else format_duration(seconds)
 
     @property
     def _counts_in_distance(self) -> bool:
-        return self.speed == 1 and self.durations is None  # nobody drives one metre a second
+        return self.speed == 1 and self.durations is None  # no vehicle drives one metre per second
 
     def leg_lengths(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
-        """Lengths of the legs between pairs of nodes, under this instance's metric and rounding.
+        """Lengths of legs between pairs of nodes, under this instance's metric and rounding.
 
         Parameters
         ----------
         origins, destinations
-            Node numbers, of shapes that broadcast against each other.
+            Node numbers, in shapes that broadcast.
         """
         start, end = np.asarray(origins, dtype=np.intp), np.asarray(destinations, dtype=np.intp)
         if self.distances is not None:
             return np.asarray(self.distances[start, end], dtype=np.float64)
-        assert self.coordinates is not None  # __post_init__ saw to it
+        assert self.coordinates is not None  # checked by __post_init__
         measure = great_circle if self.metric == "great_circle" else straight_line
         return round_lengths(measure(self.coordinates[start], self.coordinates[end]), self.rounding)
 
     def leg_durations(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
-        """Seconds of the legs between pairs of nodes: the matrix of durations, or their lengths by the speed.
+        """Seconds of legs between pairs of nodes: from `durations`, or length divided by `speed`.
 
         Parameters
         ----------
         origins, destinations
-            Node numbers, of shapes that broadcast against each other.
+            Node numbers, in shapes that broadcast.
 
         Raises
         ------
@@ -290,23 +302,23 @@ class Instance:
         if self.durations is not None:
             start, end = np.asarray(origins, dtype=np.intp), np.asarray(destinations, dtype=np.intp)
             return np.asarray(self.durations[start, end], dtype=np.float64)
-        assert self.speed is not None  # as is required
+        assert self.speed is not None  # checked by require_times
         return np.asarray(self.leg_lengths(origins, destinations) / self.speed, dtype=np.float64)
 
     def require_times(self) -> None:
-        """Raise unless legs are known to take time."""
+        """Raise unless travel times are known."""
         if self.knows_times:
             return
         what = "time windows" if self.windows is not None else "limits of time" if self.has_times else "no times"
         raise make_fault(
             "speed",
-            f"there are {what}, but neither a speed nor durations say how long a leg takes.",
-            'Give a speed (--speed 40km/h; "speed" in JSON, distance units a second), or a matrix of durations.',
+            f"there are {what}, but neither a speed nor durations tell how long a leg takes.",
+            'Give a speed (--speed 40km/h; "speed" in JSON, distance units per second), or a matrix of durations.',
         )
 
     @cached_property
     def distance_matrix(self) -> NDArray[np.float64]:
-        """All leg lengths as an (n + 1, n + 1) matrix; computed once and kept."""
+        """All leg lengths as an (n + 1, n + 1) matrix, computed once."""
         if self.distances is not None:
             return self.distances
         require_memory(memory_for_all_legs(self.size))
@@ -348,9 +360,9 @@ class Instance:
         Parameters
         ----------
         routes
-            To draw as well: sequences of customers.
+            Sequences of customers to draw.
         words
-            To show above it; those of the instance if empty.
+            Caption; the instance's `repr` if empty.
         """
         if self.coordinates is None:
             return Sketch(words or repr(self), "")

@@ -1,4 +1,4 @@
-"""What an instance may hold: each part is read, or refused with its field, its customer and a remedy."""
+"""Validation of an instance's parts. Errors name the field, the customer and a remedy."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ __all__ = [
     "refuse_vanishing_lengths",
 ]
 
-LARGEST_INTEGER = 2**31 - 1  # loads are added in 32-bit registers on the GPU
+LARGEST_INTEGER = 2**31 - 1  # the GPU adds loads in 32-bit registers
 
 
 def make_fault(field: str, message: str, remedy: str, customer: int | None = None) -> InstanceError:
-    """What is raised."""
+    """Make an `InstanceError` about a field."""
     return InstanceError(message, where=Where(field=field, customer=customer), remedy=remedy)
 
 
@@ -52,7 +52,7 @@ def _node(index: int) -> str:
 
 
 def refuse_unknown_choice(value: object, choices: tuple[str, ...], field: str) -> None:
-    """Raise unless it is one of the choices."""
+    """Raise unless the value is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise make_fault(field, f"the {field} {value!r} is unknown.", f"Use {' or '.join(choices)}.")
 
@@ -72,7 +72,7 @@ def _numbers(values: object, field: str) -> NDArray[Any]:
 
 
 def _floats(values: object, field: str) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+    with np.errstate(over="ignore"):  # overflow gives infinity, which is refused
         return _numbers(values, field).astype(np.float64)
 
 
@@ -80,12 +80,12 @@ def _whole_numbers(values: object, field: str) -> NDArray[np.int64]:
     array = _numbers(values, field)
     if array.dtype.kind == "i":
         return array.astype(np.int64)
-    floats = _floats(array, field)  # unsigned integers too: exact as far as we allow them
+    floats = _floats(array, field)  # unsigned integers too: exact within the allowed range
     _refuse_where(~np.isfinite(floats), field, "not finite", "Give whole numbers.")
     _refuse_where(floats > LARGEST_INTEGER, field, f"above {LARGEST_INTEGER}", "Use a coarser unit.")
     remedy = "Scale all of them to whole numbers (dynaroute.decimals.scale_to_integers does it exactly)."
     _refuse_where(floats != np.floor(floats), field, "not a whole number", remedy)
-    return np.maximum(floats, -(2.0**62)).astype(np.int64)  # still negative, so refused by who asked, and in 64 bits
+    return np.maximum(floats, -(2.0**62)).astype(np.int64)  # stays negative, so the caller refuses it, and fits 64 bits
 
 
 def _refuse_where(bad: NDArray[np.bool_], field: str, fault: str, remedy: str) -> None:
@@ -95,17 +95,17 @@ def _refuse_where(bad: NDArray[np.bool_], field: str, fault: str, remedy: str) -
 
 
 def _refuse_first(bad: NDArray[np.bool_] | np.bool_, field: str, tell: Callable[[int], str], remedy: str) -> None:
-    """Raise for the first node of which something bad is to be told."""
+    """Raise for the first bad node."""
     if bad.any():
         node = int(np.argmax(bad))
         raise make_fault(field, tell(node), remedy, node or None)
 
 
 def read_demands(values: object) -> NDArray[np.int64]:
-    """(n + 1,) whole numbers, 0 first."""
+    """Read (n + 1,) whole numbers, the depot's 0 first."""
     demands = _whole_numbers(values, "demands")
     if demands.ndim != 1:
-        raise make_fault("demands", f"demands have {demands.ndim} dimensions, not one.", "Give one demand a node.")
+        raise make_fault("demands", f"demands have {demands.ndim} dimensions, not one.", "Give one demand per node.")
     if len(demands) < 2:
         raise make_fault("demands", "there is no customer.", "Give the depot and at least one customer.")
     _refuse_first(
@@ -115,15 +115,17 @@ def read_demands(values: object) -> NDArray[np.int64]:
         "Demands are 0 or more.",
     )
     if demands[0] != 0:
-        raise make_fault("demands", f"the depot has a demand ({demands[0]}).", "It is the first node and has none.")
+        raise make_fault(
+            "demands", f"the depot has a demand ({demands[0]}).", "The depot is the first node; its demand must be 0."
+        )
     return demands
 
 
 def read_capacity(value: object) -> int:
-    """A whole number from 1."""
+    """Read a whole number of 1 or more."""
     array = _whole_numbers(value, "capacity")
     if array.ndim != 0:
-        raise make_fault("capacity", "the capacity is not one number.", "All vehicles have the same capacity.")
+        raise make_fault("capacity", "the capacity is not a single number.", "Give one capacity for all vehicles.")
     capacity = int(array)
     if capacity <= 0:
         raise make_fault("capacity", f"the capacity is {capacity}.", "It must be above 0.")
@@ -139,7 +141,7 @@ def read_capacity(value: object) -> int:
 def refuse_overlarge_demand(
     demands: NDArray[np.int64], capacity: int, names: tuple[str, ...] | None, scale: int
 ) -> None:
-    """Raise if a customer's demand fits into no vehicle."""
+    """Raise if a customer's demand exceeds every vehicle's capacity."""
     if demands.max() <= capacity:
         return
     customer = int(np.argmax(demands > capacity))
@@ -154,12 +156,12 @@ def refuse_overlarge_demand(
 
 
 def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.float64]:
-    """(n + 1, 2) finite numbers; degrees on the globe."""
+    """Read (n + 1, 2) finite numbers; for the great-circle metric, degrees."""
     coordinates = _floats(values, "coordinates")
     if coordinates.shape != (count + 1, 2):
         raise make_fault(
             "coordinates",
-            f"coordinates have the shape {coordinates.shape}, not {(count + 1, 2)}.",
+            f"coordinates have shape {coordinates.shape}, not {(count + 1, 2)}.",
             "Give two numbers for the depot and for each customer.",
         )
     _refuse_first(
@@ -172,31 +174,34 @@ def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.f
         _refuse_first(
             (np.abs(coordinates) > list(LARGEST_DEGREES.values())).any(axis=1),
             "coordinates",
-            lambda node: f"latitude and longitude of {_node(node)} are {coordinates[node].tolist()}, not on the globe.",
+            lambda node: (
+                f"latitude and longitude of {_node(node)} are {coordinates[node].tolist()}, which is no place on the "
+                "globe."
+            ),
             GLOBE_REMEDY,
         )
     elif np.abs(coordinates).max() > LONGEST_LENGTH:
         node = int(np.argmax(np.abs(coordinates).max(axis=1)))
-        message = f"the position of {_node(node)} is above {LONGEST_LENGTH:g}, which cannot be measured."
+        message = f"the position of {_node(node)} is above {LONGEST_LENGTH:g}, too large to compute distances."
         raise make_fault("coordinates", message, "Use a coarser unit.", node or None)
     return coordinates
 
 
 def refuse_vanishing_lengths(coordinates: NDArray[np.float64]) -> None:
-    """Raise if all positions are so near to each other that the squares of their distances are 0."""
+    """Raise if all positions are so close together that squared distances underflow to 0."""
     spread = float(np.ptp(coordinates, axis=0).max())
     if 0 < spread < SHORTEST_SPREAD:
-        message = f"all positions lie within {spread:g} of each other, too near to be measured."
-        raise make_fault("coordinates", message, "Use a smaller unit, in which they are farther apart.")
+        message = f"all positions lie within {spread:g} of each other, too close to compute distances."
+        raise make_fault("coordinates", message, "Use a smaller unit, so that the numbers differ more.")
 
 
 def read_distances(values: object, count: int, rounding: Rounding) -> NDArray[np.float64]:
-    """(n + 1, n + 1) finite numbers from 0, rounded."""
+    """Read an (n + 1, n + 1) matrix of finite numbers of 0 or more, and round it."""
     return round_lengths(_read_matrix(values, count, "distances"), rounding)
 
 
 def read_durations(values: object, count: int) -> NDArray[np.float64]:
-    """(n + 1, n + 1) finite numbers of seconds from 0."""
+    """Read an (n + 1, n + 1) matrix of finite numbers of seconds, 0 or more."""
     return _read_matrix(values, count, "durations")
 
 
@@ -205,7 +210,7 @@ def _read_matrix(values: object, count: int, field: str) -> NDArray[np.float64]:
     if matrix.shape != (count + 1, count + 1):
         raise make_fault(
             field,
-            f"the {noun} matrix has the shape {matrix.shape}, not {(count + 1, count + 1)}.",
+            f"the {noun} matrix has shape {matrix.shape}, not {(count + 1, count + 1)}.",
             "It needs a row and a column for the depot and for each customer.",
         )
     reasons = (
@@ -221,18 +226,18 @@ def _read_matrix(values: object, count: int, field: str) -> NDArray[np.float64]:
                 f"the {noun} from node {row} to node {column} is {reason}.",
                 f"{field.capitalize()} are 0 or more.",
             )
-    np.fill_diagonal(matrix, 0.0)  # no vehicle drives it, and some files hold 9999 there
+    np.fill_diagonal(matrix, 0.0)  # never driven; some files hold 9999 there
     return matrix
 
 
 def read_service(values: object, count: int) -> NDArray[np.float64] | None:
-    """(n + 1,) seconds from 0, the depot's 0; None if all are."""
+    """Read (n + 1,) seconds of 0 or more, the depot's being 0; None if all are 0."""
     service = _floats(values, "service")
     if service.shape != (count + 1,):
         raise make_fault(
             "service",
-            f"the service times have the shape {service.shape}, not {(count + 1,)}.",
-            "Give one for the depot, which is 0, and for each customer.",
+            f"the service times have shape {service.shape}, not {(count + 1,)}.",
+            "Give 0 for the depot and one time per customer.",
         )
     _refuse_where(~np.isfinite(service), "service", "not finite", "Give a number of seconds.")
     _refuse_first(
@@ -242,17 +247,21 @@ def read_service(values: object, count: int) -> NDArray[np.float64] | None:
         "Service times are 0 or more.",
     )
     if service[0] != 0:
-        raise make_fault("service", f"the depot has a service time ({service[0]:g}).", "Only customers are served.")
+        raise make_fault(
+            "service",
+            f"the depot has a service time ({service[0]:g}).",
+            "The depot is not served; its service time must be 0.",
+        )
     return service if service.any() else None
 
 
 def read_windows(values: object, count: int, show_time: Callable[[float], str]) -> NDArray[np.float64] | None:
-    """(n + 1, 2) earliest and latest seconds from 0, infinite where there is no latest; None if no node has any."""
+    """Read (n + 1, 2) earliest and latest seconds; infinity means no latest time. None if no node has a window."""
     windows = _floats(values, "windows")
     if windows.shape != (count + 1, 2):
         raise make_fault(
             "windows",
-            f"the time windows have the shape {windows.shape}, not {(count + 1, 2)}.",
+            f"the time windows have shape {windows.shape}, not {(count + 1, 2)}.",
             "Give the earliest and the latest time for the depot and for each customer.",
         )
     earliest, latest = windows.T
@@ -262,7 +271,7 @@ def read_windows(values: object, count: int, show_time: Callable[[float], str]) 
     _refuse_first(
         earliest < 0,
         "windows",
-        lambda node: f"the window of {_node(node)} opens at {earliest[node]:g}.",
+        lambda node: f"the window of {_node(node)} opens at {earliest[node]:g}, before 0.",
         "Times are 0 or later.",
     )
     _refuse_first(
@@ -272,43 +281,43 @@ def read_windows(values: object, count: int, show_time: Callable[[float], str]) 
             f"the window of {_node(node)} ends at {show_time(latest[node])}, "
             f"before it begins at {show_time(earliest[node])}."
         ),
-        "Give the earliest time first; after midnight the hours go on, 26h.",
+        "Give the earliest time first; write 26h for two hours after midnight.",
     )
     return windows if earliest.any() or np.isfinite(latest).any() else None
 
 
 def read_speed(value: object) -> float:
-    """Distance units a second, above 0."""
+    """Read a speed above 0, in distance units per second."""
     speed = _floats(value, "speed")
     if speed.ndim != 0 or not 0 < float(speed) < np.inf:
-        raise make_fault("speed", f"the speed {value!r} is not a number above 0.", "Give distance units a second.")
+        raise make_fault("speed", f"the speed {value!r} is not a number above 0.", "Give distance units per second.")
     return float(speed)
 
 
 def read_vehicles(values: object) -> tuple[VehicleType, ...] | None:
-    """One or more types of vehicles with different names; None for what any instance has: vehicles without limits."""
+    """Read one or more vehicle types with different names; None for unlimited vehicles of one plain type."""
     types = tuple(values) if isinstance(values, list | tuple) else ()
     if not types or not all(isinstance(vehicle, VehicleType) for vehicle in types):
-        raise make_fault("vehicles", "these are no types of vehicles.", "Give a list of VehicleType, at least one.")
+        raise make_fault("vehicles", "the vehicles are not a list of VehicleType.", "Give at least one VehicleType.")
     names = Counter(vehicle.name for vehicle in types if vehicle.name)
     if names and (twice := names.most_common(1)[0])[1] > 1:
-        raise make_fault("vehicles", f"two types of vehicles are called {twice[0]!r}.", "Names must differ.")
+        raise make_fault("vehicles", f"two vehicle types are called {twice[0]!r}.", "Names must differ.")
     for vehicle in types:
         read_capacity(vehicle.capacity)
         if vehicle.name != read_name(vehicle.name):
-            raise make_fault("vehicles", f"the name {vehicle.name!r} has blanks around it.", "Remove them.")
+            raise make_fault("vehicles", f"the name {vehicle.name!r} has spaces around it.", "Remove them.")
     if len(types) == 1 and types[0].is_plain and not types[0].name:
         return None
     return types
 
 
 def find_largest_capacity(vehicles: tuple[VehicleType, ...]) -> int:
-    """What the largest of them holds."""
+    """Return the largest capacity."""
     return max(vehicle.capacity for vehicle in vehicles)
 
 
 def read_scale(value: object) -> int:
-    """A power of ten."""
+    """Read a power of ten."""
     scale = int(value) if isinstance(value, int | np.integer) else 0
     power = scale
     while power > 1 and power % 10 == 0:
@@ -319,7 +328,7 @@ def read_scale(value: object) -> int:
 
 
 def find_common_power_of_ten(demands: NDArray[np.int64], capacities: Sequence[int], scale: int) -> int:
-    """Find the power of ten that scale, demands and capacities share: equal problems are stored alike."""
+    """Find the largest power of ten that divides scale, demands and capacities: equal instances are stored alike."""
     factor = 1
     while scale % (factor * 10) == 0 and not any(amount % (factor * 10) for amount in (*capacities, *demands.tolist())):
         factor *= 10
@@ -327,7 +336,7 @@ def find_common_power_of_ten(demands: NDArray[np.int64], capacities: Sequence[in
 
 
 def read_name(value: object) -> str:
-    """A text of one line, without white space around it."""
+    """Read one line of text, without surrounding white space."""
     name = value.strip() if isinstance(value, str) else "\n"
     if not _is_one_line(name):
         raise make_fault("name", f"the name {value!r} is not one line of plain text.", "Leave it out, or use letters.")
@@ -335,14 +344,16 @@ def read_name(value: object) -> str:
 
 
 def read_customer_names(values: object, count: int) -> tuple[str, ...] | None:
-    """Different texts of one line, one a customer, or None."""
+    """Read one distinct line of text per customer, or None."""
     if values is None:
         return None
     if not isinstance(values, list | tuple):
-        raise make_fault("customer_names", f"{values!r} is not a list of names.", "Give one name a customer.")
+        raise make_fault("customer_names", f"{values!r} is not a list of names.", "Give one name per customer.")
     names = tuple(value.strip() if isinstance(value, str) else "" for value in values)
     if len(names) != count:
-        raise make_fault("customer_names", f"there are {len(names)} names for {count} customers.", "Name each.")
+        raise make_fault(
+            "customer_names", f"there are {len(names)} names for {count} customers.", "Give one name per customer."
+        )
     seen: dict[str, int] = {}
     for customer, name in enumerate(names, start=1):
         if not name or not _is_one_line(name):
@@ -364,12 +375,12 @@ def read_customer_names(values: object, count: int) -> tuple[str, ...] | None:
 
 
 def _is_one_line(text: str) -> bool:
-    # not str.isprintable(), which refuses the joiners that names in Persian or Hindi need
+    # not str.isprintable(), which rejects the joiners that Persian and Hindi names need
     return not any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text)
 
 
 def freeze(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy that cannot be written to."""
+    """Return a read-only copy."""
     owned = np.array(array, order="C")
     owned.setflags(write=False)
     return owned

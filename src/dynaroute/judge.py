@@ -1,4 +1,4 @@
-"""What `check` judges with: legs, times, limits and types of vehicles, by code of its own and in plain Python."""
+"""The rules of `check` in plain Python: legs, times, limits and vehicle types. No solver code is used."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Violation:
     Attributes
     ----------
     kind
-        unknown, missing or repeated customer, overload, late at a customer or at the end, too long in time, too far in
-        distance, too many stops, a type of vehicle that there is not, more vehicles of a type than there are, or a cost
-        that differs from the stated one.
+        What is wrong: an unknown, missing or repeated customer; overload; late at a customer or at the end; too long in
+        time; too far in distance; too many stops; an unknown vehicle type; more vehicles of a type than there are; or a
+        cost that differs from the stated one.
     message
-        The violation in words.
+        A description of the violation.
     route
-        Route, from 1, where there is one.
+        Number of the route, from 1, or None.
     customer
-        Customer, where there is one.
+        The customer, or None.
     """
 
     kind: ViolationKind
@@ -43,12 +43,12 @@ class Violation:
 
 
 def measure_legs(instance: Instance, route: _Route, vehicle: VehicleType) -> list[float]:
-    """Lengths of the legs of a route, one by one."""
+    """Measure the legs of a route one by one."""
     return [measure_leg(instance, start, end) for start, end in pairwise(_way(route, vehicle))]
 
 
 def measure_leg(instance: Instance, start: int, end: int) -> float:
-    """Length of one leg."""
+    """Measure one leg."""
     if instance.distances is not None:
         return float(instance.distances[start, end])
     assert instance.coordinates is not None
@@ -56,7 +56,7 @@ def measure_leg(instance: Instance, start: int, end: int) -> float:
     if instance.metric == "great_circle":
         length = _globe_metres(first_1, second_1, first_2, second_2)
     else:
-        # as CVRPLIB defines it: the root of the sum of squares, where hypot may differ in the last digit
+        # square root of the sum of squares, as CVRPLIB defines it; hypot may differ in the last digit
         width, height = first_1 - first_2, second_1 - second_2
         length = math.sqrt(width * width + height * height)
     if instance.rounding == "nearest":
@@ -67,15 +67,7 @@ def measure_leg(instance: Instance, start: int, end: int) -> float:
 
 
 def judge_route(instance: Instance, number: int, route: _Route, vehicle: VehicleType) -> Iterator[Violation]:
-    """Everything that is wrong with one route of known customers, driven by this type.
-
-    Parameters
-    ----------
-    instance, route, vehicle
-        The problem, the customers, and who drives.
-    number
-        Of the route, from 1, for messages.
-    """
+    """Find everything wrong with one route of known customers; `number` names it in messages."""
     by = f" of {vehicle.name}" if vehicle.name else ""
     load = sum(instance.demands[list(route)].tolist())
     if load > vehicle.capacity:
@@ -83,7 +75,7 @@ def judge_route(instance: Instance, number: int, route: _Route, vehicle: Vehicle
         message = f"Route {number} carries {shown}, {excess} more than the capacity {limit}{by}."
         yield Violation("overload", message, number)
     if vehicle.max_stops is not None and len(route) > vehicle.max_stops:
-        message = f"Route {number} has {len(route)} stops, more than the {vehicle.max_stops}{by}."
+        message = f"Route {number} has {len(route)} stops, more than the limit of {vehicle.max_stops}{by}."
         yield Violation("too_many_stops", message, number)
     if vehicle.max_distance is not None:
         excess_distance = math.fsum(measure_legs(instance, route, vehicle)) - vehicle.max_distance
@@ -96,46 +88,31 @@ def judge_route(instance: Instance, number: int, route: _Route, vehicle: Vehicle
 
 
 def judge_fleet(instance: Instance, types: Sequence[int], names: Sequence[str] | None = None) -> Iterator[Violation]:
-    """Types of which more vehicles drive than there are, and such as there are none of.
-
-    Parameters
-    ----------
-    instance, types
-        The problem, and the type of each route.
-    names
-        What the solution calls them, if it does.
-    """
+    """Find vehicle types that are unknown or used too often; `names` are those in the solution, if any."""
     fleet = instance.fleet
     for number, index in enumerate(types, start=1):
         if not 0 <= index < len(fleet):
             shown = f"type {index + 1}" if names is None else repr(names[number - 1])
-            message = f"Route {number} is driven by a vehicle of {shown}, but there is no such type."
+            message = f"Route {number} uses a vehicle of {shown}, but there is no such type."
             yield Violation("no_such_vehicle", message, number)
     for index, used in sorted(Counter(types).items()):
         count = fleet[index].count if 0 <= index < len(fleet) else None
         if count is not None and used > count:
             called = fleet[index].name or (f"type {index + 1}" if len(fleet) > 1 else "these vehicles")
-            message = f"{used} routes are driven by {called}, of which there are {count}: {used - count} too many."
+            message = f"{used} routes use {called}, but there are only {count}: {used - count} too many."
             yield Violation("fleet", message)
 
 
 def choose_types(instance: Instance, routes: Sequence[_Route]) -> list[int]:
-    """Find types for routes that name none: such as can drive them, within their counts, at the least length.
+    """Choose vehicle types for routes that state none: feasible, within their counts, at the least total length.
 
-    Routes that no type is left for get the largest that can drive them, or the largest.
-
-    Parameters
-    ----------
-    instance
-        The problem.
-    routes
-        Known customers.
+    Routes left without a type get the largest that can drive them, or else the largest of all.
     """
     fleet = instance.fleet
     if len(fleet) == 1:
         return [0] * len(routes)
     by_size = sorted(range(len(fleet)), key=lambda index: fleet[index].capacity)
-    lengths: list[dict[int, float]] = []  # of each route, by the types that can drive it, the smallest first
+    lengths: list[dict[int, float]] = []  # per route: its length by each type that can drive it, smallest type first
     for route in routes:
         able = [index for index in by_size if next(judge_route(instance, 0, route, fleet[index]), None) is None]
         lengths.append({index: math.fsum(measure_legs(instance, route, fleet[index])) for index in able})
@@ -151,8 +128,8 @@ def choose_types(instance: Instance, routes: Sequence[_Route]) -> list[int]:
 def _choose_one_more(
     number: int, chosen: list[int | None], lengths: list[dict[int, float]], fleet: Sequence[VehicleType]
 ) -> None:
-    """Give one more route a type, by the chain of changes that costs least."""
-    best = dict(lengths[number])  # by type: the least that it costs to have the new one there, one too many
+    """Give one more route a type, by the cheapest chain of changes."""
+    best = dict(lengths[number])  # by type: least cost of placing the new route there, one too many
     chain: dict[int, list[tuple[int, int]]] = {kind: [(number, kind)] for kind in best}
     for _ in fleet:
         for other, kind in enumerate(chosen):
@@ -170,14 +147,14 @@ def _choose_one_more(
 
 
 def _judge_times(instance: Instance, number: int, route: _Route, vehicle: VehicleType) -> Iterator[Violation]:
-    """Lateness with the earliest departure, which is never later anywhere than another one; then the duration."""
+    """Check lateness, departing as early as possible, and then the duration."""
     opening = max(_window(instance, 0)[0], 0.0 if vehicle.shift is None else vehicle.shift[0])
     starts, end = _drive(instance, route, vehicle, opening)
     for customer, start in zip(route, starts, strict=True):
         lateness = start - _window(instance, customer)[1]
         if lateness > TOLERANCE:
             message = (
-                f"Route {number} serves customer {customer} from {instance.shown_time(start)}, "
+                f"Route {number} serves {instance.called(customer)} from {instance.shown_time(start)}, "
                 f"{instance.shown_duration(lateness)} after its window ends."
             )
             yield Violation("late", message, number, customer)
@@ -194,14 +171,14 @@ def _judge_times(instance: Instance, number: int, route: _Route, vehicle: Vehicl
     excess = _drive(instance, route, vehicle, departure)[1] - departure - vehicle.max_duration
     if excess > TOLERANCE:
         message = (
-            f"Route {number} takes {instance.shown_duration(vehicle.max_duration + excess)}, whenever it departs: "
+            f"Route {number} takes at least {instance.shown_duration(vehicle.max_duration + excess)}: "
             f"{instance.shown_duration(excess)} more than {instance.shown_duration(vehicle.max_duration)}."
         )
         yield Violation("too_long", message, number)
 
 
 def _drive(instance: Instance, route: _Route, vehicle: VehicleType, departure: float) -> tuple[list[float], float]:
-    """When each service begins, and when the route ends."""
+    """Find when each service begins, and when the route ends."""
     starts: list[float] = []
     clock, here = departure, 0
     for customer in route:
@@ -212,13 +189,13 @@ def _drive(instance: Instance, route: _Route, vehicle: VehicleType, departure: f
 
 
 def _latest_departure(instance: Instance, route: _Route, opening: float, starts: Sequence[float]) -> float:
-    """The latest departure that makes nobody late, nor later who is late already; from the last stop backwards."""
+    """Find the latest departure that makes no stop late, or later than it already is."""
     latest = math.inf
     for before, customer, start in reversed(list(zip((0, *route), route, starts, strict=False))):
         latest = min(latest - _service(instance, customer), max(start, _window(instance, customer)[1]))
         latest -= _seconds(instance, before, customer)
     last_opening = max((_window(instance, customer)[0] for customer in route), default=0.0)
-    return max(opening, min(latest, last_opening))  # later than all openings, nobody waits any longer
+    return max(opening, min(latest, last_opening))  # after the last opening, no stop waits any more
 
 
 def _way(route: _Route, vehicle: VehicleType) -> tuple[int, ...]:
@@ -245,9 +222,9 @@ def _window(instance: Instance, node: int) -> tuple[float, float]:
 
 
 def _globe_metres(latitude_1: float, longitude_1: float, latitude_2: float, longitude_2: float) -> float:
-    """Great-circle metres by Vincenty's formula for a sphere: another one than the solver's, on purpose.
+    """Measure great-circle metres by Vincenty's formula for a sphere, deliberately not the solver's formula.
 
-    To the micrometre, as the instance has it: the two formulas differ in the nanometres.
+    Rounded to the micrometre like the instance's lengths: the formulas differ by nanometres.
     """
     phi_1, phi_2 = math.radians(latitude_1), math.radians(latitude_2)
     turn = math.radians(longitude_2 - longitude_1)

@@ -23,29 +23,29 @@ __all__ = [
     "straight_line",
 ]
 
-# in tensors and compiled code: none is 0, nearest 1, up 2
+# codes in tensors and compiled code: none is 0, nearest 1, up 2
 ROUNDING_CODES: dict[Rounding, int] = dict(zip(get_args(Rounding), range(3), strict=True))
 
 EARTH_RADIUS_METRES = 6_371_008.8  # mean radius of the WGS 84 ellipsoid
 LONGEST_LENGTH = 1e150  # squares of larger numbers overflow
-# Squares of lengths below 2e-162 are 0. Routes are at least as long as the positions lie apart, so that above this the
-# lengths that vanish cannot be noticed.
+# Squares of lengths below 2e-162 are 0. If positions lie farther apart than this, the lengths that vanish do not
+# matter.
 SHORTEST_SPREAD = 1e-150
 LARGEST_DEGREES = {"lat": 90.0, "lon": 180.0}
 GLOBE_REMEDY = "Latitude is -90 to 90, longitude -180 to 180, in degrees."
 
 
 def straight_line(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Length of straight lines between (..., 2) points."""
+    """Measure straight lines between (..., 2) points."""
     difference = start - end
     return np.sqrt(difference[..., 0] ** 2 + difference[..., 1] ** 2)
 
 
 def great_circle(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Metres between points in degrees: the haversine of the arc and that of the rest of the half circle.
+    """Measure metres between points in degrees, by the haversine formula.
 
-    The first is exact for near points, the second for opposite ones. To the micrometre, lest a rounding rule be
-    decided by the last bit.
+    The arc's haversine is exact for close points, that of its supplement for opposite ones. The result is rounded to
+    the micrometre, so that the last bit does not decide a rounding rule.
     """
     (latitude_1, longitude_1), (latitude_2, longitude_2) = (
         np.moveaxis(np.radians(points), -1, 0) for points in (start, end)

@@ -1,6 +1,6 @@
-"""How large things may become: every limit once, and one option that raises them all.
+"""Limits on the size of inputs, and one option that raises them all.
 
-A small file can describe something enormous. So what is read is judged by what it will become, before that is made.
+A small file can describe something enormous, so its size in memory is estimated before it is built.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ __all__ = [
 ]
 
 LARGEST_FILE = 1_000_000_000  # bytes of a file
-LARGEST_SETTINGS = 1_000_000  # bytes of a file of settings: a plan, a model's config.json
-LARGEST_CONTENT = 2_000_000_000  # bytes of memory that a file takes while it is read
-MOST_INSTANCES = 200_000  # of a file
+LARGEST_SETTINGS = 1_000_000  # bytes of a settings file: a plan, a model's config.json
+LARGEST_CONTENT = 2_000_000_000  # bytes of memory while a file is read
+MOST_INSTANCES = 200_000  # in one file
 
 LIMITS_VARIABLE = "DYNAROUTE_LIMITS"
 REMEDY = (
-    "Split it; or, if this is meant and there is memory for it, raise the limits: dynaroute --limits 10, or "
+    "Split it; or, if it is correct and fits in memory, raise the limits: dynaroute --limits 10, or "
     f"{LIMITS_VARIABLE}=10."
 )
 
-_BYTES_OF_INSTANCE, _BYTES_OF_CUSTOMER = 1000, 100  # in memory, with the arrays that they are made from; measured
+_BYTES_OF_INSTANCE, _BYTES_OF_CUSTOMER = 1000, 100  # measured, including the arrays they are made from
 
 _factor: ContextVar[float | None] = ContextVar("factor", default=None)
 
 
 @contextmanager
 def raise_limits(factor: float | None) -> Iterator[None]:
-    """Multiply every limit while this lasts.
+    """Multiply every limit inside this block.
 
     Parameters
     ----------
     factor
-        From 1; None: what the environment says in DYNAROUTE_LIMITS, or 1.
+        1 or more. None: the environment variable DYNAROUTE_LIMITS, or 1.
     """
     token = _factor.set(None if factor is None else _read_factor(factor, "limits"))
     try:
@@ -59,7 +59,7 @@ def raise_limits(factor: float | None) -> Iterator[None]:
 
 
 def raised(limit: int) -> int:
-    """A limit, multiplied as the user asked for."""
+    """Return a limit multiplied by the user's factor."""
     factor = _factor.get()
     if factor is None:
         factor = _read_factor(os.environ.get(LIMITS_VARIABLE) or 1, LIMITS_VARIABLE)
@@ -67,15 +67,7 @@ def raised(limit: int) -> int:
 
 
 def refuse_large_content(memory: int, field: str | None = None) -> None:
-    """Refuse what would take too much memory when read.
-
-    Parameters
-    ----------
-    memory
-        Bytes that it would take.
-    field
-        Part of the file that says so.
-    """
+    """Raise if the content would take too much memory."""
     if memory > raised(LARGEST_CONTENT):
         raise FormatError(
             f"this would take about {_show_bytes(memory)} of memory, more than the limit of "
@@ -86,15 +78,7 @@ def refuse_large_content(memory: int, field: str | None = None) -> None:
 
 
 def refuse_large_set(instances: int, customers: int, field: str | None = None) -> None:
-    """Refuse a set with too many instances, or too many customers in all.
-
-    Parameters
-    ----------
-    instances, customers
-        Numbers of them; customers of all instances together.
-    field
-        Part of the file that says so.
-    """
+    """Raise if a set has too many instances, or too many customers in total."""
     if instances > raised(MOST_INSTANCES):
         raise FormatError(
             f"there are {instances:,} instances, more than the limit of {raised(MOST_INSTANCES):,}.",
@@ -111,7 +95,7 @@ def _read_factor(value: float | str, field: str) -> float:
         factor = math.nan
     if not 1 <= factor < 1e9:
         raise OptionError(
-            f"the limits cannot be raised by {value!r}.", where=Where(field=field), remedy="Give a number from 1."
+            f"the limits cannot be raised by {value!r}.", where=Where(field=field), remedy="Give a number of 1 or more."
         )
     return factor
 

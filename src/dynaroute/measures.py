@@ -30,14 +30,14 @@ _MEASURE = re.compile(r"([0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?)\s*([a-z/
 
 
 def parse_length(text: str, where: Where) -> float:
-    """Read a length: in the instance's own unit, or metres where a unit is named.
+    """Read a length: metres if it has a unit, else in the instance's own unit.
 
     Parameters
     ----------
     text
-        "120km", "5 mi", or a plain number of the instance's unit.
+        "120km", "5 mi", or a plain number in the instance's unit.
     where
-        Place that errors name.
+        Place to name in errors.
     """
     number, unit = _split(text, where, "length", "Write 120km, or a number in the unit of the distances.")
     if unit and unit not in _METRES:
@@ -46,14 +46,14 @@ def parse_length(text: str, where: Where) -> float:
 
 
 def parse_speed(text: str, where: Where) -> float:
-    """Read a speed: metres a second of a speed with a unit; with a unit of time alone, the instance's units a second.
+    """Read a speed in metres per second or, given a unit of time only, in the instance's units per second.
 
     Parameters
     ----------
     text
         "40km/h", "25 mph", "10m/s", "0.5/s".
     where
-        Place that errors name.
+        Place to name in errors.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def parse_speed(text: str, where: Where) -> float:
         raise OptionError(
             f"the speed {text.strip()} has no unit.",
             where=where,
-            remedy=f"Write {text.strip()}km/h, {text.strip()}m/s, or {text.strip()}/s for units of distance a second.",
+            remedy=f"Write {text.strip()}km/h, {text.strip()}m/s, or {text.strip()}/s for distance units per second.",
         )
     length, _, time = unit.partition("/")
     length, time = _SPEEDS.get(unit, (length, time))
@@ -79,5 +79,5 @@ def parse_speed(text: str, where: Where) -> float:
 def _split(text: str, where: Where, noun: str, remedy: str) -> tuple[float, str]:
     measure = _MEASURE.fullmatch(text.strip()) if len(text) < 60 else None
     if measure is None:
-        raise FormatError(f"{show_text(text[:60])!r} is no {noun}.", where=where, remedy=remedy)
+        raise FormatError(f"{show_text(text[:60])!r} is not a {noun}.", where=where, remedy=remedy)
     return float(measure[1].replace(",", ".")), measure[2].lower()

@@ -1,4 +1,4 @@
-"""How much memory there is for this process, and whether it is enough."""
+"""How much memory this process may use, and whether it is enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynaroute.errors import UnsupportedError
 
 try:
     import resource
-except ImportError:  # Windows has none
+except ImportError:  # not available on Windows
     resource = None  # type: ignore[assignment]
 
 __all__ = [
@@ -25,10 +25,10 @@ __all__ = [
     "require_memory",
 ]
 
-_ALWAYS_THERE = 500_000_000  # bytes; below, nobody asks how much is free
-LARGEST_MATRIX = 2000  # customers up to which a search measures all legs beforehand: beyond, it would be no faster
-_BYTES_A_CUSTOMER = 2500  # of a search without a matrix; measured: 1,312 on one core, at most 2,446 on several
-_GROUPS = (  # what a container may use, and what it uses: the second and the first version of control groups
+_ALWAYS_THERE = 500_000_000  # bytes; smaller needs are not checked
+LARGEST_MATRIX = 2000  # customers; up to this size a search precomputes all legs, beyond it would not be faster
+_BYTES_A_CUSTOMER = 2500  # for a search without a matrix; measured: 1,312 on one core, at most 2,446 on several
+_GROUPS = (  # a container's limit and usage, in control groups version 2 and 1
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
     (
         "/sys/fs/cgroup/memory/memory.limit_in_bytes",
@@ -40,38 +40,33 @@ _GROUPS = (  # what a container may use, and what it uses: the second and the fi
 
 @dataclass(frozen=True)
 class Need:
-    """How much memory some work takes.
+    """How much memory a piece of work takes.
 
     Attributes
     ----------
     bytes
-        Of this work on so many customers.
+        Memory for this many customers.
     customers
-        Of the problem.
+        Number of customers.
     power
-        Of the customers with which it grows.
+        Memory grows with this power of the number of customers.
     purpose
-        What it is for.
+        What the memory is for.
     """
 
     bytes: int
     customers: int
     power: int = 2
-    purpose: str = "for the legs between all of them"
+    purpose: str = "for the legs between them"
 
 
 def require_memory(need: Need) -> None:
-    """Refuse a problem for which there is not enough memory, before any of it is taken.
-
-    Parameters
-    ----------
-    need
-        Of the work that is to be done.
+    """Raise if there is not enough memory, before any is allocated.
 
     Raises
     ------
     UnsupportedError
-        It says what is needed, what is free, and how many customers would be possible.
+        It says how much is needed, how much is free, and how many customers would fit.
     """
     if need.bytes <= _ALWAYS_THERE:
         return
@@ -87,20 +82,20 @@ def require_memory(need: Need) -> None:
 
 
 def memory_for_all_legs(size: int) -> Need:
-    """What measuring all legs between so many customers at once takes; measured with both metrics."""
+    """Memory to measure all legs between this many customers at once; measured with both metrics."""
     return Need(60 * size**2, size)
 
 
 def memory_for_savings(size: int) -> Need:
-    """What the pairs of so many customers take while they are sorted by what they save; measured."""
+    """Memory to sort all pairs of this many customers by their savings; measured."""
     return Need(20 * size**2, size)
 
 
 def memory_for_search(size: int, is_measured: bool = False) -> Need:
-    """What a search of so many customers takes; measured.
+    """Memory for a search with this many customers; measured.
 
-    That is a matrix of all legs, and a little beside it, up to a number of customers and where the legs were measured
-    beforehand; and what each customer takes beyond.
+    Small instances, and those with a given matrix, need a matrix of all legs. Larger ones need a fixed amount per
+    customer.
     """
     if is_measured or size <= LARGEST_MATRIX:
         return Need(9 * size**2, size)
@@ -108,12 +103,12 @@ def memory_for_search(size: int, is_measured: bool = False) -> Need:
 
 
 def memory_for_fleets(size: int) -> Need:
-    """What a search with time windows or limits takes: distances, durations, and who may follow whom."""
+    """Memory for a search with time windows or limits: distances, durations, and feasible successors."""
     return Need(20 * size**2, size)
 
 
 def find_free_memory() -> int | None:
-    """Bytes that this process could still take, by the machine, its container and its own limit; None if unknown."""
+    """Find how many bytes this process can still use: machine, container and process limits; None if unknown."""
     known = [free for free in (_free_of_machine(), _free_of_container(), _free_of_process()) if free is not None]
     return max(0, min(known)) if known else None
 
@@ -122,14 +117,14 @@ def _free_of_machine() -> int | None:
     with suppress(OSError, ValueError, IndexError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    with suppress(OSError, ValueError, AttributeError):  # other systems tell at most how much there is in all
+    with suppress(OSError, ValueError, AttributeError):  # other systems report at most the total
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None
 
 
 def _free_of_container() -> int | None:
     for limit, usage, statistics in _GROUPS:
-        with suppress(OSError, ValueError):  # ValueError: the limit is the word max
+        with suppress(OSError, ValueError):  # ValueError: the limit reads "max"
             used = int(Path(usage).read_text(encoding="ascii"))
             cached = (line.split() for line in Path(statistics).read_text(encoding="ascii").splitlines())
             given_back = sum(int(value) for name, value in cached if name == "inactive_file")

@@ -1,4 +1,4 @@
-"""Every method on the first instances of the published sets, and how far each is from the optimum."""
+"""Gaps of all methods to proven optima, on the first instances of the published sets."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from dynaroute.weights import shipped_models
 __all__ = ["MeasuredMethod", "Optimality", "measure_optimality", "read_proofs"]
 
 EXACT = "exact"
-_PROVEN_SIZE = 20  # customers: larger ones take too long
+_PROVEN_SIZE = 20  # customers; larger instances take too long
 _PEERS = {"HGS-CVRP": ("hygese", solve_with_hgs), "PyVRP": ("pyvrp", solve_with_pyvrp)}
-_SAVED_EACH = 10  # proofs: what is lost by a kill
+_SAVED_EACH = 10  # proofs; at most this many are lost if the process is killed
 
 
 @dataclass(frozen=True)
 class MeasuredMethod:
-    """What a method reaches on the first instances of a size.
+    """Results of a method on the first instances of one size.
 
     Attributes
     ----------
     lengths
-        Cost of each.
+        Cost of each instance.
     seconds
-        Time an instance.
+        Time per instance.
     """
 
     lengths: tuple[float, ...]
@@ -48,7 +48,7 @@ class MeasuredMethod:
 
     @property
     def mean(self) -> float:
-        """Of the lengths."""
+        """Mean length."""
         return statistics.fmean(self.lengths)
 
 
@@ -59,9 +59,9 @@ class Optimality:
     Attributes
     ----------
     count
-        Instances of each size: the first of the published sets.
+        Number of instances of each size, the first of the published set.
     entries
-        By row and size.
+        Results by row and size.
     skipped
         What could not be measured, and why.
     """
@@ -71,12 +71,12 @@ class Optimality:
     skipped: tuple[str, ...] = ()
 
     def best(self, size: int) -> float:
-        """The mean to compare with: the proven one, or that of the best method."""
+        """The mean to compare with: the proven optimum, or the best method's."""
         means = {row: entry.mean for (row, of), entry in self.entries.items() if of == size}
         return next((mean for row, mean in means.items() if row.startswith(EXACT)), min(means.values()))
 
     def to_markdown(self) -> str:
-        """The table, with gaps to the optimum where it is proven, else to the best method."""
+        """Format the table; gaps are to the proven optimum, or else to the best method."""
         sizes = sorted({size for _, size in self.entries})
         is_proven = {size: any(row.startswith(EXACT) for row, of in self.entries if of == size) for size in sizes}
         lines = [
@@ -113,22 +113,22 @@ def measure_optimality(
     device: str = "cpu",
     progress: Callable[[str, float], None] = lambda words, done: None,
 ) -> Optimality:
-    """Measure all methods that there are on the first instances: of 20 customers, with LKH3 of all three sizes.
+    """Measure all available methods on the first instances: at n=20 only, or at all three sizes if LKH3 is given.
 
     Parameters
     ----------
     count
-        How many of each size.
+        Number of instances per size.
     exact
-        Whether optima are proven, or by whom; at 20 customers alone.
+        Whether to prove optima at n=20, or the name of the prover.
     proofs
-        A file that proofs are kept in, and taken from if they are there already.
+        A file that stores proofs; proofs already in it are reused.
     lkh
-        A program of LKH3, if there is one.
+        Path of the LKH3 program, if available.
     device
-        Where policies work.
+        Device for policies.
     progress
-        Called now and then with words and the share of all work that is done.
+        Called now and then with a description of the current work and the share of all work done.
     """
     entries: dict[tuple[str, int], MeasuredMethod] = {}
     skipped = [f"{name} (pip install {package})" for name, (package, _) in _PEERS.items() if not is_installed(package)]
@@ -151,7 +151,7 @@ def measure_optimality(
 
 
 def _draw_first(size: int, count: int) -> list[Instance]:
-    """The set has to be drawn as a whole."""
+    """Draw the whole set, and keep its first instances."""
     drawn = draw_published_set(size)
     return InstanceArrays(
         drawn.depot[:count], drawn.locations[:count], drawn.demands[:count], drawn.capacity[:count]
@@ -186,7 +186,7 @@ def _measure_own(instances: Sequence[Instance], **settings: object) -> MeasuredM
 
 
 def _solve_with_lkh(binary: Path, instance: Instance, seconds: float, seed: int) -> Routes:
-    del seconds  # it takes the time of its trials
+    del seconds  # LKH3 is limited by its trials instead
     return solve_with_lkh(binary, instance, seed)
 
 
@@ -220,14 +220,14 @@ def _measure_proofs(
 
 
 def read_proofs(path: Path, instances: Sequence[Instance]) -> dict[int, Proof]:
-    """Proofs that were kept, by the number of their instance from 0; none if the file is not there.
+    """Read stored proofs, by index of their instance; empty if the file does not exist.
 
     Parameters
     ----------
     path
-        Written by `measure_optimality`: a line of JSON for each.
+        Written by `measure_optimality`: one line of JSON per proof.
     instances
-        What they are proofs of; the routes are judged by `check`.
+        The instances they belong to; `check` verifies the routes.
     """
     if not path.exists():
         return {}
@@ -242,7 +242,9 @@ def read_proofs(path: Path, instances: Sequence[Instance]) -> dict[int, Proof]:
             except (KeyError, TypeError, ValueError):
                 is_sound = False
             if not is_sound:
-                raise FormatError("this is no proof of the instance.", where=Where(line=number), remedy="Delete it.")
+                raise FormatError(
+                    "this line is not a valid proof of its instance.", where=Where(line=number), remedy="Delete it."
+                )
             if index < len(instances):
                 found[index] = proof
     return found

@@ -1,4 +1,4 @@
-"""Solvers of others, each for one instance: HGS-CVRP, PyVRP, and a user's own LKH3."""
+"""Other solvers, each for one instance: HGS-CVRP, PyVRP, and the user's own LKH3."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ __all__ = [
 
 Routes: TypeAlias = Sequence[Sequence[int]]
 
-UNITS = 10_000  # of a solver that wants whole numbers, for the longer side of an instance in decimals
-HGS_UNITS = 1000  # its constants are made for coordinates of about this size
+UNITS = 10_000  # integer extent given to solvers that want integers, for instances with decimal coordinates
+HGS_UNITS = 1000  # its constants suit coordinates of about this size
 _LKH_UNITS = 100_000
 _LKH_PATIENCE = 3600.0  # seconds
 
 
 def is_installed(package: str) -> bool:
-    """Whether a solver's Python package is there."""
+    """Whether a Python package is installed."""
     return find_spec(package) is not None
 
 
 def solve_with_hgs(instance: Instance, seconds: float, seed: int) -> Routes:
-    """Hybrid genetic search (Vidal), from hygese, with its defaults, for some seconds of its core."""
+    """Solve with hybrid genetic search (Vidal, via hygese), default settings, for some seconds on one core."""
     import hygese
 
     settings = hygese.AlgorithmParameters(timeLimit=seconds, seed=seed)
@@ -49,7 +49,7 @@ def solve_with_hgs(instance: Instance, seconds: float, seed: int) -> Routes:
     is_plain = instance.coordinates is not None and instance.distances is None and instance.metric == "euclidean"
     if is_plain and instance.rounding != "up":
         assert instance.coordinates is not None
-        places = instance.coordinates - instance.coordinates.min(axis=0)  # it refuses negative ones
+        places = instance.coordinates - instance.coordinates.min(axis=0)  # HGS refuses negative coordinates
         if instance.rounding == "none":
             places = places * (HGS_UNITS / max(places.max(), 1e-9))
         data |= {"x_coordinates": places[:, 0], "y_coordinates": places[:, 1]}
@@ -60,12 +60,12 @@ def solve_with_hgs(instance: Instance, seconds: float, seed: int) -> Routes:
 
 
 def solve_with_pyvrp(instance: Instance, seconds: float, seed: int) -> Routes:
-    """PyVRP with its defaults, for some seconds."""
+    """Solve with PyVRP, default settings, for some seconds."""
     import pyvrp
     from pyvrp.stop import MaxRuntime
 
     places = instance.coordinates if instance.coordinates is not None else np.zeros((instance.size + 1, 2))
-    matrix: Any = in_whole_numbers(instance)  # its stubs know no such arrays
+    matrix: Any = in_whole_numbers(instance)  # its type stubs do not know these arrays
     data = pyvrp.ProblemData(
         locations=[pyvrp.Location(float(x), float(y)) for x, y in places],
         clients=[pyvrp.Client(node, delivery=[int(instance.demands[node])]) for node in range(1, instance.size + 1)],
@@ -83,7 +83,7 @@ def _read_pyvrp_route(route: Any) -> list[int]:
 
 
 def in_whole_numbers(instance: Instance) -> NDArray[np.int64]:
-    """Distances for solvers that want integers: as they are, or in ten-thousandths of an instance's extent."""
+    """Return integer distances: unchanged if they are integers, else in ten-thousandths of the instance's extent."""
     matrix: NDArray[np.float64] = instance.distance_matrix
     if (matrix == matrix.round()).all():
         return matrix.astype(np.int64)
@@ -93,16 +93,16 @@ def in_whole_numbers(instance: Instance) -> NDArray[np.int64]:
 
 
 def solve_with_lkh(binary: Path, instance: Instance, seed: int, runs: int = 1, trials: int = 10_000) -> Routes:
-    """LKH3 (Helsgaun), a program of the user's own, by way of its parameter, problem and tour files.
+    """Solve with the user's LKH3 program (Helsgaun), through its parameter, problem and tour files.
 
     Parameters
     ----------
     binary
         The program.
     instance
-        With coordinates in the plane; LKH3 gets them in hundred-thousandths of the longer side, as whole numbers.
+        An instance with plane coordinates, which LKH3 gets as integers, in hundred-thousandths of the longer side.
     seed
-        Of its random numbers.
+        Seed of its random numbers.
     runs, trials
         Its settings RUNS and MAX_TRIALS.
 
@@ -111,7 +111,7 @@ def solve_with_lkh(binary: Path, instance: Instance, seed: int, runs: int = 1, t
     FileError
         If the program cannot be run, or leaves no tour.
     FormatError
-        If the tour is none.
+        If the tour file is invalid.
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -143,14 +143,14 @@ def solve_with_lkh(binary: Path, instance: Instance, seed: int, runs: int = 1, t
 
 
 def read_lkh_tour(text: str, size: int) -> Routes:
-    """Routes from a tour file: nodes from 1, the depot first; higher ones than there are stand for the depot again."""
+    """Read routes from a tour file: nodes count from 1, the depot first; higher numbers stand for the depot again."""
     lines = text.split("TOUR_SECTION")[-1].split()
     nodes = []
     for word in lines:
         if word in ("-1", "EOF"):
             break
         if not word.isdigit():
-            raise FormatError(f"{word[:40]!r} is no node of a tour.", remedy="Is this LKH3?")
+            raise FormatError(f"{word[:40]!r} is not a node number.", remedy="Is this LKH3?")
         nodes.append(int(word) - 1)
     routes: list[list[int]] = [[]]
     start = next((place for place, node in enumerate(nodes) if node == 0 or node > size), 0)
@@ -164,7 +164,7 @@ def read_lkh_tour(text: str, size: int) -> Routes:
 
 def _in_lkh_units(instance: Instance) -> Instance:
     if instance.coordinates is None or instance.distances is not None or instance.metric != "euclidean":
-        raise FormatError("LKH3 is given positions in the plane alone.", where=Where(field="coordinates"))
+        raise FormatError("LKH3 needs positions in the plane.", where=Where(field="coordinates"))
     places = instance.coordinates - instance.coordinates.min(axis=0)
     scaled = np.rint(places * (_LKH_UNITS / max(float(places.max()), 1e-9)))
     return Instance(scaled, instance.demands, instance.capacity, name="dynaroute", rounding="nearest")
@@ -174,5 +174,5 @@ def _no_tour(binary: Path, reason: str) -> FileError:
     return FileError(
         f"LKH3 did not solve an instance: {reason}.",
         where=Where(file=str(binary)),
-        remedy="Give the path of a program of LKH 3 that runs here.",
+        remedy="Give the path of an LKH3 program that runs on this machine.",
     )

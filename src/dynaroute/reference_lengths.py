@@ -1,4 +1,4 @@
-"""Figures to stand beside, measured by others: on the published sets, and on instances unlike a model's training."""
+"""Published figures to compare with: on the paper's sets, and for generalisation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIZES = (20, 50, 100)
 PUBLISHED_COUNT = 10_000  # instances of each size, drawn at once
 
 HGS_LENGTHS = {20: 6.130, 50: 10.366, 100: 15.563}  # hybrid genetic search, 2.5 days of one CPU
-PAPER_BEST_LENGTHS = {20: 6.10, 50: 10.38, 100: 15.65}  # what the paper's gaps refer to: Gurobi, LKH3, LKH3
+PAPER_BEST_LENGTHS = {20: 6.10, 50: 10.38, 100: 15.65}  # the baseline of the paper's gaps: Gurobi, LKH3, LKH3
 
 # Tables 1 and 2 of the paper; None where it has no entry.
 PAPER_ROWS: dict[str, tuple[float | None, float | None, float | None]] = {
@@ -43,7 +43,7 @@ LARGE_SIZES = (200, 500, 1000)  # published sets that no specialist was trained 
 LARGE_SIZE_LENGTHS = {200: ("LKH3", 20.2648), 500: ("HGS", 36.561), 1000: ("HGS", 41.2)}
 
 # One model trained at n <= 100, greedy; ReLD, ICAM and ELG take the best of up to 100 starts. X: instances below 1,000
-# customers, from 500 on in the column of large ones. By column of the table of generalisation.
+# customers; those of 500 or more also have their own column.
 GENERALISATION_ROWS: dict[str, dict[str, str]] = {
     "LKH3": {"U200": "20.265", "U500": "37.229"},
     "HGS": {"U500": "36.561", "U1000": "41.2"},
@@ -55,4 +55,4 @@ GENERALISATION_ROWS: dict[str, dict[str, str]] = {
     "INViT": {"X": "13.15 %"},
     "AM, x8": {"XML100": "8.73 %"},
 }
-GENERALISATION_SECONDS = {"ReLD": "0.41 s", "ICAM, ELG, BQ, LEHD, INViT": "0.4 to 4.7 s"}  # of an X instance
+GENERALISATION_SECONDS = {"ReLD": "0.41 s", "ICAM, ELG, BQ, LEHD, INViT": "0.4 to 4.7 s"}  # per X instance

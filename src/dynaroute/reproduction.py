@@ -1,4 +1,4 @@
-"""The paper's Tables 1 and 2, measured anew with the shipped weights."""
+"""Tables 1 and 2 of the paper, measured with the shipped weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Prepared = TypeVar("Prepared")
 _AUGMENTED = "AM-D (greedy, x8 augmentation)"
 _PUBLISHED_AM = "AM (greedy), its authors' weights"
 _ONE_MODEL = f"{GENERALIST}, one model for all (greedy)"
-_AT_ONCE_ON_CPU = 500  # instances; progress is told after each so many
+_AT_ONCE_ON_CPU = 500  # instances between progress reports
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Measured:
     Attributes
     ----------
     length
-        Mean over the instances.
+        Mean length over the instances.
     seconds
-        Time for all of them, the policy being loaded and its kernels warm.
+        Total time, with the policy loaded and its kernels compiled.
     """
 
     length: float
@@ -53,13 +53,13 @@ class Reproduction:
     Attributes
     ----------
     count
-        Instances of each size.
+        Number of instances per size.
     hardware
-        Where it was measured.
+        Hardware it was measured on.
     entries
-        By row and size.
+        Results by row and size.
     minutes
-        Training time of each shipped model, every ancestor's included, by name.
+        Training time of each shipped model by name, including the models it was trained from.
     """
 
     count: int
@@ -68,14 +68,16 @@ class Reproduction:
     minutes: Mapping[str, float | None] = field(default_factory=dict)
 
     def to_markdown(self) -> str:
-        """Both tables; what others measured is marked as theirs."""
-        caveat = "" if self.count == PUBLISHED_COUNT else " **Not the published set: lengths and gaps are by chance.**"
+        """Format both tables; figures measured by others are marked."""
+        caveat = (
+            "" if self.count == PUBLISHED_COUNT else " **Not the published set: lengths and gaps depend on chance.**"
+        )
         lines = [
             f"Mean lengths over {self.count:,} instances of seed 1234 and each size. Gaps: to the paper's best "
             f"({' / '.join(f'{PAPER_BEST_LENGTHS[size]:.2f}' for size in SIZES)}), and to HGS "
             f"({' / '.join(f'{HGS_LENGTHS[size]:.3f}' for size in SIZES)}). Rows marked *paper* are quoted "
             "from it; `reproduce --exact` proves optima and measures HGS and PyVRP, `--lkh PROGRAM` LKH3. The paper's "
-            f"Gurobi lies below the optimum of these instances: its set was another.{caveat}",
+            f"Gurobi figure is below the optimum of these instances, so its set was a different one.{caveat}",
             "",
             "| method | " + " | ".join(f"n={size} | gap, to HGS" for size in SIZES) + " |",
             "|---" * (1 + 2 * len(SIZES)) + "|",
@@ -107,18 +109,18 @@ def reproduce(
     progress: Callable[[str, float], None] = lambda words, done: None,
     kool: Path | None = None,
 ) -> Reproduction:
-    """Measure every entry of the paper's tables that the shipped weights can give.
+    """Measure every entry of the paper's tables that the shipped weights cover.
 
     Parameters
     ----------
     count
-        Instances of each size; 10,000 are the published sets, fewer are others.
+        Instances per size. 10,000 gives the published sets; fewer gives different instances.
     device
         "auto" (a GPU if there is one), or what PyTorch calls it.
     progress
-        Called now and then with words about the entry that is measured and the share of all work that is done.
+        Called now and then with a description of the current work and the share of all work done.
     kool
-        A folder with the published weights of AM, cvrp_20.pt and so on, to measure beside ours.
+        A folder with AM's published weights (cvrp_20.pt and so on), to measure as well.
     """
     from dynaroute.solver import load_policy
     from dynaroute.weights import shipped_models
@@ -150,7 +152,7 @@ def reproduce(
 
 
 def _list_published(folder: Path, device: str) -> list[tuple[str, int, Callable[..., Measured]]]:
-    """AM with its authors' weights, at the sizes that there are files for."""
+    """List AM with its authors' weights, at every size that has a file."""
     from dynaroute.construct import Greedy
     from dynaroute.model.kool import import_kool
 
@@ -168,16 +170,19 @@ def _list_published(folder: Path, device: str) -> list[tuple[str, int, Callable[
 
 
 def _estimate_work(row: str, size: int) -> float:
-    """In no unit: what is left is encoded for each route, and there are more routes the more customers there are."""
+    """Estimate relative work: each route encodes the remaining nodes, and more customers need more routes."""
     of_one: float = size**1.5
     return of_one * (8 if row == _AUGMENTED else 1)
 
 
 def _list_entries(name: str, policy: Policy, size: int) -> Iterator[tuple[str, Callable[..., Measured]]]:
-    """Which rows a policy has an entry for at this size, and how to measure it."""
+    """List the rows that a policy has at this size, and how to measure each."""
     from dynaroute.construct import Augmented, Greedy
 
-    trained, is_dynamic = policy.card.size, policy.kind == "AM-D"  # RL and AM ship for comparison, at their own size
+    trained, is_dynamic = (
+        policy.card.size,
+        policy.kind == "AM-D",
+    )  # RL and AM ship for comparison at their own size only
     greedy = partial(_measure_construction, policy, strategy=Greedy())
     if name == GENERALIST:
         yield _ONE_MODEL, greedy
@@ -208,16 +213,16 @@ _ROW_ORDER = (
 
 
 def insert_tables(path: Path, tables: str, what: str = "tables") -> None:
-    """Put tables into a page, between the lines that mark their place.
+    """Replace the tables in a page, between the lines that mark their place.
 
     Parameters
     ----------
     path
         The page.
     tables
-        What `to_markdown` gave.
+        The output of `to_markdown`.
     what
-        Which tables: the word in the marks.
+        The word in the marks that names the tables.
     """
     before, after = split_page(path, what)
     begin, end = _mark(what)
@@ -225,21 +230,21 @@ def insert_tables(path: Path, tables: str, what: str = "tables") -> None:
 
 
 def split_page(path: Path, what: str = "tables") -> tuple[str, str]:
-    """What stands before and after the tables of a page.
+    """Split a page into what comes before and after its tables.
 
     Parameters
     ----------
     path
         The page.
     what
-        Which tables: the word in the marks.
+        The word in the marks that names the tables.
 
     Raises
     ------
     FileError
         If it cannot be read.
     FormatError
-        If it does not mark a place for tables.
+        If the page has no marks.
     """
     with in_file(path):
         try:
@@ -250,7 +255,7 @@ def split_page(path: Path, what: str = "tables") -> tuple[str, str]:
         before, begin, rest = page.partition(first)
         _, end, after = rest.partition(last)
         if not begin or not end:
-            raise FormatError("the page does not mark a place.", remedy=f"Write {first} and {last} into it.")
+            raise FormatError("the page has no marks for the tables.", remedy=f"Add the lines {first} and {last}.")
     return before, after
 
 
@@ -287,7 +292,7 @@ def _measure_construction(
 
 
 def _measure_two_opt(policy: Policy, batch: InstanceBatch, progress: Callable[[float], None]) -> Measured:
-    """The paper times the 2OPT step by itself."""
+    """Measure 2-opt alone, as the paper does."""
     from dynaroute.construct import Greedy, construct
     from dynaroute.improve.two_opt import improve_routes_by_two_opt
 
@@ -301,7 +306,7 @@ def _measure(
     progress: Callable[[float], None],
 ) -> Measured:
     few = batch[: min(64, len(batch))]
-    work(few, prepare(few))  # compiles what has to be compiled
+    work(few, prepare(few))  # compiles kernels before the clock starts
     count = len(batch)
     at_once = count if batch.device.type == "cuda" else _AT_ONCE_ON_CPU
     total, seconds = 0.0, 0.0
@@ -326,7 +331,7 @@ def _now(batch: InstanceBatch) -> float:
 
 
 def _require_right(batch: InstanceBatch, routes: RouteBatch) -> None:
-    """Every visit once, and no vehicle overloaded, on all instances at once."""
+    """Check all instances at once: every customer visited once, no vehicle overloaded."""
     import torch
 
     is_customer = batch.is_customer
@@ -338,13 +343,7 @@ def _require_right(batch: InstanceBatch, routes: RouteBatch) -> None:
 
 
 def describe_hardware(device: str) -> str:
-    """What a device is called in tables.
-
-    Parameters
-    ----------
-    device
-        As PyTorch calls it.
-    """
+    """Describe a device for the tables."""
     import torch
 
     if device.startswith("cuda"):

@@ -1,4 +1,4 @@
-"""Clarke and Wright's savings: a classical start, and a baseline that a policy has to beat."""
+"""Clarke and Wright's savings: a classical construction, and a baseline for policies."""
 
 from __future__ import annotations
 
@@ -14,32 +14,27 @@ from dynaroute.solution import Solution
 
 __all__ = ["build_by_savings"]
 
-_BLOCK_ENTRIES = 1_000_000  # legs measured at once: bounds the memory of large problems
+_BLOCK_ENTRIES = 1_000_000  # legs measured at once, to bound memory
 
 _Customers = NDArray[np.int32]
 
 
 def build_by_savings(instance: Instance) -> Solution:
-    """Build routes by merging, again and again, the two whose joining saves the most (the parallel version).
+    """Build routes by repeatedly merging the two routes whose merger saves most (parallel version).
 
-    Each customer starts with a vehicle of its own. A pair saves d(0, i) + d(0, j) - d(i, j) by driving from i to j
-    instead of twice over the depot. Pairs that save nothing but cost nothing are merged too, for fewer vehicles. Of
-    equal savings the pair with the lower first, then the lower second customer goes first, so the same problem
-    always gets the same routes. Memory is about 40 bytes a pair of customers: 0.5 GB for 5000 customers.
-
-    Parameters
-    ----------
-    instance
-        Any problem.
+    Each customer starts with its own vehicle. Driving from i to j instead of via the depot saves d(0, i) + d(0, j) -
+    d(i, j). Pairs that save exactly nothing are merged too, for fewer vehicles. Ties are broken by the lower first,
+    then the lower second customer, so the result is deterministic. Memory is about 40 bytes per pair of customers: 0.5
+    GB for 5000 customers.
 
     Returns
     -------
     Solution
-        Feasible routes, never longer than one route a customer, with their cost stated.
+        Feasible routes with their cost stated, never longer than one route per customer.
     """
     first, second = _sort_pairs_by_saving(instance)
     fleet = _Fleet(instance)
-    step = 4 * instance.size  # a chunk should be large beside the n entries that its filter copies
+    step = 4 * instance.size  # a chunk should be much larger than the n entries that its filter copies
     for start in range(0, len(first), step):
         chunk = slice(start, start + step)
         for one, other in fleet.mergeable_pairs(first[chunk], second[chunk]):
@@ -68,21 +63,21 @@ def _sort_pairs_by_saving(instance: Instance) -> tuple[_Customers, _Customers]:
 
 
 class _Fleet:
-    """Routes while they grow together. Everything is indexed by customer; entry 0, the depot's, is not used.
+    """Routes while they are merged, indexed by customer; entry 0 is unused.
 
-    Plain lists, since single entries are read and written: numpy is slower at that.
+    Plain lists, because numpy is slower at reading and writing single entries.
     """
 
     def __init__(self, instance: Instance) -> None:
         nodes = range(instance.size + 1)
         self.capacity = instance.capacity
-        self.routes = [deque([node]) for node in nodes]  # those that were merged into another are empty
+        self.routes = [deque([node]) for node in nodes]  # routes merged into another are empty
         self.loads: list[int] = instance.demands.tolist()
         self.route_of = list(nodes)
-        self.neighbours = [0] * len(nodes)  # customers that it is joined to; with two it is inside its route
+        self.neighbours = [0] * len(nodes)  # number of adjacent customers; with two it is inside its route
 
     def mergeable_pairs(self, first: _Customers, second: _Customers) -> Iterator[tuple[int, int]]:
-        """Drop the pairs that cannot merge now, and so never will: routes only grow."""
+        """Yield the pairs that can still merge. Routes only grow, so the others never will."""
         route_of, is_end = np.array(self.route_of), np.array(self.neighbours) < 2
         load = np.array(self.loads)[route_of]
         possible = is_end[first] & is_end[second] & (route_of[first] != route_of[second])
@@ -90,13 +85,13 @@ class _Fleet:
         return zip(first[possible].tolist(), second[possible].tolist(), strict=True)
 
     def merge_if_possible(self, one: int, other: int) -> None:
-        """Join two routes at these customers, if both are at an end and one vehicle holds the load."""
+        """Join two routes at these customers, if both are ends of routes and one vehicle holds the load."""
         if self.neighbours[one] == 2 or self.neighbours[other] == 2:
             return
         kept, gone = self.route_of[one], self.route_of[other]
         if kept == gone or self.loads[kept] + self.loads[gone] > self.capacity:
             return
-        if len(self.routes[kept]) < len(self.routes[gone]):  # the shorter one is copied
+        if len(self.routes[kept]) < len(self.routes[gone]):  # copy the shorter one
             kept, gone, one, other = gone, kept, other, one
         longer, shorter = self.routes[kept], self.routes[gone]
         for customer in shorter:

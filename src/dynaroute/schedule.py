@@ -1,4 +1,4 @@
-"""When a route's stops are served, and which type of vehicle drives which route."""
+"""Timetables of routes, and which vehicle type drives which route."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _Route = Sequence[int]
 
 @dataclass(frozen=True)
 class Stop:
-    """One customer on a route.
+    """One stop of a route.
 
     Attributes
     ----------
     customer
-        From 1.
+        The customer, from 1.
     arrival, start, leave
-        Seconds: the vehicle arrives, waits for the window where it is early, and leaves after the service.
+        Seconds: arrival, start of service (after waiting for the window if early), and departure.
     distance
-        Driven so far.
+        Distance driven so far.
     load
-        Delivered so far, this customer's included, in the instance's stored units.
+        Delivered so far including this stop, in the instance's stored units.
     """
 
     customer: int
@@ -52,7 +52,7 @@ class Stop:
 
     @property
     def waiting(self) -> float:
-        """Seconds until the window opens."""
+        """Seconds of waiting until the window opens."""
         return self.start - self.arrival
 
 
@@ -63,15 +63,15 @@ class RouteSchedule:
     Attributes
     ----------
     vehicle
-        Index of the type of vehicle.
+        Index of the vehicle type.
     departure
-        Seconds, from the depot.
+        Departure from the depot, in seconds.
     stops
-        In the order of the route.
+        Stops in order.
     end
-        Seconds: back at the depot; for an open route, when the last service ends.
+        Return to the depot, in seconds; for an open route, the end of the last service.
     distance, load
-        Of the whole route.
+        Totals of the route.
     """
 
     vehicle: int
@@ -93,31 +93,16 @@ class RouteSchedule:
 
 
 def measure_route(instance: Instance, route: _Route, vehicle: VehicleType) -> float:
-    """Length of a route of this type: an open one does not drive back.
-
-    Parameters
-    ----------
-    instance, route, vehicle
-        The problem, customers of it, and who drives.
-    """
+    """Measure a route driven by this vehicle type; an open route does not return."""
     nodes = _nodes_of(route, vehicle)
     return math.fsum(instance.leg_lengths(nodes[:-1], nodes[1:]))
 
 
 def schedule_route(instance: Instance, route: _Route, vehicle: int) -> RouteSchedule:
-    """The times of a route, with the latest departure that makes nobody later.
+    """Compute the times of a route, departing as late as possible without delaying any stop.
 
-    The longest duration counts from departure to the end, so a vehicle leaves as late as it can without being later
-    anywhere than if it had left at once: that is the least duration. Who is late all the same is served on arrival.
-
-    Parameters
-    ----------
-    instance
-        The problem; it has durations or a speed.
-    route
-        Customers, at least one.
-    vehicle
-        Index of the type that drives.
+    A late departure gives the shortest duration, which counts from departure to end. A customer that is reached too
+    late anyway is served on arrival.
     """
     kind = instance.fleet[vehicle]
     nodes = _nodes_of(route, kind)
@@ -143,13 +128,13 @@ def schedule_route(instance: Instance, route: _Route, vehicle: int) -> RouteSche
 
 
 def earliest_departure(instance: Instance, vehicle: VehicleType) -> float:
-    """Seconds: when the depot opens and the shift begins; 0 without either."""
+    """Earliest departure in seconds, when depot and shift are open; 0 without either."""
     opening = 0.0 if instance.windows is None else float(instance.windows[0, 0])
     return opening if vehicle.shift is None else max(opening, vehicle.shift[0])
 
 
 def latest_end(instance: Instance, vehicle: VehicleType) -> float:
-    """Seconds: when the shift ends or, for routes that are not open, the depot closes; infinite without either."""
+    """Latest end in seconds: the end of the shift and, unless the route is open, of the depot's window."""
     closing = math.inf
     if instance.windows is not None and vehicle.end == "depot":
         closing = float(instance.windows[0, 1])
@@ -157,15 +142,7 @@ def latest_end(instance: Instance, vehicle: VehicleType) -> float:
 
 
 def can_drive(instance: Instance, route: _Route, vehicle: int) -> bool:
-    """Whether a type of vehicle can drive a route within all limits; how many there are does not matter.
-
-    Parameters
-    ----------
-    instance, route
-        The problem, and customers of it, at least one.
-    vehicle
-        Index of the type.
-    """
+    """Whether a vehicle type can drive a route within all limits, regardless of how many vehicles there are."""
     kind = instance.fleet[vehicle]
     if int(instance.demands[list(route)].sum()) > kind.capacity:
         return False
@@ -186,18 +163,11 @@ def can_drive(instance: Instance, route: _Route, vehicle: int) -> bool:
 
 
 def assign_vehicles(instance: Instance, routes: Sequence[_Route]) -> tuple[int, ...]:
-    """Give each route a type of vehicle that can drive it, no type more often than there are vehicles of it.
+    """Give each route a vehicle type that can drive it, within the number of vehicles of each type.
 
-    Of all such ways it is one of least length (open routes do not drive back) and, of those, with the smallest
-    vehicles. Where there is none, as many routes as possible get a type that can drive them; the others get the
-    largest type that can drive them, or the largest there is, and `check` says what is wrong then.
-
-    Parameters
-    ----------
-    instance
-        The problem.
-    routes
-        Customers of each route, at least one.
+    The total length is minimal (open routes do not return) and, among equals, the vehicles are the smallest. If there
+    is no such assignment, as many routes as possible get a type that can drive them. The others get the largest type
+    that could, or the largest of all, and `check` reports what is wrong.
     """
     types = instance.fleet
     if len(types) == 1:
@@ -214,12 +184,14 @@ def assign_vehicles(instance: Instance, routes: Sequence[_Route]) -> tuple[int, 
 
 
 def _price_types(instance: Instance, routes: Sequence[_Route]) -> NDArray[np.float64]:
-    """(routes, types) prices, infinite where a type cannot drive a route: its length; of equal ones, its capacity."""
+    """Price each route and type, (routes, types): by length, then capacity; infinite if the type cannot drive it."""
     types = instance.fleet
     prices = np.full((len(routes), len(types)), np.inf)
     ranks = np.argsort(np.argsort([kind.capacity for kind in types], kind="stable"), kind="stable").tolist()
     differ = len({kind.end for kind in types}) > 1
-    share = TOLERANCE / (len(types) * max(1, len(routes))) if differ else 1.0  # all ranks together are no length
+    share = (
+        TOLERANCE / (len(types) * max(1, len(routes))) if differ else 1.0
+    )  # all ranks together must not outweigh any length
     for row, route in enumerate(routes):
         for index, kind in enumerate(types):
             if can_drive(instance, route, index):
@@ -228,10 +200,10 @@ def _price_types(instance: Instance, routes: Sequence[_Route]) -> NDArray[np.flo
 
 
 def _assign_one(route: int, assigned: NDArray[np.intp], prices: NDArray[np.float64], room: list[int]) -> None:
-    """Give one more route a type at the least price, moving others on where that is needed (Bellman and Ford)."""
+    """Give one more route a type at the least price, moving other routes if needed (Bellman-Ford)."""
     types = prices.shape[1]
     cost, before = prices[route].copy(), np.full(types, -1)
-    handed = {}  # (from, to): the route that moves on for the least
+    handed = {}  # (from, to): the route that is cheapest to move
     for old in range(types):
         held = np.flatnonzero(assigned == old)
         if not len(held):
@@ -272,7 +244,7 @@ def _windows_of(instance: Instance, customers: list[int]) -> list[list[float]]:
 def _delay_departure(
     earliest: float, durations: Sequence[float], service: Sequence[float], windows: Sequence[Sequence[float]]
 ) -> float:
-    """The latest departure at which nobody is served later than at the earliest one, unless the window allows it."""
+    """Find the latest departure that delays no service beyond its window."""
     leave, waiting, slack = earliest, 0.0, math.inf
     for duration, served, (opens, closes) in zip(durations, service, windows, strict=False):
         arrival = leave + duration

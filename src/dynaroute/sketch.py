@@ -1,4 +1,4 @@
-"""A small picture of places and routes for notebooks: SVG written by hand, light and without a library."""
+"""A small SVG picture of places and routes for notebooks, without any library."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ __all__ = ["Place", "Sketch", "draw_sketch"]
 Place = tuple[float, float]
 
 _WIDTH, _MARGIN = 320, 10
-_MOST_PLACES = 3000  # beyond, a notebook would be slow; every k-th customer and leg is drawn then
-# told apart by the colour-blind, too
+_MOST_PLACES = 3000  # above this only every k-th customer and leg is drawn, to keep notebooks fast
+# distinguishable for colour-blind people too
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb5500", "#777777")
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """Words and a picture, as a notebook shows them.
+    """A caption and a picture for notebooks.
 
     Attributes
     ----------
     words
-        A line of text.
+        The caption.
     picture
-        SVG; empty where there is nothing to draw.
+        SVG; empty if there is nothing to draw.
     """
 
     words: str
@@ -39,7 +39,7 @@ class Sketch:
 
 
 def draw_sketch(places: Sequence[Place] | None, routes: Sequence[Sequence[int]] = ()) -> str:
-    """Places and routes as SVG; empty where places are not known.
+    """Draw places and routes as SVG; empty if places are unknown.
 
     Parameters
     ----------

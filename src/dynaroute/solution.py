@@ -1,4 +1,4 @@
-"""Routes, what they cost, and an independent judge of both."""
+"""Routes, their cost, and an independent check of both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from dynaroute.display import LONGEST_NAME, show_text
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
 from dynaroute.judge import Violation, choose_types, judge_fleet, judge_route, measure_legs
@@ -29,23 +28,23 @@ _ROUTES_REMEDY = "Routes are lists of customers 1..n."
 
 @dataclass(frozen=True)
 class Solution:
-    """Routes over customers 1..n; each starts and ends at the depot, which is not written.
+    """Routes over customers 1..n. Each starts and ends at the depot, which is left out.
 
     Parameters
     ----------
     routes
-        Sequences of customers. Empty routes are dropped.
+        Sequences of customers; empty routes are dropped.
     stated_cost
-        The cost that a file or a solver claims, if any; `check` compares it.
+        The cost claimed by a file or solver, if any; `check` verifies it.
     vehicles
-        Index of the type of vehicle that drives each route, where the instance has types; None: whichever can.
+        Index of each route's vehicle type, if the instance has types. None: any type that can drive it.
     vehicle_names
-        The same by the names that the instance gives its types, as files have them; not beside `vehicles`.
+        The same by name, as in files; give either this or `vehicles`.
 
     Raises
     ------
     SolutionError
-        If a customer is not a whole number, the stated cost is not finite, or there is not one type a route.
+        If a customer is not a whole number, the stated cost is not finite, or types and routes differ in number.
     """
 
     routes: tuple[tuple[int, ...], ...]
@@ -74,18 +73,18 @@ class Solution:
         Parameters
         ----------
         instance
-            The problem these routes belong to.
+            The instance these routes belong to.
         """
         _refuse_unknown((customer for route in self.routes for customer in route), instance.size)
         return instance.sketch(self.routes, f"{self!r} of {instance!r}")
 
     def cost(self, instance: Instance) -> float:
-        """Total length of the routes under the instance's metric and rounding; open ones do not drive back.
+        """Total length of the routes under the instance's metric and rounding; open routes do not return.
 
         Parameters
         ----------
         instance
-            The problem these routes belong to.
+            The instance these routes belong to.
         """
         if instance.vehicles is not None:
             return math.fsum(self.route_costs(instance))
@@ -97,18 +96,18 @@ class Solution:
         return math.fsum(instance.leg_lengths(nodes[:-1], nodes[1:]))
 
     def route_costs(self, instance: Instance) -> list[float]:
-        """Length of each route on its own."""
+        """Length of each route."""
         _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
         fleet, vehicles = instance.fleet, self.vehicle_types(instance)
         return [measure_route(instance, route, fleet[kind]) for route, kind in zip(self.routes, vehicles, strict=True)]
 
     def vehicle_types(self, instance: Instance) -> tuple[int, ...]:
-        """Index of the type of vehicle that drives each route: as stated, else as `assign_vehicles` finds it.
+        """Index of each route's vehicle type: as stated, or else as `assign_vehicles` chooses.
 
         Parameters
         ----------
         instance
-            The problem these routes belong to.
+            The instance these routes belong to.
         """
         stated = self.stated_types(instance)
         if stated is None:
@@ -117,17 +116,17 @@ class Solution:
         for number, kind in enumerate(stated):
             if not 0 <= kind < len(instance.fleet):
                 shown = repr(self.vehicle_names[number]) if self.vehicle_names else kind + 1
-                message = f"there is no type of vehicles {shown}; the instance has {len(instance.fleet)}."
+                message = f"there is no vehicle type {shown}; the instance has {len(instance.fleet)}."
                 raise _fault("vehicles", message, "Is this solution for another instance?")
         return stated
 
     def stated_types(self, instance: Instance) -> tuple[int, ...] | None:
-        """Index of the type of each route as it is stated; -1 for a name that there is not, None if nothing is.
+        """Index of each route's stated vehicle type; -1 for an unknown name. None if no types are stated.
 
         Parameters
         ----------
         instance
-            The problem these routes belong to.
+            The instance these routes belong to.
         """
         if self.vehicles is not None or self.vehicle_names is None:
             return self.vehicles
@@ -141,27 +140,27 @@ class Solution:
 
 
 def make_timetable(instance: Instance, solution: Solution) -> list[RouteSchedule]:
-    """When each stop of each route is served.
+    """Compute when each stop of each route is served.
 
-    Each vehicle departs as late as it can without being later anywhere than if it had left at once, which is the
-    least duration: the longest duration of a type counts from departure to the end.
+    Each vehicle departs as late as possible without delaying any stop. This gives the shortest duration, which counts
+    from departure to end.
 
     Parameters
     ----------
     instance
-        The problem; it has durations or a speed.
+        An instance with durations or a speed.
     solution
         Routes over its customers.
 
     Returns
     -------
     list[RouteSchedule]
-        One a route, in order.
+        One per route, in order.
 
     Raises
     ------
     InstanceError
-        If nothing says how long a leg takes.
+        If travel times are unknown.
     SolutionError
         If a route visits an unknown customer.
     """
@@ -170,21 +169,21 @@ def make_timetable(instance: Instance, solution: Solution) -> list[RouteSchedule
 
 
 def check(instance: Instance, solution: Solution) -> list[Violation]:
-    """Judge a solution from the instance's raw data alone.
+    """Check a solution against the instance's raw data.
 
-    Nothing here is shared with a solver, nor with `Solution.cost`: a mistake there shows here.
+    This shares no code with any solver or with `Solution.cost`, so it reveals their mistakes.
 
     Parameters
     ----------
     instance
         The problem.
     solution
-        The routes to judge.
+        The routes to check.
 
     Returns
     -------
     list[Violation]
-        Every violation; empty if the solution is right.
+        All violations; empty if the solution is valid.
     """
     customers = range(1, instance.size + 1)
     violations: list[Violation] = []
@@ -199,22 +198,22 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     for number, (route, kind) in enumerate(zip(solution.routes, types, strict=True), start=1):
         for customer in route:
             if customer not in customers:
-                hint = "the depot is not written" if customer == 0 else f"customers are 1 to {instance.size}"
+                hint = "the depot is left out of routes" if customer == 0 else f"customers are 1 to {instance.size}"
                 violations.append(
                     Violation("unknown", f"Route {number} visits {customer}, but {hint}.", number, customer)
                 )
                 continue
             visits[customer] += 1
             if visits[customer] > 1:
-                message = f"Route {number} visits customer {customer}, which was visited before."
+                message = f"Route {number} visits {instance.called(customer)}, which was already visited."
                 violations.append(Violation("repeated", message, number, customer))
         if 0 <= kind < len(fleet):
             violations += judge_route(instance, number, known[number - 1], fleet[kind])
     violations += judge_fleet(instance, types, solution.vehicle_names)
     violations += [
-        Violation("missing", f"Customer {_call(instance, customer)} is not visited.", None, customer)
+        Violation("missing", f"{called[0].upper()}{called[1:]} is not visited.", None, customer)
         for customer in customers
-        if customer not in visits
+        if customer not in visits and (called := instance.called(customer))
     ]
 
     unpriced = ("unknown", "no_such_vehicle")
@@ -232,15 +231,7 @@ def _drop_unknown(route: tuple[int, ...], customers: range) -> tuple[int, ...]:
 
 
 def recompute_cost(instance: Instance, solution: Solution) -> float:
-    """Price routes leg by leg in plain Python, for `check` and for tests of the fast ways.
-
-    Parameters
-    ----------
-    instance
-        The problem.
-    solution
-        Routes that visit known customers only.
-    """
+    """Price routes leg by leg in plain Python, for `check` and for tests of faster code."""
     stated = solution.stated_types(instance)
     types = choose_types(instance, solution.routes) if stated is None else stated
     return _add_legs(instance, solution.routes, types)
@@ -258,18 +249,18 @@ def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:
 
 
 def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...], expected: type) -> tuple[Any, ...]:
-    """Types of the routes that are not empty."""
+    """Return the vehicle types of the routes that are not empty."""
     kinds = list(vehicles) if isinstance(vehicles, Iterable) else []
     if len(kinds) != len(routes) or any(isinstance(kind, bool) or not isinstance(kind, expected) for kind in kinds):
-        message = f"there are {len(routes)} routes, and the types of their vehicles are {vehicles!r}."
-        raise _fault("vehicles", message, "Give one a route, by number from 0 or by name, or leave them out.")
+        message = f"there are {len(routes)} routes, but the vehicle types are {vehicles!r}."
+        raise _fault("vehicles", message, "Give one type per route, by number from 0 or by name, or leave them out.")
     plain = str if expected is str else int
     return tuple(plain(kind) for kind, route in zip(kinds, routes, strict=True) if route)
 
 
 def _plain_route(number: int, route: object) -> tuple[int, ...]:
     stops = _listed(route, f"route {number} is")
-    if set(map(type, stops)) <= {int}:  # whoever searches makes thousands of them, and all are plain
+    if set(map(type, stops)) <= {int}:  # a fast path: a search makes thousands of solutions, all of plain integers
         return tuple(stops)
     return tuple(_plain_customer(number, stop) for stop in stops)
 
@@ -277,7 +268,7 @@ def _plain_route(number: int, route: object) -> tuple[int, ...]:
 def _plain_customer(number: int, stop: Any) -> int:
     with suppress(TypeError):
         if not isinstance(stop, bool):
-            return index(stop)  # whatever is a whole number, numpy's too
+            return index(stop)  # any integer type, numpy's too
     raise _fault("routes", f"route {number} holds {stop!r}, which is not a whole number.", _ROUTES_REMEDY)
 
 
@@ -321,16 +312,10 @@ def _is_integral(instance: Instance) -> bool:
 
 
 def _agrees(stated: float, cost: float, *, exact: bool) -> bool:
-    """Whether a stated cost is the cost, as far as its digits go: 15.57 is right for 15.5734; and to 0.1 %."""
+    """Whether a stated cost matches, to its own digits (15.57 matches 15.5734) and within 0.1 %."""
     if exact:
         return stated == cost
     exponent = Decimal(repr(stated)).normalize().as_tuple().exponent
     assert isinstance(exponent, int)
     half_last_digit = 0.5 * 10.0 ** min(exponent, 0)
     return abs(stated - cost) <= min(half_last_digit, 1e-3 * abs(cost)) + 1e-9 * abs(cost)
-
-
-def _call(instance: Instance, customer: int) -> str:
-    """The number of a customer, and the user's name of it if there is one."""
-    name = instance.customer_name(customer)
-    return f"{customer}" if instance.customer_names is None else f"{customer} ({show_text(name, LONGEST_NAME)})"

@@ -47,15 +47,15 @@ __all__ = [
 
 NOBODY = Observers()
 
-_SMALL = 5000  # customers, for which there is always memory enough, and time for the savings of all pairs
+_SMALL = 5000  # customers; up to this size there is always enough memory, and time for the savings of all pairs
 
-_INSERTION = "insertion"  # instead of a model, where there is more to heed than capacities
-_NOT_FOR_POLICIES = "Policies and savings know capacities and lengths only, so insertion built the routes."
-_CANCELLED = "It was cancelled while a policy was building: these are savings."
+_INSERTION = "insertion"  # used instead of a model if more than capacity limits routes
+_NOT_FOR_POLICIES = "Policies and savings only handle capacities, so insertion built the routes."
+_CANCELLED = "Cancelled while a policy was building; savings built the routes instead."
 
 
 class SolveSettings(TypedDict, total=False):
-    """The keywords of `solve`: the fields of `SolveOptions` and `Observers`, for type checkers."""
+    """The keyword arguments of `solve`, for type checkers: the fields of `SolveOptions` and `Observers`."""
 
     model: str | Path | Policy
     decode: Decode | None
@@ -78,7 +78,7 @@ class SolveSettings(TypedDict, total=False):
 
 
 def read_settings(settings: SolveSettings) -> tuple[SolveOptions, Observers]:
-    """Tell the options from the observers among the keywords of `solve`."""
+    """Split the keyword arguments of `solve` into options and observers."""
     given: dict[str, Any] = {**settings}
     observers = {entry.name: given.pop(entry.name) for entry in fields(Observers) if entry.name in given}
     return SolveOptions(**given), Observers(**observers)
@@ -89,21 +89,21 @@ def solve(instances: Instance, **settings: Unpack[SolveSettings]) -> Result: ...
 @overload
 def solve(instances: Sequence[Instance], **settings: Unpack[SolveSettings]) -> list[Result]: ...
 def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSettings]) -> Result | list[Result]:
-    """Find routes for one problem or many.
+    """Find routes for one instance or many.
 
     Parameters
     ----------
     instances
-        One problem, or many, of any sizes.
+        One instance, or many of any sizes.
     **settings
-        The fields of `SolveOptions`: model, decode, samples, temperature, augment, seed, device, improve, time_limit,
-        total_time, iterations, target, objective, start, threads; and of `Observers`: progress, on_improvement,
-        is_cancelled.
+        Fields of `SolveOptions` (model, decode, samples, temperature, augment, seed, device, improve, time_limit,
+        total_time, iterations, target, objective, start, threads) and of `Observers` (progress, on_improvement,
+        is_cancelled).
 
     Returns
     -------
     Result | list[Result]
-        One for each instance, in order. Ctrl-C during a search ends it early, with the best so far.
+        One per instance, in order. Ctrl-C ends a search early and returns the best routes so far.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
         if not isinstance(instance, Instance):
             kind = type(instance).__name__
             raise OptionError(
-                f"{kind} is no instance.",
+                f"got {kind}, expected an Instance.",
                 where=Where(field="instances"),
                 remedy="Give what dynaroute.read returns, or a list of them.",
             )
@@ -132,16 +132,9 @@ def solve_all(
     observers: Observers = NOBODY,
     entered: float | None = None,
 ) -> list[Result]:
-    """Find routes for all instances, with options that are checked already.
+    """Find routes for all instances, given checked options.
 
-    Parameters
-    ----------
-    instances
-        Of any sizes.
-    options, observers
-        How, and who is told.
-    entered
-        The value of `time.perf_counter` from which the time of a single search counts; None: now.
+    The time of a single search counts from `entered`, a value of `time.perf_counter`; None: from now.
     """
     began = time.perf_counter() if entered is None else entered
     for instance in instances:
@@ -161,13 +154,7 @@ def solve_all(
 
 
 def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> None:
-    """Refuse what there is not enough memory for now, not after a policy has worked on it for minutes.
-
-    Parameters
-    ----------
-    instances, options
-        What shall be solved, and how.
-    """
+    """Raise if there is not enough memory, before a policy works for minutes."""
     for instance in instances:
         size, is_measured = instance.size, instance.distances is not None
         if size < _SMALL:
@@ -175,24 +162,18 @@ def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> No
         if not instance.is_plain:
             require_memory(memory_for_fleets(size))
             continue
-        if options.searches or options.way == "local":
+        if options.searches or options.improver == "local":
             require_memory(memory_for_search(size, is_measured))
         if not options.searches and options.model in ("auto", "savings") and options.start is None:
             require_memory(memory_for_savings(size) if is_measured else memory_for_search(size))
 
 
 def refuse_improving_fleets(instances: Sequence[Instance], options: SolveOptions) -> None:
-    """Refuse to improve fleets by what knows capacities only.
-
-    Parameters
-    ----------
-    instances, options
-        What shall be solved, and how.
-    """
-    if options.way in ("none", "search") or all(instance.is_plain for instance in instances):
+    """Raise if the improver handles only capacities, but an instance has other limits."""
+    if options.improver in ("none", "search") or all(instance.is_plain for instance in instances):
         return
     raise UnsupportedError(
-        f"improve {options.way!r} knows capacities and lengths only, not time windows, limits or types of vehicles.",
+        f"improve {options.improver!r} only handles capacities, not time windows, limits or vehicle types.",
         where=Where(field="improve"),
         remedy="Give a time limit, or improve 'search'.",
     )
@@ -202,16 +183,16 @@ def refuse_improving_fleets(instances: Sequence[Instance], options: SolveOptions
 
 
 def _take_starts(instances: Sequence[Instance], start: Solution | Sequence[Solution] | None) -> list[Solution] | None:
-    """The known routes of each instance, checked; None if there are none."""
+    """Return the known routes of each instance, checked; None if there are none."""
     if start is None:
         return None
     starts = [start] if isinstance(start, Solution) else _listed(start)
     for solution in starts:
         if not isinstance(solution, Solution):
             kind = type(solution).__name__
-            raise _wrong_start(f"{kind} is no solution.", "Give what dynaroute.read_solution returns.")
+            raise _wrong_start(f"got {kind}, expected a Solution.", "Give what dynaroute.read_solution returns.")
     if len(starts) != len(instances):
-        message = f"the number of known solutions is {len(starts)}, that of instances {len(instances)}."
+        message = f"there are {len(starts)} known solutions for {len(instances)} instances."
         raise _wrong_start(message, "Give one for each.")
     for number, (instance, solution) in enumerate(zip(instances, starts, strict=True), start=1):
         refuse_wrong_start(instance, solution, number if len(starts) > 1 else None)
@@ -219,16 +200,8 @@ def _take_starts(instances: Sequence[Instance], start: Solution | Sequence[Solut
 
 
 def refuse_wrong_start(instance: Instance, start: Solution, number: int | None = None) -> None:
-    """Refuse known routes that are wrong for their instance, in the words of `check`.
-
-    Parameters
-    ----------
-    instance, start
-        The problem, and the routes.
-    number
-        Which of many instances it is, from 1.
-    """
-    # what a file states as its cost does not matter here
+    """Raise if known routes violate their instance; `number` is the instance's place among many, from 1."""
+    # the cost stated in a file does not matter here
     violations = check(instance, replace(start, stated_cost=None))
     if not violations:
         return
@@ -238,7 +211,7 @@ def refuse_wrong_start(instance: Instance, start: Solution, number: int | None =
     raise SolutionError(
         f"the known routes{whose} are wrong: {violations[0].message}{more}",
         where=Where(field="start", customer=violations[0].customer),
-        remedy="dynaroute check tells more.",
+        remedy="dynaroute check lists everything that is wrong.",
     )
 
 
@@ -257,7 +230,7 @@ def _wrong_start(message: str, remedy: str) -> OptionError:
 
 
 def _build_all(instances: Sequence[Instance], options: SolveOptions, observers: Observers) -> list[Result]:
-    """Construct and improve; instances for which the same model is chosen, together."""
+    """Build and improve routes, grouping instances that use the same model."""
     groups: defaultdict[str | Path | Policy, list[int]] = defaultdict(list)
     for index, instance in enumerate(instances):
         groups[_choose_model(instance, options)].append(index)
@@ -269,7 +242,7 @@ def _build_all(instances: Sequence[Instance], options: SolveOptions, observers: 
 
 
 def _choose_model(instance: Instance, options: SolveOptions) -> str | Path | Policy:
-    """The model for this instance; "savings" where there is none for it."""
+    """Choose the model for an instance; "savings" if none fits."""
     if not instance.is_plain:
         return _INSERTION
     if instance.coordinates is None:
@@ -296,8 +269,8 @@ def _build_group(
         return [replace(result, is_interrupted=True, messages=(_CANCELLED,)) for result in built]
     if options.model != "auto":
         return by_policy
-    # A policy can be far off on instances unlike those it was trained on. Nobody should get that silently. Improving
-    # both takes no time beside the policy, and what was behind may be ahead then.
+    # A policy can be far off on instances unlike its training, so it competes with savings. Improving both costs little
+    # next to the policy, and the order may change.
     by_savings = _improve([_construct_by_savings(instance, NOBODY) for instance in instances], options)
     return [_better(*pair) for pair in zip(by_policy, by_savings, strict=True)]
 
@@ -324,7 +297,7 @@ def _construct_by_savings(instance: Instance, observers: Observers) -> Result:
 
 
 def _build_by_savings(instance: Instance) -> Solution:
-    """Savings of all pairs of customers; where they are many, of near ones."""
+    """Build by savings: of all pairs of customers or, if there are many, of near ones."""
     if instance.size < _SMALL or instance.distances is not None:
         return build_by_savings(instance)
     from dynaroute.improve.problem import SearchProblem
@@ -348,8 +321,8 @@ def _construct_by_policy(
 
 
 def _improve(built: Sequence[Result], options: SolveOptions) -> list[Result]:
-    """Improve what was built, all of it side by side."""
-    improver = IMPROVERS.get(options.way)
+    """Improve all built routes together."""
+    improver = IMPROVERS.get(options.improver)
     if improver is None or not built:
         return list(built)
     began = time.perf_counter()
@@ -357,7 +330,8 @@ def _improve(built: Sequence[Result], options: SolveOptions) -> list[Result]:
     improved = improver.improve(instances, solutions, options.threads)
     share = (time.perf_counter() - began) / len(built)
     return [
-        _report_improvement(before, after, share, options.way) for before, after in zip(built, improved, strict=True)
+        _report_improvement(before, after, share, options.improver)
+        for before, after in zip(built, improved, strict=True)
     ]
 
 
@@ -379,17 +353,19 @@ def _report_improvement(before: Result, solution: Solution, seconds: float, impr
 
 def _better(by_policy: Result, by_savings: Result) -> Result:
     winner, loser = (by_policy, by_savings) if by_policy.cost <= by_savings.cost else (by_savings, by_policy)
-    message = f"{winner.how} and {loser.how} cost the same."
+    message = f"{winner.model_and_method} and {loser.model_and_method} cost the same."
     if loser.cost > winner.cost > 0:
         excess = 100 * (loser.cost / winner.cost - 1)
-        message = f"{winner.how} was better than {loser.how}, which costs {excess:.1f} % more."
+        message = (
+            f"{winner.model_and_method} was better than {loser.model_and_method}, which costs {excess:.1f} % more."
+        )
     return replace(winner, seconds=by_policy.seconds + by_savings.seconds, messages=(message, *winner.messages))
 
 
 def _note_lack_of_policy(result: Result, options: SolveOptions) -> Result:
     if result.instance.coordinates is None and options.model != "savings":
         return replace(
-            result, messages=("There are no coordinates for a policy to read, so savings built the routes.",)
+            result, messages=("Policies need coordinates, and there are none, so savings built the routes.",)
         )
     if options.model == "auto":
         return replace(result, messages=("No trained model ships with this version, so savings built the routes.",))

@@ -1,4 +1,4 @@
-"""Files that PyTorch wrote, read with care: a few bytes of them can describe tensors of any size."""
+"""Safe reading of PyTorch files: a few bytes can describe tensors of any size."""
 
 from __future__ import annotations
 
@@ -19,51 +19,36 @@ __all__ = ["find_tensors", "load_torch_file", "parse_torch_file"]
 
 
 def load_torch_file(path: Path, device: torch.device | str) -> object:
-    """Read what `torch.save` wrote, by PyTorch's restricted reader, which builds tensors and plain containers alone.
-
-    Parameters
-    ----------
-    path
-        The file.
-    device
-        Where its tensors go.
+    """Read what `torch.save` wrote with PyTorch's restricted reader, which builds only tensors and plain containers.
 
     Raises
     ------
     FileError
-        If it is missing or no file.
+        If it is missing or not a regular file.
     FormatError
-        If it is damaged, asks to build more, or would fill the memory.
+        If it is damaged, contains other objects, or is too large for memory.
     """
     return parse_torch_file(read_bytes(path), device)
 
 
 def parse_torch_file(contents: bytes, device: torch.device | str) -> object:
-    """The same from what a file holds.
-
-    Parameters
-    ----------
-    contents
-        Of the file.
-    device
-        Where its tensors go.
-    """
+    """Read the content of such a file."""
     try:
         if zipfile.is_zipfile(io.BytesIO(contents)):
             _require_whole(contents)
-        with warnings.catch_warnings(action="ignore"):  # of a pickle that is none of PyTorch's: refused below
+        with warnings.catch_warnings(action="ignore"):  # about pickles not written by PyTorch, which are refused below
             state: object = torch.load(io.BytesIO(contents), map_location=device, weights_only=True)
-    except Exception as error:  # a damaged pickle can fail in any way
+    except Exception as error:  # a damaged pickle can raise anything
         raise FormatError(
-            "the file is damaged, or asks to build more than tensors.", remedy="Save or copy it again."
+            "the file is damaged, or contains more than tensors.", remedy="Save or copy it again."
         ) from error
-    # a tensor may repeat one number any number of times, without memory until somebody computes with it
+    # a tensor may repeat one number many times, and take no memory until it is used
     refuse_large_content(sum(tensor.numel() * tensor.element_size() for tensor in find_tensors(state)))
     return state
 
 
 def _require_whole(contents: bytes) -> None:
-    """PyTorch writes sums of what it stores, and does not look at them when it reads; it compresses nothing."""
+    """Verify the checksums, which PyTorch writes but does not check; it never compresses."""
     with zipfile.ZipFile(io.BytesIO(contents)) as archive:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
             raise zipfile.BadZipFile
@@ -72,7 +57,7 @@ def _require_whole(contents: bytes) -> None:
 
 
 def find_tensors(state: object) -> Iterator[Tensor]:
-    """All tensors within containers; one that is shared counts once, as it is one in memory."""
+    """Find all tensors within containers; a shared tensor counts once."""
     left, seen = [state], set()
     while left:
         part = left.pop()

@@ -1,4 +1,4 @@
-"""Words that files, options and answers share, each list said once. It is light to import: ``--help`` reads it."""
+"""Words shared by files, options and results. Light to import, for ``--help``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 Rounding = Literal["none", "nearest", "up"]
-ReadingRule = Literal["none", "nearest", "up", "dimacs"]  # of lengths in a file: dimacs cuts them to one decimal
+ReadingRule = Literal["none", "nearest", "up", "dimacs"]  # for lengths in a file; dimacs truncates to one decimal
 Metric = Literal["euclidean", "great_circle"]
 RouteEnd = Literal["depot", "open"]
 Objective = Literal["distance", "vehicles"]
@@ -46,6 +46,6 @@ ProverName = Literal["gurobi", "cp-sat"]
 
 
 def join_with_or(words: Sequence[str]) -> str:
-    """Words as a sentence lists them: none, nearest or up."""
+    """Join words as in a sentence: none, nearest or up."""
     *others, last = words
     return f"{', '.join(others)} or {last}" if others else last

@@ -168,5 +168,5 @@ def test_each_instance_is_repeated_in_a_row() -> None:
 def test_fleets_are_refused_since_no_policy_knows_them() -> None:
     places, demands = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0, 1])
     fleet = Instance(places, demands, 5, vehicles=(VehicleType(5, count=1),))
-    with pytest.raises(UnsupportedError, match="which no policy knows"):
+    with pytest.raises(UnsupportedError, match="which policies do not support"):
         InstanceBatch.from_instances([fleet])

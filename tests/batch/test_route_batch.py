@@ -73,7 +73,7 @@ def test_visits_are_listed_route_by_route_and_padded_with_the_depot() -> None:
 )
 def test_a_solution_that_does_not_visit_each_customer_once_is_refused(routes: tuple[tuple[int, ...], ...]) -> None:
     batch = draw_batch(5, 3)
-    with pytest.raises(SolutionError, match="solution 2 does not visit each customer once"):
+    with pytest.raises(SolutionError, match="solution 2 does not visit every customer exactly once"):
         RouteBatch.from_solutions([Solution(((1, 2, 3, 4, 5),)), Solution(routes)], batch)
 
 

@@ -102,7 +102,7 @@ def test_interrupted_process_exits_with_130_and_writes_nothing(tmp_path: Path) -
     result = run_python(code, "solve", instance, "--fast", "--out", target)
 
     assert (result.returncode, result.stdout) == (130, "")
-    assert result.stderr == "Interrupted; no file is half-written.\n"
+    assert result.stderr == "Interrupted. No file was left half-written.\n"
     assert target.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.sol", "a.vrp"]
 
@@ -119,7 +119,11 @@ def test_interruption_while_libraries_load_is_quiet() -> None:
 
     result = run_python(code, "--help")
 
-    assert (result.returncode, result.stdout, result.stderr) == (130, "", "Interrupted; no file is half-written.\n")
+    assert (result.returncode, result.stdout, result.stderr) == (
+        130,
+        "",
+        "Interrupted. No file was left half-written.\n",
+    )
 
 
 @pytest.mark.parametrize("options", [("info",), ("info", "--json"), ("solve",)])
@@ -194,7 +198,7 @@ def test_unforeseen_failure_is_one_sentence(tmp_path: Path) -> None:
     result = run_python(code, "solve", save(tmp_path, "a.vrp", INSTANCE))
 
     assert result.returncode == 2
-    assert result.stderr.startswith("error: this is a fault in Dynaroute, not in your input: ZeroDivisionError")
+    assert result.stderr.startswith("error: this is a bug in Dynaroute, not in your input: ZeroDivisionError")
     assert result.stderr.count("\n") == 1
 
 

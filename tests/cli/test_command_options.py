@@ -34,7 +34,7 @@ def test_every_option_of_solving_is_one_of_the_command(command: Any, missing: se
         (("--decode", "sample", "--temperature", "0"), ("field --temperature: ", "from 1e-06 to 1e+06")),
         (("--model", "savings", "--decode", "greedy"), ("field --decode: ",)),
         (("--model", "savings", "--samples", "4"), ("field --samples: ",)),
-        (("--model", "savings", "--augment"), ("field --augment: ", "Leave the option out, or name")),
+        (("--model", "savings", "--augment"), ("field --augment: ", "Leave out the option, or name")),
         (("--model", "absent"), ("field --model: ",)),
     ],
 )
@@ -61,7 +61,7 @@ def test_options_that_change_nothing_are_named(
 ) -> None:
     print_void_options(SolveOptions(**given), has_start=has_start)
 
-    assert capsys.readouterr().err.startswith(f"note: {option} changes nothing")
+    assert capsys.readouterr().err.startswith(f"note: {option} has no effect")
 
 
 @pytest.mark.parametrize(

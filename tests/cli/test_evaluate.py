@@ -82,7 +82,7 @@ def test_limit_takes_the_first_instances_and_their_references(tmp_path: Path, da
 
 def test_a_mean_of_other_instances_is_noted(data: Path, model: Path) -> None:
     options: list[str | Path] = ["--data", data, "--model", model, "--reference", "5"]
-    assert "the first 2 are measured" in invoke("evaluate", *options, "--limit", "2").stderr
+    assert "only the first 2 instances are measured" in invoke("evaluate", *options, "--limit", "2").stderr
     assert "are measured" not in invoke("evaluate", *options).stderr
 
 

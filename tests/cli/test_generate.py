@@ -34,7 +34,7 @@ def test_part_of_a_published_set_is_another_draw_and_a_note_says_so(tmp_path: Pa
 
     assert result.exit_code == 0
     assert result.stderr.startswith("note: ")
-    assert "another draw" in result.stderr
+    assert "different instances" in result.stderr
 
 
 def test_same_seed_gives_the_same_file(tmp_path: Path) -> None:

@@ -278,7 +278,7 @@ def test_15_10_what_is_no_file_is_refused_by_name(
     assert result.exit_code == 2
     assert "error: " in result.stderr
     assert path.name in result.stderr
-    assert "fault in Dynaroute" not in result.stderr
+    assert "bug in Dynaroute" not in result.stderr
 
 
 RUN = Path(__file__).parents[1] / "data" / "written_by_0.1.0" / "run"
@@ -289,7 +289,7 @@ def test_15_10_a_file_without_end_is_not_read_for_ever(monkeypatch: pytest.Monke
     from dynaroute.errors import FileError
 
     monkeypatch.setattr(files, "_refuse_unusual", lambda *_: None)  # as for a file that grows while it is read
-    with pytest.raises(FileError, match="more than the largest"):
+    with pytest.raises(FileError, match="more than the limit"):
         files.read_bytes(Path("/dev/zero"), 1_000_000)
 
 
@@ -543,8 +543,8 @@ def test_15_13_positions_that_cannot_be_measured_are_refused(tmp_path: Path, uni
     text = INSTANCE.replace("EUC_2D", kind).replace("2 3 4\n", f"2 {unit} 0\n").replace("3 3 0\n", f"3 0 {unit}\n")
     path = save(tmp_path, "a.vrp", text.replace("4 -1 0\n", "4 0 0\n"))
     solution = save(tmp_path, "a.sol", "Route #1: 1 2\nRoute #2: 3\nCost 0\n")
-    assert_refused(invoke("check", path, solution), "measured")
-    assert_refused(invoke("solve", path, "--model", "savings"), "measured")
+    assert_refused(invoke("check", path, solution), "compute")
+    assert_refused(invoke("solve", path, "--model", "savings"), "compute")
 
 
 def test_15_13_small_units_have_their_costs(tmp_path: Path) -> None:

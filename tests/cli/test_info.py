@@ -49,7 +49,7 @@ def test_description_in_words_says_that_the_fleet_is_unlimited(tmp_path: Path) -
     assert result.exit_code == 0
     assert "at least 2; the fleet is unlimited" in result.stdout
     assert "straight lines, rounded to the nearest integer" in result.stdout
-    assert "2 to 9, 18 in all" in result.stdout
+    assert "2 to 9, 18 in total" in result.stdout
 
 
 def test_set_is_summed_up(tmp_path: Path) -> None:

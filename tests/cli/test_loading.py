@@ -30,7 +30,7 @@ def test_compiling_is_told_where_loading_takes_long(monkeypatch: pytest.MonkeyPa
 
     load_what_is_needed(SolveOptions(improve="local"), [])
 
-    assert told == ["compiling for this machine, once; the clock starts after that."]
+    assert told == ["compiling once for this machine; the time limit starts afterwards."]
 
 
 @pytest.mark.parametrize("options", [("--improve", "2opt"), ("--improve", "local"), ("--iterations", "1")])

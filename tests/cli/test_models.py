@@ -50,7 +50,7 @@ def test_json_describes_each_model(shipped: Path) -> None:
         "size": None,
         "smallest_size": None,
         "distribution": "",
-        "chosen_for": "none: by name alone",
+        "chosen_for": "only by name",
         "kind": "AM",
         "parameters": count_parameters(SMALL_AM),
         "minutes": None,

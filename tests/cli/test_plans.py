@@ -44,6 +44,16 @@ def test_one_command_writes_plan_sheets_and_table(tmp_path: Path) -> None:
     assert [file.name for file in sheets.iterdir()] == ["route-01.html"]
 
 
+def test_a_plan_without_such_a_format_is_told_those_that_there_are(plan: Path) -> None:
+    result = invoke("convert", plan, plan.with_suffix(".docx"))
+
+    assert_refused(result, "'.docx'", ".pdf", ".gpx", ".xlsx", ".vrp")
+
+
+def test_a_speed_on_the_globe_is_told_in_kilometres_an_hour(tmp_path: Path) -> None:
+    assert "at 30 km/h" in invoke("info", save(tmp_path, "day.csv", GLOBE), "--speed", "30km/h").stdout
+
+
 def test_costs_have_a_unit_and_sensible_digits(tmp_path: Path) -> None:
     path = save(tmp_path, "day.csv", GLOBE)
     printed = invoke("solve", path, "--fast").stdout
@@ -92,7 +102,7 @@ def test_plan_converts_to_sheets_and_to_its_problem(plan: Path) -> None:
     assert [file.name for file in plan.with_name("sheets").iterdir()] == ["route-01.html"]
     result = invoke("convert", plan, plan.with_name("set.npz"))
     assert result.exit_code == 2
-    assert ".npz file cannot hold names of customers" in result.stderr
+    assert ".npz file cannot hold customer names" in result.stderr
 
 
 def test_plan_is_drawn_checked_and_described_by_itself(plan: Path) -> None:

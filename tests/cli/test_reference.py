@@ -51,7 +51,7 @@ def test_solution_is_priced_whether_or_not_it_states_its_cost(tmp_path: Path, in
         ("costs.json", "14", "a list"),
         ("costs.json", '[14, "15"]', "[1]"),
         ("costs.json", '[14, {"length": 3}]', "[1]"),
-        ("a.sol", RIGHT_SOLUTION, "one instance, not 2"),
+        ("a.sol", RIGHT_SOLUTION, "holds one solution"),
     ],
 )
 def test_file_that_does_not_fit_is_refused_by_name(

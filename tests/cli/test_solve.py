@@ -310,7 +310,7 @@ def test_seed_that_changes_nothing_is_noted(tmp_path: Path, model: Path) -> None
     result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--model", model, "--seed", "3")
 
     assert result.exit_code == 0
-    assert result.stderr.startswith("note: --seed changes nothing")
+    assert result.stderr.startswith("note: --seed has no effect")
 
 
 def test_instance_without_coordinates_gets_savings_and_a_note(tmp_path: Path, model: Path) -> None:
@@ -320,7 +320,7 @@ def test_instance_without_coordinates_gets_savings_and_a_note(tmp_path: Path, mo
     result = invoke("solve", path, "--model", model, "--json")
 
     assert json.loads(result.stdout)[0]["method"] == "savings"
-    assert "no coordinates" in result.stderr
+    assert "need coordinates" in result.stderr
 
 
 # Improving
@@ -376,7 +376,7 @@ def test_improvement_of_many_instances_is_in_their_table(tmp_path: Path, monkeyp
     headings, *rows, summary = result.stdout.splitlines()
     assert headings.split() == ["Instance", "Customers", "Routes", "First", "cost", "Cost", "How"]
     assert all(float(row.split()[4]) < float(row.split()[3]) for row in rows)
-    assert "% by improving)" in summary
+    assert "% by improvement)" in summary
 
 
 def test_known_solution_is_improved_and_never_made_worse(tmp_path: Path) -> None:
@@ -467,8 +467,8 @@ def test_options_on_improving_are_judged_before_files_are_read(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), ("start", "to be improved")),
-        (("--time-limit", "1", "--model", "savings"), ("start", "no model builds any")),
+        ((), ("start", "nothing improves them")),
+        (("--time-limit", "1", "--model", "savings"), ("start", "no model is needed")),
     ],
 )
 def test_start_that_cannot_be_obeyed_is_refused(
@@ -484,7 +484,7 @@ def test_wrong_start_is_refused_with_its_file(tmp_path: Path) -> None:
 
     result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--start", start, "--time-limit", "1")
 
-    assert_refused(result, "wrong.sol", "visited before")
+    assert_refused(result, "wrong.sol", "already visited")
 
 
 def test_search_is_shown_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -598,4 +598,4 @@ def test_second_interrupt_quits_at_once(tmp_path: Path, trace: Path) -> None:
     code, stdout, stderr = interrupt_search(path, trace, "--out", out, program=["-c", program])
 
     assert (code, stdout) == (130, "")
-    assert stderr == "Interrupted; no file is half-written.\n"
+    assert stderr == "Interrupted. No file was left half-written.\n"

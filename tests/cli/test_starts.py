@@ -49,7 +49,7 @@ def test_folder_that_lacks_one_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "words"),
     [
-        ("Route #1: 1 2\nRoute #2: 2\n", SolutionError, "visited before"),
+        ("Route #1: 1 2\nRoute #2: 2\n", SolutionError, "already visited"),
         ("Route #1: 1 2 3 4\n", SolutionError, "customers are 1 to 3"),
         ("Route #1: one\n", DynarouteError, "line 1"),
     ],

@@ -128,7 +128,7 @@ def test_which_update_the_model_is_of_is_told(tmp_path: Path, monkeypatch: pytes
 def test_a_run_without_an_update_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Trainer, "run", lambda trainer: Outcome(20.5, 0, 0, False))
     result = invoke("train", "--size", "2", "--minutes", "1", "--device", "cpu", "--out", tmp_path / "run")
-    assert "no update was done" in result.stderr
+    assert "no update was made" in result.stderr
 
 
 def test_one_sample_of_an_instance_has_no_entropy_to_value(tmp_path: Path) -> None:

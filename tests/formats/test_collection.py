@@ -67,7 +67,7 @@ def test_costs_of_a_set_stand_in_its_order(tmp_path: Path) -> None:
     collection = read_collection(tmp_path / "set.json")
     assert read_best_costs(table, collection) == (["a", "b"], [3.0, 4.0])
     table.write_text("name,best_known_cost\nb,3\na,4\n")
-    with pytest.raises(FormatError, match="cost of b stands where a is"):
+    with pytest.raises(FormatError, match="this row is for b, but the instance here is a"):
         read_best_costs(table, collection)
 
 
@@ -75,7 +75,7 @@ def test_costs_of_a_set_stand_in_its_order(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a,b\n1,2\n", "no columns name"),
-        ("name,best_known_cost\na,3\n", "no cost of b"),
+        ("name,best_known_cost\na,3\n", "no cost for b"),
         ("name,best_known_cost\na,three\nb,4\n", "line 2"),
         ("name,best_known_cost\na,0\nb,4\n", "the cost is 0"),
         ("name,best_known_cost\na\nb,4\n", "line 2"),
@@ -98,5 +98,5 @@ def test_a_table_of_another_length_than_the_set_is_told(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_instances_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"no \.vrp file"):
+    with pytest.raises(FileError, match=r"neither \.vrp files"):
         read_collection(tmp_path)

@@ -6,7 +6,7 @@ import pytest
 from problems import make_instance
 
 from dynaroute.errors import FormatError, InputWarning, UnsupportedError
-from dynaroute.formats import format_csv, parse_csv
+from dynaroute.formats import format_csv, instance_from_json, instance_to_json, parse_csv
 
 ROWS = "id,x,y,demand\n0,0,0,0\n1,3,4,4\n"
 
@@ -34,6 +34,15 @@ def test_any_name_survives(name: str) -> None:
     instance = make_instance([[0, 0], [3, 4]], [0, 4], 10, customer_names=(name,))
 
     assert parse_csv(format_csv(instance)) == instance
+
+
+@pytest.mark.parametrize("name", ["Lager Nord", "#1", "a,b", 'say "x"', "Summe"])
+def test_the_name_of_the_depot_survives(name: str) -> None:
+    instance = make_instance([[0, 0], [3, 4]], [0, 4], 10, depot_name=name)
+
+    assert parse_csv(format_csv(instance)) == instance
+    assert parse_csv(format_csv(instance)).depot_name == name
+    assert instance_from_json(instance_to_json(instance)).depot_name == name
 
 
 @pytest.mark.parametrize("name", ['"', "a,,", "# x", "capacity: 5"])

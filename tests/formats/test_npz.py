@@ -78,7 +78,7 @@ def test_demands_divided_by_something_else_are_refused_with_the_remedy() -> None
     with pytest.raises(InstanceError, match="decimals") as caught:
         parse_npz(archive(**arrays(demand=np.full((2, 3), np.pi / 10) ** [1, 2, 3], capacity=np.ones(2))))
 
-    assert "undivided" in caught.value.remedy
+    assert "original demands" in caught.value.remedy
 
 
 def test_short_decimals_of_a_capacity_of_one_stay_what_they_are() -> None:
@@ -192,7 +192,7 @@ def test_15_9_compression_that_is_unpacked_in_one_go_is_refused(compression: int
 
     tracemalloc.start()
     try:
-        with pytest.raises(FormatError, match="compressed in another way"):
+        with pytest.raises(FormatError, match="compression that numpy does not"):
             parse_npz(bomb)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
@@ -203,7 +203,7 @@ def test_an_array_that_announces_more_than_it_has_is_refused_before_room_is_made
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)})
 
-    with pytest.raises(FormatError, match="announces"):
+    with pytest.raises(FormatError, match="declares"):
         parse_npz(packed(header.getvalue()))
 
 
@@ -222,7 +222,7 @@ def described(header: bytes, values: bytes = b"") -> bytes:
     ],
 )
 def test_a_damaged_array_is_refused(header: bytes) -> None:
-    with pytest.raises(FormatError, match="not a sound"):
+    with pytest.raises(FormatError, match="not a valid"):
         parse_npz(packed(described(header)))
 
 
@@ -236,7 +236,7 @@ def test_an_array_of_python_2_is_read_without_a_word() -> None:
 def test_the_complaint_about_a_damaged_archive_is_short() -> None:
     content = archive(**arrays()).replace(b"depot.npy", b"depot" + b"y" * 4, 1)
 
-    with pytest.raises(FormatError, match="not a sound") as caught:
+    with pytest.raises(FormatError, match="not a valid") as caught:
         parse_npz(content)
 
     assert len(str(caught.value)) < 200
@@ -248,7 +248,7 @@ def test_an_archive_that_lies_about_the_size_of_an_array_is_refused_unread() -> 
     start = content.index(b"PK\x01\x02")
     inflated = content[: start + 24] + (2 * 10**9).to_bytes(4, "little") + content[start + 28 :]
 
-    with pytest.raises(FormatError, match="announces 4 values, but has 1999999872 bytes"):
+    with pytest.raises(FormatError, match="declares 4 values, but has 1999999872 bytes"):
         parse_npz(inflated)
 
 

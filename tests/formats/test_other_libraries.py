@@ -179,7 +179,7 @@ def test_pickles_in_any_layout_read_equal(size: int, protocol: int) -> None:
 
 
 def test_a_fifth_element_is_told() -> None:
-    with pytest.warns(InputWarning, match="follows the capacity"):
+    with pytest.warns(InputWarning, match="after the capacity"):
         parse_kool_pickle(pickle.dumps([(*SOUND, 1)]))
 
 

@@ -200,7 +200,7 @@ def test_a_registered_extension_is_refused_too() -> None:
     ],
 )
 def test_a_damaged_pickle_is_refused(content: bytes) -> None:
-    with pytest.raises(FormatError, match="not a sound pickle"):
+    with pytest.raises(FormatError, match="not a valid pickle"):
         load_plain_pickle(content)
 
 

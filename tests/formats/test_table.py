@@ -25,13 +25,14 @@ def test_lists_of_suffixes_follow_from_the_table() -> None:
         ".xlsm",
         ".json",
         ".npz",
+        ".parquet",
         ".pt",
         ".pth",
         ".pkl",
     )
     assert SOLUTION_SUFFIXES == (".sol", ".json")
-    assert WRITABLE_INSTANCE_SUFFIXES == (".vrp", ".csv", ".txt", ".json", ".npz")
-    assert WRITABLE_SET_SUFFIXES == (".json", ".npz")
+    assert WRITABLE_INSTANCE_SUFFIXES == (".vrp", ".csv", ".txt", ".json", ".npz", ".parquet")
+    assert WRITABLE_SET_SUFFIXES == (".json", ".npz", ".parquet")
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

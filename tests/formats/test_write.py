@@ -40,6 +40,7 @@ def obstacle(instance: Instance, suffix: str) -> str | None:
     is_globe, is_named = instance.metric == "great_circle", instance.customer_names is not None
     obstacles = {
         ".json": [],
+        ".parquet": [],
         ".csv": [("distances", instance.distances is not None)],
         ".vrp": [("customer_names", is_named), ("metric", is_globe)],
         ".txt": [("vehicles", True)],

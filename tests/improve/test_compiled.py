@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 import dynaroute
 from dynaroute.improve import compiled as module
-from dynaroute.improve.compiled import compiled, compiled_in_place, find_cache_folder
+from dynaroute.improve.compiled import compiled, compiled_inline, find_cache_folder
 
 CALLEE = """
-from dynaroute.improve.compiled import compiled, compiled_in_place
+from dynaroute.improve.compiled import compiled, compiled_inline
 
-@compiled_in_place
+@compiled_inline
 def call_me(number):
     return number + 1
 """
@@ -48,7 +48,7 @@ def _add_up(numbers: NDArray[np.float64]) -> float:
     return total
 
 
-@pytest.mark.parametrize("way", [compiled, compiled_in_place])
+@pytest.mark.parametrize("way", [compiled, compiled_inline])
 def test_compiled_functions_do_what_they_say(way: Callable[[Any], Callable[[NDArray[np.float64]], float]]) -> None:
     assert way(_add_up)(np.arange(5.0)) == 10.0
 

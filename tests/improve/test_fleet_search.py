@@ -105,9 +105,10 @@ def test_it_improves_on_insertion() -> None:
 
 
 def test_fewer_vehicles_come_first_if_so_wished() -> None:
-    shortest = search_fleet(_DAY, None, Stopping(iterations=8000))
-    fewest = search_fleet(_DAY, None, Stopping(iterations=8000), objective="vehicles")
-    assert not check(_DAY, fewest.solution)
+    day = make_delivery_day(seed=1)
+    shortest = search_fleet(day, None, Stopping(iterations=8000))
+    fewest = search_fleet(day, None, Stopping(iterations=8000), objective="vehicles")
+    assert not check(day, fewest.solution)
     assert len(fewest.solution.routes) < len(shortest.solution.routes)
     assert fewest.cost > shortest.cost
 

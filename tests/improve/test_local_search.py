@@ -124,11 +124,11 @@ def test_threads_change_nothing() -> None:
 def test_an_overloaded_vehicle_is_refused() -> None:
     problems = draw_paper_set(20, 2, np.random.default_rng(3)).instances()
     starts = [alone(problems[0]), Solution((tuple(range(1, 21)),))]
-    with pytest.raises(SolutionError, match="solution 2 has a route that carries more than a vehicle holds"):
+    with pytest.raises(SolutionError, match="solution 2 has a route whose load exceeds the capacity"):
         improve_by_local_search(problems, starts)
 
 
 def test_a_solution_of_another_instance_is_refused() -> None:
     problems = draw_paper_set(20, 1, np.random.default_rng(3)).instances()
-    with pytest.raises(SolutionError, match="solution 1 does not visit each customer"):
+    with pytest.raises(SolutionError, match="solution 1 does not visit every customer"):
         improve_by_local_search(problems, [Solution(((1, 2),))])

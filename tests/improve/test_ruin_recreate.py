@@ -35,6 +35,19 @@ def test_what_it_finds_is_feasible_costs_what_it_says_and_is_never_worse(
     assert searcher.best_cost <= start.cost(instance) + last_bits
 
 
+def test_where_nothing_is_left_to_drive_it_costs_nothing() -> None:
+    distances = np.random.default_rng(5).uniform(size=(9, 9))
+    distances[np.arange(9), np.r_[1:9, 0]] = distances[np.r_[1:9, 0], np.arange(9)] = 0.0
+    distances = np.minimum(distances, distances.T)
+    problem = SearchProblem.from_instance(Instance(None, np.zeros(9, dtype=int), 1, distances=distances))
+    for seed in range(20):
+        alone = tuple((customer,) for customer in range(1, 9))
+        searcher = RuinAndRecreate(problem, alone, AnnealingSettings(), seed)
+        searcher.run(400, Pace(0.0, 1 / 400))
+        assert problem.cost(searcher.best_routes) == 0.0
+        assert searcher.best_cost == 0.0
+
+
 @given(st.data(), st.lists(st.integers(0, 40), min_size=1, max_size=8))
 def test_it_does_not_matter_in_how_many_calls_iterations_are_run(data: st.DataObject, counts: list[int]) -> None:
     instance = data.draw(instances(sizes=_SIZES))

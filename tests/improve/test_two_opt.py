@@ -101,7 +101,7 @@ def test_nothing_is_made_of_nothing() -> None:
 @pytest.mark.parametrize("routes", [((1, 2),), ((1, 2, 3, 3),), ((1, 2, 4),), ((1, 2, -1),), ()])
 def test_a_solution_that_does_not_visit_each_customer_once_is_refused(routes: tuple[tuple[int, ...], ...]) -> None:
     instance = Instance(np.zeros((4, 2)), np.array([0, 1, 1, 1]), 3)
-    with pytest.raises(SolutionError, match="solution 1 does not visit each customer"):
+    with pytest.raises(SolutionError, match="solution 1 does not visit every customer"):
         improve_by_two_opt([instance], [Solution(routes)])
 
 

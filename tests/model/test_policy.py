@@ -126,7 +126,7 @@ def test_a_name_of_no_model_is_refused(name: str, tmp_path: Path, monkeypatch: p
 
 def test_a_file_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "neither a folder nor a shipped one" in refusal(tmp_path / "file").message
+    assert "neither a folder nor a shipped model" in refusal(tmp_path / "file").message
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])

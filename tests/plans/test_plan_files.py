@@ -142,8 +142,8 @@ def test_unknown_suffix_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"routes": [[1]]}', "this is no plan"),
-        ('{"instance": {"capacity": 1}}', "this is no plan"),
+        ('{"routes": [[1]]}', "this is not a plan"),
+        ('{"instance": {"capacity": 1}}', "this is not a plan"),
         ('{"instance": {"capacity": 1, "customers": 3, "depot": {}}, "routes": []}', r"instance\.customers"),
     ],
 )

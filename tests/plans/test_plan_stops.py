@@ -19,6 +19,7 @@ from dynaroute.fleet import VehicleType
 from dynaroute.plans import Plan
 from dynaroute.plans.csv_plan import format_csv_plan
 from dynaroute.plans.html_plan import format_html_plan
+from dynaroute.plans.words import describe_window
 from dynaroute.solution import Solution, make_timetable
 
 
@@ -77,6 +78,23 @@ def timed_plan() -> Plan:
     service = np.array([0.0, 600.0, 0.0, 0.0])
     timed = replace(plain.instance, vehicles=fleet, windows=windows, service=service, speed=1 / 60)
     return Plan(timed, Solution(plain.solution.routes, vehicles=(0, 1)))
+
+
+def test_a_stop_tells_its_window() -> None:
+    plan = timed_plan()
+    windows = np.array([[0, np.inf], [0, np.inf], [36000, 39600], [0, 43200]], dtype=float)
+    bounded = Plan(replace(plan.instance, windows=windows), plan.solution)
+
+    assert [describe_window(plan, stop) for stop in plan.routes[0].stops] == ["", "from 10:00"]
+    assert describe_window(bounded, bounded.routes[0].stops[1]) == "10:00-11:00"
+    assert describe_window(bounded, bounded.routes[1].stops[0]) == "until 12:00"
+
+
+def test_a_depot_without_a_name_in_a_column_is_called_by_its_id() -> None:
+    plan = plane_plan()
+    named = Plan(replace(plan.instance, depot_name="Lager Nord"), plan.solution)
+
+    assert named.routes[0].start.name == "Lager Nord"
 
 
 def test_times_are_those_of_the_timetable() -> None:

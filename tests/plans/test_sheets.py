@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -14,7 +15,7 @@ from example_plans import globe_plan, plane_plan
 from dynaroute.details import Details
 from dynaroute.instance import Instance
 from dynaroute.lengths import great_circle
-from dynaroute.plans import Plan
+from dynaroute.plans import Plan, write_sheets
 from dynaroute.plans.html_plan import format_html_plan, format_html_sheet
 from dynaroute.plans.links import SERVICES, list_links
 from dynaroute.plans.pdf import format_pdf
@@ -56,6 +57,26 @@ def test_sheet_lists_the_stops_of_its_driver_with_load_and_distance() -> None:
     assert {'a;b,"c"', "=Straße 9", "Kunde 9 <script>"} <= set(page.texts)
     assert "007" not in page.texts
     assert [tag for tag, _ in page.tags].count("svg") == 1
+
+
+def test_sheet_begins_at_the_depot_and_tells_windows() -> None:
+    plan = globe_plan()
+    windows = np.array([[0, np.inf]] * 9 + [[28800, 43200]], dtype=float)
+    timed = Plan(replace(plan.instance, windows=windows, speed=10.0), plan.solution)
+    texts = Tags(format_html_sheet(timed, timed.routes[1])).texts
+
+    assert texts.index("Start") < texts.index("Depot Hafen") < texts.index("Kunde 9 <script>") < texts.index("End")
+    assert "Window" in texts and "08:00-12:00" in texts
+
+
+def test_sheets_of_an_earlier_plan_are_taken_away_and_pages_of_others_stay(tmp_path: Path) -> None:
+    write_sheets(globe_plan(), tmp_path)
+    (tmp_path / "route-03.html").write_text("<p>mine</p>")
+    (tmp_path / "notes.html").write_text(format_html_plan(globe_plan()))
+    small = globe_plan().instance
+    write_sheets(Plan(small, Solution((tuple(range(1, 10)),))), tmp_path)
+
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["notes.html", "route-01.html", "route-03.html"]
 
 
 def test_whole_plan_has_an_overview_and_every_sheet() -> None:

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from dynaroute.service.connections import Connections, afford_connections
-from dynaroute.service.seldom import SeldomLog
+from dynaroute.service.throttled_log import ThrottledLog
 
 
 class FakeConnection:
@@ -18,7 +18,7 @@ class FakeConnection:
 
 
 def make_connections(most: int = 3, most_unread: int = 100) -> Connections:
-    return Connections(most, most_unread, SeldomLog())
+    return Connections(most, most_unread, ThrottledLog())
 
 
 def dropped(connections: list[FakeConnection]) -> list[int]:
@@ -94,7 +94,7 @@ def test_connections_leave_handles_for_other_things(monkeypatch: pytest.MonkeyPa
 
 
 def test_repeated_warning_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    log = SeldomLog()
+    log = ThrottledLog()
 
     with caplog.at_level(logging.WARNING):
         for _ in range(1_000):

@@ -174,7 +174,7 @@ def test_job_that_cannot_be_read_is_left_out(tmp_path: Path, caplog: pytest.LogC
     file = JobFile(str(tmp_path))
 
     assert file.load() == []
-    assert "left out" in caplog.text
+    assert "skipped" in caplog.text
     file.close()
 
 

@@ -339,3 +339,11 @@ def test_silence_is_broken_by_heartbeats() -> None:
         assert (await anext(stream_events(job, 0.001))).startswith(b":")
 
     play(scenario)
+
+
+def test_name_of_the_replica_stands_before_the_identifier() -> None:
+    replica, dash, random = Job(INSTANCE, SEARCH, (), "one").identifier.partition("-")
+
+    assert (replica, dash) == ("one", "-")
+    assert len(bytes.fromhex(random)) == 16
+    assert "-" not in Job(INSTANCE, SEARCH, ()).identifier

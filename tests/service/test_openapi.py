@@ -47,7 +47,7 @@ def test_limits_and_models_are_described(client: httpx.Client) -> None:
     parameters = {entry["name"]: entry["schema"] for entry in document["paths"]["/v1/solve"]["post"]["parameters"]}
     assert parameters["time_limit"]["maximum"] == 30
     assert {"auto", "savings", "amd-20"} <= set(parameters["model"]["enum"])
-    customers = document["components"]["schemas"]["SolveQuestion"]["properties"]["customers"]
+    customers = document["components"]["schemas"]["SolveRequest"]["properties"]["customers"]
     assert all(choice["maxItems"] == 1_000 for choice in customers["anyOf"])
 
 

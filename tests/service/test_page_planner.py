@@ -220,6 +220,26 @@ def test_workbook_is_read_and_asks_for_its_capacity(desk: PageDriver) -> None:
     assert sorted(name for names in stops(desk) for name in names) == ["Nord", "Ost"]
 
 
+def test_table_with_windows_asks_for_the_speed_and_is_solved_with_it(desk: PageDriver) -> None:
+    header = "# capacity: 10\nid;lat;lon;demand;window\nLager Nord;53,5;10;0;\n"
+    table = f"{header}Nord;53,6;10;3;ab 8 Uhr\nOst;53,5;10,1;4;bis 12:00\n"
+    assert desk.find("#vehicle-speed").is_hidden()
+    load(desk, "tour.csv", table, 2)
+
+    assert "type the average speed" in desk.text("#file-notice")
+    assert desk.evaluate("document.activeElement.id") == "vehicle-speed"
+    desk.page.keyboard.type("30")
+    desk.page.keyboard.press("Enter")
+    desk.solve()
+    assert sorted(name for names in stops(desk) for name in names) == ["Nord", "Ost"]
+    assert desk.find("#vehicle-speed").input_value() == "30"
+    desk.page.emulate_media(media="print")
+    desk.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    sheets = " ".join(desk.find(".sheet").all_inner_texts())
+    assert "from 08:00" in sheets and "until 12:00" in sheets and "Back at Lager Nord" in sheets
+    desk.page.emulate_media(media="screen")
+
+
 def test_filled_capacity_does_not_make_json_refused(desk: PageDriver) -> None:
     desk.find("#capacity").fill("33")
     desk.find("#capacity").press("Tab")

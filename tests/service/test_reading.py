@@ -11,9 +11,9 @@ from strategies import instances
 from dynaroute.errors import DynarouteError
 from dynaroute.formats import format_csv, format_vrplib, instance_from_json, instance_to_json
 from dynaroute.instance import Instance
-from dynaroute.service.questions import QueryOptions
 from dynaroute.service.reading import Problem, read_judgement, read_problem
 from dynaroute.service.refusals import RequestError
+from dynaroute.service.request_schemas import QueryOptions
 from dynaroute.service.sizes import ReadingLimits
 
 JSON, CSV, VRP = "application/json", "text/csv; charset=utf-8", "text/plain"
@@ -77,6 +77,13 @@ def test_options_of_a_body_are_read() -> None:
 def test_unknown_key_is_noted_for_this_request_alone() -> None:
     assert read({**INSTANCE, "colour": "red"}).notes == ("the key 'colour' is unknown and was ignored.",)
     assert read(INSTANCE).notes == ()
+
+
+def test_a_time_limit_beside_the_problem_is_shown_its_place() -> None:
+    with pytest.raises(DynarouteError, match="is an option") as caught:
+        read(b'{"capacity": 1, "depot": {}, "customers": [], "time_limit": 5}')
+
+    assert '"options": {"time_limit": 5}' in caught.value.remedy
 
 
 @pytest.mark.parametrize(

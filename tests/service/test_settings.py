@@ -40,6 +40,8 @@ def test_environment_sets_every_kind_of_setting() -> None:
         ("DYNAROUTE_BODY_SECONDS", "-1"),
         ("DYNAROUTE_WORK", "999"),
         ("DYNAROUTE_TOKEN", "naïve"),
+        ("DYNAROUTE_REPLICA", "one-two"),
+        ("DYNAROUTE_REPLICA", "a" * 17),
         ("DYNAROUTE_HOSTS", "https://routes.example.org"),
         ("DYNAROUTE_TILES", "https://tiles.example.org/{z}/{x}.png"),
         ("DYNAROUTE_TILES", "https://tiles.example.org; script-src */{z}/{x}/{y}"),
@@ -57,6 +59,7 @@ def test_faulty_variable_is_named(variable: str, text: str) -> None:
 ROOT = Path(__file__).parents[2]
 NO_LIMITS = {
     "token",
+    "replica",
     "cors_origins",
     "hosts",
     "tiles",
@@ -76,7 +79,7 @@ def read_defaults(page: Path) -> dict[str, str]:
 
 
 def describe_defaults() -> dict[str, str]:
-    unset = ("token", "cors_origins", "hosts", "tiles", "tiles_attribution", "jobs_folder")
+    unset = ("token", "replica", "cors_origins", "hosts", "tiles", "tiles_attribution", "jobs_folder")
     words = {"search_workers": "cores", **dict.fromkeys(unset, "none")}
     defaults = {entry.name: getattr(ServiceSettings(), entry.name) for entry in fields(ServiceSettings)}
     return {name: words.get(name) or str(value).removesuffix(".0") for name, value in defaults.items()}

@@ -10,9 +10,9 @@ from openpyxl import Workbook
 from test_reading import LIMITS, make_form
 
 from dynaroute.errors import DynarouteError, InstanceError, Where
-from dynaroute.service.questions import QueryOptions
 from dynaroute.service.reading import Problem, read_problem
 from dynaroute.service.refusals import RequestError, describe_error
+from dynaroute.service.request_schemas import QueryOptions
 
 ROWS = [("Kunde", "Breitengrad", "Längengrad", "Menge"), ("Depot", 53.5, 10.0, 0), ("A", 53.6, 10.1, 5)]
 SOLOMON = """small

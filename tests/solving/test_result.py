@@ -28,8 +28,8 @@ def make_result(**values: Any) -> Result:
 
 
 def test_model_is_told_before_its_method() -> None:
-    assert make_result().how == "amd-20 (greedy + 2opt)"
-    assert make_result(start=SAVINGS).how == "savings + 2opt"
+    assert make_result().model_and_method == "amd-20 (greedy + 2opt)"
+    assert make_result(start=SAVINGS).model_and_method == "savings + 2opt"
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def test_without_coordinates_a_policy_builds_nothing_and_that_is_said() -> None:
 
     assert_right(result)
     assert result.method == "savings + search 5 iterations"
-    assert "no coordinates" in result.messages[0]
+    assert "need coordinates" in result.messages[0]
 
 
 # Cancelling

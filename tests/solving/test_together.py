@@ -56,7 +56,7 @@ def test_instances_of_all_kinds_are_searched_together(model: Path) -> None:
 def test_shipped_model_of_the_nearest_size_begins_in_all_orientations() -> None:
     small, medium = search([draw_instance(18), draw_instance(55)], total_time=3.0)
 
-    assert small.how == "amd-20 (greedy x8 + search 3 s in all)"
+    assert small.model_and_method == "amd-20 (greedy x8 + search 3 s in all)"
     assert medium.model == "amd-50"
 
 

@@ -62,7 +62,7 @@ def test_other_sizes_keep_the_kinds() -> None:
 def test_a_description_names_sizes_and_kinds() -> None:
     words = Distribution((Part((5, 9), ("clustered",), route_lengths=(2.0, 3.0)),), "mine").describe()
     assert words.startswith("mine: 100 % n=5 to 9, clustered customers")
-    assert "2 to 3 customers a route" in words
+    assert "2 to 3 customers per route" in words
 
 
 def test_the_largest_demands_are_those_of_the_rich_and_the_few() -> None:
@@ -102,7 +102,7 @@ def test_a_part_that_cannot_be_is_refused_by_field(changes: dict[str, Any], fiel
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("parts = 3", "no tables"),
+        ("parts = 3", "not tables"),
         ('name = "x"', "no parts"),
         ("[[parts]]\nweight = 1", "no sizes"),
         ("[[parts]]\nsizes = [1, 2]\ncolour = 'red'", "no such setting"),

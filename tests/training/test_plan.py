@@ -150,5 +150,5 @@ def test_a_stage_with_two_sources_is_refused_by_field(changes: dict[str, Any], f
 def test_files_that_are_no_table_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text('updates = 5\nvalidation = "X"\n')
-    with pytest.raises(OptionError, match="no table"):
+    with pytest.raises(OptionError, match="not a table"):
         read_plan(path)

@@ -128,4 +128,4 @@ def test_a_model_s_purpose_is_told(put: Callable[..., None], shelf: Path) -> Non
     put(GENERALIST)
     assert describe_purpose("amd-20") == "uniform, 15 to 25"
     assert describe_purpose("amd") == "all others"
-    assert "by name alone" in describe_purpose("am")
+    assert "only by name" in describe_purpose("am")

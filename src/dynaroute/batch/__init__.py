@@ -1,4 +1,4 @@
-"""Many instances, and many solutions, as tensors: mixed sizes are padded."""
+"""Batches of instances and of solutions, as tensors. Mixed sizes are padded."""
 
 from dynaroute.batch.instances import InstanceBatch
 from dynaroute.batch.routes import RouteBatch

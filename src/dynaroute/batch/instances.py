@@ -1,4 +1,4 @@
-"""Instances side by side, as tensors."""
+"""Batches of instances, as tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["InstanceBatch"]
 
 @dataclass(frozen=True, eq=False)
 class InstanceBatch:
-    """Instances side by side; B of them, padded to M = largest size + 1 nodes, the depot at 0.
+    """A batch of B instances, padded to M = largest size + 1 nodes; node 0 is the depot.
 
     Attributes
     ----------
@@ -34,17 +34,16 @@ class InstanceBatch:
     sizes
         (B,) int64 number of customers.
     keys
-        (B,) int64 names of the instances and their random streams: two with the same name look the same to the
-        policy. Made from what an instance holds, so that its sampled routes depend on itself and the seed alone, not
-        on its neighbours in the batch.
+        (B,) int64 hashes of the instances, which name their random streams. Sampled routes therefore depend only on the
+        instance and the seed, not on the rest of the batch.
     coordinates
         (B, M, 2) positions in the instances' own units, for costs.
     rounding
         (B,) int8: 0 none, 1 nearest, 2 up.
     distances
-        (B, M, M) leg lengths, where some instance's are not plain straight lines; else None.
+        (B, M, M) leg lengths if some instance does not use straight lines; else None.
     node_features
-        (B, M, F) whatever else a policy of your own sees of the nodes; else None. `with_node_features` adds them.
+        (B, M, F) extra node features for a policy of your own; else None. `with_node_features` adds them.
     """
 
     locations: Tensor
@@ -64,7 +63,7 @@ class InstanceBatch:
         Parameters
         ----------
         instances
-            At least one; each with coordinates, since the policy reads positions.
+            At least one instance, each with coordinates.
         """
         if not instances:
             raise InstanceError("there is no instance.", remedy="Give at least one.")
@@ -75,16 +74,16 @@ class InstanceBatch:
         for index, instance in enumerate(instances):
             if not instance.is_plain:
                 raise UnsupportedError(
-                    f"instance {instance.name or index + 1} has time windows, limits, types of vehicles or one-way "
-                    "distances, which no policy knows.",
+                    f"instance {instance.name or index + 1} has time windows, limits, vehicle types or one-way "
+                    "distances, which policies do not support.",
                     where=Where(field="instances"),
-                    remedy="Search it on the CPU, without a policy: give a time limit.",
+                    remedy="Give a time limit, to search it on the CPU without a policy.",
                 )
             if instance.coordinates is None:
                 raise InstanceError(
-                    f"instance {instance.name or index + 1} has no coordinates, which the policy reads.",
+                    f"instance {instance.name or index + 1} has no coordinates, which a policy needs.",
                     where=Where(field="coordinates"),
-                    remedy="Use the savings heuristic, which needs distances alone.",
+                    remedy="Use the savings heuristic, which needs only distances.",
                 )
             coordinates[index, : instance.size + 1] = instance.coordinates
             locations[index, : instance.size + 1] = locate(instance)
@@ -98,7 +97,7 @@ class InstanceBatch:
             demands=torch.from_numpy(demands),
             capacity=torch.from_numpy(capacity),
             sizes=torch.from_numpy(sizes),
-            # the same numbers look different to the policy if they are degrees
+            # the policy sees degrees differently from plane coordinates
             keys=torch.from_numpy(hash_contents(coordinates, demands, capacity, sizes) ^ (is_globe << 58)),
             coordinates=torch.from_numpy(coordinates),
             rounding=torch.tensor([ROUNDING_CODES[instance.rounding] for instance in instances], dtype=torch.int8),
@@ -109,7 +108,7 @@ class InstanceBatch:
     def from_arrays(
         cls, depot: ArrayLike, customers: ArrayLike, demands: ArrayLike, capacity: ArrayLike
     ) -> InstanceBatch:
-        """Make a batch of equal sizes from arrays, without a loop over instances.
+        """Make a batch of equal-sized instances from arrays, without a loop.
 
         Parameters
         ----------
@@ -148,12 +147,12 @@ class InstanceBatch:
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """Device of the tensors."""
         return self.sizes.device
 
     @property
     def nodes(self) -> int:
-        """M: nodes of the largest instance, the depot included."""
+        """M: number of nodes of the largest instance, including the depot."""
         return self.demands.shape[1]
 
     @property
@@ -163,14 +162,14 @@ class InstanceBatch:
         return (slots > 0) & (slots <= self.sizes[:, None])
 
     def features(self, instance: Tensor, node: Tensor, dtype: torch.dtype) -> Tensor:
-        """(T, 3) position and demand / capacity of T nodes: what the policy sees of them (eq 2); then `node_features`.
+        """(T, 3) position and demand / capacity of T nodes, as the policy sees them (eq 2), then `node_features`.
 
         Parameters
         ----------
         instance, node
-            (T,) which nodes of which instances.
+            (T,) indices of instances and nodes.
         dtype
-            Of the result.
+            Type of the result.
         """
         flat = instance * self.nodes + node  # (T,)
         fraction = self.demands.flatten()[flat].to(dtype) / self.capacity[instance].to(dtype)  # (T,)
@@ -180,21 +179,23 @@ class InstanceBatch:
         return torch.cat(seen, 1)
 
     def with_node_features(self, values: Tensor) -> InstanceBatch:
-        """The same instances with more to see of their nodes; whatever looks different has another random stream.
+        """Return the same instances with extra node features; different features give different random streams.
 
         Parameters
         ----------
         values
-            (B, M) or (B, M, F) numbers, the depot's first; those of padding are not read.
+            (B, M) or (B, M, F) numbers, the depot's first; values at padding are ignored.
         """
         given = values if values.ndim == 3 else values[..., None]
         if given.shape[:2] != self.demands.shape:
-            message = f"node features have the shape {tuple(values.shape)}, not {tuple(self.demands.shape)} or more."
-            raise InstanceError(message, where=Where(field="node_features"), remedy="Give some for each node.")
+            message = f"node features have shape {tuple(values.shape)}, not {tuple(self.demands.shape)} or more."
+            raise InstanceError(message, where=Where(field="node_features"), remedy="Give values for each node.")
         features = given.to(self.device, self.locations.dtype, copy=True)  # (B, M, F)
         features[self._is_padding] = 0.0
         places = torch.arange(1, features[0].numel() + 1, device=self.device).view(features.shape[1:])
-        bits = features.double().view(torch.int64) * (2 * places + 1)  # odd, so that the place of a number counts
+        bits = features.double().view(torch.int64) * (
+            2 * places + 1
+        )  # odd multipliers, so that the position of a number matters
         return replace(self, node_features=features, keys=self.keys ^ bits.sum((1, 2)))
 
     @property
@@ -202,19 +203,19 @@ class InstanceBatch:
         return torch.arange(self.nodes, device=self.device) > self.sizes[:, None]
 
     def __getitem__(self, index: slice | Tensor) -> InstanceBatch:
-        """Some of the instances, in the given order; they keep their random streams."""
+        """Select instances, in the given order; they keep their random streams."""
         return self.map_tensors(lambda tensor: tensor[index])
 
     def to(self, device: torch.device | str) -> InstanceBatch:
-        """The same batch on another device."""
+        """Copy the batch to another device."""
         return self.map_tensors(lambda tensor: tensor.to(device))
 
     def repeat_each(self, copies: int) -> InstanceBatch:
-        """Every instance `copies` times in a row."""
+        """Repeat every instance `copies` times in a row."""
         return self.map_tensors(lambda tensor: tensor.repeat_interleave(copies, dim=0))
 
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> InstanceBatch:
-        """The batch with every tensor changed in the same way."""
+        """Apply a function to every tensor."""
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         changed: dict[str, Any] = {name: None if value is None else change(value) for name, value in values.items()}
         return InstanceBatch(**changed)
@@ -228,9 +229,9 @@ def _pad_distances(instances: Sequence[Instance], nodes: int) -> NDArray[np.floa
 
 
 def _read_array(values: ArrayLike, field: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-    """Numbers of a given shape; None in it stands for any length."""
+    """Read numbers of a given shape; None means any length."""
     try:
-        array = np.asarray(values, dtype=np.float64)  # exact for all whole numbers that are allowed
+        array = np.asarray(values, dtype=np.float64)  # exact for all allowed integers
     except (TypeError, ValueError, OverflowError) as error:
         raise InstanceError(
             "the values are not numbers in a rectangular array.", where=Where(field=field), remedy="Give such an array."
@@ -241,7 +242,7 @@ def _read_array(values: ArrayLike, field: str, shape: tuple[int | None, ...]) ->
         raise InstanceError(
             f"the shape is {array.shape}, not ({wanted}).",
             where=Where(field=field),
-            remedy="Give each instance and each customer its own.",
+            remedy="Give values for each instance and each customer.",
         )
     return array
 
@@ -252,7 +253,7 @@ def _refuse_faulty_values(
     spread = np.ptp(positions, axis=1).max(axis=1)  # (B,)
     checks: tuple[tuple[str, Any, str], ...] = (
         ("coordinates", (np.abs(positions) <= LONGEST_LENGTH).all(axis=(1, 2)), "has a position that is not finite"),
-        ("coordinates", (spread == 0) | (spread >= SHORTEST_SPREAD), "has positions too near to be measured"),
+        ("coordinates", (spread == 0) | (spread >= SHORTEST_SPREAD), "has positions too close to compute distances"),
         ("demands", (demands == np.floor(demands)).all(axis=1), "has a demand that is not a whole number"),
         ("demands", (demands >= 0).all(axis=1), "has a negative demand"),
         ("capacity", capacity == np.floor(capacity), "has a capacity that is not a whole number"),
@@ -262,4 +263,6 @@ def _refuse_faulty_values(
     for field, sound, fault in checks:
         if not sound.all():
             index = int(np.argmin(sound))
-            raise InstanceError(f"instance {index + 1} {fault}.", where=Where(field=field), remedy="Mend or drop it.")
+            raise InstanceError(
+                f"instance {index + 1} {fault}.", where=Where(field=field), remedy="Correct or remove it."
+            )

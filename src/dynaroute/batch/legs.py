@@ -1,4 +1,4 @@
-"""How long legs are, in the instances' own units and rounding."""
+"""Leg lengths, in the instances' own units and rounding."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["leg_lengths"]
 
 
 def leg_lengths(batch: InstanceBatch, start: Tensor, end: Tensor) -> Tensor:
-    """(B, ...) lengths of the legs between nodes.
+    """Measure legs between nodes: (B, ...) lengths.
 
     Parameters
     ----------
     batch
         The instances.
     start, end
-        (B, ...) nodes; dimensions of 1 are repeated.
+        (B, ...) nodes; they broadcast.
     """
     trailing = (1,) * (start.ndim - 1)
     rows = torch.arange(len(batch), device=batch.device).view(-1, *trailing)

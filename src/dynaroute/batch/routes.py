@@ -1,4 +1,4 @@
-"""Solutions side by side, as tensors: who is on which route, and what routes cost."""
+"""Batches of solutions, as tensors."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class RouteBatch:
     Attributes
     ----------
     route
-        (B, M) int32: the route a customer is on, from 0; -1 for the depot and for padding.
+        (B, M) int32: each customer's route, from 0; -1 for the depot and padding.
     position
-        (B, M) int32: its place on that route, from 0; -1 likewise.
+        (B, M) int32: its position on that route, from 0; -1 for the depot and padding.
     """
 
     route: Tensor
@@ -34,37 +34,37 @@ class RouteBatch:
 
     @classmethod
     def unvisited(cls, batch: InstanceBatch) -> RouteBatch:
-        """Tables to be filled in: no customer of the batch is on a route yet."""
+        """Make empty tables: no customer is on a route yet."""
         route = torch.full((len(batch), batch.nodes), -1, dtype=torch.int32, device=batch.device)
         return cls(route, route.clone())
 
     @classmethod
     def alone(cls, batch: InstanceBatch) -> RouteBatch:
-        """Every customer on a route of its own."""
+        """Put every customer on its own route."""
         number = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device) - 1  # (M,)
         route = torch.where(batch.is_customer, number, -1)  # (B, M)
         return cls(route, torch.where(batch.is_customer, 0, -1).int())
 
     @classmethod
     def from_solutions(cls, solutions: Sequence[Solution], batch: InstanceBatch) -> RouteBatch:
-        """Turn solutions into tensors.
+        """Convert solutions to tensors.
 
         Parameters
         ----------
         solutions
-            One for each instance of `batch`, each visiting every customer once.
+            One solution per instance, visiting every customer once.
         batch
             The instances.
         """
         if len(solutions) != len(batch):
             message = f"there are {len(solutions)} solutions for {len(batch)} instances."
-            raise SolutionError(message, remedy="Give one for each.")
+            raise SolutionError(message, remedy="Give one per instance.")
         shape = (len(batch), batch.nodes)
         route, position = np.full(shape, -1, dtype=np.int32), np.full(shape, -1, dtype=np.int32)
         for index, (solution, size) in enumerate(zip(solutions, batch.sizes.tolist(), strict=True)):
             if sorted(customer for stops in solution.routes for customer in stops) != list(range(1, size + 1)):
-                message = f"solution {index + 1} does not visit each customer once."
-                raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check tells more.")
+                message = f"solution {index + 1} does not visit every customer exactly once."
+                raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check lists what is wrong.")
             for number, stops in enumerate(solution.routes):
                 route[index, list(stops)] = number
                 position[index, list(stops)] = np.arange(len(stops))
@@ -74,11 +74,11 @@ class RouteBatch:
         return len(self.route)
 
     def __getitem__(self, index: slice | Tensor) -> RouteBatch:
-        """Some of the solutions."""
+        """Select solutions."""
         return RouteBatch(self.route[index], self.position[index])
 
     def visits(self) -> Tensor:
-        """(B, M - 1) customers in the order of their visits; padding comes last as 0."""
+        """(B, M - 1) customers in order of visit, then zeros as padding."""
         nodes = self.route.shape[1]
         is_customer = self.route >= 0  # (B, M)
         route = self.route.clamp(min=0).long()
@@ -86,7 +86,7 @@ class RouteBatch:
         before = (counts.cumsum(1) - counts).gather(1, route)  # (B, M) customers on earlier routes
         place = torch.where(is_customer, before + self.position, nodes - 1)
         node = torch.arange(nodes, device=route.device).expand_as(route)
-        return torch.zeros_like(route).scatter(1, place, node)[:, :-1]  # counting, which is cheaper than sorting
+        return torch.zeros_like(route).scatter(1, place, node)[:, :-1]  # a counting sort, which is cheaper
 
     def lengths(self, batch: InstanceBatch) -> Tensor:
         """(B,) cost of each solution in its instance's own units and rounding.
@@ -102,12 +102,12 @@ class RouteBatch:
         depot = torch.zeros_like(visits)
         onward = leg_lengths(batch, visits[:, :-1], visits[:, 1:])  # (B, M - 2)
         homeward = leg_lengths(batch, visits, depot)  # (B, M - 1); 0 for padding
-        # a change of route goes home and out again
+        # between routes, return to the depot and leave again
         between = torch.where(same_route, onward, homeward[:, :-1] + homeward[:, 1:])
         return between.sum(1) + homeward[:, 0] + homeward[:, -1]
 
     def to_solutions(self, batch: InstanceBatch) -> list[Solution]:
-        """Read the tensors as solutions, with their costs stated."""
+        """Convert to `Solution` objects with their costs stated."""
         costs = self.lengths(batch).tolist()
         visits, sizes = self.visits().cpu().numpy(), batch.sizes.tolist()
         routes = self.route.cpu().numpy()

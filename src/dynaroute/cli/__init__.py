@@ -1,7 +1,7 @@
-"""The command line: one file a command, all failures leave through one door.
+"""The command line: one file per command, and one place that handles all failures.
 
-Exit codes: 0 done; 1 a well-formed solution that is wrong; 2 input that cannot be read or cannot be a problem, or a
-wrong option; 130 interrupted. Results go to stdout, everything else to stderr.
+Exit codes: 0 done; 1 a well-formed solution that is wrong; 2 unreadable or invalid input, or a wrong option; 130
+interrupted. Results go to stdout, everything else to stderr.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ __all__ = ["main"]
 
 
 def main() -> NoReturn:
-    """Run the command that the program's arguments name, and exit with its code."""
+    """Run the command given by the program's arguments, and exit with its code."""
     try:
-        # inside, so that an interruption while libraries load is as quiet as any other
+        # imported here, so that Ctrl-C while libraries load is handled too
         from dynaroute.cli.app import run
 
         run()
@@ -26,5 +26,5 @@ def main() -> NoReturn:
     except SystemExit as leaving:
         if leaving.code != INTERRUPTED:
             raise
-    sys.stderr.write("Interrupted; no file is half-written.\n")
+    sys.stderr.write("Interrupted. No file was left half-written.\n")
     sys.exit(INTERRUPTED)

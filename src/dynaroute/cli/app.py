@@ -1,4 +1,4 @@
-"""The application: its commands, and what becomes of their failures."""
+"""The application: its commands, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from dynaroute import __version__
+from dynaroute.cli.batch import batch
 from dynaroute.cli.check import check
 from dynaroute.cli.convert import convert
 from dynaroute.cli.doctor import doctor
@@ -23,6 +24,7 @@ from dynaroute.cli.generate import generate
 from dynaroute.cli.import_kool import import_kool
 from dynaroute.cli.info import info
 from dynaroute.cli.insert import insert
+from dynaroute.cli.merge import merge
 from dynaroute.cli.models import models
 from dynaroute.cli.output import print_error, print_json, print_note
 from dynaroute.cli.plot import plot
@@ -37,17 +39,19 @@ from dynaroute.solving.options import DECLARATIONS
 
 __all__ = ["app", "run"]
 
-TOO_LARGE = DynarouteError("there is not enough memory for this.", remedy="Use fewer or smaller instances at a time.")
+TOO_LARGE = DynarouteError("there is not enough memory.", remedy="Use fewer or smaller instances at a time.")
 JSON_FLAG = "--json"
-UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the click within typer, or beside it in older ones
-READER_GONE = 141  # what a shell reports for a program that SIGPIPE ended
+UsageError: type[Exception] = typer.BadParameter.__mro__[
+    1
+]  # of the click inside typer, or the separate one in older versions
+READER_GONE = 141  # what shells report for a program ended by SIGPIPE
 
 
 class Command(TyperCommand):
-    """A command with one door for failures: a paragraph on stderr and an exit code, no traceback."""
+    """A command that reports failures as a paragraph on stderr and an exit code, without a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; what is missing or wrong is told with an example, or as an object with --json."""
+        """Read the arguments; errors come with an example or, with --json, as an object."""
         is_json = JSON_FLAG in args
         try:
             return super().parse_args(ctx, args)
@@ -60,11 +64,11 @@ class Command(TyperCommand):
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it."""
+        """Run the command, and report failures."""
         is_json = bool(ctx.params.get("json"))
         notes: list[str] = []
         try:
-            # where an object is printed for a program, notes wait: an error is the only thing on stderr then
+            # with --json, notes wait, so that an error is the only thing on stderr
             with hand_over_notes(notes.append if is_json else print_note):
                 result = super().invoke(ctx)
             for note in notes:
@@ -87,7 +91,7 @@ class Command(TyperCommand):
             if error.filename is None:
                 _abandon_stdout()
             place = Where(file=None if error.filename is None else str(error.filename))
-            fault = FileError(f"{error.strerror or error}.", where=place, remedy="Is there space, and permission?")
+            fault = FileError(f"{error.strerror or error}.", where=place, remedy="Check free space and permissions.")
             _leave(fault, is_json=is_json)
         except MemoryError:
             _leave(TOO_LARGE, is_json=is_json)
@@ -98,22 +102,22 @@ class Command(TyperCommand):
 
 
 def _tells_of_memory(error: RuntimeError) -> bool:
-    """Whether this is how PyTorch says that memory is short, on a GPU or not."""
+    """Whether this error from PyTorch means that memory is short."""
     return type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
 
 
 def _example_of(command: Any) -> str:
-    """How the command is used, from the first example of its help."""
+    """Return the first example in a command's help."""
     _, _, examples = (command.help or "").partition("Example:")
     example = examples.strip().split("\n")[0].strip()
     return f"For example: {example}" if example else ""
 
 
 def _in_options(error: Exception, ctx: Any) -> DynarouteError:
-    """An error of ours, which speaks of fields, in the words of the command that runs.
+    """Reword an error about fields in terms of the command's options.
 
-    A field becomes the option of its name if the user gave that one; in the remedy, "the option NAME" becomes it, and
-    so does a name before one of its choices.
+    A field becomes the option of its name if the user gave it. In the remedy, "the option NAME" is replaced by it, and
+    so is a name before one of its choices.
     """
     if not isinstance(error, DynarouteError):
         raise error
@@ -138,7 +142,7 @@ def _leave(*faults: DynarouteError, is_json: bool = False) -> NoReturn:
 
 
 def _abandon_stdout() -> None:
-    """Send what is still buffered nowhere, or the interpreter would fail once more when it flushes at exit."""
+    """Discard buffered output, so that flushing it at exit does not fail again."""
     try:
         descriptor = sys.stdout.fileno()
     except io.UnsupportedOperation:
@@ -160,6 +164,8 @@ for command in (
     convert,
     insert,
     generate,
+    batch,
+    merge,
     evaluate,
     models,
     import_kool,
@@ -190,7 +196,7 @@ def _describe(
             metavar="FACTOR",
             min=1,
             max=1e6,
-            help=f"Read files this many times as large as usual; {LIMITS_VARIABLE} in the environment does it, too.",
+            help=f"Multiply all size limits of input files by this; same as the variable {LIMITS_VARIABLE}.",
         ),
     ] = None,
 ) -> None:
@@ -204,10 +210,10 @@ def _describe(
 
 
 def run() -> NoReturn:
-    """Run the application on the program's arguments; a failure that nobody foresaw is told in a sentence, too."""
+    """Run the application on the program's arguments. Unexpected failures are reported in one sentence too."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # names may hold what a terminal cannot show
-    # Threads that spin while they wait make small steps a hundred times slower on a machine with other work.
+        sys.stdout.reconfigure(errors="backslashreplace")  # names may contain what a terminal cannot show
+    # On a busy machine, threads that spin while waiting make small steps a hundred times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         app(prog_name="dynaroute")
@@ -216,8 +222,8 @@ def run() -> NoReturn:
             raise
         words = show_text(" ".join(str(error).split()))
         fault = DynarouteError(
-            f"this is a fault in Dynaroute, not in your input: {type(error).__name__}: {words}.",
-            remedy="Please report it with what the same command prints under DYNAROUTE_TRACEBACK=1.",
+            f"this is a bug in Dynaroute, not in your input: {type(error).__name__}: {words}.",
+            remedy="Please report it with the output of the same command under DYNAROUTE_TRACEBACK=1.",
         )
         with suppress(typer.Exit):
             _leave(fault, is_json=JSON_FLAG in sys.argv)

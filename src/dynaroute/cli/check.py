@@ -1,4 +1,4 @@
-"""``dynaroute check``: judge a solution."""
+"""``dynaroute check``: check a solution."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check(
         typer.Argument(
             metavar="[SOLUTION]",
             readable=False,
-            help="Solution file: .sol, .json, .csv, .xlsx or .geojson; a plan (.json) holds its own.",
+            help="Solution file: .sol, .json, .csv, .xlsx or .geojson; not needed for a plan (.json).",
         ),
     ] = None,
     timetable: Annotated[
@@ -39,12 +39,12 @@ def check(
     *,
     tables: TableOptions,
 ) -> None:
-    """Judge a solution: each customer once, no overload, the stated cost right.
+    """Check a solution: every customer once, no overload, the stated cost.
 
-    Of a fleet also: who is late and by how much, routes that are too long or
-    too far, too many stops, and vehicles that there are not. Everything is
-    computed anew from the instance. A vehicle departs as late as makes nobody
-    later. Exit code 0: right; 1: wrong; 2: a file cannot be read.
+    With vehicles or times it also checks lateness, durations, distances,
+    numbers of stops, and numbers of vehicles. Everything is recomputed from the
+    instance. Each vehicle departs as late as possible without delaying any
+    stop. Exit code 0: valid; 1: invalid; 2: a file cannot be read.
 
     Example:
       dynaroute check X-n101-k25.vrp X-n101-k25.sol
@@ -76,7 +76,7 @@ def check(
         ]
         print_table(("Violation", "Route", "Customer", "What is wrong"), rows)
         if len(violations) > MOST_ROWS:
-            print_line(f"and {len(violations) - MOST_ROWS:,} more; --json tells all.")
+            print_line(f"and {len(violations) - MOST_ROWS:,} more; --json lists all.")
     else:
         routes, customers = count_of(len(answer.routes), "route"), count_of(problem.size, "customer")
         print_line(f"ok: {routes}, {customers}, cost {show_length(cost or 0, problem.unit)}")
@@ -87,7 +87,7 @@ def check(
 
 
 def _called(problem: Instance, customer: int | None) -> str:
-    """The id of a customer, or the number of one that is not there."""
+    """Return a customer's id, or the number of an unknown customer."""
     is_known = customer is not None and 1 <= customer <= problem.size
     return problem.customer_name(customer) if is_known and customer is not None else _shown(customer)
 

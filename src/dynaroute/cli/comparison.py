@@ -1,4 +1,4 @@
-"""Several models and decodings on one set: a table on the screen, and as CSV, Markdown or LaTeX."""
+"""Comparing models and decodings on one set: a table on the screen, or as CSV, Markdown or LaTeX."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["SUFFIXES", "Compared", "format_comparison", "list_rows", "parse_deco
 SUFFIXES = (".csv", ".md", ".tex")
 
 _DECODING = re.compile(r"(?:(greedy)|(sample|multistart)(?:\s+(\d+))?)?(?:(?:^|\s+)(x8))?")
-_FIGURES = {  # of a row: its heading, and how it is shown
+_FIGURES = {  # heading and format of each figure
     "count": ("instances", "{:d}"),
     "mean_length": ("mean length", "{:.4f}"),
     "standard_error": ("standard error", "{:.4f}"),
@@ -29,20 +29,20 @@ _FIGURES = {  # of a row: its heading, and how it is shown
     "mean_gap": ("mean gap, %", "{:.3f}"),
     "median_gap": ("median gap, %", "{:.3f}"),
     "worst_gap": ("worst gap, %", "{:.3f}"),
-    "seconds_per_instance": ("seconds an instance", "{:.3g}"),
+    "seconds_per_instance": ("seconds per instance", "{:.3g}"),
 }
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One row.
+    """One row of the comparison.
 
     Attributes
     ----------
     model, decoding
-        Whose it is; in words.
+        The model and its decoding.
     evaluation
-        What was reached.
+        The results.
     """
 
     model: str
@@ -50,37 +50,37 @@ class Compared:
     evaluation: Evaluation
 
     def to_json(self) -> dict[str, int | float | str | None]:
-        """The figures under the keys that ``evaluate --json`` promises, and whose they are."""
+        """Return the keys of ``evaluate --json``, with model and decoding."""
         return {**self.evaluation.to_json(), "model": self.model, "decoding": self.decoding}
 
 
 def parse_decodings(text: str, options: SolveOptions) -> list[SolveOptions]:
-    """Options with each of the decodings in a list with commas.
+    """Make options for each decoding in a comma-separated list.
 
     Parameters
     ----------
     text
-        Such as ``greedy, greedy x8, sample 16``.
+        A list such as ``greedy, greedy x8, sample 16``.
     options
-        All else.
+        All other options.
 
     Raises
     ------
     OptionError
-        If one of them is none, or options say how to decode, too.
+        If one is not a decoding, or the options already set the decoding.
     """
     if options.given_decoding:
         name = next(iter(options.given_decoding))
-        message = f"--{name} and --decodings do not go together."
-        raise OptionError(message, where=Where(field=name), remedy="Say it in --decodings.")
+        message = f"--{name} cannot be combined with --decodings."
+        raise OptionError(message, where=Where(field=name), remedy="Put it into --decodings.")
     found = []
     for part in text.split(","):
         words = _DECODING.fullmatch(part.strip())
         if words is None or not part.strip():
             raise OptionError(
-                f"{part.strip()!r} is no decoding.",
+                f"{part.strip()!r} is not a decoding.",
                 where=Where(field="decodings"),
-                remedy="Write greedy, sample 16, multistart 8, each with x8 or without, and commas between.",
+                remedy="Write greedy, sample 16 or multistart 8, each optionally with x8, separated by commas.",
             )
         greedy, sampled, count, turned = words.groups()
         decode: Any = greedy or sampled or "greedy"
@@ -90,7 +90,7 @@ def parse_decodings(text: str, options: SolveOptions) -> list[SolveOptions]:
 
 
 def list_rows(compared: Sequence[Compared]) -> list[list[str]]:
-    """The table: headings, then a row for each; figures that none of them has are left out."""
+    """Return headings and rows; figures that no row has are left out."""
     documents = [row.to_json() for row in compared]
     names = [name for name in _FIGURES if any(document.get(name) is not None for document in documents)]
     rows = [["model", "decoding", *(_FIGURES[name][0] for name in names)]]
@@ -103,15 +103,7 @@ def list_rows(compared: Sequence[Compared]) -> list[list[str]]:
 
 
 def format_comparison(compared: Sequence[Compared], suffix: str) -> str:
-    """The table as a file of this suffix has it.
-
-    Parameters
-    ----------
-    compared
-        The rows.
-    suffix
-        One of `SUFFIXES`.
-    """
+    """Format the table for a file of this suffix."""
     rows = list_rows(compared)
     if suffix == ".csv":
         text = io.StringIO()
@@ -127,16 +119,18 @@ def format_comparison(compared: Sequence[Compared], suffix: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """A cell for LaTeX, in which some characters mean something else."""
+    """Escape a cell for LaTeX."""
     named = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return "".join(named.get(letter, f"\\{letter}" if letter in "&%$#_{}" else letter) for letter in text)
 
 
 def require_table(path: Path) -> str:
-    """The suffix of a table's file, if it is one that can be written."""
+    """Return the suffix of a table's file, or raise if it cannot be written."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise OptionError(
-            f"the suffix {suffix!r} is none of a table.", where=Where(field="out"), remedy=f"Use {', '.join(SUFFIXES)}."
+            f"the suffix {suffix!r} is not one for tables.",
+            where=Where(field="out"),
+            remedy=f"Use {', '.join(SUFFIXES)}.",
         )
     return suffix

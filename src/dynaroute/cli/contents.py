@@ -1,4 +1,4 @@
-"""What kind of thing a file holds."""
+"""Finding out what a file holds."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _PLAN_KEY = re.compile(rb'"instance"\s*:\s*\{')
 
 
 def holds_solution(file: Path) -> bool:
-    """Whether a file is one of routes rather than of instances: by its suffix, or as JSON by the key "routes".
+    """Whether a file holds routes, by its suffix or, for JSON, the key "routes".
 
     Parameters
     ----------
     file
-        Any file; whether it is sound shows when it is read.
+        Any file; errors are reported when it is read.
     """
     from dynaroute.files import read_bytes
     from dynaroute.formats import INSTANCE_SUFFIXES, SOLUTION_SUFFIXES
 
-    suffix = file.suffix.lower()  # the standard input has none, and holds no solution
+    suffix = file.suffix.lower()  # standard input has none, and holds no solution
     if suffix not in INSTANCE_SUFFIXES or suffix not in SOLUTION_SUFFIXES:
         return suffix in SOLUTION_SUFFIXES
     with in_file(file):
@@ -32,12 +32,12 @@ def holds_solution(file: Path) -> bool:
 
 
 def holds_plan(file: Path) -> bool:
-    """Whether a file holds an instance and its routes together.
+    """Whether a file holds a plan: an instance with its routes.
 
     Parameters
     ----------
     file
-        Any file; whether it is sound shows when it is read.
+        Any file; errors are reported when it is read.
     """
     from dynaroute.files import read_bytes
 

@@ -1,4 +1,4 @@
-"""``dynaroute convert``: from one file format to another."""
+"""``dynaroute convert``: convert between file formats."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_note
 from dynaroute.cli.places import refuse_missing_folder, refuse_overwriting
 from dynaroute.cli.tables import TableOptions, takes_tables
+from dynaroute.errors import UnsupportedError, Where
+from dynaroute.vocabulary import join_with_or
 
 
 @takes_tables
@@ -22,14 +24,14 @@ def convert(
     *,
     tables: TableOptions,
 ) -> None:
-    """Convert a file to another format, which the suffix of OUT names.
+    """Convert a file to the format given by the suffix of OUT.
 
-    Instances: .vrp, .csv, .json, .npz, and from .xlsx, .tsv, .txt and .pkl.
+    Instances: .vrp, .csv, .json, .npz, .parquet; from .xlsx, .tsv, .txt, .pkl.
     Solutions: .sol, .json.
     Plans, which hold both: from .json to .csv, .xlsx, .html, .pdf, .geojson,
-    .gpx, .kml, .sol (routes alone), .vrp or .npz (problem alone), or a folder
-    for a printable page each driver. A format that cannot hold all that is
-    in IN is refused, and OUT stays as it was.
+    .gpx, .kml, .sol (only routes), .vrp or .npz (only the problem), or to a
+    folder with one printable page per driver. A format that cannot hold
+    everything in IN is refused, and OUT is not changed.
 
     Example:
       dynaroute convert customers.csv customers.json --capacity 50
@@ -59,16 +61,23 @@ def convert(
 
 
 def _write_plan(source: Path, target: Path) -> None:
-    """Write a plan; into a format for problems or routes alone, that part of it."""
-    from dynaroute.formats import write
+    """Write a plan, or only its problem or routes, depending on the format."""
+    from dynaroute.formats import WRITABLE_INSTANCE_SUFFIXES, write
     from dynaroute.plans import PLAN_SUFFIXES, read_plan, write_plan, write_sheets
 
     plan = read_plan(source)
+    parts = [suffix for suffix in WRITABLE_INSTANCE_SUFFIXES if suffix not in PLAN_SUFFIXES]
     if target.is_dir() or not target.suffix:
         refuse_missing_folder(target)
         write_sheets(plan, target)
+    elif target.suffix.lower() in parts:
+        write(plan.instance, target)
+        print_note(f"{target} holds the problem without its routes.")
     elif target.suffix.lower() in PLAN_SUFFIXES:
         write_plan(plan, target)
     else:
-        write(plan.instance, target)
-        print_note(f"{target} holds the problem without its routes.")
+        raise UnsupportedError(
+            f"a plan has no format {target.suffix!r}.",
+            where=Where(file=str(target)),
+            remedy=f"Use {join_with_or((*PLAN_SUFFIXES, *parts))}; or a folder.",
+        )

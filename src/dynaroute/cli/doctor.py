@@ -1,4 +1,4 @@
-"""``dynaroute doctor``: whether this installation works, and what would make it better."""
+"""``dynaroute doctor``: check this installation."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ _COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
 def doctor(json: JsonOption = False) -> None:
-    """Examine this installation: versions, GPU and kernels, caches, extras, models, and a trial.
+    """Check this installation: versions, GPU, caches, extras, models, and a trial.
 
-    Each finding is ok, a note (solving works, something could be better) or a problem (solving fails), with what to do
-    about it. On a GPU kernels are compiled, which may take a minute. The exit code is 1 if there is a problem, else 0.
+    Each result is ok, a note (solving works, but something could be better) or
+    a problem (solving fails), with what to do about it. On a GPU, kernels are
+    compiled, which may take a minute. The exit code is 1 if there is a problem,
+    else 0.
 
     Example:
       dynaroute doctor
@@ -45,7 +47,7 @@ def doctor(json: JsonOption = False) -> None:
     if json:
         print_json({"ok": problems == 0, "findings": [asdict(finding) for finding in findings]})
     elif problems:
-        print_line(f"{count_of(problems, 'problem')}: Dynaroute does not work here until what is said above is done.")
+        print_line(f"{count_of(problems, 'problem')}: Dynaroute does not work here until they are solved.")
     else:
         print_line(f"Dynaroute works here; {count_of(notes, 'note')}.")
     if problems:

@@ -1,4 +1,4 @@
-"""``dynaroute evaluate``: the mean length that a model reaches on a set."""
+"""``dynaroute evaluate``: measure a model's mean length on a set."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def evaluate(
         typer.Option(
             "--reference",
             metavar="LENGTH|FILE",
-            help="Mean length to compare with; or a file with a cost a line, a JSON list of them, or a .sol.",
+            help="Mean length to compare with; or a file with one cost per line, a JSON list of costs, or a .sol file.",
         ),
     ] = None,
     best: BestOption = None,
@@ -83,12 +83,14 @@ def evaluate(
         typer.Option(
             "--decodings",
             metavar="HOW,HOW,...",
-            help="Compare several: greedy, sample 16, multistart 8, each with x8 or without.",
+            help="Compare several decodings: greedy, sample 16, multistart 8, each optionally with x8.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="TABLE", help="Write a row for each model and decoding: .csv, .md or .tex."),
+        typer.Option(
+            "--out", metavar="TABLE", help="Write a table with one row per model and decoding: .csv, .md or .tex."
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N instances.")
@@ -96,13 +98,13 @@ def evaluate(
     capacity: CapacityOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Tell the mean length that a model reaches on a set, and its time.
+    """Measure a model's mean length and time on a set.
 
-    The gap is mean length / mean reference - 1: a fraction in JSON, per cent
-    on the screen. The time is that of building and improving routes, without
-    reading files and loading the model. A model that is named gets no help
-    from savings. With --best it tells how far each instance is above its best
-    known cost: mean, median and worst, in per cent everywhere.
+    The gap is mean length / mean reference - 1: a fraction in JSON, percent on
+    the screen. The time is that of building and improving routes, without
+    reading files and loading the model. A named model is not replaced by
+    savings. With --best it reports the gaps of the instances to their best
+    known costs: mean, median and worst, always in percent.
 
     Example:
       dynaroute evaluate --data t100.npz --model amd-100 --reference 15.563
@@ -128,9 +130,9 @@ def evaluate(
         threads=threads,
     )
     each_decoding = [options] if decodings is None else parse_decodings(decodings, options)
-    ways = [replace(each, model=name) for name in model for each in each_decoding]
-    for way in ways:
-        refuse_unknown_model(way)
+    methods = [replace(each, model=name) for name in model for each in each_decoding]
+    for method in methods:
+        refuse_unknown_model(method)
     print_void_options(options)
     read = [*list_files(data, best, reference), *(file for name in model for file in list_model_files(name))]
     for file in (gaps, out):
@@ -138,9 +140,9 @@ def evaluate(
             refuse_missing_folder(file)
     refuse_overwriting([("--gaps", gaps), ("--out", out)], read)
     suffix = None if out is None else require_table(out)
-    if gaps is not None and len(ways) > 1:
+    if gaps is not None and len(methods) > 1:
         remedy = "Give one model and one decoding, or --out."
-        raise OptionError("there would be a table for each.", where=Where(field="gaps"), remedy=remedy)
+        raise OptionError("there would be one table per model and decoding.", where=Where(field="gaps"), remedy=remedy)
     jobs = gather_jobs([data], TableOptions(capacity))
     instances = [job.instance for job in jobs]
     known = _read_best(data, best, jobs, limit)
@@ -150,23 +152,23 @@ def evaluate(
     if isinstance(costs, list):
         costs = costs[:limit]
     elif costs is not None and limit is not None and limit < len(instances):
-        print_note(f"the gap is to {costs:g}, whichever instances that is the mean of; the first {limit} are measured.")
+        print_note(f"only the first {limit} instances are measured; {costs:g} may be the mean of others.")
 
     from dynaroute.evaluation import evaluate_all
 
     chosen = instances[:limit]
     compared = []
-    for way in ways:
-        load_what_is_needed(way, chosen)
+    for method in methods:
+        load_what_is_needed(method, chosen)
         with show_progress(len(chosen), "evaluating") as advance:
-            evaluation = evaluate_all(chosen, way, Observers(advance), costs, None if known is None else known.costs)
-        compared.append(Compared(str(way.model), _describe_decoding(way), evaluation))
+            evaluation = evaluate_all(chosen, method, Observers(advance), costs, None if known is None else known.costs)
+        compared.append(Compared(str(method.model), _describe_decoding(method), evaluation))
 
     if out is not None and suffix is not None:
         from dynaroute.files import write_bytes
 
         write_bytes(out, format_comparison(compared, suffix).encode())
-    if len(ways) > 1:
+    if len(methods) > 1:
         if json:
             print_json([row.to_json() for row in compared])
         else:
@@ -181,18 +183,18 @@ def evaluate(
             print_gaps(known, chosen, evaluation)
         return
     if options.model == "auto":
-        print_note(f"the routes are by {show_counts(evaluation.ways)}.")
+        print_note(f"routes were built by {show_counts(evaluation.methods)}.")
     print_json(compared[0].to_json())
 
 
 def _describe_decoding(options: SolveOptions) -> str:
-    """How routes were built, and improved if they were."""
+    """Describe how routes are built and improved."""
     built = str(options.decoding) if options.uses_policy else "savings"
-    return built if options.way == "none" else f"{built} + {options.way}"
+    return built if options.improver == "none" else f"{built} + {options.improver}"
 
 
 def _read_best(data: Path, best: Path | None, jobs: Sequence[Job], limit: int | None) -> BestCosts | None:
-    """The best known costs that are given, or that lie in the folder; of those that are measured."""
+    """Read the best known costs from the given table or the one in the folder, for the measured instances."""
     from dynaroute.formats.collection import BestCosts, Collection, find_best_costs, read_best_costs
 
     table = best if best is not None else find_best_costs(data)
@@ -208,7 +210,7 @@ def _print_evaluation(data: Path, evaluation: Evaluation) -> None:
     error = evaluation.standard_error
     facts = [
         ("instances", f"{evaluation.count}"),
-        ("routes by", show_counts(evaluation.ways)),
+        ("routes by", show_counts(evaluation.methods)),
         ("mean length", show_length(evaluation.mean_length)),
         ("standard error", "unknown for one instance" if error is None else f"{error:.4g}"),
         ("time", _show_time(evaluation.seconds_per_instance)),
@@ -219,4 +221,4 @@ def _print_evaluation(data: Path, evaluation: Evaluation) -> None:
 
 
 def _show_time(seconds: float) -> str:
-    return f"{seconds:.3f} s an instance" if seconds >= 1 else f"{1000 * seconds:.3g} ms an instance"
+    return f"{seconds:.3f} s per instance" if seconds >= 1 else f"{1000 * seconds:.3g} ms per instance"

@@ -1,10 +1,11 @@
-"""What the program ends with where it is not 0, done."""
+"""Exit codes other than 0."""
 
 from __future__ import annotations
 
-__all__ = ["INPUT_FAULT", "INTERRUPTED", "NO_FEASIBLE_PLAN", "WRONG_SOLUTION"]
+__all__ = ["INPUT_FAULT", "INTERRUPTED", "NO_FEASIBLE_PLAN", "ROWS_WITH_ERRORS", "WRONG_SOLUTION"]
 
 WRONG_SOLUTION = 1
 INPUT_FAULT = 2
-NO_FEASIBLE_PLAN = 4  # in the time given: the best one is written, with its violations named
+ROWS_WITH_ERRORS = 3  # in a batch, which ended nonetheless
+NO_FEASIBLE_PLAN = 4  # in the time given; the best plan is written, with its violations listed
 INTERRUPTED = 130

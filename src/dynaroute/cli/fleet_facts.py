@@ -1,4 +1,4 @@
-"""What an instance holds of vehicles and times, for ``dynaroute info``."""
+"""Vehicles and times of an instance, for ``dynaroute info``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["count_vehicles", "describe_fleet", "tell_fleet"]
 
 
 def describe_fleet(instance: Instance) -> dict[str, Any]:
-    """Vehicles and times as plain data; of a plain problem, that the fleet is unlimited."""
+    """Return vehicles and times as plain data; for a plain instance, that the fleet is unlimited."""
     from dynaroute.formats.json_fleet import vehicles_to_json
 
     document: dict[str, Any] = {"fleet": count_vehicles(instance)}
@@ -37,20 +37,18 @@ def describe_fleet(instance: Instance) -> dict[str, Any]:
 
 
 def tell_fleet(instance: Instance) -> list[tuple[str, str]]:
-    """The same in words, a line for each."""
+    """Describe them in words, one line each."""
     facts = [("vehicles", _tell_type(instance, kind)) for kind in instance.vehicles or ()]
     if instance.windows is not None:
         opening, closing = (instance.shown_time(bound) for bound in instance.windows[0].tolist())
         customers = f"{_count_windows(instance)} of {count_of(instance.size, 'customer')}"
         facts.append(("windows", f"{customers}; the depot from {opening} to {closing}"))
     if instance.service is not None:
-        facts.append(("service", f"{instance.shown_duration(float(instance.service.sum()))} in all"))
+        facts.append(("service", f"{instance.shown_duration(float(instance.service.sum()))} in total"))
     if instance.knows_times:
-        facts.append(
-            ("times", "from a matrix" if instance.durations is not None else f"speed {instance.speed:g} a second")
-        )
+        facts.append(("times", "from a matrix" if instance.speed is None else _tell_speed(instance, instance.speed)))
     if not instance.is_symmetric:
-        facts.append(("roads", "the way back may differ"))
+        facts.append(("roads", "the two directions of a leg may differ"))
     if (reason := _find_impossibility(instance)) is not None:
         facts.append(("impossible", reason))
     return facts
@@ -70,8 +68,14 @@ def _tell_type(instance: Instance, kind: VehicleType) -> str:
     return named + ", ".join(filter(None, limits))
 
 
+def _tell_speed(instance: Instance, speed: float) -> str:
+    if instance.unit == "m":
+        return f"at {speed * 3.6:g} km/h"
+    return "as long as distances" if speed == 1 else f"at {speed:g} units of distance a second"
+
+
 def count_vehicles(instance: Instance) -> str:
-    """How many there are, in words."""
+    """Describe the number of vehicles."""
     counts = [kind.count for kind in instance.fleet]
     known = [count for count in counts if count is not None]
     return count_of(sum(known), "vehicle") if len(known) == len(counts) else "unlimited"

@@ -1,4 +1,4 @@
-"""Vehicles, limits and a speed beside a file: options that the commands share."""
+"""Options for vehicles, limits and a speed, shared by several commands."""
 
 from __future__ import annotations
 
@@ -44,13 +44,11 @@ _MaxDistanceOption = Annotated[
 ]
 _SpeedOption = Annotated[
     str | None,
-    _option(
-        "--speed", "SPEED", "How fast vehicles drive, where nothing says how long legs take: 40km/h, 10m/s, 25mph."
-    ),
+    _option("--speed", "SPEED", "Speed of vehicles, if the file has no travel times: 40km/h, 10m/s, 25mph."),
 ]
 _RoundingOption = Annotated[
     ReadingRule | None,
-    _option("--rounding", None, "How lengths are rounded; dimacs cuts them to one decimal, for Solomon's instances."),
+    _option("--rounding", None, "How lengths are rounded; dimacs truncates to one decimal, for Solomon's instances."),
 ]
 FLEET_OPTIONS = {
     "vehicles": _VehiclesOption,
@@ -63,7 +61,7 @@ FLEET_OPTIONS = {
 
 @dataclass(frozen=True)
 class FleetWords:
-    """What the user said about vehicles, in the user's words."""
+    """The user's options about vehicles, as text."""
 
     vehicles: str | None = None
     max_duration: str | None = None
@@ -72,7 +70,7 @@ class FleetWords:
     rounding: ReadingRule | None = None
 
     def understand(self) -> FleetOptions:
-        """The same as numbers; files of vehicles are read."""
+        """Convert to numbers, reading files of vehicles."""
         from dynaroute.fleet_options import FleetOptions
 
         return FleetOptions(
@@ -84,14 +82,14 @@ class FleetWords:
         )
 
     def tell_unit(self, instances: Sequence[Instance]) -> None:
-        """Note that lengths are taken for metres, where a unit was named and nothing says what they are."""
+        """Note that lengths are assumed to be metres, if an option has a unit but the file has none."""
         named = [word for word in (self.speed, self.max_distance) if word is not None and "m" in word.lower()]
         if named and any(instance.metric != "great_circle" for instance in instances):
-            print_note(f"lengths are taken to be in metres, since {named[0]} names a unit.")
+            print_note(f"lengths are assumed to be in metres, because {named[0]} has a unit.")
 
     @property
     def files(self) -> list[Path]:
-        """What is read beside the instance's own file."""
+        """List the additional files that are read."""
         from dynaroute.formats.side_tables import split_sheet
 
         return [] if self.vehicles is None or _is_number(self.vehicles) else [Path(split_sheet(self.vehicles)[0])]
@@ -123,6 +121,6 @@ def _read_limit(text: str | None, option: str, parse: Any) -> float | None:
     limit = float(parse(text, Where(field=option)))
     if limit <= 0:
         raise OptionError(
-            f"{text} is no limit.", where=Where(field=option), remedy="Give one above 0, or leave it out."
+            f"{text} is not a limit above 0.", where=Where(field=option), remedy="Give one, or leave it out."
         )
     return limit

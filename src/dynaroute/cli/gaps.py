@@ -1,4 +1,4 @@
-"""How far instances are above their best known costs: as a table on the screen, and as a file."""
+"""Gaps of instances to their best known costs, on the screen and as a file."""
 
 from __future__ import annotations
 
@@ -18,21 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["print_gaps", "write_gaps"]
 
-_BOUNDS = (0, 100, 200, 500, 1000, 10**9)  # customers, by which the table tells instances apart
+_BOUNDS = (0, 100, 200, 500, 1000, 10**9)  # customers; the table groups instances by these bounds
 
 
 def write_gaps(file: Path, known: BestCosts, instances: Sequence[Instance], evaluation: Evaluation) -> None:
-    """Write a line for each instance, as CSV.
-
-    Parameters
-    ----------
-    file
-        Where to.
-    known, instances
-        Names and best known costs, and the instances.
-    evaluation
-        What was reached.
-    """
+    """Write a CSV file with one line per instance."""
     from dynaroute.files import write_bytes
 
     text = io.StringIO()
@@ -45,15 +35,7 @@ def write_gaps(file: Path, known: BestCosts, instances: Sequence[Instance], eval
 
 
 def print_gaps(known: BestCosts, instances: Sequence[Instance], evaluation: Evaluation) -> None:
-    """Print mean, median and worst gap, of all and by size.
-
-    Parameters
-    ----------
-    known, instances
-        Names and best known costs, and the instances.
-    evaluation
-        What was reached.
-    """
+    """Print mean, median and worst gap, overall and by size."""
     from dynaroute.evaluation import sum_up_gaps
 
     gaps = evaluation.gaps or ()

@@ -14,8 +14,8 @@ from dynaroute.errors import OptionError, Where, placed
 from dynaroute.limits import refuse_large_set
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
-WINDOWS_PANEL = "With time windows, in the manner of Solomon"
-X_PANEL = "In the manner of the X set, once any of these is given"
+WINDOWS_PANEL = "With time windows, like Solomon's instances"
+X_PANEL = "Like the X set (if any of these is given)"
 
 
 def generate(
@@ -25,14 +25,16 @@ def generate(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="File to write: .npz for many (X set: .json), any format for one.",
+            help="File to write: .npz or .parquet for many (X set: .json or .parquet), any format for one.",
         ),
     ],
     count: Annotated[
         int | None,
-        typer.Option("--count", metavar="C", min=1, help="Number of instances; usual: 1, or all of a published set."),
+        typer.Option("--count", metavar="C", min=1, help="Number of instances; default: 1, or a whole published set."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Same seed, same instances.")] = 1234,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", min=0, help="The same seed gives the same instances.")
+    ] = 1234,
     capacity: Annotated[
         int | None,
         typer.Option(
@@ -43,8 +45,8 @@ def generate(
         bool,
         typer.Option(
             "--published",
-            help="The published sets, draw for draw, seed 1234: 10000 at once of N = 20, 50, 100; 128 of 200 and 500; "
-            "100 of 1000.",
+            help="Exactly the published sets, with seed 1234: 10000 instances of N = 20, 50 or 100; 128 of 200 or "
+            "500; 100 of 1000.",
         ),
     ] = False,
     customers: Annotated[
@@ -54,7 +56,7 @@ def generate(
     demand: Annotated[DemandKind | None, typer.Option(help="How demands are drawn.", rich_help_panel=X_PANEL)] = None,
     route_length: Annotated[
         float | None,
-        typer.Option(metavar="R", help="Customers a vehicle holds on average.", rich_help_panel=X_PANEL),
+        typer.Option(metavar="R", help="Average number of customers per route.", rich_help_panel=X_PANEL),
     ] = None,
     time_windows: Annotated[
         bool,
@@ -62,27 +64,29 @@ def generate(
     ] = False,
     share: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Part of the customers with a window; 1.", rich_help_panel=WINDOWS_PANEL),
+        typer.Option(
+            metavar="P", help="Share of customers with a window; 1 by default.", rich_help_panel=WINDOWS_PANEL
+        ),
     ] = None,
     width: Annotated[
         float | None,
-        typer.Option(metavar="W", help="Mean width of a window; 60.", rich_help_panel=WINDOWS_PANEL),
+        typer.Option(metavar="W", help="Mean width of a window; 60 by default.", rich_help_panel=WINDOWS_PANEL),
     ] = None,
     horizon: Annotated[
         float | None,
-        typer.Option(metavar="H", help="When the depot closes; 500.", rich_help_panel=WINDOWS_PANEL),
+        typer.Option(metavar="H", help="When the depot closes; 500 by default.", rich_help_panel=WINDOWS_PANEL),
     ] = None,
     service: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Time of each stop; 10.", rich_help_panel=WINDOWS_PANEL),
+        typer.Option(metavar="S", help="Service time of each customer; 10 by default.", rich_help_panel=WINDOWS_PANEL),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw random instances; by default as in the paper.
+    """Generate random instances, by default like the paper's.
 
-    The paper's customers lie uniformly in the unit square and want 1 to 9 each.
-    With --time-windows they lie in a square of side 100, uniformly or as
-    --customers says, and time is distance.
+    The paper's customers are uniform in the unit square, with demands 1 to 9.
+    With --time-windows they are in a square of side 100, uniformly or as given
+    by --customers, and travel time equals distance.
 
     Example:
       dynaroute generate --size 100 --published --out test.npz
@@ -95,16 +99,16 @@ def generate(
         clashes = {"--published": published, "--depot": depot, "--demand": demand, "--route-length": route_length}
         for option, value in clashes.items():
             if value:
-                raise _clash(option, "it does not go with --time-windows.", "Leave one of the two out.")
+                raise _clash(option, "it cannot be combined with --time-windows.", "Leave out one of the two.")
         _generate_with_windows(size, out, count or 1, seed, given, customers, capacity, json)
         return
     for name in given:
-        raise _clash(f"--{name}", "only instances with time windows have it.", "Add --time-windows.")
+        raise _clash(f"--{name}", "it only applies to instances with time windows.", "Add --time-windows.")
     is_x = any(option is not None for option in (customers, depot, demand, route_length))
     if is_x and published:
         raise _clash("--published", "the published sets are uniform.", "Leave out the options of the X set.")
     if is_x and capacity is not None:
-        raise _clash("--capacity", "instances of the X set get theirs from --route-length.", "Use that.")
+        raise _clash("--capacity", "the capacity of X instances follows from --route-length.", "Use that instead.")
 
     import numpy as np
 
@@ -124,7 +128,10 @@ def generate(
     instances = drawn.instances()
     write(replace(instances[0], name=out.stem) if wanted == 1 else instances, out)
     if published and wanted != whole:
-        print_note(f"the published set is {whole} instances drawn at once; {wanted} are another draw, not a part.")
+        print_note(
+            f"the published set has {whole} instances, drawn at once; {wanted} are different instances, not a part of "
+            "it."
+        )
 
     if json:
         capacities = {"smallest": int(drawn.capacity.min()), "largest": int(drawn.capacity.max())}

@@ -1,4 +1,4 @@
-"""``dynaroute import-kool``: published weights of the attention model."""
+"""``dynaroute import-kool``: import published weights of the attention model."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from dynaroute.errors import in_file
 
 def import_kool(
     file: Annotated[Path, typer.Argument(metavar="FILE.pt", readable=False, help="Published weights for the CVRP.")],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to make, for --model.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to create, for --model.")],
     size: Annotated[
-        int | None, typer.Option("--size", metavar="N", min=1, help="Customers it was trained on, for its card.")
+        int | None,
+        typer.Option("--size", metavar="N", min=1, help="Number of customers in training, for the model card."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

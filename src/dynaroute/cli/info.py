@@ -1,4 +1,4 @@
-"""``dynaroute info``: what is in a file."""
+"""``dynaroute info``: show what is in a file."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def info(
     *,
     tables: TableOptions,
 ) -> None:
-    """Say what is in a file: an instance, a set of them, a solution, or a plan.
+    """Show what is in a file: an instance, a set, a solution, or a plan.
 
-    Of a set it tells the number of instances, their sizes and capacities. It
-    says which model --model auto would choose, and why.
+    For a set it shows the number of instances, their sizes and capacities. It
+    also says which model --model auto would choose, and why.
 
     Example:
       dynaroute info X-n101-k25.vrp
@@ -87,7 +87,7 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         ("name", instance.name or "none"),
         ("customers", f"{instance.size}, with names" if document["named_customers"] else f"{instance.size}"),
         ("capacity", f"{document['capacity']}"),
-        ("demand", f"{_in_words(demands)}, {total} in all"),
+        ("demand", f"{_in_words(demands)}, {total} in total"),
         ("routes", f"at least {instance.minimum_routes}; the fleet is {document['fleet']}"),
         ("distances", f"{DISTANCES[document['distances']]}, {ROUNDINGS[instance.rounding]}"),
         *tell_fleet(instance),
@@ -98,11 +98,11 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
 
 
 def _choose_model(instance: Instance) -> tuple[str, str]:
-    """The model that would build first routes, and why."""
+    """Return the model that would build first routes, and why."""
     from dynaroute.weights.choice import choose_model
 
     if not instance.is_plain:
-        return "none", "policies know capacities and lengths only; a search starts from insertion"
+        return "none", "policies only handle capacities; a search starts from insertion"
     choice = choose_model(instance)
     return choice.name, choice.reason
 
@@ -111,7 +111,7 @@ def _describe_plan(plan: Plan) -> tuple[Document, list[tuple[str, str]]]:
     document, facts = _describe_instance(plan.instance)
     cost = show_length(plan.cost, plan.instance.unit)
     routes = {"routes": len(plan.routes), "cost": plain_number(plan.cost), "unit": plan.instance.unit}
-    facts = [("kind", "plan: an instance and its routes (dynaroute check judges them)"), *facts[1:]]
+    facts = [("kind", "plan: an instance and its routes (dynaroute check verifies them)"), *facts[1:]]
     return {**document, "kind": "plan", **routes}, [*facts, ("plan", f"{len(plan.routes)} routes, {cost}")]
 
 
@@ -148,7 +148,7 @@ def _describe_solution(solution: Solution) -> tuple[Document, list[tuple[str, st
         "stated_cost": None if solution.stated_cost is None else plain_number(solution.stated_cost),
     }
     facts = [
-        ("kind", "solution (dynaroute check judges it)"),
+        ("kind", "solution (dynaroute check verifies it)"),
         ("routes", f"{len(solution.routes)}"),
         ("visits", f"{visits}"),
         ("cost", "not stated" if solution.stated_cost is None else f"{document['stated_cost']}, as stated"),

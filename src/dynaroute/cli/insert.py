@@ -1,4 +1,4 @@
-"""``dynaroute insert``: new customers in a plan whose other stops stay as they are."""
+"""``dynaroute insert``: add new customers to a plan without changing its other stops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def insert(
         typer.Argument(
             metavar="CUSTOMERS",
             readable=False,
-            help="New customers, no depot: a .csv, .tsv or .xlsx table, or a .json list.",
+            help="New customers, without a depot: a .csv, .tsv or .xlsx table, or a .json list.",
         ),
     ],
     out: Annotated[
@@ -40,14 +40,12 @@ def insert(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Put new customers into a plan, where each costs least.
+    """Insert new customers into a plan, each where it costs least.
 
-    The stops that are there keep their routes and their order, and all
-    limits of the vehicles hold. Each new customer is told its route, its
-    stop and how much longer the plan becomes by it. A vehicle that stands
-    in the depot is used where nothing else is possible.
-
-    Exit code 4: some customers fit nowhere; the others are in the plan.
+    Existing stops keep their routes and order, and all limits are respected.
+    For each new customer the route, the stop and the extra cost are shown. An
+    unused vehicle is only used if nothing else is possible. Exit code 4: some
+    customers fit nowhere; the others are in the plan.
 
     Example:
       dynaroute insert plan.json new.csv --out plan-2.json

@@ -1,4 +1,4 @@
-"""Ctrl-C where work would be lost: the first one asks for an end, and what there is so far is kept."""
+"""Handling Ctrl-C without losing work: the first one ends the work and keeps its results."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ __all__ = ["note_interrupt"]
 
 @contextmanager
 def note_interrupt(*numbers: signal.Signals) -> Iterator[Callable[[], bool]]:
-    """Take note of the first Ctrl-C instead of ending the program; the second ends it at once.
+    """Record the first Ctrl-C instead of ending the program; the second ends it at once.
 
     Parameters
     ----------
     *numbers
-        Signals to take note of; Ctrl-C's, SIGINT, if none is given.
+        Signals to handle; SIGINT by default.
 
     Yields
     ------
     Callable[[], bool]
-        Whether there was one.
+        Tells whether a signal arrived.
     """
     interrupted = Event()
-    if current_thread() is not main_thread():  # signals are the main thread's alone
+    if current_thread() is not main_thread():  # only the main thread handles signals
         yield interrupted.is_set
         return
 
-    # known before the first signal can be noted, which needs it
+    # created before the first signal can arrive
     usual = {int(number): signal.getsignal(number) for number in numbers or (signal.SIGINT,)}
 
     def take_note(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""From the files and folders a user names to labelled instances, and to known solutions of them."""
+"""Reading instances from the files and folders a user names, and known solutions for them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
 
-LOCK = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
-
 
 @dataclass(frozen=True)
 class Job:
@@ -28,9 +26,9 @@ class Job:
     instance
         The problem.
     file
-        Where it was read.
+        The file it was read from.
     label
-        The stem of its file, and its number there if the file is a set: the name of what is written for it.
+        The stem of its file and, for a set, its number: the name of output files.
     """
 
     instance: Instance
@@ -44,19 +42,19 @@ class Job:
 
 
 def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
-    """Read all instances of all files; a folder stands for the instance files in it.
+    """Read all instances of all files and folders.
 
     Parameters
     ----------
     paths
         Files and folders, as the user named them.
     tables
-        What the user said about tables.
+        The user's options for tables.
 
     Raises
     ------
     ExceptionGroup
-        With an error for every file that cannot be read.
+        With one error per unreadable file.
     """
     files = [file for path in paths for file in (_list_folder(path) if path.is_dir() else [path])]
     jobs: list[Job] = []
@@ -72,17 +70,12 @@ def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
 
 
 def refuse_impossible_jobs(jobs: Iterable[Job]) -> None:
-    """Explain what no plan can solve at once, before machine code is loaded for a search.
-
-    Parameters
-    ----------
-    jobs
-        What was read.
+    """Raise if an instance has no feasible plan, before search code is loaded.
 
     Raises
     ------
     ExceptionGroup
-        With an error for every impossible instance.
+        With one error per impossible instance.
     """
     from dynaroute.impossible import refuse_impossible
 
@@ -99,20 +92,14 @@ def refuse_impossible_jobs(jobs: Iterable[Job]) -> None:
 
 def _list_folder(folder: Path) -> list[Path]:
     from dynaroute.formats import INSTANCE_SUFFIXES
-    from dynaroute.formats.collection import is_cost_table, is_note
+    from dynaroute.formats.collection import is_instance_file
 
-    files = sorted(
-        file
-        for file in folder.iterdir()
-        if file.suffix.lower() in INSTANCE_SUFFIXES
-        and file.is_file()
-        and not (is_cost_table(file) or is_note(file) or file.name.startswith(LOCK))
-    )
+    files = sorted(filter(is_instance_file, folder.iterdir()))
     if not files:
         raise FileError(
-            "the folder holds no instance file.",
+            "the folder contains no instance files.",
             where=Where(file=str(folder)),
-            remedy=f"Instance files end in {', '.join(INSTANCE_SUFFIXES)}; folders inside it are not searched.",
+            remedy=f"Instance files end in {', '.join(INSTANCE_SUFFIXES)}; subfolders are not searched.",
         )
     return files
 
@@ -126,13 +113,13 @@ def _read_jobs(file: Path, tables: TableOptions) -> list[Job]:
 
 
 def read_starts(path: Path, jobs: Sequence[Job]) -> list[Solution]:
-    """Read a known solution of each instance, and refuse wrong ones.
+    """Read a known solution for each instance, and check it.
 
     Parameters
     ----------
     path
-        A .sol, .json, .csv, .xlsx or .geojson file for a single instance; a folder with NAME.sol for each, as
-        ``--out`` writes it.
+        A .sol, .json, .csv, .xlsx or .geojson file for a single instance; or a folder with NAME.sol for each, as
+        written by ``--out``.
     jobs
         The instances.
 
@@ -147,13 +134,13 @@ def read_starts(path: Path, jobs: Sequence[Job]) -> list[Solution]:
         raise OptionError(
             f"a file holds the routes of one instance, not of {len(jobs)}.",
             where=Where(file=str(path), field="--start"),
-            remedy="Name a folder that holds NAME.sol for each.",
+            remedy="Name a folder with NAME.sol for each.",
         )
     return [_read_start(file, job) for file, job in zip(list_starts(path, jobs), jobs, strict=True)]
 
 
 def list_starts(path: Path | None, jobs: Sequence[Job]) -> list[Path]:
-    """The files that `read_starts` reads."""
+    """List the files that `read_starts` reads."""
     if path is None:
         return []
     return [path / f"{job.label}.sol" for job in jobs] if path.is_dir() else [path]

@@ -15,27 +15,19 @@ if TYPE_CHECKING:
 
 __all__ = ["load_what_is_needed"]
 
-USUAL_SECONDS = 5.0  # longer than libraries and machine code take to load
+USUAL_SECONDS = 5.0  # longer than loading libraries and machine code takes
 
 
 def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) -> None:
-    """Load all that improving needs, so that none of a search's time is spent on it; tell if it has to be compiled.
-
-    Parameters
-    ----------
-    options
-        What will be asked for.
-    instances
-        What it will be asked for: if that is too large, nothing is loaded for it.
-    """
+    """Load everything a search needs before its clock starts, and say if something must be compiled."""
     from dynaroute.solver import refuse_improving_fleets, refuse_too_large
 
     refuse_too_large(instances, options)
     refuse_improving_fleets(instances, options)
-    improver = IMPROVERS.get(options.way)
+    improver = IMPROVERS.get(options.improver)
     if improver is None:
         return
-    patience = Timer(USUAL_SECONDS, print_note, ["compiling for this machine, once; the clock starts after that."])
+    patience = Timer(USUAL_SECONDS, print_note, ["compiling once for this machine; the time limit starts afterwards."])
     patience.start()
     try:
         improver.prepare(max((instance.size for instance in instances), default=0))

@@ -1,4 +1,4 @@
-"""``dynaroute models``: what ships."""
+"""``dynaroute models``: list the shipped models."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from dynaroute.files import read_bytes
 from dynaroute.limits import LARGEST_SETTINGS
 from dynaroute.reference_lengths import SIZES
 
-_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalisation: stored, not trained
+_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalisation; stored but not trained
 
 
 def models(json: JsonOption = False) -> None:
-    """List the trained models that ship, for the option --model.
+    """List the shipped models, for the option --model.
 
     The last columns are mean greedy lengths on the 10,000 published instances
-    of each size; --json tells more, such as what a model was trained on.
-    --model auto chooses by size, route length and spread of the customers;
-    dynaroute info FILE says which, and why.
+    of each size. --json shows more, such as the training instances. --model
+    auto chooses by size, route length and spread of the customers; dynaroute
+    info FILE shows its choice, and why.
 
     Example:
       dynaroute models --json
@@ -41,7 +41,7 @@ def models(json: JsonOption = False) -> None:
 
 
 def _describe(name: str, folder: Path) -> dict[str, Any]:
-    """Read the description alone: loading the model would take seconds."""
+    """Read only the description, because loading the model would take seconds."""
     from dynaroute.weights.choice import describe_purpose
 
     with in_file(folder / "config.json"):
@@ -68,7 +68,7 @@ def _count_parameters(weights: Path) -> int:
             tensors = deserialize(read_bytes(weights))  # type: ignore[no-untyped-call]
             return sum(math.prod(tensor["shape"]) for name, tensor in tensors if not name.endswith(_STATISTICS))
         except SafetensorError as error:
-            raise ModelError("the weights are missing or damaged.", remedy="Install Dynaroute again.") from error
+            raise ModelError("the weights are missing or damaged.", remedy="Reinstall Dynaroute.") from error
 
 
 def _row(model: dict[str, Any]) -> tuple[str, ...]:

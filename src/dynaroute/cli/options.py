@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share; those of solving are declared by `dynaroute.solving.options`."""
+"""Arguments and options shared by several commands. Those of solving are declared in `dynaroute.solving.options`."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ __all__ = [
     "refuse_unknown_model",
 ]
 
-PANELS = {"policy": "Policy", "improving": "Improving"}
+PANELS = {"policy": "Policy", "improvement": "Improvement"}
 
-# Of files to read, readable=False: that there is no permission is for the reader to say, as it says everything else.
+# readable=False for input files, because the reader reports missing permissions like all other errors.
 InstanceArgument = Annotated[
     Path,
     typer.Argument(
@@ -50,14 +50,15 @@ BestOption = Annotated[
         "--best",
         metavar="FILE.csv",
         readable=False,
-        help="Best known costs: name, best_known_cost (or optimum); usual: best.csv in the folder.",
+        help="Table of best known costs, with the columns name and best_known_cost (or optimum); default: best.csv in "
+        "the folder.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 
 
 def _option(name: str, metavar: str | None = None, **more: Any) -> Any:
-    """The option of this name as it is declared; typer asks for what belongs to a command line alone."""
+    """Make the option from its declaration; `more` holds what only a command line needs."""
     declared = DECLARATIONS[name]
     settings = {"help": declared.help, "rich_help_panel": PANELS[declared.about], **more}
     return typer.Option(f"--{name.replace('_', '-')}", metavar=metavar, **settings)
@@ -90,7 +91,7 @@ StartOption = Annotated[
 
 
 def refuse_unknown_model(options: SolveOptions) -> None:
-    """Refuse a model that is not there, before files are read."""
+    """Raise if there is no such model, before files are read."""
     if options.model not in ("auto", "savings"):
         from dynaroute.weights import find_model
 
@@ -98,24 +99,16 @@ def refuse_unknown_model(options: SolveOptions) -> None:
 
 
 def print_void_options(options: SolveOptions, *, has_start: bool = False) -> None:
-    """Name the options that were given and change nothing.
-
-    Parameters
-    ----------
-    options
-        What was given, but for known routes, which are read later.
-    has_start
-        Whether there will be any.
-    """
+    """Note the given options that have no effect; `has_start` says whether known routes are given."""
     uses_policy = options.uses_policy and not (has_start and options.model == "auto")
     if options.seed is not None and options.decode != "sample" and not options.searches:
-        print_note("--seed changes nothing: only --decode sample and a search draw at random.")
+        print_note("--seed has no effect: only --decode sample and a search use random numbers.")
     if options.device is not None and not uses_policy and options.total_time is None:
-        print_note("--device changes nothing: without a policy, all work is the CPU's.")
-    if options.threads is not None and options.way == "none":
-        print_note("--threads changes nothing: they are for improving.")
+        print_note("--device has no effect: without a policy, only the CPU is used.")
+    if options.threads is not None and options.improver == "none":
+        print_note("--threads has no effect without --improve.")
     if uses_policy:
         return
     first_routes = "the first routes are those of --start" if has_start else "a search starts from savings"
     for name in options.given_decoding:
-        print_note(f"--{name} changes nothing: {first_routes}, unless --model names a policy.")
+        print_note(f"--{name} has no effect: {first_routes}, unless --model names a policy.")

@@ -1,4 +1,4 @@
-"""What the commands print: results to stdout, words about them to stderr."""
+"""Printing: results to stdout, notes and errors to stderr."""
 
 from __future__ import annotations
 
@@ -29,36 +29,28 @@ __all__ = [
 
 
 def print_json(document: object, *, to_stderr: bool = False) -> None:
-    """Print one JSON document, on one line.
-
-    Parameters
-    ----------
-    document
-        Plain data with finite numbers.
-    to_stderr
-        Whether it is an error, not a result.
-    """
-    with suppress(OSError) if to_stderr else nullcontext():  # where even stderr is full, the exit code still tells
+    """Print one JSON document, on one line."""
+    with suppress(OSError) if to_stderr else nullcontext():  # if even stderr is full, the exit code remains
         typer.echo(json.dumps(document, allow_nan=False), err=to_stderr)
 
 
 def print_line(text: str, *, styled: str = "", to_stderr: bool = False) -> None:
-    """Print a line that may hold text of others.
+    """Print a line that may contain untrusted text.
 
     Parameters
     ----------
     text
-        The line; what a terminal would obey is escaped.
+        The line; control characters are escaped.
     styled
-        Words of our own before it, with colours.
+        Our own text before it, with colours.
     to_stderr
-        Whether it is about the results, not one of them.
+        Whether it is a note about the results.
     """
     typer.echo(styled + show_text(text, None), err=to_stderr)
 
 
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
-    """Print a title and, indented below it, names and values."""
+    """Print a title with indented names and values below it."""
     rows = list(facts)
     width = max(len(name) for name, _ in rows)
     print_line(title)
@@ -67,7 +59,7 @@ def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows under headings; columns of numbers are flush right, and the last column takes what room is left."""
+    """Print a table. Numbers are right-aligned, and the last column takes the remaining width."""
     from rich.table import Table
 
     cells = [tuple(show_text(cell, None) for cell in row) for row in rows]
@@ -83,24 +75,24 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def print_error(message: str) -> None:
     """Print an error, one paragraph, to stderr."""
-    with suppress(OSError):  # where even stderr is full or closed, the exit code still tells
+    with suppress(OSError):  # if even stderr is full or closed, the exit code remains
         print_line(message, styled=f"{typer.style('error:', fg='red', bold=True)} ", to_stderr=True)
 
 
 def print_note(message: str) -> None:
-    """Print a remark, one line, to stderr."""
+    """Print a note to stderr."""
     print_line(show_text(message), styled=f"{typer.style('note:', fg='yellow')} ", to_stderr=True)
 
 
 def make_console(**settings: Any) -> Console:
-    """Make a rich console that prints text as it is: a name in brackets is no markup."""
+    """Make a rich console without markup, so that names in brackets are printed as they are."""
     from rich.console import Console
 
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=False, **settings)
 
 
 def show_counts(counts: Mapping[str, int]) -> str:
-    """Write how many there are of each kind, the most frequent first; of a single kind, its name alone."""
+    """Format counts by kind, the most frequent first; a single kind without its count."""
     if len(counts) == 1:
         return next(iter(counts))
     ordered = sorted(counts.items(), key=lambda item: -item[1])

@@ -1,4 +1,4 @@
-"""Places that a command should not write to."""
+"""Checking output paths."""
 
 from __future__ import annotations
 
@@ -16,19 +16,12 @@ MODEL_FILES = ("config.json", "model.safetensors", "README.md")
 
 
 def refuse_overwriting(outputs: Iterable[tuple[str, Path | None]], inputs: Iterable[Path | None]) -> None:
-    """Refuse a file to write that is also read, or written twice: by whatever path or link it is named.
-
-    Parameters
-    ----------
-    outputs
-        Options, each with a file that it would write. What an option names several times counts several times.
-    inputs
-        Files that are read.
+    """Raise if an output file is also an input, or is written twice, under any path or link.
 
     Raises
     ------
     OptionError
-        It names the option and the file.
+        The error names the option and the file.
     """
     read = {_identify(path): path for path in inputs if path is not None}
     written: dict[tuple[object, ...], str] = {}
@@ -40,19 +33,19 @@ def refuse_overwriting(outputs: Iterable[tuple[str, Path | None]], inputs: Itera
             message = f"this would replace {read[identity]}, which is an input."
             raise OptionError(message, where=place, remedy="Name another file to write.")
         if identity in written:
-            message = f"this is the file that {written[identity]} writes, too."
+            message = f"{written[identity]} writes to the same file."
             raise OptionError(message, where=place, remedy="Name different files.")
         written[identity] = option
 
 
 def _identify(path: Path) -> tuple[object, ...]:
-    """What is the same for all names of a file, links of both kinds followed, whether it is there already or not."""
+    """Return an identity shared by all names of a file, following links, whether or not it exists."""
     try:
         status = path.stat()
         return status.st_dev, status.st_ino
     except (OSError, ValueError):  # ValueError: a NUL character in the path
         target = Path(os.path.realpath(path)) if "\0" not in str(path) else path
-    # these systems take names that differ in case, or in how an accent is written, for the same
+    # these systems ignore differences in case and in the encoding of accents
     folds = sys.platform in ("darwin", "win32")
     name = unicodedata.normalize("NFC", target.name).casefold() if folds else target.name
     try:
@@ -63,25 +56,13 @@ def _identify(path: Path) -> tuple[object, ...]:
 
 
 def list_files(*places: str | Path | None) -> list[Path]:
-    """The files that are read where these are named: themselves, or all that lie in them.
-
-    Parameters
-    ----------
-    places
-        Files and folders; None and what is not there count for nothing.
-    """
+    """List given files, and all files in given folders; None and missing paths are ignored."""
     paths = [Path(place) for place in places if place is not None and "\0" not in str(place)]
     return [path for place in paths for path in (sorted(place.iterdir()) if place.is_dir() else [place])]
 
 
 def list_model_files(model: str | None) -> list[Path]:
-    """The files of a model, by its name or folder; of auto, those of all that ship.
-
-    Parameters
-    ----------
-    model
-        What the option says.
-    """
+    """List a model's files, by name or folder; for auto, those of all shipped models."""
     from dynaroute.weights import find_model, shipped_models
 
     names = [] if model in (None, "savings") else list(shipped_models()) if model == "auto" else [str(model)]
@@ -89,13 +70,13 @@ def list_model_files(model: str | None) -> list[Path]:
 
 
 def refuse_missing_folder(path: Path) -> None:
-    """Refuse a path whose folder is not there, before any work is done for it."""
+    """Raise if the path's folder does not exist, before any work is done."""
     if not path.parent.is_dir():
-        raise FileError("its folder does not exist.", where=Where(file=str(path)), remedy="Make the folder first.")
+        raise FileError("its folder does not exist.", where=Where(file=str(path)), remedy="Create the folder first.")
 
 
 def refuse_filled_folder(folder: Path) -> None:
-    """Refuse a folder that holds anything: what is there may be dear to someone."""
+    """Raise if the folder is not empty, to protect its content."""
     place = Where(file=str(folder))
     if folder.is_dir() and any(folder.iterdir()):
         raise FileError("the folder is not empty.", where=place, remedy="Name a new one.")

@@ -1,4 +1,4 @@
-"""``dynaroute plot``: draw an instance, with or without routes."""
+"""``dynaroute plot``: plot an instance, with or without routes."""
 
 from __future__ import annotations
 
@@ -23,22 +23,21 @@ def plot(
         typer.Argument(
             metavar="SOLUTION",
             readable=False,
-            help="Routes to draw: a .sol, .json, .csv, .xlsx or .geojson file; a plan (.json) holds its own.",
+            help="Routes to draw: a .sol, .json, .csv, .xlsx or .geojson file; not needed for a plan (.json).",
         ),
     ] = None,
-    names: Annotated[bool, typer.Option("--names", help="Write the customers' names beside them.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Label customers with their names.")] = False,
     json: JsonOption = False,
     *,
     tables: TableOptions,
 ) -> None:
-    """Draw an instance, and its routes if a solution is given.
+    """Plot an instance, and its routes if a solution is given.
 
-    Customers are as large as their demand; each route has its colour and its
-    number, and the legend tells its load and length. Arrows show the direction;
-    up to 100 customers carry the number of their stop. Maps in degrees have a
-    scale in kilometres. Where legs take time, a chart beside the map shows when
-    each route drives, waits and serves. A wrong solution is drawn, too, with a
-    note.
+    Customers are sized by demand. Each route has its own colour and number, and
+    the legend shows its load and length. Arrows show the direction. With up to
+    100 customers, each shows its stop number. Maps in degrees have a scale bar.
+    If travel times are known, a chart next to the map shows when each route
+    drives, waits and serves. An invalid solution is drawn too, with a note.
 
     Example:
       dynaroute plot X-n101-k25.vrp X-n101-k25.sol --out routes.svg

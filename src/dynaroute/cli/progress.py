@@ -1,4 +1,4 @@
-"""What can be watched while a command works: a bar for many instances, a line for one search."""
+"""Progress displays: a bar for many instances, a line for one search."""
 
 from __future__ import annotations
 
@@ -15,24 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["show_progress", "show_search", "show_work"]
 
-FIRST_LINE_AFTER, LONGEST_SILENCE = 10.0, 60.0  # seconds, where there is no terminal to draw a bar on
+FIRST_LINE_AFTER, LONGEST_SILENCE = 10.0, 60.0  # seconds, if there is no terminal for a bar
 
 
 @contextmanager
 def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
-    """Show a bar with rate and time left for more than one instance; without a terminal, a line now and then.
-
-    Parameters
-    ----------
-    total
-        Number of instances.
-    doing
-        What is done with them, in a word.
+    """Show a bar with rate and time left for several instances; without a terminal, print a line now and then.
 
     Yields
     ------
     Callable[[int], None]
-        To be called with the number of instances finished since the last call.
+        Call it with the number of instances finished since the last call.
     """
     console = make_console(stderr=True)
     if total == 1:
@@ -66,7 +59,7 @@ def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def _tell_now_and_then(total: int, doing: str) -> Iterator[Callable[[int], None]]:
-    """Print a line after some seconds, and others at growing intervals: a log should tell that work goes on."""
+    """Print lines at growing intervals, so that a log shows that work continues."""
     began = time.perf_counter()
     done = 0
     is_over = threading.Event()
@@ -92,17 +85,12 @@ def _tell_now_and_then(total: int, doing: str) -> Iterator[Callable[[int], None]
 
 @contextmanager
 def show_work(doing: str) -> Iterator[Callable[[str, float], None]]:
-    """Show a bar with the time left of work of many kinds, on a terminal.
-
-    Parameters
-    ----------
-    doing
-        What is done at first.
+    """Show a bar with the time left for work in several steps, on a terminal.
 
     Yields
     ------
     Callable[[str, float], None]
-        To be called with what is done now, and the share of all work that is behind.
+        Call it with the current step and the share of all work done.
     """
     console = make_console(stderr=True)
     if not console.is_terminal:
@@ -110,7 +98,7 @@ def show_work(doing: str) -> Iterator[Callable[[str, float], None]]:
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    # minutes may pass between two calls, so the speed is that of all the time there was
+    # minutes may pass between two calls, so the speed is averaged over the whole time
     columns = (BarColumn(20), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True, speed_estimate_period=3600) as bar:
         task = bar.add_task(doing, total=1.0)
@@ -119,17 +107,12 @@ def show_work(doing: str) -> Iterator[Callable[[str, float], None]]:
 
 @contextmanager
 def show_search(seconds: float | None) -> Iterator[Callable[[int, Improvement], None]]:
-    """Show best cost, improvement and time left of one search in a line, on a terminal.
-
-    Parameters
-    ----------
-    seconds
-        The time of the search, if it is known.
+    """Show best cost, improvement and time left of one search, on a terminal.
 
     Yields
     ------
     Callable[[int, Improvement], None]
-        To be called with the index of the instance and what was found.
+        Call it with the index of the instance and each improvement.
     """
     console = make_console(stderr=True)
     if not console.is_terminal:
@@ -143,12 +126,12 @@ def show_search(seconds: float | None) -> Iterator[Callable[[int, Improvement], 
 
 
 class SearchLine:
-    """How a search stands, in a line of text that is made anew whenever it is shown.
+    """The state of a search as a line of text, updated whenever it is shown.
 
     Parameters
     ----------
     seconds
-        The time of the search, if it is known.
+        Duration of the search, if known.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -158,7 +141,7 @@ class SearchLine:
         self.best = 0.0
 
     def note(self, index: int, improvement: Improvement) -> None:
-        """Take note of a better solution."""
+        """Record a better solution."""
         self.best = improvement.cost
         if self.first is None:
             self.first = improvement.cost

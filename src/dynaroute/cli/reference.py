@@ -1,4 +1,4 @@
-"""The lengths that ``dynaroute evaluate`` compares with."""
+"""Reference lengths for ``dynaroute evaluate``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def read_reference(text: str, instances: Sequence[Instance]) -> float | list[flo
     Parameters
     ----------
     text
-        A number, or the path of a file: .sol, for a single instance; .json, with a list of costs or what
-        ``dynaroute solve --json`` prints; any other, with a cost a line.
+        A number, or the path of a file: .sol for a single instance; .json with a list of costs or the output of
+        ``dynaroute solve --json``; any other file with one cost per line.
     instances
-        All that the reference is for.
+        The instances that the reference is for.
     """
     from dynaroute.formats.numbers import is_number, parse_float
 
@@ -37,22 +37,22 @@ def read_reference(text: str, instances: Sequence[Instance]) -> float | list[flo
             raise OptionError(
                 f"there are {len(costs)} costs for {len(instances)} instances.",
                 where=Where(field="--reference"),
-                remedy="Give one for each, or their mean as a number.",
+                remedy="Give one per instance, or their mean as a number.",
             )
     return costs
 
 
 def _read_solution(file: Path, instances: Sequence[Instance]) -> list[float]:
-    """Price the routes, since a stated cost may be wrong or missing."""
+    """Compute the cost of the routes, because a stated cost may be wrong or missing."""
     from dynaroute.formats import read_solution
     from dynaroute.solution import check
 
     solution = read_solution(file)
     if len(instances) > 1:
         raise OptionError(
-            f"a .sol file is about one instance, not {len(instances)}.",
+            f"a .sol file holds one solution, but there are {len(instances)} instances.",
             where=Where(field="--reference"),
-            remedy="Give a file with a cost a line.",
+            remedy="Give a file with one cost per line.",
         )
     if violations := check(instances[0], solution):
         raise SolutionError(f"the solution is wrong: {violations[0].message}", remedy="See dynaroute check.")

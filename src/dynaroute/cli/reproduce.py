@@ -14,8 +14,8 @@ from dynaroute.errors import OptionError, Where
 from dynaroute.reference_lengths import PUBLISHED_COUNT
 from dynaroute.vocabulary import ProverName
 
-GENERALISATION = "The table of generalisation"
-OPTIMALITY = "The table of optima"
+GENERALISATION = "Table of generalisation"
+OPTIMALITY = "Table of optima"
 _FIRST = 30  # instances whose optima are proven in seconds
 
 
@@ -26,24 +26,26 @@ def reproduce(
             "--count",
             metavar="N",
             min=2,
-            help="Instances of each size; usual: 10000. With --generalisation the first N of each set; usual: all.",
+            help="Instances per size; default: 10000. With --generalisation, the first N of each set; default: all.",
         ),
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option("--into", metavar="PAGE.md", help="Replace the tables in this page, at its marks, as well."),
+        typer.Option("--into", metavar="PAGE.md", help="Also replace the tables in this page, between its marks."),
     ] = None,
     generalisation: Annotated[
         bool,
         typer.Option(
             "--generalisation",
-            help="One model on the X set, XML100 and uniform sets of 200, 500 and 1000 customers instead.",
+            help="Instead, measure one model on the X set, XML100 and uniform sets of 200, 500 and 1000 customers.",
             rich_help_panel=GENERALISATION,
         ),
     ] = False,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME|FOLDER", help="Usual: amd, if it ships.", rich_help_panel=GENERALISATION),
+        typer.Option(
+            "--model", metavar="NAME|FOLDER", help="Default: amd, if it ships.", rich_help_panel=GENERALISATION
+        ),
     ] = None,
     x: Annotated[
         Path | None,
@@ -51,7 +53,7 @@ def reproduce(
             "--x",
             metavar="FOLDER",
             readable=False,
-            help="The X set's .vrp files, with best.csv beside them.",
+            help="Folder with the X set's .vrp files and best.csv.",
             rich_help_panel=GENERALISATION,
         ),
     ] = None,
@@ -61,7 +63,7 @@ def reproduce(
             "--xml",
             metavar="FOLDER",
             readable=False,
-            help="XML100: .vrp files or a set, with optimum.csv beside.",
+            help="Folder with XML100's .vrp files or set, and optimum.csv.",
             rich_help_panel=GENERALISATION,
         ),
     ] = None,
@@ -71,20 +73,20 @@ def reproduce(
             "--kool",
             metavar="FOLDER",
             readable=False,
-            help="Published weights of AM (cvrp_20.pt, ...), measured beside ours in the same run.",
+            help="Folder with AM's published weights (cvrp_20.pt, ...), to measure in the same run.",
         ),
     ] = None,
     exact: Annotated[
         bool,
         typer.Option(
             "--exact",
-            help="Prove optima at n=20, and print every method's gap to them, instead.",
+            help="Instead, prove optima at n=20 and print the gaps of all methods to them.",
             rich_help_panel=OPTIMALITY,
         ),
     ] = False,
     prover: Annotated[
         ProverName | None,
-        typer.Option("--prover", help="Usual: gurobi if it is installed.", rich_help_panel=OPTIMALITY),
+        typer.Option("--prover", help="Default: gurobi if installed.", rich_help_panel=OPTIMALITY),
     ] = None,
     proofs: Annotated[
         Path | None,
@@ -92,7 +94,7 @@ def reproduce(
             "--proofs",
             metavar="FILE",
             dir_okay=False,
-            help="Keep proofs here, and take from here what is proven.",
+            help="Store proofs in this file, and reuse those in it.",
             rich_help_panel=OPTIMALITY,
         ),
     ] = None,
@@ -102,21 +104,21 @@ def reproduce(
             "--lkh",
             metavar="PROGRAM",
             readable=False,
-            help="LKH 3, a program of yours: measured beside the others, at all three sizes.",
+            help="Path of your LKH3 program, to measure at all three sizes.",
             rich_help_panel=OPTIMALITY,
         ),
     ] = None,
     device: DeviceOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print the paper's Tables 1 and 2 with what the shipped weights reach.
+    """Print the paper's Tables 1 and 2, measured with the shipped weights.
 
-    Seconds on a GPU; on two cores of a CPU the whole of it takes most of an
-    hour, and --count 500 three minutes. --generalisation prints how one model
-    does on instances unlike each other; sets that are not given are left out.
-    --exact proves optima at n=20 by branch and cut and compares all methods
-    with them, --lkh runs your own LKH 3: on the first 30 instances of a size,
-    or as many as --count says.
+    This takes seconds on a GPU. On two CPU cores it takes most of an hour, or
+    three minutes with --count 500. --generalisation shows how one model does on
+    very different instances; sets that are not given are left out. --exact
+    proves optima at n=20 by branch and cut and compares all methods with them.
+    --lkh runs your own LKH3. Both use the first 30 instances of a size, or as
+    many as --count says.
 
     Example:
       dynaroute reproduce --count 500
@@ -129,13 +131,13 @@ def reproduce(
         return
     for option, given in (("prover", prover), ("proofs", proofs)):
         if given is not None:
-            raise OptionError("this is for optima.", where=Where(field=option), remedy="Give --exact, too.")
+            raise OptionError("this option needs --exact.", where=Where(field=option), remedy="Add --exact.")
     if generalisation:
         _measure_generalisation(model, x, xml, count, into, device, json)
         return
     for option, value in (("model", model), ("x", x), ("xml", xml)):
         if value is not None:
-            message = "this is for the table of generalisation."
+            message = "this option needs --generalisation."
             raise OptionError(message, where=Where(field=option), remedy="Give --generalisation, too.")
     _measure_tables(count if count is not None else PUBLISHED_COUNT, kool, into, device, json)
 
@@ -145,9 +147,9 @@ def _measure_tables(count: int, kool: Path | None, into: Path | None, device: st
     from dynaroute.reproduction import reproduce as measure
 
     if into is not None:
-        split_page(into)  # a page that cannot be used is told now, not after most of an hour
+        split_page(into)  # report an unusable page now, not after most of an hour
     if count != PUBLISHED_COUNT:
-        print_note(f"{count} instances are not the published set: lengths differ from it by chance.")
+        print_note(f"{count} instances are not the published set, so lengths differ by chance.")
     with show_work("starting") as progress:
         measured = measure(count, device or "auto", progress, kool)
     tables = measured.to_markdown()
@@ -185,7 +187,7 @@ def _measure_optimality(
             count or _FIRST, exact=chosen, proofs=proofs, lkh=lkh, device=device or "cpu", progress=progress
         )
     for missing in measured.skipped:
-        print_note(f"{missing} is not installed, and is left out.")
+        print_note(f"{missing} is not installed, so it is left out.")
     tables = measured.to_markdown()
     if into is not None:
         insert_tables(into, tables, "optima")
@@ -221,11 +223,11 @@ def _measure_generalisation(
     if into is not None:
         split_page(into, "generalisation")
     if count is not None:
-        print_note(f"the first {count} of a set are not the set: figures differ from it by chance.")
+        print_note(f"the first {count} instances are not the whole set, so figures differ by chance.")
     with show_work("starting") as progress:
         measured = measure_generalisation(model, x, xml, count, device or "auto", progress)
     for name in measured.skipped:
-        print_note(f"{name} was not given (--{'x' if name == 'X' else 'xml'} FOLDER), and is left out.")
+        print_note(f"{name} was not given (--{'x' if name == 'X' else 'xml'} FOLDER), so it is left out.")
     tables = measured.to_markdown()
     if into is not None:
         insert_tables(into, tables, "generalisation")

@@ -1,4 +1,4 @@
-"""What becomes of the results of ``dynaroute solve``: written, drawn and told."""
+"""Writing, plotting and printing the results of ``dynaroute solve``."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ __all__ = [
 ]
 
 MOST_NOTES = 5
-LONGEST_TABLE = 40  # instances; a longer list is summed up
+LONGEST_TABLE = 40  # instances; a longer list is summarised
 
 
 # Writing
 
 
 def describe(job: Job, result: Result) -> dict[str, Any]:
-    """Describe a result in the keys that ``solve --json`` promises."""
+    """Return a result under the keys of ``solve --json``."""
     document = {**result.to_json(), "instance": job.name}
     if not result.trace:
         return document
@@ -55,19 +55,7 @@ def describe(job: Job, result: Result) -> dict[str, Any]:
 
 
 def check_destinations(jobs: Sequence[Job], outs: Sequence[Path], plot: Path | None, sheets: Path | None) -> None:
-    """Refuse places that the results cannot be written to, before any work is done for them.
-
-    Parameters
-    ----------
-    jobs
-        What will be solved.
-    outs
-        Files or folders for the routes.
-    plot
-        File for the picture, if wanted.
-    sheets
-        Folder for the drivers' sheets, if wanted.
-    """
+    """Raise if results cannot be written to these places, before any work is done."""
     if plot is not None:
         _check_plot(jobs, plot)
     if sheets is not None:
@@ -87,7 +75,7 @@ def _check_out(jobs: Sequence[Job], out: Path) -> None:
     suffix = out.suffix.lower()
     if suffix not in PLAN_SUFFIXES:
         remedy = f"Name a {join_with_or(PLAN_SUFFIXES)} file, or a folder."
-        raise _fault("--out", out, "routes have no such format.", remedy)
+        raise _fault("--out", out, "routes cannot be written in this format.", remedy)
     if suffix != ".json" and len(jobs) > 1:
         message = f"a {suffix} file holds one solution, not {len(jobs)}."
         raise _fault("--out", out, message, "Name a folder, or a .json file.")
@@ -96,7 +84,7 @@ def _check_out(jobs: Sequence[Job], out: Path) -> None:
 
 
 def require_degrees_of(instance: Instance, out: Path) -> None:
-    """Refuse a file for maps of an instance that is not on the globe, before any work is done for it."""
+    """Raise if a map file is wanted for an instance without degrees, before any work is done."""
     from dynaroute.plans.plan import require_degrees
 
     with in_file(out):
@@ -105,7 +93,7 @@ def require_degrees_of(instance: Instance, out: Path) -> None:
 
 def _check_sheets(jobs: Sequence[Job], sheets: Path) -> None:
     if len(jobs) > 1:
-        remedy = "Write plans with --out, and sheets of each by dynaroute convert."
+        remedy = "Write plans with --out, and sheets for each with dynaroute convert."
         raise _fault("--sheets", sheets, f"sheets are for one instance, not for {len(jobs)}.", remedy)
     refuse_missing_folder(sheets)
     if sheets.exists() and not sheets.is_dir():
@@ -113,7 +101,7 @@ def _check_sheets(jobs: Sequence[Job], sheets: Path) -> None:
 
 
 def list_route_files(jobs: Sequence[Job], outs: Sequence[Path]) -> list[Path]:
-    """The files that `write_results` makes for the routes, but for the sheets."""
+    """List the files that `write_results` writes, except the sheets."""
     return [file for out in outs for file in _list_files(jobs, out)]
 
 
@@ -124,8 +112,8 @@ def _list_files(jobs: Sequence[Job], out: Path) -> list[Path]:
 def write_results(
     jobs: Sequence[Job], results: Sequence[Result], outs: Sequence[Path], plot: Path | None, sheets: Path | None
 ) -> None:
-    """Write routes and picture where `check_destinations` found them possible."""
-    # drawn before anything is written, since not every instance can be drawn
+    """Write routes and plot to the places that `check_destinations` approved."""
+    # plotted before anything is written, because not every instance can be plotted
     drawing = None if plot is None else _draw(jobs[0], results[0])
     for out in outs:
         _write_routes(jobs, results, out)
@@ -192,11 +180,11 @@ def _fault(option: str, path: Path, message: str, remedy: str) -> OptionError:
     return OptionError(message, where=Where(file=str(path), field=option), remedy=remedy)
 
 
-# Telling
+# Printing
 
 
 def print_results(jobs: Sequence[Job], results: Sequence[Result]) -> None:
-    """Print the routes of one instance, or a line for each of many and their sum."""
+    """Print the routes of one instance, or one line per instance and a summary."""
     if len(jobs) == 1:
         _print_routes(jobs[0], results[0])
     else:
@@ -204,9 +192,9 @@ def print_results(jobs: Sequence[Job], results: Sequence[Result]) -> None:
 
 
 def print_notes(jobs: Sequence[Job], results: Sequence[Result]) -> None:
-    """Print each message once; one that is about a single instance of many, with its name.
+    """Print each message once, with the instance's name if it is about one of many.
 
-    What improving did to each of many is told by their table.
+    The table of many instances already shows their improvements.
     """
     told = [
         [message for message in result.messages if len(jobs) == 1 or message != result.improvement]
@@ -226,14 +214,14 @@ def print_notes(jobs: Sequence[Job], results: Sequence[Result]) -> None:
 
 
 def print_violations(jobs: Sequence[Job], results: Sequence[Result]) -> None:
-    """Name what is wrong with plans that break limits or leave customers out, since no better ones were found."""
+    """List what is wrong with plans that break limits or leave customers out."""
     for job, result in zip(jobs, results, strict=True):
         for violation in result.violations[:MOST_NOTES]:
             print_note(f"{_called(job)}: {violation.message}")
         if len(result.violations) > MOST_NOTES:
-            print_note(f"{_called(job)}: and {len(result.violations) - MOST_NOTES} more; dynaroute check tells all.")
+            print_note(f"{_called(job)}: and {len(result.violations) - MOST_NOTES} more; dynaroute check lists all.")
         if result.violations:
-            print_note(f"{_called(job)}: no plan that keeps all limits was found in the time given.")
+            print_note(f"{_called(job)}: no feasible plan was found in the time given.")
 
 
 def _print_routes(job: Job, result: Result) -> None:
@@ -273,7 +261,7 @@ def _call_type(instance: Instance, kind: int) -> str:
 
 
 def _make_timetable(result: Result) -> Sequence[RouteSchedule | None]:
-    """The times of each route; None where nobody knows how long legs take."""
+    """Return the times of each route; None if travel times are unknown."""
     from dynaroute.solution import make_timetable
 
     if not result.instance.knows_times:
@@ -286,12 +274,12 @@ def _print_summary(jobs: Sequence[Job], results: Sequence[Result]) -> None:
         _print_table(jobs, results)
     mean = math.fsum(result.cost for result in results) / len(results)
     first = math.fsum(result.first_cost for result in results) / len(results)
-    saved = f" ({100 * (mean / first - 1):.2f} % by improving)" if mean < first else ""
+    saved = f" ({100 * (mean / first - 1):.2f} % by improvement)" if mean < first else ""
     seconds = math.fsum(result.seconds for result in results)
-    ways = show_counts(Counter(result.how for result in results))
+    methods = show_counts(Counter(result.model_and_method for result in results))
     units = {job.instance.unit for job in jobs}
     shown = show_length(mean, units.pop() if len(units) == 1 else None)
-    print_line(f"{len(jobs)} instances, mean cost {shown}{saved}, {seconds:.2f} s in all; {ways}")
+    print_line(f"{len(jobs)} instances, mean cost {shown}{saved}, {seconds:.2f} s in total; {methods}")
 
 
 def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
@@ -316,4 +304,4 @@ def _called(job: Job) -> str:
 
 
 def _how(result: Result) -> str:
-    return f"{show_text(result.how, LONGEST_NAME)}, {result.seconds:.2f} s"
+    return f"{show_text(result.model_and_method, LONGEST_NAME)}, {result.seconds:.2f} s"

@@ -1,4 +1,4 @@
-"""``dynaroute serve``: the HTTP API and the web page."""
+"""``dynaroute serve``: serve the HTTP API and the web page."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def serve(
         typer.Option(
             "--jobs-folder",
             metavar="FOLDER",
-            help="Keep jobs here, so that they outlive the service; else DYNAROUTE_JOBS_FOLDER.",
+            help="Keep jobs here, so that they survive a restart; default: DYNAROUTE_JOBS_FOLDER.",
         ),
     ] = None,
 ) -> None:
     """Serve the HTTP API, and the web page that uses it.
 
-    Limits, a token and everything else are set by environment variables,
-    such as DYNAROUTE_TOKEN, DYNAROUTE_CUSTOMERS or DYNAROUTE_SOLVE_SECONDS.
-    SIGTERM and Ctrl-C stop it when what runs is answered.
+    Limits, a token and everything else are set by environment variables, such
+    as DYNAROUTE_TOKEN, DYNAROUTE_CUSTOMERS or DYNAROUTE_SOLVE_SECONDS. SIGTERM
+    and Ctrl-C stop it after running requests are answered.
 
     Example:
       dynaroute serve --port 8080
@@ -39,7 +39,7 @@ def serve(
         from dynaroute.service.server import serve as run_service
     except ModuleNotFoundError as error:
         raise OptionError(
-            f"{error.name} is not installed, which the service needs.",
+            f"the service needs {error.name}, which is not installed.",
             remedy="Run pip install '.[serve]' in Dynaroute's folder.",
         ) from error
     from dynaroute.service.settings import ServiceSettings

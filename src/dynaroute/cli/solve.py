@@ -1,4 +1,4 @@
-"""``dynaroute solve``: routes for files, folders and sets."""
+"""``dynaroute solve``: find routes for files, folders and sets."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from dynaroute.solution import Solution
     from dynaroute.solving.result import Result
 
-_MOST_SEARCHED_UNASKED = 4  # instances: of more, nobody expects to wait for each
+_MOST_SEARCHED_UNASKED = 4  # instances; with more, nobody expects to wait for each
 
 
 @takes_tables
@@ -65,7 +65,7 @@ def solve(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILES", readable=False, help="Instances, sets, or folders of them; - is the standard input."
+            metavar="FILES", readable=False, help="Instances, sets, or folders of them; - is standard input."
         ),
     ],
     model: ModelOption = "auto",
@@ -87,17 +87,17 @@ def solve(
         typer.Option(
             "--keep",
             metavar="WHAT",
-            help="Of the routes of --start, what stays as it is: route:2, route:1,3, or stop:ID, which keeps the stops "
-            "before and after it. May be given several times.",
-            rich_help_panel=PANELS["improving"],
+            help="Parts of the routes of --start to keep: route:2, route:1,3, or stop:ID, which keeps a stop with its "
+            "neighbours. May be given several times.",
+            rich_help_panel=PANELS["improvement"],
         ),
     ] = None,
     fast: Annotated[
         bool,
         typer.Option(
             "--fast",
-            help="No search: the policy or savings, whichever is better. What more than four instances get by default.",
-            rich_help_panel=PANELS["improving"],
+            help="No search: the policy or savings, whichever is better. The default for more than four instances.",
+            rich_help_panel=PANELS["improvement"],
         ),
     ] = False,
     threads: ThreadsOption = None,
@@ -106,8 +106,8 @@ def solve(
         typer.Option(
             "--trace",
             metavar="FILE",
-            help="Cost over time of the search, a line as soon as it is found: .csv or .jsonl.",
-            rich_help_panel=PANELS["improving"],
+            help="Write the search's cost over time while it runs: .csv or .jsonl.",
+            rich_help_panel=PANELS["improvement"],
         ),
     ] = None,
     out: Annotated[
@@ -115,8 +115,8 @@ def solve(
         typer.Option(
             "--out",
             metavar="FILE|FOLDER",
-            help="One instance: .json (problem and routes), .sol, .csv, .xlsx, .html, .pdf, .geojson, .gpx or .kml. "
-            "Many: a folder (NAME.sol each) or a .json file. May be given several times.",
+            help="For one instance: .json (problem and routes), .sol, .csv, .xlsx, .html, .pdf, .geojson, .gpx or "
+            ".kml. For many: a folder (with NAME.sol for each) or a .json file. May be given several times.",
         ),
     ] = None,
     sheets: Annotated[
@@ -128,29 +128,28 @@ def solve(
         typer.Option(
             "--plot",
             metavar="FILE",
-            help="Picture of the routes of one instance, and of cost over time after a search: .png, .svg or .pdf.",
+            help="Plot the routes of one instance and, after a search, cost over time: .png, .svg or .pdf.",
         ),
     ] = None,
     json: JsonOption = False,
     *,
     tables: TableOptions,
 ) -> None:
-    """Find routes for instances, sets and folders of them.
+    """Find routes for instances, sets and folders.
 
-    Up to four instances are searched for a time that grows with their size:
-    1 s for 100 customers, 10 s for 1,000, 30 s at most; or as long as
-    --time-limit says. Ctrl-C ends a search with the best so far, written and
-    printed, and the exit code 130. Of more instances, and with --fast, the
-    shipped policy for the nearest size and the savings heuristic both build
-    routes, and the shorter ones are kept.
+    Up to four instances are searched for a time that grows with their size: 1 s
+    for 100 customers, 10 s for 1,000, at most 30 s; or for as long as
+    --time-limit says. Ctrl-C ends a search; the best routes so far are written
+    and printed, with exit code 130. With more instances, or with --fast, the
+    shipped policy and the savings heuristic both build routes, and the shorter
+    ones are kept.
 
     Time windows, vehicles and limits come from the file or from the options
-    under Fleet. If no plan is found in time that keeps them all, the best one is
-    written and printed, what is wrong with it is named, and the exit code is 4.
+    under Fleet. If no feasible plan is found in time, the best one is written
+    and printed with its violations, and the exit code is 4.
 
-    All files are read before the first is solved. If one cannot be read,
-    every such file is named, nothing is solved or written, and the exit
-    code is 2.
+    All files are read first. If some cannot be read, they are all named,
+    nothing is solved or written, and the exit code is 2.
 
     Example:
       dynaroute solve X-n101-k25.vrp --out X-n101-k25.sol --plot routes.png
@@ -213,7 +212,7 @@ def solve(
     else:
         print_results(jobs, results)
     if any(result.is_interrupted for result in results):
-        print_note("The search was interrupted; these are the best routes so far.")
+        print_note("The search was interrupted. These are the best routes so far.")
         raise typer.Exit(INTERRUPTED)
     if any(result.violations for result in results):
         raise typer.Exit(NO_FEASIBLE_PLAN)
@@ -222,18 +221,18 @@ def solve(
 def _search_around(
     jobs: Sequence[Job], starts: Sequence[Solution], options: SolveOptions, keep: Sequence[str], trace: Path | None
 ) -> Result:
-    """Search the part of the one problem that is not kept, and put both together again."""
+    """Search the part of the problem that is not kept, and merge both parts."""
     from dynaroute.plans.keeping import hold, parse_keep
 
     where = Where(field="--keep")
     if len(jobs) > 1 or not starts:
         raise OptionError(
-            "routes can be kept of one instance whose routes are known.", where=where, remedy="Add --start plan.json."
+            "routes can only be kept for one instance with known routes.", where=where, remedy="Add --start plan.json."
         )
     if not options.searches:
-        raise OptionError("without a search nothing changes anyway.", where=where, remedy="Add --time-limit.")
+        raise OptionError("without a search, nothing changes anyway.", where=where, remedy="Add --time-limit.")
     if trace is not None:
-        raise OptionError("a trace tells of whole plans alone.", where=where, remedy="Leave --trace out.")
+        raise OptionError("a trace cannot be written if parts are kept.", where=where, remedy="Leave out --trace.")
     instance, known = jobs[0].instance, starts[0]
     routes, stops = parse_keep(keep, instance, known)
     held = hold(instance, known, routes, stops)
@@ -250,17 +249,17 @@ def _search_around(
 
 def _refuse_fast_search(fast: bool, options: SolveOptions) -> None:
     if fast and options.searches:
-        remedy = "Leave --fast out, or what asks for a search: a limit, a target or --improve search."
-        raise OptionError("a search was asked for, too.", where=Where(field="--fast"), remedy=remedy)
+        remedy = "Leave out --fast, or the options that ask for a search: a limit, a target or --improve search."
+        raise OptionError("other options ask for a search.", where=Where(field="--fast"), remedy=remedy)
 
 
 def _is_left_open(options: SolveOptions) -> bool:
-    """Whether nothing was said on who builds routes, and how they are improved."""
+    """Whether no option says how routes are built or improved."""
     return options.model == "auto" and not options.given_decoding and options.improve is None and not options.searches
 
 
 def _settle(options: SolveOptions, jobs: Sequence[Job]) -> SolveOptions:
-    """Options that were left open: a few instances are searched, as long as suits the largest."""
+    """Fill in defaults: a few instances are searched, for a time that suits the largest."""
     if len(jobs) > _MOST_SEARCHED_UNASKED:
         return options
     return replace(options, time_limit=choose_search_seconds(max(job.instance.size for job in jobs)))
@@ -274,7 +273,7 @@ def _solve_jobs(jobs: Sequence[Job], options: SolveOptions) -> list[Result]:
 
 
 def _search_jobs(jobs: Sequence[Job], options: SolveOptions, trace: Path | None) -> list[Result]:
-    """Search every instance; the first Ctrl-C ends the search with the best so far, the second ends the program."""
+    """Search every instance. The first Ctrl-C ends the search with the best so far; the second ends the program."""
     from dynaroute.solver import solve_all
 
     with (
@@ -293,7 +292,7 @@ def _search_jobs(jobs: Sequence[Job], options: SolveOptions, trace: Path | None)
 
 @contextmanager
 def _show_one(jobs: Sequence[Job], seconds: float | None) -> Iterator[Callable[[int, Improvement], None]]:
-    """Show a single search; of many, there is a bar."""
+    """Show the progress of a single search; many have a bar."""
     if len(jobs) > 1:
         yield lambda index, improvement: None
         return

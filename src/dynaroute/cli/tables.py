@@ -1,4 +1,4 @@
-"""How tables are read: options that the commands share, and reading with them."""
+"""Options for reading tables, shared by several commands."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["CapacityOption", "TableOptions", "takes_tables"]
 
 PANEL = "Tables"
 
-# A text, not a number: 450,5 and "450 kg" are understood, and what is not is told in our words.
+# A text, not a number, so that 450,5 and "450 kg" work, and errors are in our words.
 CapacityOption = Annotated[
     str | None,
     typer.Option(
         "--capacity",
         metavar="Q",
-        help="Vehicle capacity of tables; goes before their own.",
+        help="Vehicle capacity for tables; overrides their own.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -37,7 +37,7 @@ _FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="SUFFIX",
-        help="What the file is, if its suffix does not say it, or '-' stands for it: csv, xlsx, json, ...",
+        help="Format of the file, if its suffix does not say or it is '-': csv, xlsx, json, ...",
         rich_help_panel=PANEL,
     ),
 ]
@@ -46,7 +46,7 @@ _SheetOption = Annotated[
     typer.Option(
         "--sheet",
         metavar="NAME",
-        help="Sheet of a workbook; else the first visible one with a header.",
+        help="Sheet of a workbook; default: the first visible sheet with a header.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -55,7 +55,7 @@ _ColumnsOption = Annotated[
     typer.Option(
         "--columns",
         metavar="COLUMN=MEANING,...",
-        help="What columns are, where headings do not say it: Mng=demand,x=lon,y=lat.",
+        help="Meaning of columns with unclear headings: Mng=demand,x=lon,y=lat.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -64,7 +64,7 @@ _MatrixOption = Annotated[
     typer.Option(
         "--matrix",
         metavar="FILE[#SHEET]",
-        help="Distances between the stops of a table: a .csv file, or a sheet.",
+        help="Distances between the stops of a table: a file such as .csv, or FILE#SHEET.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -73,7 +73,7 @@ _DurationsOption = Annotated[
     typer.Option(
         "--durations",
         metavar="FILE[#SHEET]",
-        help="The same of travel times.",
+        help="Travel times between the stops of a table, likewise.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -89,7 +89,7 @@ _TABLE_OPTIONS = {
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What the user said about tables, and about vehicles beside them."""
+    """The user's options about tables and vehicles."""
 
     capacity: str | None = None
     format: str | None = None
@@ -101,11 +101,11 @@ class TableOptions:
     _understood: FleetOptions = field(init=False)
 
     def __post_init__(self) -> None:
-        # now, so that a wrong option is told once, and not of every file
+        # now, so that a wrong option is reported once, not for every file
         object.__setattr__(self, "_understood", self.fleet.understand())
 
     def read(self, path: Path) -> Instance:
-        """Read one instance; "-" is the standard input."""
+        """Read one instance; "-" is standard input."""
         from dynaroute.formats import read
 
         instance = read(os.fspath(path), **self._settings())
@@ -126,14 +126,14 @@ class TableOptions:
 
     @property
     def files(self) -> list[Path]:
-        """What is read beside the instance's own file."""
+        """List the additional files that are read."""
         specs = [spec for spec in (self.matrix, self.durations) if spec is not None]
         legs = [Path(spec if Path(spec).exists() else spec.rpartition("#")[0] or spec) for spec in specs]
         return [*legs, *self.fleet.files]
 
 
 def takes_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of tables and fleets; it gets them as `tables`, its last parameter."""
+    """Add the options for tables and vehicles to a command, which gets them as its last parameter, `tables`."""
     options = _TABLE_OPTIONS | FLEET_OPTIONS
 
     @wraps(command)

@@ -1,4 +1,4 @@
-"""When each stop is served, told to people and to programs."""
+"""Printing timetables, and describing them in JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["describe_times", "print_timetable"]
 
 
 def describe_times(instance: Instance, times: RouteSchedule) -> dict[str, Any]:
-    """The times of a route in seconds, in the keys that ``check --timetable --json`` promises."""
+    """Return the times of a route in seconds, under the keys of ``check --timetable --json``."""
     return {
         "vehicle": instance.fleet[times.vehicle].name or times.vehicle,
         "departure": plain_number(times.departure),
@@ -38,7 +38,7 @@ def describe_times(instance: Instance, times: RouteSchedule) -> dict[str, Any]:
 
 
 def print_timetable(instance: Instance, timetable: Sequence[RouteSchedule]) -> None:
-    """Print each route with a line for each of its stops."""
+    """Print each route with one line per stop."""
     for number, times in enumerate(timetable, start=1):
         kind = instance.fleet[times.vehicle]
         ends = "ends" if kind.end == "open" else "back"

@@ -1,4 +1,4 @@
-"""``--trace``: cost over time, written while the search goes on."""
+"""``--trace``: cost over time, written during the search."""
 
 from __future__ import annotations
 
@@ -28,41 +28,33 @@ _Row = Mapping[str, str | int | float]
 
 
 def check_trace(path: Path | None, options: SolveOptions) -> None:
-    """Refuse a trace that cannot be written, before any work is done for it.
-
-    Parameters
-    ----------
-    path
-        The file to write, if one is wanted.
-    options
-        How to solve.
-    """
+    """Raise if a trace cannot be written, before any work is done."""
     if path is None:
         return
     place = Where(file=str(path), field="--trace")
     if not options.searches:
         raise OptionError("only a search has a trace.", where=place, remedy="Add --time-limit.")
     if path.suffix.lower() not in TRACE_SUFFIXES:
-        remedy = "Name a .csv file, or a .jsonl file for a JSON object a line."
-        raise OptionError("traces have no such format.", where=place, remedy=remedy)
+        remedy = "Name a .csv file, or a .jsonl file for one JSON object per line."
+        raise OptionError("traces cannot be written in this format.", where=place, remedy=remedy)
     refuse_missing_folder(path)
 
 
 @contextmanager
 def open_trace(path: Path | None, jobs: Sequence[Job]) -> Iterator[Callable[[int, Improvement], None]]:
-    """Write every improvement as a line, at once, so that the file can be watched while it grows.
+    """Write every improvement at once as a line, so that the file can be watched.
 
     Parameters
     ----------
     path
-        A .csv or .jsonl file; None: nothing is written.
+        A .csv or .jsonl file; None writes nothing.
     jobs
-        The instances; where there are many, each line has the name of one.
+        The instances; if there are several, each line has a name.
 
     Yields
     ------
     Callable[[int, Improvement], None]
-        To be called with the index of an instance and what was found, by any thread.
+        Call it with the index of an instance and each improvement, from any thread.
     """
     if path is None:
         yield lambda index, improvement: None

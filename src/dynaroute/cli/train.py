@@ -1,4 +1,4 @@
-"""``dynaroute train``: a policy from nothing, or from another one."""
+"""``dynaroute train``: train a policy, from scratch or from another one."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from dynaroute.training.plan import TrainingPlan
     from dynaroute.training.trainer import Outcome
 
-BUDGET, STEP = "Budget (one of them)", "Each update"
+BUDGET, STEP = "Budget (give one)", "Each update"
 INSTANCES, POLICY, VALIDATION = "Instances", "Policy", "Validation"
 
 
 def train(
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="RUN", help="Folder for the run; the best model is in it.")
+        Path | None, typer.Option("--out", metavar="RUN", help="Folder for the run; it will contain the best model.")
     ] = None,
     size: Annotated[
         int | None, typer.Option("--size", metavar="N", min=1, help="Customers.", rich_help_panel=INSTANCES)
@@ -52,7 +52,7 @@ def train(
         typer.Option(
             "--sizes",
             metavar="N,N-M,...",
-            help="A curriculum: one size, or range of sizes, after the other.",
+            help="A curriculum: sizes or ranges of sizes, one after the other.",
             rich_help_panel=INSTANCES,
         ),
     ] = None,
@@ -70,7 +70,7 @@ def train(
         typer.Option(
             "--data",
             metavar="FOLDER|SET",
-            help="Your own instances, turned, mirrored and with demands dealt anew.",
+            help="Your own instances, which are rotated, mirrored and given shuffled demands.",
             rich_help_panel=INSTANCES,
         ),
     ] = None,
@@ -78,16 +78,19 @@ def train(
         RecipeName | None,
         typer.Option(
             "--recipe",
-            help="fast: ours (the default). paper: Algorithm 1 with the paper's settings (gradients clipped to norm 1, "
-            "which it leaves open). am: Kool et al.'s.",
+            help="fast: our own (the default). paper: Algorithm 1 with the paper's settings, plus gradient clipping "
+            "to norm 1. am: Kool et al.",
         ),
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", metavar="FILE.toml", help="A whole plan, as a run's plan.toml, instead of a recipe."),
+        typer.Option(
+            "--config", metavar="FILE.toml", help="A complete plan, like a run's plan.toml, instead of a recipe."
+        ),
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run; with --minutes for so many more.")
+        Path | None,
+        typer.Option("--resume", metavar="RUN", help="Resume a run; with --minutes, for that many more minutes."),
     ] = None,
     init: Annotated[
         str | None,
@@ -97,44 +100,47 @@ def train(
         PolicyName | None,
         typer.Option(
             "--policy",
-            help="amd: dynamic; am: static; rl: a pointer network. The recipe's otherwise.",
+            help="amd: dynamic; am: static; rl: a pointer network. Default: the recipe's.",
             rich_help_panel=POLICY,
         ),
     ] = None,
     layers: Annotated[
         int | None,
-        typer.Option("--layers", metavar="N", min=1, help="Of the encoder; usual: 3.", rich_help_panel=POLICY),
+        typer.Option("--layers", metavar="N", min=1, help="Encoder layers; default: 3.", rich_help_panel=POLICY),
     ] = None,
     growing_attention: Annotated[
         bool,
         typer.Option(
             "--growing-attention",
-            help="Attention that grows with the logarithm of what is left.",
+            help="Scale attention with the logarithm of the number of remaining nodes.",
             rich_help_panel=POLICY,
         ),
     ] = False,
     distance_bias: Annotated[
-        bool, typer.Option("--distance-bias", help="Distances in the decoder.", rich_help_panel=POLICY)
+        bool, typer.Option("--distance-bias", help="Show distances to the decoder.", rich_help_panel=POLICY)
     ] = False,
     capacity: Annotated[
         str | None,
         typer.Option(
             "--capacity",
             metavar="Q,Q,...",
-            help="Vehicle capacities, mixed at random; usual: the size's.",
+            help="Vehicle capacities, chosen at random; default: the usual one of the size.",
             rich_help_panel=INSTANCES,
         ),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", metavar="M", help="All included.", rich_help_panel=BUDGET)
+        float | None,
+        typer.Option(
+            "--minutes", metavar="M", help="Minutes, including compiling and validation.", rich_help_panel=BUDGET
+        ),
     ] = None,
     updates: Annotated[int | None, typer.Option("--updates", metavar="U", rich_help_panel=BUDGET)] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", metavar="E", rich_help_panel=BUDGET)] = None,
     instances: Annotated[
-        int | None, typer.Option("--instances", metavar="B", help="Of each process.", rich_help_panel=STEP)
+        int | None, typer.Option("--instances", metavar="B", help="Instances per process.", rich_help_panel=STEP)
     ] = None,
     samples: Annotated[
-        int | None, typer.Option("--samples", metavar="K", help="Of each instance.", rich_help_panel=STEP)
+        int | None, typer.Option("--samples", metavar="K", help="Samples per instance.", rich_help_panel=STEP)
     ] = None,
     rate: Annotated[
         float | None, typer.Option("--rate", metavar="ETA", help="Peak learning rate.", rich_help_panel=STEP)
@@ -144,7 +150,7 @@ def train(
         typer.Option(
             "--entropy",
             metavar="W",
-            help="What a unit of entropy is worth, in deviations of lengths; 0: nothing.",
+            help="Weight of the entropy bonus, in standard deviations of lengths; 0 turns it off.",
             rich_help_panel=STEP,
         ),
     ] = None,
@@ -155,7 +161,7 @@ def train(
         typer.Option(
             "--validation-count",
             metavar="N",
-            help="Instances of a validation; usual: 10000, of a distribution 1000.",
+            help="Instances per validation; default: 10000, or 1000 for a distribution.",
             rich_help_panel=VALIDATION,
         ),
     ] = None,
@@ -164,20 +170,20 @@ def train(
         typer.Option(
             "--validation",
             metavar="FOLDER|SET",
-            help="Instances to choose the best model by; usual: drawn as those of training.",
+            help="Instances to select the best model on; default: drawn like those of training.",
             rich_help_panel=VALIDATION,
         ),
     ] = None,
     best: BestOption = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="S", help="Of parameters and instances; usual: 1.")
+        int | None, typer.Option("--seed", metavar="S", help="Seed of parameters and instances; default: 1.")
     ] = None,
     track: Annotated[
         str | None,
         typer.Option(
             "--track",
             metavar="MODULE:FUNCTION",
-            help="Call this function of yours with every line of metrics, for a tracker such as Weights & Biases.",
+            help="Your own function, called with every line of metrics, for a tracker such as Weights & Biases.",
         ),
     ] = None,
     device: DeviceOption = None,
@@ -186,9 +192,10 @@ def train(
     """Train a policy by REINFORCE.
 
     The folder holds the best model so far (use it with --model RUN), the plan,
-    metrics.jsonl, TensorBoard's files, checkpoints and a picture of the curve.
-    Ctrl-C saves and leaves; --resume goes on, with --minutes for longer. Several GPUs: start it with
-    torchrun --nproc-per-node 4 -m dynaroute train ...
+    metrics.jsonl, TensorBoard's files, checkpoints and a plot of the learning
+    curve. Ctrl-C saves and stops; --resume continues, with --minutes for
+    longer. For several GPUs, start it with torchrun --nproc-per-node 4 -m
+    dynaroute train ...
 
     Example:
       dynaroute train --size 20 --minutes 5 --out my-run
@@ -216,13 +223,13 @@ def train(
     if resume is not None:
         given = {**overrides, **steps, **vars(source), "capacity": capacity, "out": out, "config": config}
         given |= {"validation": validation, "best": best}
-        refuse_options(given, "resume", "A run goes on as it was begun: leave it out.")
+        refuse_options(given, "resume", "A run is resumed with its own settings: leave it out.")
         _run(resume, None, device, json, tracker, {name: value for name, value in budget.items() if value is not None})
         return
     if out is None:
-        raise OptionError("there is no folder for the run.", where=Where(field="out"), remedy="Give --out RUN.")
+        raise OptionError("the folder for the run is missing.", where=Where(field="out"), remedy="Give --out RUN.")
     if config is not None:
-        remedy = "The file has sizes and settings of its own: leave it out, or change the file."
+        remedy = "The file has its own sizes and settings: leave it out, or change the file."
         refuse_options(vars(source), "config", remedy)
     if capacity is not None:
         steps["capacities"] = parse_numbers("capacity", capacity)
@@ -249,7 +256,7 @@ def _run(
     tracker: Callable[[dict[str, Any]], None],
     more: dict[str, float],
 ) -> None:
-    """Begin a run with this plan, or go on with the one in the folder, for more of its budget if there is some."""
+    """Start a run with this plan, or resume the one in the folder, possibly with a larger budget."""
     from dynaroute.cli.training_progress import show_training
     from dynaroute.solver import load_policy
     from dynaroute.training.plan import write_plan
@@ -263,22 +270,22 @@ def _run(
         raise FileError(
             "there is no run here.",
             where=Where(file=str(folder)),
-            remedy="Name a run's folder, or begin one with --out.",
+            remedy="Name a run's folder, or start a run with --out.",
         )
     settled = plan if plan is not None else _read_plan(folder / "plan.toml")
     for budget, amount in more.items():
-        settled = settled.extend(budget, amount)  # of which but one is the plan's
-    # a run that was killed before its first checkpoint is begun again
+        settled = settled.extend(budget, amount)  # only one of them is the plan's
+    # a run killed before its first checkpoint starts again
     is_begun = plan is None and any((folder / name).exists() for name in (LAST, BEST))
     chosen = choose_device(device)
     ranks = Ranks.join(chosen)
     if settled.init is not None and is_begun and (folder / "config.json").exists():
-        model: str | None = str(folder.absolute())  # what it started from may be gone by now
+        model: str | None = str(folder.absolute())  # the model it started from may be gone
     else:
         model = settled.init
     policy = load_policy(make_policy(settled, model), ranks.device)
     if chosen == "cpu" and ranks.writes:
-        print_note("there is no GPU in use: training on the CPU is for trying things out.")
+        print_note("no GPU is used; training on the CPU is only good for trying things out.")
     if plan is not None and ranks.writes:
         _make_folder(folder)
     with (
@@ -303,14 +310,16 @@ def _run(
 
 
 def _require_no_run(folder: Path) -> None:
-    # one that has a plan alone was killed at once
+    # a run with only a plan was killed at once
     there = next((name for name in RUN_FILES[1:] if os.path.lexists(folder / name)), None)
     if there is not None:
         is_run = (folder / "plan.toml").exists()
         raise FileError(
-            "there is a run already." if is_run else f"the folder holds {there}, which a run would replace.",
+            "the folder already contains a run."
+            if is_run
+            else f"the folder contains {there}, which a run would replace.",
             where=Where(file=str(folder)),
-            remedy="Go on with --resume, or use another folder." if is_run else "Use another folder.",
+            remedy="Resume it with --resume, or use another folder." if is_run else "Use another folder.",
         )
 
 
@@ -319,7 +328,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(
-            f"cannot make the folder: {error.strerror}.", where=Where(file=str(folder)), remedy="Use another one."
+            f"cannot create the folder: {error.strerror}.", where=Where(file=str(folder)), remedy="Use another one."
         ) from error
 
 
@@ -328,11 +337,11 @@ def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, json: bool) -> N
     from dynaroute.training.journal import save_learning_curve
 
     references = find_references(plan)
-    # first: a picture that cannot be drawn must not hide it
+    # printed first, so that a failing plot cannot hide it
     _tell(folder, outcome, references.get(plan.stages[-1].size), json)
     picture = save_learning_curve(folder, references)
     if not json:
-        print_line(f"The curve is {picture}; use the model with --model {folder}")
+        print_line(f"The learning curve is {picture}; use the model with --model {folder}")
 
 
 def _tell(folder: Path, outcome: Outcome, reference: Reference | None, json: bool) -> None:
@@ -350,16 +359,14 @@ def _tell(folder: Path, outcome: Outcome, reference: Reference | None, json: boo
         )
         return
     if outcome.is_interrupted:
-        print_note(f"stopped after update {outcome.step}; go on with: dynaroute train --resume {folder}")
+        print_note(f"stopped after update {outcome.step}; resume with: dynaroute train --resume {folder}")
     if outcome.step == 0:
-        print_note(
-            "no update was done: the model is what it was before. Give more time, or a smaller --validation-count."
-        )
+        print_note("no update was made, so the model is unchanged. Give more time, or a smaller --validation-count.")
     if outcome.best_length is None:
         print_line(f"{folder}: {count_of(outcome.step, 'update')}, greedy length not measured yet at this size.")
         return
     length = f"length {outcome.best_length:.4f}"
-    if reference is not None and reference.is_unit:  # relative lengths mean nothing by themselves
+    if reference is not None and reference.is_unit:  # relative lengths need their reference
         length = describe_length(outcome.best_length, reference)
     words = f"greedy {length} on the validation set after update {outcome.best_step:,}"
     print_line(f"{folder}: {words} of {outcome.step:,}.")

@@ -1,4 +1,4 @@
-"""From the options of ``dynaroute train`` to a plan, and from a plan to the policy that it starts with."""
+"""Making a training plan from the options of ``dynaroute train``, and the policy it starts with."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ __all__ = [
     "refuse_options",
 ]
 
-_SHARED_VALIDATION, _RELATIVE_VALIDATION = 500, 50  # instances that a CPU validates on in bearable time
+_SHARED_VALIDATION, _RELATIVE_VALIDATION = 500, 50  # instances that a CPU can validate on in reasonable time
 _CPU_INSTANCES = 64
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a run is made from, as the options say it; None: not given.
+    """The options that say what to train on; None: not given.
 
     Attributes
     ----------
     size, sizes
-        Customers, or ranges of them, one stage each.
+        Numbers of customers or ranges of them, one stage each.
     recipe
-        The other settings.
+        The recipe for all other settings.
     distribution
         A name, or the path of a file.
     data
-        A folder or a set's file.
+        A folder or a set file.
     """
 
     size: int | None
@@ -56,19 +56,11 @@ class Source:
     data: Path | None
 
     def make_plan(self, init: str | None, on_cpu: bool) -> TrainingPlan:
-        """The recipe's plan.
-
-        Parameters
-        ----------
-        init
-            A model to start from.
-        on_cpu
-            Whether it has to be small.
-        """
+        """Make the recipe's plan."""
         plan = self._make_plan(self.recipe or "fast", init)
         if plan.recipe != "fast" or not on_cpu:
             return plan
-        # ten thousand instances to validate on would take a CPU longer than the updates between
+        # on a CPU, validating on ten thousand instances would take longer than the updates in between
         count = _RELATIVE_VALIDATION if any(stage.lengths_differ for stage in plan.stages) else _SHARED_VALIDATION
         stages = tuple(replace(stage, instances=min(_CPU_INSTANCES, stage.instances)) for stage in plan.stages)
         return replace(plan, stages=stages, validation_count=count)
@@ -78,7 +70,7 @@ class Source:
 
         if self.data is not None:
             given = {"size": self.size, "sizes": self.sizes, "distribution": self.distribution}
-            refuse_options(given, "data", "The instances are those of the files: leave it out.")
+            refuse_options(given, "data", "The files determine the instances: leave it out.")
             return make_data_plan(recipe, _find_files(self.data, None), init)
         ranges = self._find_ranges()
         if self.distribution in (None, "paper") and ranges and all(low == high for low, high in ranges):
@@ -93,7 +85,7 @@ class Source:
         both, neither = None not in (self.size, self.sizes), (self.size, self.sizes) == (None, None)
         if both or (neither and self.distribution is None):
             remedy = "Give one of --size, --sizes, --distribution, --data and --config."
-            raise OptionError("the size is not clear.", where=Where(field="size"), remedy=remedy)
+            raise OptionError("the training instances are not clear.", where=Where(field="size"), remedy=remedy)
         if self.size is not None:
             return [(self.size, self.size)]
         return [] if self.sizes is None else [_parse_range(part) for part in self.sizes.split(",")]
@@ -106,48 +98,38 @@ def _parse_range(text: str) -> tuple[int, int]:
 
 
 def parse_numbers(option: str, text: str, example: str = "20,50,100") -> tuple[int, ...]:
-    """Whole numbers from a list with commas.
-
-    Parameters
-    ----------
-    option
-        Whose value it is.
-    text
-        The value.
-    example
-        How to write it.
-    """
+    """Read whole numbers from a comma-separated list."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise OptionError(
-            f"{text!r} are no whole numbers.", where=Where(field=option), remedy=f"Write them as {example}."
+            f"{text!r} is not a list of whole numbers.", where=Where(field=option), remedy=f"Write them as {example}."
         ) from None
 
 
 def find_validation(validation: Path | None, best: Path | None) -> InstanceFiles | None:
-    """The files that a run is validated on, if any are given.
+    """Return the validation files, if any are given.
 
     Parameters
     ----------
     validation
-        A folder or a set's file.
+        A folder or a set file.
     best
-        A table of best known costs; the one in the folder if None.
+        A table of best known costs; None for the one in the folder.
     """
     if validation is None:
         if best is not None:
             raise OptionError(
-                "best known costs are for the instances of --validation.",
+                "best known costs belong to the instances of --validation.",
                 where=Where(field="best"),
-                remedy="Give that, too.",
+                remedy="Add --validation.",
             )
         return None
     return _find_files(validation, best)
 
 
 def _find_files(path: Path, best: Path | None) -> InstanceFiles:
-    """Files as they are now, looked at before anything is begun with them."""
+    """Describe files as they are now, after checking them."""
     from dynaroute.formats.collection import find_best_costs
     from dynaroute.training.own_instances import InstanceFiles
 
@@ -159,84 +141,74 @@ def _find_files(path: Path, best: Path | None) -> InstanceFiles:
 def change_plan(
     plan: TrainingPlan, overrides: dict[str, Any], budget: dict[str, Any], steps: dict[str, Any]
 ) -> TrainingPlan:
-    """What the command line says goes before what the recipe or the file says.
+    """Override the settings of a recipe or file by those of the command line.
 
     Parameters
     ----------
     plan
-        Of the recipe or the file.
+        The plan of the recipe or file.
     overrides, budget, steps
-        Settings of the plan, of its budget and of every stage; None: not given.
+        Settings of the plan, its budget, and every stage; None: not given.
     """
     changes = {name: value for name, value in overrides.items() if value is not None}
     if any(value is not None for value in budget.values()):
         changes |= budget
     in_stages = {name: value for name, value in steps.items() if value is not None}
     if in_stages.get("samples") == 1:
-        in_stages.setdefault("entropy", 0.0)  # it is measured on several
+        in_stages.setdefault("entropy", 0.0)  # entropy needs several samples
     if in_stages:
         changes["stages"] = tuple(replace(stage, **in_stages) for stage in plan.stages)
     return replace(plan, **changes)
 
 
 def find_tracker(name: str | None) -> Callable[[dict[str, Any]], None]:
-    """The function that is called with every line of metrics.
+    """Find the function to call with every line of metrics.
 
     Parameters
     ----------
     name
-        Of a module and of a function in it, with a colon between; None: one that does nothing.
+        A module and a function in it, separated by a colon; None for a function that does nothing.
     """
     if name is None:
         return lambda line: None
     module, _, function = name.partition(":")
-    sys.path.insert(0, str(Path.cwd()))  # where the user's own file is, most likely
+    sys.path.insert(0, str(Path.cwd()))  # the user's own file is most likely here
     try:
         found = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        message = f"there is no {name!r} ({error})."
+        message = f"{name!r} was not found ({error})."
         raise OptionError(message, where=Where(field="track"), remedy="Write module:function.") from error
     finally:
         sys.path.pop(0)
     if not callable(found):
-        raise OptionError(f"{name!r} is no function.", where=Where(field="track"), remedy="Write module:function.")
+        raise OptionError(f"{name!r} is not a function.", where=Where(field="track"), remedy="Write module:function.")
     return found  # type: ignore[no-any-return]
 
 
 def refuse_options(given: dict[str, Any], beside: str, remedy: str) -> None:
-    """Refuse options that make no sense beside another one.
-
-    Parameters
-    ----------
-    given
-        Values by name; None: not given.
-    beside
-        The other one.
-    remedy
-        What to do.
-    """
+    """Raise if one of the given options (None: not given) cannot be combined with the option `beside`."""
     for name, value in given.items():
         if value is not None:
-            message = f"--{name.replace('_', '-')} and --{beside} do not go together."
+            message = f"--{name.replace('_', '-')} cannot be combined with --{beside}."
             raise OptionError(message, where=Where(field=name), remedy=remedy)
 
 
 def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
-    """The policy to start from; for a run that goes on, one of the same kind, whose parameters are then replaced.
+    """Make the policy to start from; for a resumed run, a policy whose parameters are then replaced.
 
     Parameters
     ----------
     plan
-        Of the run.
+        The plan of the run.
     model
-        A shipped model or a folder; None: random parameters.
+        A shipped model or a folder; None for random parameters.
     """
     import torch
 
     from dynaroute.model import PointerConfig, Policy, PolicyConfig
     from dynaroute.model.policy import KINDS
 
-    # only what differs from the usual, so that what a kind of policy does not have is not asked of it
+    # only settings that differ from the defaults, because not every kind of policy has all of them
     switches = {name: True for name in ("growing_attention", "distance_bias") if getattr(plan, name)}
     settings: dict[str, Any] = switches if plan.layers is None else {**switches, "layers": plan.layers}
     generator = torch.Generator().manual_seed(plan.seed)
@@ -247,7 +219,7 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
     policy = Policy.from_pretrained(model)
     if policy.kind != plan.kind:
         raise OptionError(
-            f"{model} is not of the kind {plan.policy}.",
+            f"{model} is not of kind {plan.policy}.",
             where=Where(field="init"),
             remedy=f"Give --policy {policy.kind.replace('-', '').lower()}, or another model.",
         )
@@ -260,7 +232,7 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
 
 
 def _change_settings(policy: Policy, settings: dict[str, Any], generator: torch.Generator) -> Policy:
-    """The policy with other settings; parameters that it did not have change nothing at first."""
+    """Change a policy's settings; new parameters have no effect at first."""
     wanted = replace(policy.config, **settings)
     if wanted == policy.config:
         return policy

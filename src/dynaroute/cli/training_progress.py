@@ -1,4 +1,4 @@
-"""How a training run shows itself: a bar with the length, the gap, the pace and the time left."""
+"""Progress display of a training run: length, gap, pace and time left."""
 
 from __future__ import annotations
 
@@ -19,14 +19,9 @@ __all__ = ["describe_length", "find_references", "show_training"]
 
 
 def find_references(plan: TrainingPlan) -> dict[int, Reference]:
-    """What to compare validation with, by size.
+    """Find reference lengths for validation, by size.
 
-    HGS where vehicles have the capacity of the published sets; best known costs or savings where lengths are relative.
-
-    Parameters
-    ----------
-    plan
-        Of the run.
+    HGS if the capacity is that of the published sets; best known costs or savings if lengths are relative.
     """
     from dynaroute.distributions import usual_capacity
     from dynaroute.training.journal import Reference
@@ -46,19 +41,12 @@ def find_references(plan: TrainingPlan) -> dict[int, Reference]:
 def show_training(
     plan: TrainingPlan, is_quiet: bool
 ) -> Iterator[tuple[Callable[[RunProgress], None], Callable[[dict[str, Any] | str], None]]]:
-    """Show a bar on a terminal, and a line for each validation everywhere.
-
-    Parameters
-    ----------
-    plan
-        Of the run.
-    is_quiet
-        Show nothing: another process speaks.
+    """Show a bar on a terminal, and print a line for each validation.
 
     Yields
     ------
     tuple
-        What to call with progress, and with events.
+        The functions to call with progress and with events.
     """
     if is_quiet:
         yield lambda progress: None, lambda event: None
@@ -90,7 +78,7 @@ def show_training(
 
         def show_event(event: dict[str, Any] | str) -> None:
             words = event if isinstance(event, str) else _describe_line(event, references.get(event["size"]))
-            console.print(words, soft_wrap=True)  # a log has one line for each
+            console.print(words, soft_wrap=True)  # one line per event in a log
 
         yield show_progress, show_event
 
@@ -109,14 +97,14 @@ def _describe_line(line: dict[str, Any], reference: Reference | None) -> str:
 
 
 def describe_length(length: float, reference: Reference | None) -> str:
-    """A validation length in words, with how far it is from the reference.
+    """Describe a validation length, with its gap to the reference.
 
     Parameters
     ----------
     length
-        Infinite before the first validation.
+        The length; infinite before the first validation.
     reference
-        What to compare with; one of 1 is what lengths are relative to.
+        The reference; 1 if lengths are relative to it.
     """
     if not isfinite(length):
         return "not measured yet"

@@ -1,4 +1,4 @@
-"""Building routes: every attempt of a strategy, in chunks that fit in memory, and the best of each instance."""
+"""Building routes: all attempts of a strategy, in chunks that fit in memory, keeping the best."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from dynaroute.model.policy import Policy
 
 __all__ = ["construct", "construct_once"]
 
-# Attention scores of one chunk, in numbers. On a CPU, chunks within its caches were fastest (n = 20 and 100, measured).
+# Attention scores per chunk. On a CPU, chunks that fit its caches were fastest (measured at n = 20 and 100).
 _SCORES_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 31}
-_TOKENS_AT_ONCE = 1 << 22  # of kernels, which keep no scores but some 3.4 KB a node
-_SAME_LENGTH = 1e-12  # relative difference of lengths that only rounding tells apart
+_TOKENS_AT_ONCE = 1 << 22  # for kernels, which store no scores but about 3.4 KB per node
+_SAME_LENGTH = 1e-12  # relative difference of lengths that counts as rounding
 
 
 def construct(
@@ -34,18 +34,18 @@ def construct(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> RouteBatch:
-    """Build routes for every instance and keep the shortest solution of each.
+    """Build routes for every instance, and keep the shortest solution of each.
 
     Parameters
     ----------
     policy
-        The policy; its device is where the work is done.
+        The policy; its device does the work.
     batch
         The instances, of any sizes.
     strategy
-        Which attempts to make.
+        The attempts to make.
     generator
-        Source of the seed, for strategies that sample. The same state gives the same routes.
+        Source of the seed for sampling; the same state gives the same routes.
     progress
         Called with the number of instances finished since the last call.
 
@@ -56,7 +56,7 @@ def construct(
     """
     seed = 0 if generator is None else int(torch.randint(2**62, (), generator=generator, device=generator.device))
     best = RouteBatch.unvisited(batch)
-    # sizes side by side waste the least padding
+    # similar sizes together need the least padding
     order = batch.sizes.argsort(stable=True)
     fitting = _Fitting.of(policy)
     for rows in _chunks(batch.sizes[order], fitting, strategy.attempts):
@@ -70,7 +70,7 @@ def construct(
 
 
 def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> RouteBatch:
-    """Build one solution for each instance, by kernels where they can be used, else step by step.
+    """Build one solution per instance, with kernels if possible, else step by step.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Ro
     """
     if batch.node_features is not None and find_change(policy) == "":
         raise ModelError(
-            "the instances have node features, which this policy does not see.",
+            "the instances have node features, but this policy does not use them.",
             where=Where(field="node_features"),
-            remedy="Give its encoder an embedding with more columns, or leave them out.",
+            remedy="Give its encoder an embedding with more columns, or remove the features.",
         )
     if kernels_run_on(policy.device) and is_supported(policy, chooser):
         return construct_fused(policy, batch, chooser)
@@ -107,7 +107,7 @@ def _construct_best(
         routes = construct_once(policy, placed, strategy.chooser(placed, attempt, seed))
         lengths = routes.lengths(copies).view(count, -1)  # (B, attempts)
         length = lengths.amin(1)  # (B,)
-        # the first of equals: the same tour driven backwards differs in the last bit
+        # the first of equals, because the reversed tour may differ in the last bit
         winner = (lengths <= length[:, None] * (1 + _SAME_LENGTH)).int().argmax(1)
         rows = torch.arange(count, device=batch.device) * len(attempts) + winner
         best = _better(best, routes[rows], length < best_length * (1 - _SAME_LENGTH))
@@ -121,7 +121,7 @@ def _better(old: RouteBatch, new: RouteBatch, is_better: Tensor) -> RouteBatch:
 
 
 class _Fitting(NamedTuple):
-    """How much fits in memory: numbers that grow with the nodes of a trajectory, or with their square."""
+    """Memory needs per trajectory, linear or quadratic in its nodes."""
 
     numbers: int
     power: int
@@ -134,12 +134,12 @@ class _Fitting(NamedTuple):
         return cls(scores // policy.config.heads, 2)
 
     def count(self, nodes: int) -> int:
-        """How many trajectories of this many nodes."""
+        """Count the trajectories of this many nodes that fit."""
         return max(1, self.numbers // int(nodes**self.power))
 
 
 def _chunks(sizes: Tensor, fitting: _Fitting, attempts: int) -> list[slice]:
-    """Cut instances, sorted by size, so that a chunk with all its attempts fits; at least one instance each."""
+    """Cut instances, sorted by size, into chunks that fit with all attempts; at least one instance each."""
     chunks: list[slice] = []
     sorted_sizes = sizes.tolist()
     first = 0

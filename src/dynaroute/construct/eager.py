@@ -1,8 +1,8 @@
-"""Building routes with plain tensor operations: any device, any dtype, differentiable; the reference.
+"""Building routes with plain tensor operations: the reference, for any device and dtype, and differentiable.
 
-The loop is over routes, not over steps of the whole batch: between two visits to the depot nothing is re-encoded
-and instances do not interact. So what is left of every unfinished instance is packed and encoded, then every
-vehicle drives until it is back.
+The loop is over routes, not over steps of the whole batch, because between two visits to the depot nothing is
+re-encoded and instances do not interact. In each round the remaining nodes of all unfinished instances are packed and
+encoded; then every vehicle drives until it is back.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "sum_log_probabilities",
 ]
 
-Begin: TypeAlias = Callable[[Left, Tensor], Memory]  # what `Policy.begin` is
+Begin: TypeAlias = Callable[[Left, Tensor], Memory]  # the type of `Policy.begin`
 
 
 class Decision(NamedTuple):
@@ -39,13 +39,13 @@ class Decision(NamedTuple):
     Attributes
     ----------
     info
-        Where they are.
+        Their positions.
     logits
         (P, M), eq 19.
     chosen
         (P,) slots.
     is_driving
-        (P,) false for vehicles that are back and wait for the others.
+        (P,) false for vehicles that are back and waiting.
     """
 
     info: StepInfo
@@ -54,29 +54,19 @@ class Decision(NamedTuple):
     is_driving: Tensor
 
     def log_probability(self) -> Tensor:
-        """(P,) log p of eq 20 for the chosen node; 0 for those that wait."""
+        """(P,) log p of eq 20 for the chosen node; 0 for waiting vehicles."""
         chosen = self.logits.log_softmax(1).gather(1, self.chosen[:, None]).squeeze(1)
         return torch.where(self.is_driving, chosen, torch.zeros_like(chosen))
 
 
 def construct_eagerly(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> RouteBatch:
-    """Build one solution for each instance.
-
-    Parameters
-    ----------
-    policy
-        On the batch's device.
-    batch
-        The instances.
-    chooser
-        How the next node is chosen.
-    """
+    """Build one solution for each instance."""
     visits: list[tuple[Tensor, ...]] = []
     with torch.inference_mode():
         for info, _, chosen, _ in decide(policy, batch, chooser):
             node = info.nodes.gather(1, chosen[:, None]).squeeze(1)  # (P,)
             visits.append((info.trajectory, node, info.route, info.position))
-    # written all at once: thousands of small indexed writes would cost more than the policy
+    # written all at once, because thousands of small indexed writes would cost more than the policy
     trajectory, node, route, position = (torch.cat(parts) for parts in zip(*visits, strict=True))  # (steps x P,) each
     is_customer = node > 0
     place = (trajectory[is_customer], node[is_customer])
@@ -87,9 +77,9 @@ def construct_eagerly(policy: Policy, batch: InstanceBatch, chooser: Chooser) ->
 
 
 def log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) -> Tensor:
-    """Eq 1: (B,) log p(π | X) of given solutions, differentiable, step by step.
+    """Compute (B,) log p(π | X) of given solutions (eq 1), differentiable, step by step.
 
-    The reference for gradients: it encodes in float64 (`encode_exactly`), whatever the policy's dtype.
+    This is the reference for gradients: it encodes in float64 (`encode_exactly`), whatever the policy's dtype.
 
     Parameters
     ----------
@@ -98,14 +88,14 @@ def log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) 
     batch
         The instances.
     routes
-        A feasible solution of each.
+        A feasible solution for each instance.
     """
     return sum_log_probabilities(policy, batch, routes, policy.begin_exactly)
 
 
 def sum_log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch, begin: Begin) -> Tensor:
-    """`log_probabilities` with either encoder: `begin` is `Policy.begin` or `Policy.begin_exactly`."""
-    # float32 would lose a digit of a sum of hundreds
+    """Do what `log_probabilities` does, with `Policy.begin` or `Policy.begin_exactly`."""
+    # float32 would lose a digit in a sum of hundreds
     total = torch.zeros(len(batch), dtype=torch.float64, device=batch.device)
     for decision in decide(policy, batch, Follow(routes), begin):
         total = total.index_add(0, decision.info.trajectory, decision.log_probability().double())
@@ -113,18 +103,12 @@ def sum_log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBat
 
 
 def first_log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) -> Tensor:
-    """(B,) log p of the first customer of each solution alone, differentiable.
-
-    Parameters
-    ----------
-    policy, batch, routes
-        As for `log_probabilities`.
-    """
+    """Compute (B,) log p of the first customer of each solution, differentiable."""
     return next(decide(policy, batch, Follow(routes))).log_probability()
 
 
 def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin | None = None) -> Iterator[Decision]:
-    """Take all decisions, step by step: eq 22's alternation of encoder and decoder.
+    """Take all decisions step by step, alternating encoder and decoder (eq 22).
 
     Parameters
     ----------
@@ -135,7 +119,7 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin 
     chooser
         How the next node is chosen.
     begin
-        How what is left is encoded; `policy.begin` if None.
+        How the remaining nodes are encoded; `policy.begin` if None.
     """
     begin = policy.begin if begin is None else begin
     folded = policy.fold()
@@ -152,7 +136,7 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin 
 
 
 class _Drive:
-    """From one encoding to the next: a route of every unfinished instance, or, if nothing is encoded anew, all."""
+    """From one encoding to the next: one route per unfinished instance, or all routes if nothing is re-encoded."""
 
     def __init__(
         self,
@@ -184,7 +168,7 @@ class _Drive:
 
     def decide(self, chooser: Chooser) -> Iterator[Decision]:
         """Step until every vehicle is back for good."""
-        depot = torch.zeros_like(self.step)  # also the first position on a route
+        depot = torch.zeros_like(self.step)  # also the first position of a route
         position = depot
         is_driving = torch.ones_like(self.step, dtype=torch.bool)
         while bool(is_driving.any()):
@@ -198,11 +182,11 @@ class _Drive:
             self.step = self.step + is_driving
             self.route = self.route + (is_driving & is_back)
             position = torch.where(is_back, depot, position + 1)
-            # one that encodes anew waits for that; another goes on with the embeddings it has
+            # a policy that re-encodes waits for that; others go on with their embeddings
             is_driving = is_driving & ~(is_back if self.policy.encodes_anew else is_back & self.state.is_done)
 
     def finish(self, is_open: Tensor, steps: Tensor, routes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What is open, how many steps and routes were taken, in the whole batch."""
+        """Return open customers, steps and routes of the whole batch."""
         left = torch.zeros_like(is_open[self.trajectory]).scatter(1, self.nodes, self.state.is_open)
         left[:, 0] = False
         return (
@@ -213,7 +197,7 @@ class _Drive:
 
 
 def _find_states(keys: Tensor, is_left: Tensor) -> tuple[Tensor, Tensor]:
-    """Which of P trajectories have the same customers of the same instance left: these are encoded once.
+    """Group P trajectories with the same remaining customers of the same instance, which are encoded once.
 
     Returns
     -------
@@ -223,10 +207,10 @@ def _find_states(keys: Tensor, is_left: Tensor) -> tuple[Tensor, Tensor]:
         (P,) the state of each trajectory.
     """
     number = torch.arange(len(keys), device=keys.device)
-    if len(torch.unique(keys)) == len(keys):  # no instance is there twice
+    if len(torch.unique(keys)) == len(keys):  # every instance is unique
         return number, number
     left = torch.where(is_left, scramble(torch.arange(is_left.shape[1], device=keys.device)), 0).sum(1)  # (P,)
-    # keys may be small numbers as customers are: two sums would be mistaken for each other
+    # keys may be small numbers like customers, so plain sums could collide
     _, state = torch.unique(scramble(left) + 3 * scramble(keys), return_inverse=True)  # (P,)
     first = torch.full_like(number, len(keys)).scatter_reduce(0, state, number, "amin")  # (P,); unused ones last
     someone = first[first < len(keys)].sort()

@@ -1,8 +1,8 @@
-"""Random numbers keyed by what they are for, the same on every device and in every batch.
+"""Random numbers keyed by their use, the same on every device and in every batch.
 
-A number is a hash of (seed, instance, sample, step in the whole solution, node). So a sampled route does not depend
-on which other instances are in the batch, and a kernel can draw its own. Only products modulo 2^32 and shifts are
-used, which any device does alike.
+Each number is a hash of (seed, instance, sample, step in the whole solution, node). So a sampled route does not depend
+on the rest of the batch, and kernels can compute the same numbers. Only products modulo 2^32 and shifts are used, which
+are the same on all devices.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["draw_gumbel", "make_stream_keys", "scramble"]
 Words = TypeVar("Words", int, Tensor)
 
 _MASK = 0xFFFFFFFF
-_STARTS = (0x243F6A88, 0x13198A2E)  # two unlike ones
+_STARTS = (0x243F6A88, 0x13198A2E)  # two arbitrary different constants
 _STEP = 0x9E3779B1  # odd constants that keep steps and nodes apart
 _NODE = 0x85EBCA77
 
 
 def make_stream_keys(seed: int, instance_keys: Tensor, samples: Tensor) -> Tensor:
-    """Name the random stream of each trajectory.
+    """Make a key for the random stream of each trajectory.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def make_stream_keys(seed: int, instance_keys: Tensor, samples: Tensor) -> Tenso
     instance_keys
         (P,) int64.
     samples
-        (P,) int64: which sample of its instance a trajectory is.
+        (P,) int64: index of the sample of its instance.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def make_stream_keys(seed: int, instance_keys: Tensor, samples: Tensor) -> Tenso
         (P, 2) int64 of 32 bits each.
     """
     first, second = (_mix(_mix(start ^ seed & _MASK) ^ (seed >> 32) & _MASK) for start in _STARTS)
-    # computed, not copied: a copy from the host would wait for all that the device has still to do
+    # computed on the device, because a copy from the host would wait for pending work
     words = torch.arange(2, device=instance_keys.device) * (second - first) + first  # (2,)
     for values in (instance_keys & _MASK, (instance_keys >> 32) & _MASK, samples & _MASK):
         words = _mix(words ^ values[:, None])
@@ -48,16 +48,16 @@ def make_stream_keys(seed: int, instance_keys: Tensor, samples: Tensor) -> Tenso
 
 
 def draw_gumbel(stream_keys: Tensor, steps: Tensor, nodes: Tensor) -> Tensor:
-    """Standard Gumbel noise: the argmax of logits plus this is a sample of their softmax.
+    """Draw standard Gumbel noise: the argmax of logits plus noise is a sample from their softmax.
 
     Parameters
     ----------
     stream_keys
         (P, 2), from `make_stream_keys`.
     steps
-        (P,) int64: nodes visited so far, returns to the depot included.
+        (P,) int64: nodes visited so far, including returns to the depot.
     nodes
-        (P, M) int64: the nodes' own numbers.
+        (P, M) int64: node numbers.
 
     Returns
     -------
@@ -71,14 +71,9 @@ def draw_gumbel(stream_keys: Tensor, steps: Tensor, nodes: Tensor) -> Tensor:
 
 
 def scramble(numbers: Tensor) -> Tensor:
-    """63 pseudo-random bits of each number; their sum over a set stands for the set.
+    """Hash each number to 63 bits; the sum over a set identifies the set.
 
-    Kernels have one of their own, with which this need not agree: nothing but equality is read from it.
-
-    Parameters
-    ----------
-    numbers
-        Any integers.
+    The kernels' own version may differ, since only equality matters.
     """
     words = numbers.long() * -7046029254386353131  # 0x9E3779B97F4A7C15, as a signed number
     words = (words ^ (words >> 30)) * -4658895280553007687  # 0xBF58476D1CE4E5B9
@@ -87,7 +82,7 @@ def scramble(numbers: Tensor) -> Tensor:
 
 
 def _mix(words: Words) -> Words:
-    """Spread every bit of 32-bit words over all 32."""
+    """Mix all bits of 32-bit words."""
     words = (words ^ (words >> 16)) * 0x7FEB352D & _MASK
     words = (words ^ (words >> 15)) * 0x846CA68B & _MASK
     return words ^ (words >> 16)

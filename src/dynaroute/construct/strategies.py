@@ -1,4 +1,4 @@
-"""Strategies: which attempts to make at an instance; the best one counts."""
+"""Strategies: which attempts to make per instance, of which the best counts."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from dynaroute.errors import OptionError, Where
 
 __all__ = ["SYMMETRIES", "Augmented", "Greedy", "MultiStart", "Sampling", "Strategy", "reflect"]
 
-SYMMETRIES = 8  # of the square: four quarter turns, each with its mirror image
+SYMMETRIES = 8  # of the square: four quarter turns, each also mirrored
 
-_HOTTEST = 1e6  # and its inverse the coldest: beyond, logits over temperature leave the range of float32
+_HOTTEST = 1e6  # its inverse is the coldest; beyond these, logits / temperature overflow float32
 
 
 class Strategy(Protocol):
-    """A number of attempts at every instance."""
+    """A fixed number of attempts per instance."""
 
     @property
     def attempts(self) -> int:
-        """How many solutions are built for each instance."""
+        """Number of solutions built per instance."""
         ...
 
     def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
-        """The instances as the policy sees them in these (B,) attempts."""
+        """Return the instances as the policy sees them in these (B,) attempts."""
         ...
 
     def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
-        """How nodes are chosen in these (B,) attempts at instances that `place` returned."""
+        """Return the chooser for these (B,) attempts at instances from `place`."""
         ...
 
 
 @dataclass(frozen=True)
 class Greedy:
-    """The most probable node at every step: one attempt."""
+    """Greedy decoding: one attempt, taking the most probable node at every step."""
 
     @property
     def attempts(self) -> int:
@@ -48,7 +48,7 @@ class Greedy:
         return 1
 
     def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
-        """As they are."""
+        """Return them unchanged."""
         return batch
 
     def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
@@ -58,14 +58,14 @@ class Greedy:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Solutions drawn from the policy. The first k of more samples are those of k samples.
+    """Sampling from the policy. The first k samples are the same for any larger number of samples.
 
     Attributes
     ----------
     samples
-        How many.
+        Number of samples.
     temperature
-        Above 1 is wilder, below 1 tamer.
+        Above 1 is more random, below 1 less.
     """
 
     samples: int = 16
@@ -86,22 +86,22 @@ class Sampling:
         return self.samples
 
     def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
-        """As they are."""
+        """Return them unchanged."""
         return batch
 
     def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
-        """Sample, each attempt from a random stream of its own."""
+        """Sample, with a separate random stream per attempt."""
         return Sample(make_stream_keys(seed, batch.keys, attempt), self.temperature)
 
 
 @dataclass(frozen=True)
 class MultiStart:
-    """Greedy from k distinct first customers: those nearest to the depot.
+    """Greedy decoding from k distinct first customers, the nearest to the depot.
 
     Attributes
     ----------
     starts
-        k; where an instance has fewer customers, its starts are used again.
+        k; an instance with fewer customers reuses its starts.
     """
 
     starts: int = 16
@@ -115,11 +115,11 @@ class MultiStart:
         return self.starts
 
     def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
-        """As they are."""
+        """Return them unchanged."""
         return batch
 
     def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
-        """Greedy, but for the first customer."""
+        """Force the first customer, then decode greedily."""
         distance = (batch.locations - batch.locations[:, :1]).norm(dim=-1)  # (B, M)
         distance = distance.masked_fill(~batch.is_customer, torch.inf)
         nearest = distance.sort(dim=1, stable=True).indices  # (B, M); ties go to the lower number
@@ -129,33 +129,33 @@ class MultiStart:
 
 @dataclass(frozen=True)
 class Augmented:
-    """Another strategy in each of the eight orientations of the square; the first is the instance as it is.
+    """Another strategy in all eight orientations of the square; the first is the original instance.
 
     Attributes
     ----------
     strategy
-        What to do in each orientation.
+        The strategy for each orientation.
     """
 
     strategy: Strategy
 
     @property
     def attempts(self) -> int:
-        """Eight times the other strategy's."""
+        """Eight times those of the other strategy."""
         return SYMMETRIES * self.strategy.attempts
 
     def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
-        """Turned and mirrored; each orientation draws from random streams of its own."""
+        """Turn and mirror the instances; each orientation has its own random streams."""
         inner = self.strategy.place(batch, attempt // SYMMETRIES)
         orientation = attempt % SYMMETRIES
         return replace(
             inner,
             locations=reflect(inner.locations, orientation),
-            keys=inner.keys ^ (orientation << 59),  # 0, the instance as it is, keeps the plain strategy's streams
+            keys=inner.keys ^ (orientation << 59),  # orientation 0 keeps the streams of the plain strategy
         )
 
     def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
-        """As the other strategy does."""
+        """Return the other strategy's chooser."""
         return self.strategy.chooser(batch, attempt // SYMMETRIES, seed)
 
 
@@ -167,7 +167,7 @@ def reflect(locations: Tensor, symmetry: Tensor) -> Tensor:
     locations
         (B, M, 2) in the unit square.
     symmetry
-        (B,) 0 to 7; 0 leaves everything as it is.
+        (B,) 0 to 7; 0 is the identity.
     """
     code = symmetry[:, None]
     x, y = locations.unbind(-1)  # (B, M) each

@@ -1,4 +1,4 @@
-"""Files: one module a format, and one table that says which suffix means which."""
+"""File formats: one module per format, and one table that maps suffixes to formats."""
 
 from dynaroute.formats.csv import format_csv, parse_csv
 from dynaroute.formats.json import instance_from_json, instance_to_json

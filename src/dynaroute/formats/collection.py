@@ -1,4 +1,4 @@
-"""A folder of .vrp files, or a file with a set of instances; and the best known costs of them."""
+"""Collections of instances, a folder of .vrp files or a set file, and their best known costs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dynaroute.files import read_bytes
 from dynaroute.formats.numbers import parse_float
 from dynaroute.formats.read import read, read_set
 from dynaroute.formats.solomon import looks_like_solomon
+from dynaroute.formats.table import INSTANCE_SUFFIXES
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 
@@ -24,6 +25,7 @@ __all__ = [
     "find_best_costs",
     "hash_collection",
     "is_cost_table",
+    "is_instance_file",
     "is_note",
     "read_best_costs",
     "read_collection",
@@ -31,20 +33,21 @@ __all__ = [
 
 _COST_COLUMNS = ("best_known_cost", "optimum")
 _SET_SUFFIXES = (".npz", ".pkl", ".json")
-_TABLES = ("best.csv", "best_known.csv", "optimum.csv")  # what a table of best known costs is usually called
+_LOCK = "~$"  # prefix of Excel's lock files
+_TABLES = ("best.csv", "best_known.csv", "optimum.csv")  # usual names for tables of best known costs
 
 
 class Collection(NamedTuple):
-    """Instances that belong together.
+    """Instances of one folder or one set file.
 
     Attributes
     ----------
     names
-        Of the files in a folder; those of a set are its instances' own, which may be empty.
+        File names for a folder; for a set, the instances' own names, which may be empty.
     instances
-        At least one.
+        The instances, at least one.
     is_by_name
-        Whether each has a file of its own, by whose name its cost is found.
+        Whether each instance has its own file, so that costs are looked up by file name.
     """
 
     names: list[str]
@@ -58,9 +61,9 @@ class BestCosts(NamedTuple):
     Attributes
     ----------
     names
-        Of the instances, as the table calls them.
+        Names of the instances in the table.
     costs
-        One for each.
+        Cost of each instance.
     """
 
     names: list[str]
@@ -68,13 +71,13 @@ class BestCosts(NamedTuple):
 
 
 def read_collection(path: str | os.PathLike[str]) -> Collection:
-    """Read every instance of a folder or of a file.
+    """Read every instance of a folder or file.
 
     Parameters
     ----------
     path
-        A folder, whose .vrp files are read in the order of their names, or its only set if it has none of them; or a
-        file as `read_set` reads it.
+        A folder, whose .vrp files are read in order of name (or its only set file, if it has no .vrp file); or a file
+        that `read_set` accepts.
     """
     files = _list_files(Path(path))
     if files[0].suffix.lower() == ".vrp":
@@ -84,41 +87,42 @@ def read_collection(path: str | os.PathLike[str]) -> Collection:
 
 
 def hash_collection(path: str | os.PathLike[str]) -> str:
-    """A digest of the files' names and contents: what changes with any of them.
-
-    Parameters
-    ----------
-    path
-        As for `read_collection`.
-    """
+    """Return a hash of the files' names and contents."""
     digest = hashlib.sha256()
     for file in _list_files(Path(path)):
         with in_file(file):
             contents = read_bytes(file)
-        name = file.name.encode() if file.suffix.lower() == ".vrp" else b""  # a set may be called otherwise
+        name = file.name.encode() if file.suffix.lower() == ".vrp" else b""  # the name of a set file does not matter
         digest.update(b"%d %d " % (len(name), len(contents)) + name + contents)
     return digest.hexdigest()
 
 
 def find_best_costs(path: str | os.PathLike[str]) -> Path | None:
-    """The table of best known costs that lies in a folder of instances, if there is one.
+    """Find the table of best known costs in a folder of instances, if there is one.
 
     Parameters
     ----------
     path
-        As for `read_collection`; beside a set's file none is looked for, which could be about another.
+        As for `read_collection`. For a set file the answer is None: a table next to it may belong to another set.
     """
     usual = (Path(path) / name for name in _TABLES)
     return next((table for table in usual if table.is_file()), None)
 
 
+def is_instance_file(file: Path) -> bool:
+    """Whether a file of a folder holds instances, going by its name; and by its text, where that may be a note."""
+    if file.suffix.lower() not in INSTANCE_SUFFIXES or not file.is_file() or file.name.startswith(_LOCK):
+        return False
+    return not (is_cost_table(file) or is_note(file))
+
+
 def is_cost_table(file: Path) -> bool:
-    """Whether a file of a folder is called as a table of best known costs is, and so is no instance."""
+    """Whether a file has the name of a table of best known costs, so it is not an instance."""
     return file.name in _TABLES
 
 
 def is_note(file: Path) -> bool:
-    """Whether a file of a folder is some text, not an instance in Solomon's format: tables are called .csv or .tsv."""
+    """Whether a .txt file in a folder is just a note, not an instance in Solomon's format."""
     if file.suffix.lower() != ".txt":
         return False
     with in_file(file):
@@ -126,13 +130,13 @@ def is_note(file: Path) -> bool:
 
 
 def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> BestCosts:
-    """The best known cost of each instance.
+    """Read the best known cost of each instance.
 
     Parameters
     ----------
     table
-        A CSV file with the columns name and best_known_cost (or optimum). The instances of a folder are looked up by
-        their names; those of a set are as many, in the same order.
+        A CSV file with the columns name and best_known_cost (or optimum). For a folder, instances are looked up by
+        name; for a set, the rows must be in the same order.
     collection
         The instances.
     """
@@ -143,9 +147,9 @@ def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> Be
             return _take_in_order(rows, collection.instances)
         costs = dict(rows)
         if missing := [name for name in collection.names if name not in costs]:
-            more = f" and of {len(missing) - 1} more" if len(missing) > 1 else ""
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise FormatError(
-                f"there is no cost of {missing[0]}{more}.",
+                f"there is no cost for {missing[0]}{more}.",
                 where=Where(field="name"),
                 remedy="Add it, or move the file.",
             )
@@ -155,16 +159,17 @@ def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> Be
 def _take_in_order(rows: Sequence[tuple[str, float]], instances: Sequence[Instance]) -> BestCosts:
     if len(rows) != len(instances):
         raise FormatError(
-            f"there are {len(rows)} costs for {len(instances)} instances.", remedy="Give one for each, in their order."
+            f"there are {len(rows)} costs for {len(instances)} instances.",
+            remedy="Give one per instance, in the same order.",
         )
     called = {name for name, _ in rows}
     for (name, _), instance in zip(rows, instances, strict=True):
-        # a set without names calls its instances by their numbers, which the table does not
+        # instances of a set without names are called by number, which the table does not use
         if instance.name in called and instance.name != name:
             raise FormatError(
-                f"the cost of {name} stands where {instance.name} is.",
+                f"this row is for {name}, but the instance here is {instance.name}.",
                 where=Where(field="name"),
-                remedy="Sort the table as the instances are.",
+                remedy="Put the rows in the order of the instances.",
             )
     return BestCosts([name for name, _ in rows], [cost for _, cost in rows])
 
@@ -175,21 +180,21 @@ def _read_rows(table: Path) -> Iterator[tuple[str, float]]:
     column = next((name for name in _COST_COLUMNS if name in columns), None)
     if column is None or "name" not in columns:
         raise FormatError(
-            "there are no columns name and best_known_cost (or optimum).", remedy="Name them so in the first line."
+            "there are no columns name and best_known_cost (or optimum).", remedy="Name the columns in the first line."
         )
     try:
         for row in reader:
             where = Where(line=reader.line_num, field=column)
             cost = parse_float(row[column] or "", where)
             if cost <= 0:
-                raise FormatError(f"the cost is {cost:g}.", where=where, remedy="Give one above 0.")
+                raise FormatError(f"the cost is {cost:g}, not above 0.", where=where, remedy="Give one above 0.")
             yield row["name"] or "", cost
     except csv.Error as error:
-        raise FormatError(f"the table cannot be read: {error}.", remedy="Save it as CSV anew.") from error
+        raise FormatError(f"the table cannot be read: {error}.", remedy="Save it as CSV again.") from error
 
 
 def _list_files(path: Path) -> list[Path]:
-    """The .vrp files of a folder in the order of their names, or its only set; a file by itself."""
+    """List a folder's .vrp files in order of name, or its only set file; for a file, the file itself."""
     if not path.is_dir():
         return [path]
     try:
@@ -202,7 +207,7 @@ def _list_files(path: Path) -> list[Path]:
     if alone or len(sets) == 1:
         return alone or sets
     raise FileError(
-        "there is no .vrp file in this folder, nor a single set.",
+        "this folder has neither .vrp files nor exactly one set file.",
         where=Where(file=str(path)),
-        remedy="Name a folder that has some, or the file of a set.",
+        remedy="Name a folder with .vrp files, or a set file.",
     )

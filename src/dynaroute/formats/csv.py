@@ -1,4 +1,4 @@
-"""Tables as text: CSV, and the same with tabs."""
+"""Text tables: CSV and TSV."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dynaroute.errors import UnsupportedError, Where
+from dynaroute.errors import FormatError, UnsupportedError, Where
 from dynaroute.formats.numbers import format_load, format_number
 from dynaroute.formats.tables.headers import score_header
 from dynaroute.formats.tables.stops import Reading, parse_stops
@@ -18,6 +18,13 @@ from dynaroute.instance import Instance
 
 __all__ = ["format_csv", "parse_csv", "parse_text_table"]
 
+_OTHER_KINDS = {
+    ("<!doctype", "<html", "<table", "<?xml"): "a web page (HTML), or XML",
+    ("%pdf",): "a PDF document",
+    ("{\\rtf",): "a text document (RTF)",
+    ('{"', "{\n", "{\r", "{ ", "[{"): "JSON",
+}
+
 
 def parse_csv(text: str, *, capacity: float | Decimal | str | None = None, source: str = "") -> Instance:
     """Read an instance from a table.
@@ -25,35 +32,37 @@ def parse_csv(text: str, *, capacity: float | Decimal | str | None = None, sourc
     Parameters
     ----------
     text
-        The file's text: columns id (optional), demand, and x and y, or lat and lon in degrees. Lines
-        ``# capacity: 50``, ``# name: ...`` and ``# rounding: none|nearest|up`` may come first.
+        The file's text. Columns: id (optional), demand, and x and y, or lat and lon in degrees. Lines ``# capacity:
+        50``, ``# name: ...`` and ``# rounding: none|nearest|up`` may come first.
     capacity
-        Capacity that goes before the text's own.
+        Capacity of a vehicle; overrides that of the text.
     source
-        The file's path: named in warnings, and its stem is the name of an instance without one.
+        The file's path, for warnings; its stem names an instance without a name.
 
     Raises
     ------
     DynarouteError
-        If the table cannot be read or is no problem.
+        If the table cannot be read or is not a valid problem.
     """
     return parse_text_table(text, Reading(capacity), source)
 
 
 def parse_text_table(text: str, reading: Reading, source: str) -> Instance:
-    """Read an instance from a table as the user wants it to be read.
-
-    Parameters
-    ----------
-    text
-        The file's text.
-    reading
-        What the user said.
-    source
-        The file's path.
-    """
+    """Read an instance from a table with the user's options."""
+    _refuse_other_kinds(text)
     score = partial(score_header, vocabulary=STOPS, renames=reading.columns)
     return parse_stops(cut_text(text, score), reading, source)
+
+
+def _refuse_other_kinds(text: str) -> None:
+    """Refuse what is called a table, but begins as something else does."""
+    start = text[:1000].lstrip("\ufeff \t\r\n").lower()
+    for beginnings, kind in _OTHER_KINDS.items():
+        if start.startswith(beginnings):
+            raise FormatError(
+                f"this is {kind}, not a table as text.",
+                remedy="Save the table as CSV, or as an Excel workbook (.xlsx); if the suffix is wrong, mend it.",
+            )
 
 
 def format_csv(instance: Instance) -> str:
@@ -67,12 +76,12 @@ def format_csv(instance: Instance) -> str:
     Raises
     ------
     UnsupportedError
-        If it has a matrix or a fleet, which this format cannot hold.
+        If it has a matrix or vehicles, which this format cannot hold.
     """
     obstacles = {
         "distances": ("a distance matrix", instance.distances is not None or instance.coordinates is None),
         "durations": ("a matrix of durations", instance.durations is not None),
-        "vehicles": ("types of vehicles", instance.vehicles is not None),
+        "vehicles": ("vehicle types", instance.vehicles is not None),
         "speed": ("a speed", instance.speed is not None),
     }
     for field, (thing, is_there) in obstacles.items():
@@ -80,7 +89,7 @@ def format_csv(instance: Instance) -> str:
             raise UnsupportedError(
                 f"a .csv file cannot hold {thing}.",
                 where=Where(field=field),
-                remedy="Write a .json file; without names of customers, .vrp will do too."
+                remedy="Write a .json file; without customer names, .vrp works too."
                 if field == "distances"
                 else "Write a .json file.",
             )
@@ -95,7 +104,7 @@ def _table_lines(instance: Instance) -> Iterator[str]:
     if instance.rounding != "none":
         yield f"# rounding: {instance.rounding}"
     names = [instance.customer_name(customer) for customer in range(1, instance.size + 1)]
-    columns: dict[str, list[str]] = {"id": [_unused_name(set(names)), *names]}
+    columns: dict[str, list[str]] = {"id": [_unused_name(instance.depot_name, set(names)), *names]}
     axes = ("lat", "lon") if instance.metric == "great_circle" else ("x", "y")
     for axis, values in zip(axes, instance.coordinates.T.tolist(), strict=True):
         columns[axis] = list(map(format_number, values))
@@ -117,14 +126,14 @@ def _further_columns(instance: Instance) -> dict[str, list[str]]:
         columns["depot"] = ["yes", *[""] * instance.size]
     if instance.details is not None:
         for index, heading in enumerate(instance.details.columns):
-            # a heading that means something would be taken for it when the file is read
+            # otherwise a heading with a meaning would be interpreted when the file is read
             told = f"detail {heading}" if STOPS.look_up(heading) or heading in columns else heading
             columns[told] = [row[index] for row in instance.details.rows]
     return columns
 
 
 def _has_second_depot(instance: Instance) -> bool:
-    """Whether a customer could be taken for the depot when the file is read: it wants nothing, and is called so."""
+    """Whether a customer would be read as the depot: it has no demand and a depot's name."""
     texts = () if instance.details is None else instance.details.rows
     return any(
         is_depot(text)
@@ -133,11 +142,11 @@ def _has_second_depot(instance: Instance) -> bool:
     )
 
 
-def _unused_name(names: set[str]) -> str:
-    candidates = ("0", "depot", *(f"depot-{number}" for number in range(1, len(names) + 2)))
+def _unused_name(wanted: str, names: set[str]) -> str:
+    candidates = (wanted or "0", "0", "depot", *(f"depot-{number}" for number in range(1, len(names) + 2)))
     return next(name for name in candidates if name not in names)
 
 
 def _quote(cell: str) -> str:
-    # '#' because a line that starts with it is a comment
+    # '#' because it would start a comment
     return '"' + cell.replace('"', '""') + '"' if set(cell) & set('",;\t#') else cell

@@ -1,4 +1,4 @@
-"""Instances in JSON, the same for files and for HTTP."""
+"""Instances in JSON, the same for files and HTTP."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ from dynaroute.formats.json_fleet import (
     write_json_fleet,
 )
 from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable, scale_quantities
-from dynaroute.formats.requests import UNSOLVED, asks_for_more
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported
 from dynaroute.instance import Instance
 from dynaroute.lengths import LARGEST_DEGREES, LONGEST_LENGTH, ROUNDING_CODES
 from dynaroute.limits import refuse_large_set
@@ -90,12 +90,12 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
     text
         A JSON document.
     source
-        The file's path: named in warnings, and its stem is the name of an instance without one.
+        The file's path, for warnings; its stem names an instance without a name.
 
     Raises
     ------
     DynarouteError
-        If it is not JSON, not of the right shape, or no problem; the field is a path such as customers[3].demand.
+        If it is not JSON, has the wrong shape, or is not a valid problem; fields are paths such as customers[3].demand.
     """
     document = load_json(text)
     if is_plan(document):
@@ -116,24 +116,12 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
 
 
 def format_json(instance: Instance) -> str:
-    """Write an instance as a JSON object.
-
-    Parameters
-    ----------
-    instance
-        The problem.
-    """
+    """Write an instance as a JSON object."""
     return json.dumps(instance_to_json(instance), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def format_json_set(instances: Sequence[Instance]) -> str:
-    """Write instances as a JSON list, one a line.
-
-    Parameters
-    ----------
-    instances
-        The problems.
-    """
+    """Write instances as a JSON list, one per line."""
     lines = (json.dumps(instance_to_json(instance), ensure_ascii=False, allow_nan=False) for instance in instances)
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
@@ -144,16 +132,16 @@ def instance_from_json(data: object, *, source: str = "") -> Instance:
     Parameters
     ----------
     data
-        What a JSON decoder gave: {"name"?, "capacity"?, "depot", "customers", "distances"?, "rounding"?, "vehicles"?,
-        "durations"?, "speed"?, "version"?}. Numbers may be int, float or Decimal; the decimals of a float are those
-        it is written with.
+        Decoded JSON: {"name"?, "capacity"?, "depot", "customers", "distances"?, "rounding"?, "vehicles"?, "durations"?,
+        "speed"?, "version"?}. Numbers may be int, float or Decimal; a float counts with the decimals it is printed
+        with.
     source
-        The file's path: named in warnings, and its stem is the name of an instance without one.
+        The file's path, for warnings; its stem names an instance without a name.
 
     Raises
     ------
     DynarouteError
-        If it is not of the right shape, or no problem; the field is a path such as customers[3].demand.
+        If it has the wrong shape or is not a valid problem; fields are paths such as customers[3].demand.
     """
     with merge_notes(source):
         instance = _read_instance(data, Path(source).stem)
@@ -162,26 +150,18 @@ def instance_from_json(data: object, *, source: str = "") -> Instance:
 
 
 def is_plan(document: object) -> TypeGuard[dict[str, object]]:
-    """Whether decoded JSON is a plan, which holds an instance and its routes together."""
+    """Whether decoded JSON is a plan: an instance together with its routes."""
     return isinstance(document, dict) and "routes" in document and isinstance(document.get("instance"), dict)
 
 
 def plan_instance_from_json(document: Mapping[str, object], *, source: str = "") -> Instance:
-    """Make the instance of a plan from decoded JSON.
-
-    Parameters
-    ----------
-    document
-        A plan: its instance stands under "instance".
-    source
-        As in `instance_from_json`.
-    """
+    """Make the instance of a plan from decoded JSON."""
     with placed(lambda where: replace(where, field=join_path("instance", where.field or ""))):
         return instance_from_json(document["instance"], source=source)
 
 
 def instance_to_json(instance: Instance) -> dict[str, object]:
-    """Turn an instance into plain data that JSON can hold.
+    """Convert an instance to plain data for JSON.
 
     Parameters
     ----------
@@ -192,6 +172,8 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
     if instance.customer_names is not None:
         for node, name in zip(nodes[1:], instance.customer_names, strict=True):
             node["id"] = name
+    if instance.depot_name:
+        nodes[0]["id"] = instance.depot_name
     if instance.coordinates is not None:
         axes = _GLOBE if instance.metric == "great_circle" else _PLANE
         for node, place in zip(nodes, instance.coordinates.tolist(), strict=True):
@@ -246,12 +228,13 @@ def _read_instance(data: object, default_name: str) -> Instance:
             durations=read_json_matrix(document.get("durations"), len(nodes), "durations"),
             speed=read_json_speed(document.get("speed")),
             details=_read_details(nodes),
+            depot_name=_read_depot_name(nodes[0].get("id")),
         )
         return instance if vehicles is None else use_vehicles(instance, vehicles)
 
 
 def _read_capacity(document: Mapping[str, object], vehicles: VehicleList | None) -> Decimal:
-    """What the largest vehicle holds; where there are types, the capacity beside them need not be stated."""
+    """Read the largest vehicle's capacity; with vehicle types, "capacity" may be absent."""
     if vehicles is None:
         return read_number(require(document, "capacity", ""), "capacity")
     if document.get("capacity") is not None:
@@ -260,7 +243,7 @@ def _read_capacity(document: Mapping[str, object], vehicles: VehicleList | None)
 
 
 def _unknown_keys(document: object) -> set[str]:
-    """Keys of an instance that was read, and of its nodes, that hold something but mean nothing here."""
+    """Find unknown keys with a value, in the instance and its nodes."""
     assert isinstance(document, dict)
     unknown = {key for key in document.keys() - _KEYS if document[key] is not None}
     if vehicles := document.get("vehicles"):
@@ -278,17 +261,17 @@ def _warn_of_unknown_keys(keys: set[str], source: str) -> None:
 
 def _tell_of_key(key: str) -> str:
     if key == "capacity":
-        return "the capacity was ignored: the types of vehicles have capacities of their own."
+        return "the capacity was ignored, because each vehicle type has its own."
     return f"the key {shorten(key)} is unknown and was ignored."
 
 
 def _place_within(index: int, where: Where) -> Where:
-    """Place errors inside one element of a list."""
+    """Place errors in one element of a list."""
     return replace(where, field=f"[{index}]" if where.field in (None, "document") else f"[{index}].{where.field}")
 
 
 def _place(where: Where) -> Where:
-    """Turn fields of `Instance` into paths."""
+    """Translate fields of `Instance` into paths."""
     if where.field == "demands":
         return replace(where, field=f"{_path_of(where.customer or 0)}.demand")
     if where.field in ("service", "windows"):
@@ -307,22 +290,22 @@ def _refuse_solution(document: Mapping[str, object]) -> None:
         raise FormatError(
             "this is a solution, not an instance.",
             where=Where(field="routes"),
-            remedy="Name the instance's file; a solution goes with check and plot, or starts a search.",
+            remedy="Name the instance's file. Use a solution with check, plot or --start.",
         )
 
 
 def _refuse_requests(document: Mapping[str, object], known: frozenset[str], path: str) -> None:
     for key in document.keys() - known:
-        if document[key] is not None and asks_for_more(key):
+        if document[key] is not None and is_unsupported(key):
             raise UnsupportedError(
-                f"{shorten(key)} asks for something else: {UNSOLVED}.",
+                f"{shorten(key)} asks for something unsupported: {UNSUPPORTED}.",
                 where=Where(field=join_path(path, key)),
-                remedy=f"Known here are {', '.join(sorted(known))}; without the key, the problem is solved without it.",
+                remedy=f"Known keys are {', '.join(sorted(known))}; remove the key to solve without it.",
             )
 
 
 def _read_nodes(document: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """The depot and the customers; the depot may be left out where there are distances."""
+    """Read the depot and the customers; with distances, the depot may be absent."""
     customers = require_list(require(document, "customers", ""), "customers")
     if not customers:
         raise InstanceError("there is no customer.", where=Where(field="customers"), remedy="Give at least one.")
@@ -338,7 +321,7 @@ def _read_nodes(document: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def _choose_axes(nodes: Sequence[Mapping[str, object]], *, may_lack: bool) -> _Axes | None:
-    """Find out what the positions of all nodes are given in, going by the depot's."""
+    """Find out how all nodes give their positions, going by the first."""
     given = {key for key in (*_PLANE, *_GLOBE) if nodes[0].get(key) is not None}
     axes: _Axes | None = _GLOBE if given and given <= set(_GLOBE) else _PLANE
     if not given and may_lack:
@@ -348,9 +331,9 @@ def _choose_axes(nodes: Sequence[Mapping[str, object]], *, may_lack: bool) -> _A
         mixed = [key for key in node.keys() & others if node[key] is not None]
         if mixed:
             raise FormatError(
-                f"{min(mixed)} does not go with the other positions.",
+                f"{min(mixed)} does not match the other positions.",
                 where=Where(field=join_path(_path_of(index), min(mixed))),
-                remedy="Give x and y for all nodes, or lat and lon for all; with distances, for none will do.",
+                remedy="Give x and y for all nodes, or lat and lon for all. With distances, positions are optional.",
             )
     return axes
 
@@ -366,7 +349,7 @@ def _read_demands(nodes: Sequence[Mapping[str, object]]) -> list[Decimal]:
 def _read_value(node: Mapping[str, object], key: str, index: int) -> Decimal:
     value = node.get(key)
     if type(value) is int:
-        return Decimal(value)  # before its path is spelt out: a set has millions of numbers
+        return Decimal(value)  # before building its path: a set has millions of numbers
     path = _path_of(index)
     return read_number(require(node, key, path), join_path(path, key))
 
@@ -386,7 +369,7 @@ def _read_coordinates(nodes: Sequence[Mapping[str, object]], axes: _Axes) -> NDA
 
 
 def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
-    """Names of the customers, if they have any, those without one being called by their number."""
+    """Read the customers' names, if any; a customer without one is named by its number."""
     if all(node.get("id") is None for node in nodes[1:]):
         return None
     names = []
@@ -396,17 +379,22 @@ def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
             value = index
         if not isinstance(value, str | int) or isinstance(value, bool):
             raise FormatError(
-                "the id is neither a text nor a whole number.",
+                "the id is neither a string nor a whole number.",
                 where=Where(field=f"{_path_of(index)}.id"),
-                remedy="Write a text.",
+                remedy="Write a string.",
             )
         names.append(one_line(str(value)))
     return tuple(names)
 
 
+def _read_depot_name(value: object) -> str:
+    """What the depot is called; a number tells nobody anything."""
+    return one_line(value) if isinstance(value, str) and not value.strip().isdigit() else ""
+
+
 def _read_details(nodes: Sequence[Mapping[str, object]]) -> Details | None:
-    """What is told of the nodes beside the problem, in the order in which its kinds first come."""
-    if all(node.get("details") is None for node in nodes):  # as in sets, which have millions of nodes
+    """Read the extra details of nodes, in order of first appearance."""
+    if all(node.get("details") is None for node in nodes):  # a fast path for sets with millions of nodes
         return None
     given = [_read_texts(node, f"{_path_of(index)}.details") for index, node in enumerate(nodes)]
     columns = tuple(dict.fromkeys(column for texts in given for column in texts))
@@ -419,7 +407,7 @@ def _read_texts(node: Mapping[str, object], path: str) -> dict[str, str]:
     for column, text in require_object(node.get("details") or {}, path).items():
         if not isinstance(text, str):
             raise FormatError(
-                "this is not a text.", where=Where(field=f"{path}.{column}"), remedy="Write it in quotes."
+                "this is not a string.", where=Where(field=f"{path}.{column}"), remedy="Write it in quotes."
             )
         texts[column] = text
     return texts
@@ -429,7 +417,7 @@ def _read_name(value: object, default: str) -> str:
     if value is None:
         return default
     if not isinstance(value, str):
-        raise FormatError("the name is not a text.", where=Where(field="name"), remedy="Write it in quotes.")
+        raise FormatError("the name is not a string.", where=Where(field="name"), remedy="Write it in quotes.")
     return one_line(value)
 
 

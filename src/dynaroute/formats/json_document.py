@@ -1,4 +1,4 @@
-"""Decoded JSON: exact numbers, and values that are what they should be or an error with their path."""
+"""Decoding JSON with exact numbers, and checking the kinds of values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["join_path", "load_json", "read_number", "require", "require_list", "
 
 
 def load_json(text: str) -> object:
-    """Decode a JSON document; numbers with a point become Decimal, so that none of their digits is lost."""
+    """Decode a JSON document; decimal numbers become Decimal, so that no digit is lost."""
     try:
         document: object = json.loads(text, parse_float=Decimal, object_pairs_hook=_distinct_pairs)
     except json.JSONDecodeError as error:
@@ -22,7 +22,7 @@ def load_json(text: str) -> object:
             where=Where(line=error.lineno),
             remedy="Was the file cut off or edited by hand?",
         ) from error
-    except (InvalidOperation, ValueError) as error:  # an exponent that Decimal, digits that int does not take
+    except (InvalidOperation, ValueError) as error:  # an exponent too large for Decimal, or too many digits for int
         raise FormatError("a number has far too many digits.", remedy="Write plain numbers.") from error
     except RecursionError as error:
         raise FormatError("the JSON is nested too deeply.", remedy="Give an instance or a list of them.") from error
@@ -30,12 +30,12 @@ def load_json(text: str) -> object:
 
 
 def join_path(path: str, key: str) -> str:
-    """Path of a key in an object that has a path itself, if it is not the document."""
+    """Return the path of a key in the object at `path`, which is "" for the document."""
     return f"{path}.{key}" if path else key
 
 
 def require(document: Mapping[str, object], key: str, path: str) -> object:
-    """Return a value of an object at `path` that must be there and not null."""
+    """Return a required value of the object at `path`; null counts as missing."""
     value = document.get(key)
     if value is None:
         raise FormatError(f"{key} is missing.", where=Where(field=join_path(path, key)), remedy=f"Add {key!r}.")
@@ -43,21 +43,21 @@ def require(document: Mapping[str, object], key: str, path: str) -> object:
 
 
 def require_object(value: object, path: str) -> Mapping[str, object]:
-    """Return a value that must be an object; the path of the document is ""."""
+    """Return a value that must be an object."""
     if not isinstance(value, dict):
         raise _wrong_kind(value, path, "an object {...}")
     return value
 
 
 def require_list(value: object, path: str) -> list[object]:
-    """Return a value that must be a list; the path of the document is ""."""
+    """Return a value that must be a list."""
     if not isinstance(value, list):
         raise _wrong_kind(value, path, "a list [...]")
     return value
 
 
 def read_number(value: object, path: str) -> Decimal:
-    """Return a finite number exactly; the decimals of a float are those it is written with, true is none."""
+    """Return a finite number exactly; a float counts with the decimals it is printed with, and true is not a number."""
     if type(value) is int:
         return Decimal(value)
     if isinstance(value, float):
@@ -74,13 +74,15 @@ def _distinct_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(document) < len(pairs):
         repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise FormatError(
-            f"the key {repeated!r} comes twice in one object.", where=Where(field=repeated), remedy="Keep one of them."
+            f"the key {repeated!r} appears twice in one object.",
+            where=Where(field=repeated),
+            remedy="Keep one of them.",
         )
     return document
 
 
 def _wrong_kind(value: object, path: str, expected: str) -> FormatError:
-    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    kinds = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     found = kinds.get(type(value), "a number")
-    message = f"{found} stands where {expected} is expected."
+    message = f"found {found}, expected {expected}."
     return FormatError(message, where=Where(field=path or "document"), remedy="Change the value, or the shape.")

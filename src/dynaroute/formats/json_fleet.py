@@ -18,8 +18,8 @@ from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
 from dynaroute.formats.json_document import join_path, read_number, require, require_list, require_object
 from dynaroute.formats.numbers import refuse_unmeasurable
-from dynaroute.formats.requests import UNSOLVED, asks_for_more, asks_for_more_of_vehicles
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported, is_unsupported_for_vehicles
 from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.times import parse_time, parse_window
 
@@ -35,30 +35,24 @@ __all__ = [
     "write_json_fleet",
 ]
 
-VERSION = 2  # of documents that hold any of this
+VERSION = 2  # of documents that use any of this
 _VEHICLE_KEYS = frozenset(field.name for field in fields(VehicleType))
 
 
 def read_json_version(value: object) -> None:
-    """Refuse a document of a later version than this one."""
+    """Raise if the document's version is newer than this program knows."""
     if value is None:
         return
     if type(value) is not int or not 1 <= value <= VERSION:
         raise FormatError(
-            f"the version {value!r} of the document is unknown.",
+            f"the document's version {value!r} is unknown.",
             where=Where(field="version"),
             remedy=f"This program reads versions 1 to {VERSION}.",
         )
 
 
 def read_json_vehicles(value: object) -> VehicleList | None:
-    """The types of vehicles; None if nothing is said of them.
-
-    Parameters
-    ----------
-    value
-        What stands under the key "vehicles".
-    """
+    """Read the vehicle types; None if there are none."""
     if value is None:
         return None
     items = [require_object(item, f"vehicles[{index}]") for index, item in enumerate(require_list(value, "vehicles"))]
@@ -79,13 +73,13 @@ def read_json_vehicles(value: object) -> VehicleList | None:
 
 
 def find_unknown_vehicle_keys(value: object) -> set[str]:
-    """Keys of vehicles that were read, that hold something but mean nothing here."""
+    """Find unknown keys of vehicles that have a value."""
     items = value if isinstance(value, list) else []
     return {key for item in items for key in item.keys() - _VEHICLE_KEYS if item[key] is not None}
 
 
 def read_json_service(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> NDArray[np.float64] | None:
-    """Service times of all nodes, the depot first; None if no node has one."""
+    """Read the service times of all nodes, the depot first; None if no node has one."""
     if all(node.get("service") is None for node in nodes):
         return None
     return np.array(
@@ -94,7 +88,7 @@ def read_json_service(nodes: Sequence[Mapping[str, object]], paths: Sequence[str
 
 
 def read_json_windows(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> NDArray[np.float64] | None:
-    """Windows of all nodes, the depot first; None if no node has one."""
+    """Read the windows of all nodes, the depot first; None if no node has one."""
     if all(node.get("window") is None for node in nodes):
         return None
     return np.array(
@@ -103,22 +97,12 @@ def read_json_windows(nodes: Sequence[Mapping[str, object]], paths: Sequence[str
 
 
 def read_json_speed(value: object) -> float | None:
-    """Distance units a second."""
+    """Read a speed in distance units per second."""
     return None if value is None else float(read_number(value, "speed"))
 
 
 def read_json_matrix(value: object, count: int, field: str) -> NDArray[np.float64] | None:
-    """A matrix with a row and a column for each node.
-
-    Parameters
-    ----------
-    value
-        What stands under the key.
-    count
-        Of nodes.
-    field
-        The key, for messages.
-    """
+    """Read a matrix with one row and one column per node."""
     if value is None:
         return None
     rows = [require_list(row, f"{field}[{index}]") for index, row in enumerate(require_list(value, field))]
@@ -127,7 +111,7 @@ def read_json_matrix(value: object, count: int, field: str) -> NDArray[np.float6
         place = field if len(rows) != count else f"{field}[{uneven}]"
         found = len(rows) if len(rows) != count else len(rows[uneven or 0])
         raise FormatError(
-            f"the matrix is {found} long here, but there are {count} nodes.",
+            f"the matrix has length {found} here, but there are {count} nodes.",
             where=Where(field=place),
             remedy="It needs a row and a column for the depot and for each customer.",
         )
@@ -135,7 +119,7 @@ def read_json_matrix(value: object, count: int, field: str) -> NDArray[np.float6
 
 
 def _read_matrix_row(row: list[object], path: str) -> list[float]:
-    if set(map(type, row)) <= {int, Decimal}:  # at once: the paths of a million numbers take seconds to spell out
+    if set(map(type, row)) <= {int, Decimal}:  # all at once: building the paths of a million numbers takes seconds
         values: list[float] = list(map(float, row))  # type: ignore[arg-type]
         if all(map(math.isfinite, values)):
             return values
@@ -146,17 +130,7 @@ def _read_matrix_row(row: list[object], path: str) -> list[float]:
 
 
 def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Sequence[dict[str, object]]) -> None:
-    """Add whatever an instance has beyond the plain problem to its document.
-
-    Parameters
-    ----------
-    instance
-        The problem.
-    document
-        Keys of the whole, which this adds to.
-    nodes
-        The depot's object and the customers', which this adds to.
-    """
+    """Add vehicles and times to an instance's document, and to the objects of its nodes."""
     before = set(document)
     if instance.vehicles is not None:
         document["vehicles"] = vehicles_to_json(instance)
@@ -176,7 +150,7 @@ def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Seq
 
 
 def vehicles_to_json(instance: Instance) -> list[dict[str, object]]:
-    """The types of vehicles as plain data that JSON can hold."""
+    """Convert vehicle types to plain data for JSON."""
     return [_vehicle_to_json(instance, kind) for kind in instance.fleet]
 
 
@@ -196,11 +170,11 @@ def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, obje
 
 def _refuse_unsolved(item: Mapping[str, object], path: str) -> None:
     for key in sorted(item.keys() - _VEHICLE_KEYS):
-        if item[key] is not None and (asks_for_more(key) or asks_for_more_of_vehicles(key)):
+        if item[key] is not None and (is_unsupported(key) or is_unsupported_for_vehicles(key)):
             raise UnsupportedError(
-                f"{shorten(key)} asks for something else: {UNSOLVED}.",
+                f"{shorten(key)} asks for something unsupported: {UNSUPPORTED}.",
                 where=Where(field=join_path(path, key)),
-                remedy=f"Known are {', '.join(sorted(_VEHICLE_KEYS))}; remove the key to solve the problem without it.",
+                remedy=f"Known keys are {', '.join(sorted(_VEHICLE_KEYS))}; remove the key to solve without it.",
             )
 
 
@@ -242,7 +216,7 @@ def _read_name(value: object, path: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise FormatError("the name is not a text.", where=Where(field=path), remedy="Write it in quotes.")
+        raise FormatError("the name is not a string.", where=Where(field=path), remedy="Write it in quotes.")
     return one_line(value)
 
 
@@ -268,15 +242,15 @@ def _read_window(value: object, path: str) -> tuple[float, float]:
     bounds = require_list(value, path)
     if any(isinstance(bound, list) for bound in bounds):
         raise UnsupportedError(
-            "there are several windows, and a customer has one here.",
+            "there are several time windows, but a customer can have only one.",
             where=Where(field=path),
-            remedy="Keep one of them, or make two customers of this one.",
+            remedy="Keep one of them, or split the customer in two.",
         )
     if len(bounds) != 2:
         raise FormatError(
             f"there are {len(bounds)} times, not two.",
             where=Where(field=path),
-            remedy="Give the earliest and the latest.",
+            remedy="Give the earliest and the latest time.",
         )
     return _read_time(bounds[0], f"{path}[0]", 0.0), _read_time(bounds[1], f"{path}[1]", math.inf)
 

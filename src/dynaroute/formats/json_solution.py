@@ -42,38 +42,25 @@ _KEYS = frozenset(
 
 
 def parse_json_solution(text: str, *, source: str = "") -> Solution:
-    """Read a solution: an object with routes, or a list that holds just one, as `dynaroute solve --json` prints.
-
-    Parameters
-    ----------
-    text
-        A JSON document.
-    source
-        The file's path, for warnings.
+    """Read a solution: an object with routes, or a list of one such object, as `dynaroute solve --json` prints.
 
     Raises
     ------
     FormatError
-        If it is not JSON, or not of the right shape.
+        If it is not JSON, or has the wrong shape.
     """
     document = load_json(text)
     if not isinstance(document, list):
         return solution_from_json(document, source=source)
     if len(document) != 1:
         raise FormatError(
-            f"the list holds {len(document)} solutions.", where=Where(field="document"), remedy="Keep just one."
+            f"the list holds {len(document)} solutions.", where=Where(field="document"), remedy="Keep only one."
         )
     return solution_from_json(document[0], source=source)
 
 
 def format_json_solution(solution: Solution) -> str:
-    """Write a solution as a JSON object.
-
-    Parameters
-    ----------
-    solution
-        The solution.
-    """
+    """Write a solution as a JSON object."""
     return json.dumps(solution_to_json(solution), allow_nan=False) + "\n"
 
 
@@ -83,15 +70,15 @@ def solution_from_json(data: object, *, source: str = "") -> Solution:
     Parameters
     ----------
     data
-        What a JSON decoder gave: {"routes": [[...], ...], "cost"?, "vehicles"?}, where vehicles are the type of each
-        route, by its number from 0 or by its name.
+        Decoded JSON: {"routes": [[...], ...], "cost"?, "vehicles"?}. "vehicles" holds each route's vehicle type, by
+        number from 0 or by name.
     source
         The file's path, for warnings.
 
     Raises
     ------
     FormatError
-        If it is not of the right shape.
+        If it has the wrong shape.
     """
     document = require_object(data, "")
     routes = [
@@ -106,7 +93,7 @@ def solution_from_json(data: object, *, source: str = "") -> Solution:
 
 
 def solution_to_json(solution: Solution) -> dict[str, object]:
-    """Turn a solution into plain data that JSON can hold.
+    """Convert a solution to plain data for JSON.
 
     Parameters
     ----------
@@ -124,9 +111,11 @@ def solution_to_json(solution: Solution) -> dict[str, object]:
 def _read_route(value: object, path: str) -> tuple[int, ...]:
     stops = []
     for position, stop in enumerate(require_list(value, path)):
-        if type(stop) is not int:  # not isinstance, which takes true and false
+        if type(stop) is not int:  # not isinstance, which accepts true and false
             raise FormatError(
-                "this is not a customer.", where=Where(field=f"{path}[{position}]"), remedy="Write a whole number."
+                "this is not a customer number.",
+                where=Where(field=f"{path}[{position}]"),
+                remedy="Write a whole number.",
             )
         stops.append(stop)
     return tuple(stops)
@@ -142,17 +131,17 @@ def _read_cost(value: object) -> float | None:
 
 
 def _read_vehicles(value: object, routes: int) -> tuple[tuple[int, ...] | None, tuple[str, ...] | None]:
-    """The type of each route, by number or by name."""
+    """Read each route's vehicle type, by number or by name."""
     if value is None:
         return None, None
     kinds = require_list(value, "vehicles")
-    remedy = "Give the type of each route, by its number from 0 or by its name."
+    remedy = "Give each route's vehicle type, by number from 0 or by name."
     if len(kinds) != routes:
         message = f"there are {len(kinds)} vehicles for {routes} routes."
         raise FormatError(message, where=Where(field="vehicles"), remedy=remedy)
     if all(isinstance(kind, str) for kind in kinds):
         return None, tuple(map(str, kinds))
     for index, kind in enumerate(kinds):
-        if type(kind) is not int:  # not isinstance, which takes true and false
-            raise FormatError("this is not a type of vehicle.", where=Where(field=f"vehicles[{index}]"), remedy=remedy)
+        if type(kind) is not int:  # not isinstance, which accepts true and false
+            raise FormatError("this is not a vehicle type.", where=Where(field=f"vehicles[{index}]"), remedy=remedy)
     return tuple(kind for kind in kinds if isinstance(kind, int)), None

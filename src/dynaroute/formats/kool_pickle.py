@@ -28,16 +28,16 @@ def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
     content
         The pickle.
     source
-        The file's path; its stem starts the names of the instances.
+        The file's path; its stem begins the instances' names.
 
     Raises
     ------
     DynarouteError
-        If the pickle asks for more than plain data, has another shape, or an instance is no problem.
+        If the pickle holds more than plain data, has the wrong shape, or an instance is invalid.
     """
     stem = Path(source).stem
     items = _require_sequence(load_plain_pickle(content), "document")
-    # a few bytes can repeat one instance, or one customer, any number of times
+    # a few bytes can repeat one instance or customer many times
     refuse_large_set(len(items), sum(map(_count_customers, items)))
     instances = []
     with merge_notes(source):
@@ -48,14 +48,14 @@ def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
 
 
 def _count_customers(item: object) -> int:
-    """How many an instance has, if it is one: the longest of its parts."""
+    """Count an instance's customers: the length of its longest part."""
     parts = item if isinstance(item, list | tuple) else ()
     arrays = [part.array.size for part in parts if isinstance(part, PlainArray) and part.array is not None]
     return max([*arrays, *(len(part) for part in parts if isinstance(part, list | tuple))], default=0)
 
 
 def _place_within(index: int, where: Where) -> Where:
-    """Place errors inside one element of the list."""
+    """Place errors in one element of the list."""
     position = "depot" if where.customer is None else "customers"
     fields = {None: "", "demands": ".demand", "coordinates": f".{position}"}
     return replace(where, field=f"[{index}]{fields.get(where.field, f'.{where.field}')}")
@@ -90,26 +90,26 @@ def _read_instance(item: object, name: str) -> Instance:
 
 
 def _unwrap(value: object) -> object:
-    """Lists for arrays: what is read from them is looked at number by number."""
+    """Convert arrays to lists, to check them number by number."""
     return value.array.tolist() if isinstance(value, PlainArray) and value.array is not None else value
 
 
 def _pass_over(further: Sequence[object], demands: object) -> None:
-    """Leave out what follows the capacity, if it cannot be about customers: that might change the problem."""
+    """Ignore elements after the capacity, unless they have one value per customer and so might matter."""
     customers = len(_require_sequence(demands, "demand"))
     for number, value in enumerate(map(_unwrap, further), 5):
         if isinstance(value, list | tuple) and len(value) >= customers:
             raise UnsupportedError(
-                f"element {number} of an instance has a value for each customer, which is not known here.",
-                remedy=f"Leave it out if the routes do not depend on it. {_SHAPE}",
+                f"element {number} of an instance has one value per customer, but its meaning is unknown.",
+                remedy=f"Remove it if the routes do not depend on it. {_SHAPE}",
             )
     if further:
-        warn_of_input("", f"left out what follows the capacity ({len(further)} more of each instance).")
+        warn_of_input("", f"ignored {len(further)} elements after the capacity of each instance.")
 
 
 def _as_array(numbers: list[int | float] | tuple[int | float, ...]) -> np.ndarray:
     array = np.array(numbers)
-    return array.astype(np.float64) if array.dtype.kind == "O" else array  # integers past 64 bits
+    return array.astype(np.float64) if array.dtype.kind == "O" else array  # integers beyond 64 bits
 
 
 def _require_sequence(value: object, field: str | None) -> list[object] | tuple[object, ...]:
@@ -122,8 +122,8 @@ def _require_sequence(value: object, field: str | None) -> list[object] | tuple[
 def _require_numbers(values: list[object] | tuple[object, ...], field: str) -> list[int | float]:
     if not set(map(type, values)) <= {int, float}:
         raise _wrong_shape(field)
-    return values  # type: ignore[return-value]  # the types have just been looked at
+    return values  # type: ignore[return-value]  # the types have just been checked
 
 
 def _wrong_shape(field: str | None) -> FormatError:
-    return FormatError("the values have another shape or kind.", where=Where(field=field), remedy=_SHAPE)
+    return FormatError("the values have the wrong shape or type.", where=Where(field=field), remedy=_SHAPE)

@@ -1,4 +1,4 @@
-"""Sets of random instances as numpy archives (.npz): depot, locs, demand and capacity, as `set_arrays` knows them."""
+"""Sets of instances as numpy archives (.npz) with the arrays depot, locs, demand and capacity."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from numpy.typing import NDArray
 
 from dynaroute.display import show_list
 from dynaroute.errors import FormatError, Where, merge_notes, warn_of_input
-from dynaroute.formats.holding import refuse_unholdable
+from dynaroute.formats.limitations import refuse_what_cannot_be_stored
+from dynaroute.formats.numbers import write_loads
 from dynaroute.formats.set_arrays import KEYS, SHAPES, make_instances, refuse_faulty_shapes
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_content
 
 __all__ = ["format_npz", "parse_npz"]
 
-_ENTRY, _BYTES_OF_ENTRY = b"PK\x01\x02", 1000  # of an archive's list of contents, and what Python makes of it
-_LARGEST_HEADER = 100_000  # bytes before the values of an array
+_ENTRY, _BYTES_OF_ENTRY = b"PK\x01\x02", 1000  # an entry in an archive's directory, and the memory Python takes for it
+_LARGEST_HEADER = 100_000  # bytes before an array's values
 _DAMAGES = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
     OSError,
     ValueError,
-    RuntimeError,  # ways of compression that Python does not know raise a kind of it
-    SyntaxError,  # this and the next: numpy reads the headers of arrays as Python text
+    RuntimeError,  # its subclasses are raised for unknown compression methods
+    SyntaxError,  # this and the next: numpy parses array headers as Python text
     tokenize.TokenError,
 )
 
@@ -48,12 +49,12 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
     content
         The archive. Nothing in it is unpickled.
     source
-        The file's path: named in warnings, and its stem starts the names of the instances.
+        The file's path, for warnings; its stem begins the instances' names.
 
     Raises
     ------
     DynarouteError
-        If it is not such an archive, an array is missing or of a wrong kind or shape, or an instance is no problem.
+        If it is not such an archive, an array is missing or has the wrong type or shape, or an instance is invalid.
     """
     refuse_large_content(content.count(_ENTRY) * _BYTES_OF_ENTRY)
     try:
@@ -62,14 +63,14 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
             arrays = _load_arrays(archive)
     except _DAMAGES as error:
         raise FormatError(
-            f"this is not a sound .npz archive ({textwrap.shorten(str(error), 80, placeholder=' ...')}).",
-            remedy="Write it with numpy.savez, and copy it whole.",
+            f"this is not a valid .npz archive ({textwrap.shorten(str(error), 80, placeholder=' ...')}).",
+            remedy="Write it with numpy.savez, and copy it completely.",
         ) from error
     with merge_notes(source):
         instances = make_instances(arrays, Path(source).stem)
     ignored = [name.removesuffix(".npy") for name in names if name.removesuffix(".npy") not in KEYS]
     if ignored:
-        warn_of_input(source, f"ignored the arrays {show_list(ignored)}; known are {', '.join(KEYS)}.")
+        warn_of_input(source, f"ignored the arrays {show_list(ignored)}; known arrays are {', '.join(KEYS)}.")
     return instances
 
 
@@ -79,7 +80,7 @@ def format_npz(instances: Sequence[Instance]) -> bytes:
     Parameters
     ----------
     instances
-        Problems of one size, with coordinates in the plane and without rounding.
+        Instances of one size, with plane coordinates and without rounding.
 
     Raises
     ------
@@ -87,33 +88,28 @@ def format_npz(instances: Sequence[Instance]) -> bytes:
         If an instance has something this format cannot hold, or sizes differ.
     """
     for instance in instances:
-        _refuse_unholdable(instance, instances[0].size)
+        _refuse_what_cannot_be_stored(instance, instances[0].size)
     coordinates = np.stack([instance.coordinates for instance in instances if instance.coordinates is not None])
     buffer = io.BytesIO()
     np.savez(
         buffer,
         depot=coordinates[:, 0],
         locs=coordinates[:, 1:],
-        demand=np.array([_shown_loads(instance, instance.demands[1:].tolist()) for instance in instances]),
-        capacity=np.array([_shown_loads(instance, [instance.capacity])[0] for instance in instances]),
+        demand=np.array([write_loads(instance, instance.demands[1:].tolist()) for instance in instances]),
+        capacity=np.array([write_loads(instance, [instance.capacity])[0] for instance in instances]),
     )
     return buffer.getvalue()
 
 
-def _refuse_unholdable(instance: Instance, size: int) -> None:
+def _refuse_what_cannot_be_stored(instance: Instance, size: int) -> None:
     obstacles = {
         "distances": ("a distance matrix", instance.distances is not None),
-        "customer_names": ("names of customers", instance.customer_names is not None),
+        "customer_names": ("customer names", instance.customer_names is not None),
         "metric": ("latitudes and longitudes", instance.metric != "euclidean"),
         "rounding": ("rounded distances", instance.rounding != "none"),
         "size": ("instances of different sizes", instance.size != size),
     }
-    refuse_unholdable("a .npz file", obstacles)
-
-
-def _shown_loads(instance: Instance, loads: list[int]) -> list[int] | list[float]:
-    # a load has at most ten digits, and a float keeps fifteen: its shortest form is the decimal that was meant
-    return loads if instance.demand_scale == 1 else [float(instance.shown_demand(load)) for load in loads]
+    refuse_what_cannot_be_stored("a .npz file", obstacles)
 
 
 def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
@@ -122,10 +118,10 @@ def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     for key in keys:
         if names.count(f"{key}.npy") != 1:
             raise FormatError(
-                f"the array {key} comes twice.", where=Where(field=key), remedy=f"The arrays are {SHAPES}."
+                f"the array {key} appears twice.", where=Where(field=key), remedy=f"The arrays are {SHAPES}."
             )
     with warnings.catch_warnings():
-        # numpy finds a header of Python 2 worth a word, but reads it rightly
+        # numpy warns about headers from Python 2, but reads them correctly
         warnings.simplefilter("ignore", UserWarning)
         headers = {key: _read_header(archive, key) for key in keys}
         _refuse_faulty_headers(headers)
@@ -134,7 +130,7 @@ def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
 
 @dataclass(frozen=True)
 class _Header:
-    """What an array announces, and the bytes that there are for it."""
+    """What an array's header declares, and how many bytes follow it."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -144,9 +140,9 @@ class _Header:
 def _read_header(archive: zipfile.ZipFile, key: str) -> _Header:
     member = archive.getinfo(f"{key}.npy")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # numpy writes none of the others, and Python unpacks those by blocks of any size
+        # numpy never writes the others, and Python unpacks them in blocks of any size
         raise FormatError(
-            f"the array {key} is compressed in another way than numpy's.",
+            f"the array {key} uses a compression that numpy does not.",
             where=Where(field=key),
             remedy="Write it with numpy.savez or numpy.savez_compressed.",
         )
@@ -159,16 +155,16 @@ def _read_header(archive: zipfile.ZipFile, key: str) -> _Header:
 
 
 def _refuse_faulty_headers(headers: dict[str, _Header]) -> None:
-    """Compare what the arrays announce with what there is and with each other, before any room is made for them."""
+    """Check the declared shapes against the bytes and each other, before allocating memory."""
     for key, header in headers.items():
         if header.dtype.kind not in "iuf":
             kind = "objects, which could run code" if header.dtype.hasobject else f"values of type {header.dtype}"
             raise FormatError(f"the array {key} holds {kind}.", where=Where(field=key), remedy="Store plain numbers.")
         if math.prod(header.shape) * header.dtype.itemsize != header.size:
             raise FormatError(
-                f"the array {key} announces {math.prod(header.shape)} values, but has {header.size} bytes.",
+                f"the array {key} declares {math.prod(header.shape)} values, but has {header.size} bytes.",
                 where=Where(field=key),
-                remedy="Write it with numpy.savez, and copy it whole.",
+                remedy="Write it with numpy.savez, and copy it completely.",
             )
     refuse_faulty_shapes({key: header.shape for key, header in headers.items()})
 

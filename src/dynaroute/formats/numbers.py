@@ -1,4 +1,4 @@
-"""Numbers of files: what counts as one, and how demands and capacities become exact integers."""
+"""Reading numbers from files, and turning demands and capacities into exact integers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH
 __all__ = [
     "ROUNDED_DECIMALS",
     "Quantities",
+    "ScaledArrays",
     "find_common_denominator",
     "format_load",
     "format_number",
@@ -30,18 +31,23 @@ __all__ = [
     "parse_whole",
     "refuse_off_globe",
     "refuse_unmeasurable",
+    "scale_arrays",
     "scale_quantities",
+    "write_loads",
 ]
 
-# float() and int() also take 1_000, nan, inf and the digits of every script
+# float() and int() would also accept 1_000, nan, inf and digits of every script
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
-_MOST_DIGITS = 1000  # of one number; far past any precision, and below what Python refuses to convert
+_MOST_DIGITS = 1000  # in one number; far beyond any precision, and fewer than Python refuses to convert
 _MOST_DECIMALS = 30
-_LARGEST_MAGNITUDE = 18  # decimal exponent of the largest whole number that is looked at
-ROUNDED_DECIMALS = 6  # from so many on, a share of the capacity is likely a fraction that was rounded
-_LARGEST_DENOMINATOR, _LARGEST_OF_FEW = 10_000, 1_000  # the more different shares there are, the less is chance
+_LARGEST_MAGNITUDE = 18  # decimal exponent of the largest whole number considered
+ROUNDED_DECIMALS = 6  # with this many decimals or more, a share of the capacity is likely a rounded fraction
+_LARGEST_DENOMINATOR, _LARGEST_OF_FEW = (
+    10_000,
+    1_000,
+)  # with more distinct shares, a common denominator is less likely by chance
 _FEW = 3
-_ROUNDING_OF_FLOATS = 2.0**-23  # of those with 32 bits; twice what one rounding does
+_ROUNDING_OF_FLOATS = 2.0**-23  # of 32-bit floats; twice the error of one rounding
 
 
 @dataclass(frozen=True)
@@ -51,13 +57,13 @@ class Quantities:
     Attributes
     ----------
     demands
-        One a node, the depot first.
+        One per node, the depot first.
     capacity
-        What one vehicle holds.
+        Capacity of a vehicle.
     scale
-        How many of these units make one of the file's.
+        How many of these units make one unit of the file.
     note
-        What was put right on the way; "" if nothing was.
+        What was corrected; "" if nothing was.
     """
 
     demands: list[int]
@@ -67,7 +73,7 @@ class Quantities:
 
 
 def parse_decimal(text: str, where: Where) -> Decimal:
-    """Read a plain decimal number, exactly; not-a-number and infinity are none."""
+    """Read a plain finite decimal number, exactly."""
     if not is_number(text):
         raise FormatError(
             f"{shorten(text)} is not a number." if text else "a number is missing.",
@@ -78,15 +84,15 @@ def parse_decimal(text: str, where: Where) -> Decimal:
 
 
 def is_number(text: str) -> bool:
-    """Whether text is a plain decimal number: sign, digits, point and exponent in ASCII."""
+    """Whether text is a plain decimal number in ASCII: sign, digits, point and exponent."""
     return len(text) <= _MOST_DIGITS and _NUMBER.fullmatch(text) is not None
 
 
 def parse_whole(text: str, where: Where) -> int:
-    """Read a whole number of up to 18 digits; 5.0 is one."""
+    """Read a whole number of up to 18 digits; 5.0 counts as one."""
     value = parse_decimal(text, where)
     if value and value.adjusted() > _LARGEST_MAGNITUDE:
-        raise FormatError(f"{shorten(text)} is too large.", where=where, remedy="Is this number meant?")
+        raise FormatError(f"{shorten(text)} is too large.", where=where, remedy="Check the number.")
     if count_decimals(value):
         raise FormatError(f"{shorten(text)} is not a whole number.", where=where, remedy="Write a whole number.")
     return int(value)
@@ -98,23 +104,24 @@ def parse_float(text: str, where: Where) -> float:
 
 
 def refuse_unmeasurable(value: float, where: Where) -> float:
-    """Return a coordinate or a distance that is finite and small enough to be squared."""
-    if not abs(value) <= LONGEST_LENGTH:  # not-a-number compares false
+    """Return a coordinate or distance, or raise if it is too large to compute with."""
+    if not abs(value) <= LONGEST_LENGTH:  # NaN compares false
         raise InstanceError(
-            f"{value:g} cannot be measured with.", where=where, remedy=f"Stay within ±{LONGEST_LENGTH:g}."
+            f"{value:g} is too large to compute with.", where=where, remedy=f"Stay within ±{LONGEST_LENGTH:g}."
         )
     return value
 
 
 def refuse_off_globe(value: float, axis: str, where: Where) -> float:
-    """Return a coordinate that, if its axis is lat or lon, is on the globe."""
+    """Return a coordinate, or raise if its axis is lat or lon and it is out of range."""
     if abs(value) > LARGEST_DEGREES.get(axis, LONGEST_LENGTH):
-        raise InstanceError(f"{axis} is {value:g}, not on the globe.", where=where, remedy=GLOBE_REMEDY)
+        hint = " Are the two swapped?" if axis == "lat" and abs(value) <= LARGEST_DEGREES["lon"] else ""
+        raise InstanceError(f"{axis} is {value:g}, off the globe.", where=where, remedy=f"{GLOBE_REMEDY}{hint}")
     return value
 
 
 def format_number(value: float) -> str:
-    """Write a number so that it reads back the same: as short as possible, whole ones without a point."""
+    """Write a number as briefly as possible so that it reads back the same."""
     return str(plain_number(value))
 
 
@@ -124,27 +131,27 @@ def format_load(instance: Instance, load: int) -> str:
 
 
 def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Sequence[str] | None = None) -> Quantities:
-    """Turn demands and capacity into integers of one unit, exactly.
+    """Convert demands and capacity to integers in one unit, exactly.
 
     Parameters
     ----------
     demands
-        One a node, the depot first.
+        One per node, the depot first.
     capacity
-        What one vehicle holds.
+        Capacity of a vehicle.
     names
-        What the file calls its customers, for messages.
+        The file's names for its customers, for messages.
 
     Raises
     ------
     InstanceError
-        If they cannot be those of a problem; the field is "demands" or "capacity".
+        If they are invalid; the field is "demands" or "capacity".
     """
     _refuse_capacity(capacity)
     for node, demand in enumerate(demands):
         if demand < 0 or (node == 0 and demand != 0) or demand > capacity:
             raise _demand_fault(node, demand, capacity, names)
-    distinct = list({*demands, capacity})  # a set file has millions of demands, but few different ones
+    distinct = list({*demands, capacity})  # a set file has millions of demands, but few distinct ones
     decimals = max(map(count_decimals, distinct))
     if capacity == 1 and decimals >= ROUNDED_DECIMALS:
         denominator = find_common_denominator([demand for demand in distinct if demand])
@@ -153,10 +160,11 @@ def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Seque
                 [round(demand * denominator) for demand in demands],
                 denominator,
                 1,
-                f"read the demands, which are rounded multiples of 1/{denominator} of the capacity, as whole numbers, "
-                f"and the capacity as {denominator}.",
+                f"the demands are rounded multiples of 1/{denominator} of the capacity; they were read as whole "
+                "numbers "
+                f"with capacity {denominator}.",
             )
-    # the first two tests keep the third from computing with astronomical powers of ten
+    # the first two tests keep the third from computing astronomical powers of ten
     if (
         decimals > _MOST_DECIMALS
         or capacity.adjusted() + decimals > _LARGEST_MAGNITUDE
@@ -166,22 +174,22 @@ def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Seque
             f"the capacity {_shown(capacity)} and demands with up to {decimals} decimals cannot be scaled to whole "
             f"numbers up to {LARGEST_INTEGER}.",
             where=Where(field="capacity"),
-            remedy="Use fewer decimals; where demands were divided by the capacity, give them undivided.",
+            remedy="Use fewer decimals; if demands were divided by the capacity, give the original demands.",
         )
     integers, scale = scale_to_integers(distinct)
     scaled = dict(zip(distinct, integers, strict=True))
     is_doubtful = capacity == 1 and decimals > ROUNDED_DECIMALS
-    note = "the demands look like rounded shares of the capacity: loads that fill a vehicle exactly may seem too much."
+    note = "the demands look like rounded shares of the capacity, so exactly full vehicles may seem overloaded."
     return Quantities([scaled[demand] for demand in demands], scaled[capacity], scale, note if is_doubtful else "")
 
 
 def find_common_denominator(shares: Sequence[Decimal]) -> int | None:
-    """The least whole number of which all shares make whole ones, within what rounding does to them; None if none.
+    """Find the smallest integer that makes all shares whole numbers, up to rounding; None if there is none.
 
     Parameters
     ----------
     shares
-        Parts of a whole, above 0, each once.
+        Distinct fractions above 0.
     """
     roundings = [
         max(_ROUNDING_OF_FLOATS * float(share), 0.5 * 10.0 ** -max(count_decimals(share), ROUNDED_DECIMALS))
@@ -201,7 +209,9 @@ def find_common_denominator(shares: Sequence[Decimal]) -> int | None:
 def _refuse_capacity(capacity: Decimal) -> None:
     if capacity <= 0:
         raise InstanceError(
-            f"the capacity is {_shown(capacity)}.", where=Where(field="capacity"), remedy="It must be above 0."
+            f"the capacity is {_shown(capacity)}, not above 0.",
+            where=Where(field="capacity"),
+            remedy="It must be above 0.",
         )
     if capacity > LARGEST_INTEGER:
         raise InstanceError(
@@ -235,26 +245,53 @@ def _shown(value: Decimal) -> str:
 def instance_from_arrays(
     coordinates: NDArray[np.float64], demands: NDArray[Any], capacity: NDArray[Any], name: str
 ) -> Instance:
-    """Make one instance of a set; demands and capacity may be whole numbers or decimals stored as floats.
+    """Make one instance of a set; demands and capacity may be integers, or decimals stored as floats.
 
     Parameters
     ----------
     coordinates
         (n + 1, 2) positions, the depot first.
     demands
-        (n,) integers or floats, one a customer.
+        (n,) integers or floats, one per customer.
     capacity
         () integer or float.
     name
         Label of the instance.
     """
-    with_depot = np.concatenate([np.zeros(1, dtype=demands.dtype), demands])
-    if _is_whole(with_depot) and _is_whole(capacity):
-        return Instance(coordinates, with_depot, capacity.item(), name)
-    quantities = _scale_floats(with_depot, capacity)
+    scaled = scale_arrays(np.concatenate([np.zeros(1, dtype=demands.dtype), demands]), capacity)
+    return Instance(coordinates, scaled.demands, scaled.capacity, name, demand_scale=scaled.scale)
+
+
+class ScaledArrays(NamedTuple):
+    """Demands and capacity as `Instance` wants them.
+
+    Attributes
+    ----------
+    demands, capacity, scale
+        As in `Quantities`.
+    """
+
+    demands: NDArray[Any]
+    capacity: int
+    scale: int
+
+
+def scale_arrays(demands: NDArray[Any], capacity: NDArray[Any]) -> ScaledArrays:
+    """Put demands and capacity into whole numbers, exactly; tells of what had to be put right.
+
+    Parameters
+    ----------
+    demands
+        (n + 1,) integers or floats, the depot's first.
+    capacity
+        () integer or float.
+    """
+    if _is_whole(demands) and _is_whole(capacity):
+        return ScaledArrays(demands, capacity.item(), 1)
+    quantities = _scale_floats(demands, capacity)
     if quantities.note:
         warn_of_input("", quantities.note)
-    return Instance(coordinates, np.array(quantities.demands), quantities.capacity, name, demand_scale=quantities.scale)
+    return ScaledArrays(np.array(quantities.demands), quantities.capacity, quantities.scale)
 
 
 def _is_whole(values: NDArray[Any]) -> bool:
@@ -262,7 +299,7 @@ def _is_whole(values: NDArray[Any]) -> bool:
 
 
 def _scale_floats(demands: NDArray[Any], capacity: NDArray[Any]) -> Quantities:
-    """Scale floats exactly by the decimals they are written with: the float nearest to 0.1 means 0.1."""
+    """Scale floats exactly, by the decimals they are printed with: the float nearest to 0.1 means 0.1."""
     for field, values in (("demands", demands), ("capacity", capacity.reshape(1))):
         if not np.isfinite(values).all():
             node = int(np.argmin(np.isfinite(values)))
@@ -270,3 +307,17 @@ def _scale_floats(demands: NDArray[Any], capacity: NDArray[Any]) -> Quantities:
                 "a value is not finite.", where=Where(field=field, customer=node or None), remedy="Give plain numbers."
             )
     return scale_quantities([Decimal(str(demand)) for demand in demands], Decimal(str(capacity[()])))
+
+
+def write_loads(instance: Instance, loads: Sequence[int]) -> list[int] | list[float]:
+    """Loads in the user's unit, as a set stores them: whole numbers, or floats that mean their decimals.
+
+    Parameters
+    ----------
+    instance
+        Whose loads they are.
+    loads
+        As it stores them.
+    """
+    # a load has at most ten digits, and a float keeps fifteen: its shortest form is the decimal that was meant
+    return list(loads) if instance.demand_scale == 1 else [float(instance.shown_demand(load)) for load in loads]

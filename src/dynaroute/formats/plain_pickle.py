@@ -1,9 +1,9 @@
-"""Pickles of plain data, read by a machine that knows no other instructions.
+"""A safe reader for pickles of plain data.
 
-A pickle is a program. Python's own machine for it can call anything, and even with all calls forbidden a few bytes can
-make it ask for any amount of memory. This one has the instructions that build numbers, strings, lists and tuples, and
-refuses the others by name, so nothing can be executed. Of numpy's arrays it knows the few names that their pickles
-mention, and what those mean: it looks nothing up and calls nothing.
+A pickle is a program. Python's interpreter for it can call anything and, even with calls forbidden, a few bytes can
+make it request any amount of memory. This interpreter has only the instructions that build numbers, strings, lists and
+tuples, and refuses all others by name, so it cannot execute code. It recognises the few names that pickles of numpy
+arrays use, but never imports or calls them.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ __all__ = ["PlainArray", "load_plain_pickle"]
 
 _NEWEST_PROTOCOL = 5
 _LONGEST_NUMBER = 1000  # digits, or bytes
-_MAKERS = b"](ltGFILJ\x8a\x8bVSU\x8cXT\x8d\x85\x86\x87\x94qrpcRBC\x8e\x96\x93"  # instructions that take memory
-_MOST_SIDES = 32  # of an array
-_BYTES_OF_MAKER = 100  # at most, beside what the file has for it
+_MAKERS = b"](ltGFILJ\x8a\x8bVSU\x8cXT\x8d\x85\x86\x87\x94qrpcRBC\x8e\x96\x93"  # instructions that allocate memory
+_MOST_SIDES = 32  # dimensions of an array
+_BYTES_OF_MAKER = 100  # at most, in addition to the bytes in the file
 _REMEDY = "Store plain lists, tuples, numbers, strings and arrays of numbers, or write a .npz file."
-_NUMBERS = re.compile(r"[<>|=]?[iuf][1248]")  # the types of arrays that hold numbers
+_NUMBERS = re.compile(r"[<>|=]?[iuf][1248]")  # dtypes that hold numbers
 
 
 @dataclass(eq=False)
 class PlainArray:
-    """An array of numbers that a pickle describes; empty until its program has said what it holds."""
+    """An array of numbers described by a pickle; empty until the pickle has supplied its values."""
 
     array: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """What only stands in the description of an array, and is no data by itself."""
+    """A part of an array's description, which is not data by itself."""
 
     words: str
 
 
 @dataclass(eq=False)
 class _Type:
-    """The type of an array's numbers."""
+    """The dtype of an array's numbers."""
 
     code: str
 
     def order(self, order: str) -> None:
-        """Which byte comes first."""
+        """Set the byte order."""
         self.code = order + self.code.lstrip("<>|=")
 
     def read(self, values: bytes, shape: tuple[int, ...], order: str) -> NDArray[Any]:
-        """Numbers from their bytes, of which there must be as many as the shape says."""
+        """Convert bytes to numbers; their count must match the shape."""
         kind = np.dtype(self.code)
         if min(shape, default=0) < 0 or math.prod(shape) * kind.itemsize != len(values):
             raise ValueError
@@ -69,7 +69,7 @@ _NOTHING, _TRUE, _FALSE = _Piece("None"), _Piece("True"), _Piece("False")
 _RECONSTRUCT, _SCALAR, _FROM_BUFFER = _Piece("an array"), _Piece("a number of numpy's"), _Piece("an array's bytes")
 _ARRAY, _TYPE, _ENCODE = _Piece("numpy.ndarray"), _Piece("numpy.dtype"), _Piece("_codecs.encode")
 _NO_BYTES = _Piece("bytes")
-_NAMES: dict[tuple[str, ...], _Piece] = {  # all that a pickle of arrays mentions, in old and new versions of numpy
+_NAMES: dict[tuple[str, ...], _Piece] = {  # all names in pickles of arrays, from old and new versions of numpy
     ("numpy.core.multiarray", "_reconstruct"): _RECONSTRUCT,
     ("numpy._core.multiarray", "_reconstruct"): _RECONSTRUCT,
     ("numpy.core.multiarray", "scalar"): _SCALAR,
@@ -85,7 +85,7 @@ _NAMES: dict[tuple[str, ...], _Piece] = {  # all that a pickle of arrays mention
 
 
 def load_plain_pickle(content: bytes) -> object:
-    """Build what a pickle describes, if that is plain data.
+    """Build what a pickle describes, if it is plain data.
 
     Parameters
     ----------
@@ -95,14 +95,14 @@ def load_plain_pickle(content: bytes) -> object:
     Returns
     -------
     object
-        Numbers, strings, lists, tuples and `PlainArray`. Parts may be shared, and lists may hold themselves.
+        Numbers, strings, lists, tuples and `PlainArray`. Parts may be shared, and lists may contain themselves.
 
     Raises
     ------
     UnsupportedError
-        If it asks for anything else. Nothing has been executed.
+        If it contains anything else. Nothing is ever executed.
     FormatError
-        If it is damaged or no pickle, or what it describes would fill the memory.
+        If it is damaged, not a pickle, or too large for memory.
     """
     refuse_large_content(len(content) + _BYTES_OF_MAKER * sum(content.count(code) for code in _MAKERS))
     machine = _Machine(content)
@@ -110,7 +110,7 @@ def load_plain_pickle(content: bytes) -> object:
         return machine.run()
     except (IndexError, KeyError, ValueError, struct.error) as error:
         raise FormatError(
-            f"this is not a sound pickle (it breaks off or makes no sense at byte {machine.position}).",
+            f"this is not a valid pickle (it ends early or is damaged at byte {machine.position}).",
             remedy="Was the file copied completely?",
         ) from error
 
@@ -119,7 +119,7 @@ _Instruction = Callable[["_Machine"], object]
 
 
 class _Machine:
-    """The stack, the memory and the position in the program."""
+    """The interpreter: its stack, its memo and its position in the program."""
 
     def __init__(self, program: bytes) -> None:
         self.program = program
@@ -145,12 +145,12 @@ class _Machine:
         return self.stack[0]
 
     def push_piece(self, piece: object) -> None:
-        """Push what is no data, for an array to be made of."""
+        """Push a part of an array's description."""
         self.has_pieces = True
         self.stack.append(piece)
 
     def refuse_pieces(self, result: object) -> None:
-        """Refuse what only describes arrays, where it is left over as data."""
+        """Raise if a part of an array's description is left over as data."""
         seen, left = set(), [result]
         while left:
             value = left.pop()
@@ -177,7 +177,7 @@ class _Machine:
         return int.from_bytes(self.take(size), "little")
 
     def push(self, value: object) -> None:
-        self.stack.append(value)  # looked up only now: what was evaluated may have closed a mark
+        self.stack.append(value)  # looked up only now: evaluating the value may have closed a mark
 
     def close_mark(self) -> list[Any]:
         items = self.stack
@@ -195,7 +195,7 @@ class _Machine:
         return self.say_no(wanted)
 
     def say_no(self, wanted: str) -> UnsupportedError:
-        """The error that tells what was not done."""
+        """Make the error that says what was refused."""
         return UnsupportedError(
             f"the pickle asks for {wanted[:80]!r}, which is not plain data; it was not executed.",
             where=Where(field="pickle"),
@@ -221,7 +221,7 @@ def _push_float(machine: _Machine) -> None:
 
 def _push_integer_text(machine: _Machine) -> None:
     line = machine.take_line().removesuffix(b"L")
-    if line in (b"00", b"01"):  # how the oldest protocols write false and true
+    if line in (b"00", b"01"):  # false and true in the oldest protocols
         machine.push_piece(_TRUE if line == b"01" else _FALSE)
         return
     if len(line) > _LONGEST_NUMBER:
@@ -315,7 +315,7 @@ def _push_long_bytes(machine: _Machine) -> None:
 
 
 def _make(machine: _Machine) -> None:
-    """What Python would call something for: here only what the names of arrays stand for."""
+    """Where Python would call an object: build a part of an array."""
     arguments, maker = machine.stack[-1], machine.stack[-2]
     if not isinstance(maker, _Piece) or type(arguments) is not tuple:
         raise ValueError
@@ -326,7 +326,7 @@ def _make(machine: _Machine) -> None:
 
 
 def _make_part(maker: _Piece, arguments: tuple[Any, ...]) -> object:
-    """The part of an array that a pickle asks for; None if it is none that numbers are made of."""
+    """Build a part of an array of numbers; None if it is not one."""
     match arguments:
         case (str(code), _Piece() | int(), _Piece() | int()) if maker is _TYPE and _NUMBERS.fullmatch(code):
             return _Type(code)
@@ -344,7 +344,7 @@ def _make_part(maker: _Piece, arguments: tuple[Any, ...]) -> object:
 
 
 def _fill(machine: _Machine) -> None:
-    """What Python would hand to an object for its state: here to arrays and their types alone."""
+    """Where Python would set an object's state: fill an array or its dtype."""
     state, target = machine.stack.pop(), machine.stack[-1]
     match target, state:
         case _Type(), (int(), ("<" | ">" | "|" | "=") as order, *_):

@@ -1,4 +1,4 @@
-"""Read files of any format, chosen by suffix."""
+"""Reading files of any format, chosen by suffix."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from dynaroute.formats.table import (
 )
 from dynaroute.formats.tables.headers import read_renames
 from dynaroute.formats.tables.stops import Reading
+from dynaroute.formats.tables.units import find_unit
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
@@ -45,8 +46,8 @@ def read(
     Parameters
     ----------
     path
-        A table (.csv, .tsv, .xlsx), a .vrp, .txt (Solomon) or .json file, or a set (.json, .npz, .pkl) that holds one
-        instance.
+        A table (.csv, .tsv, .xlsx), a .vrp, .txt (Solomon) or .json file, or a set (.json, .npz, .parquet, .pkl) of
+        one instance.
     capacity, format, sheet, columns, matrix, durations, fleet
         As for `read_set`.
 
@@ -58,7 +59,7 @@ def read(
     Raises
     ------
     DynarouteError
-        If there is no sound instance, or more than one.
+        If there is no valid instance, or more than one.
     """
     instances = read_set(
         path,
@@ -72,7 +73,7 @@ def read(
     )
     if len(instances) > 1:
         raise FormatError(
-            f"the file holds {len(instances)} instances, where one is expected.",
+            f"the file holds {len(instances)} instances, but one is expected.",
             where=Where(file=os.fspath(path)),
             remedy="Use dynaroute.read_set, or a command that takes sets, such as solve or convert.",
         )
@@ -90,49 +91,49 @@ def read_set(
     durations: str | os.PathLike[str] | None = None,
     fleet: FleetOptions = AS_IT_IS,
 ) -> list[Instance]:
-    """Read all instances of a file, at least one.
+    """Read all instances of a file.
 
     Parameters
     ----------
     path
-        A .vrp, .csv, .tsv, .txt, .xlsx, .json, .npz or .pkl file; "-" is the standard input.
+        A .vrp, .csv, .tsv, .txt, .xlsx, .json, .npz, .parquet or .pkl file; "-" is standard input.
     capacity
-        Capacity of a vehicle, for a table that does not state it; goes before one that it states. A text such as
-        "450 kg" will do.
+        Capacity of a vehicle, for a table. It overrides the table's own, and may be a text such as "450 kg".
     format
-        What the file is, if its suffix does not say it: "csv", "xlsx", ...
+        The file's format, if its suffix does not say: "csv", "xlsx", ...
     sheet
-        Sheet of a workbook; else the first visible one with a header.
+        Sheet of a workbook; by default the first visible sheet with a header.
     columns
-        What columns of a table are, where their headings do not say it: "Mng=demand,x=lon,y=lat".
+        Meaning of columns whose headings are unclear: "Mng=demand,x=lon,y=lat".
     matrix, durations
-        Tables of distances and of durations between the stops of a table, "FILE" or "FILE#SHEET".
+        Tables of distances and durations between the stops of a table, as "FILE" or "FILE#SHEET".
     fleet
-        Vehicles, limits and a speed that go before what the file says.
+        Vehicles, limits and a speed that override those of the file.
 
     Returns
     -------
     list[Instance]
-        The problems, in the order of the file.
+        The instances in the file's order, at least one.
 
     Raises
     ------
     DynarouteError
-        If the file cannot be read, or one of its instances is not sound.
+        If the file cannot be read, or an instance is invalid.
     """
     file, source = Path(path), os.fspath(path)
     with in_file(STDIN if source == "-" else source):
         suffix = _find_suffix(file, format)
         known = FORMATS[suffix]
-        assert known.parse is not None  # or the suffix would have been refused
+        assert known.parse is not None  # other suffixes were refused before
         _refuse_void_options(
             suffix, capacity=capacity, sheet=sheet, columns=columns, matrix=matrix, durations=durations
         )
         content = read_stdin() if source == "-" else read_bytes(file)
         distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
         if known.is_table and capacity is None and isinstance(fleet.vehicles, VehicleList):
-            capacity = fleet.vehicles.largest_capacity  # tables need not state what the vehicles have
-        reading = Reading(capacity, sheet, read_renames(columns), distances, times)
+            capacity = fleet.vehicles.largest_capacity  # a table need not state it
+        unit = find_unit(fleet.vehicles.unit) if isinstance(fleet.vehicles, VehicleList) else None
+        reading = Reading(capacity, sheet, read_renames(columns), distances, times, unit=unit)
         instances = known.parse(content, "" if source == "-" else source, reading)
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")
@@ -140,7 +141,7 @@ def read_set(
 
 
 def _find_suffix(file: Path, format: str | None) -> str:
-    """The suffix of a file, or the one that the caller says it should have."""
+    """Return the file's suffix, or that of the given format."""
     if format is not None:
         suffix = f".{format.lower().lstrip('.')}"
         if suffix not in INSTANCE_SUFFIXES:
@@ -151,32 +152,32 @@ def _find_suffix(file: Path, format: str | None) -> str:
     if str(file) == "-":
         if format is None:
             raise OptionError(
-                "what comes from the standard input has no suffix.",
+                "standard input has no suffix that would tell its format.",
                 where=Where(field="format"),
-                remedy="Say what it is: --format csv.",
+                remedy="Name the format: --format csv.",
             )
         return suffix
-    refuse_unreadable(file)  # before its suffix: a folder has none
+    refuse_unreadable(file)  # before the suffix is checked: a folder has none
     return suffix if format is not None else require_suffix(file, INSTANCE_SUFFIXES, "instances")
 
 
 def _refuse_void_options(suffix: str, **options: object) -> None:
-    """Refuse options that a format has no use for."""
+    """Raise if an option does not apply to the format."""
     known = FORMATS[suffix]
     for name, value in options.items():
         if value is None or (known.is_table and (name != "sheet" or known.has_sheets)):
             continue
         message = (
-            "states its own capacity" if name == "capacity" else "has no sheets" if known.is_table else "is no table"
+            "states its own capacity" if name == "capacity" else "has no sheets" if known.is_table else "is not a table"
         )
         what = "workbooks" if name == "sheet" else "tables (.csv, .tsv, .xlsx)"
         raise OptionError(
-            f"a {suffix} file {message}.", where=Where(field=name), remedy=f"Give the option with {what} alone."
+            f"a {suffix} file {message}.", where=Where(field=name), remedy=f"Use the option only with {what}."
         )
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:
-    """Read routes; whether they solve an instance is for `dynaroute.check` to say.
+    """Read routes. Use `dynaroute.check` to verify them.
 
     Parameters
     ----------
@@ -198,5 +199,5 @@ def read_solution(path: str | os.PathLike[str]) -> Solution:
         refuse_unreadable(file)
         suffix = require_suffix(file, SOLUTION_SUFFIXES, "a solution")
         parse = FORMATS[suffix].parse_solution
-        assert parse is not None  # or the suffix would have been refused
+        assert parse is not None  # other suffixes were refused before
         return parse(decode_text(read_bytes(file)), source)

@@ -1,4 +1,4 @@
-"""Sets as arrays, as this and other libraries lay them out: depots apart or inside, demands whole or divided."""
+"""Sets of instances as arrays, in the layouts of this and other libraries."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ __all__ = ["KEYS", "SHAPES", "make_instances", "refuse_faulty_shapes"]
 KEYS = ("depot", "locs", "demand", "capacity")
 SHAPES = "depot (N, 2), locs (N, n, 2), demand (N, n), capacity (N,)"
 
-_COLUMN = np.ones((1, 1))  # of a capacity that is not there
-_FEW = 3  # different demands, of which less may be chance
-_FLOATS = 4e-7  # relative rounding of a demand that was divided with 32 bits, and multiplied again
+_COLUMN = np.ones((1, 1))  # stands in for a missing capacity
+_FEW = 3  # with fewer distinct demands, a match may be chance
+_FLOATS = 4e-7  # relative error of a demand that was divided in 32 bits and multiplied again
 
 
 def refuse_faulty_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Compare the shapes of arrays with each other, before any room is made for them.
+    """Check the shapes of arrays against each other, before allocating memory.
 
     Parameters
     ----------
     shapes
-        By key. The depot may be left out where it is the first of `locs`, the capacity where it is 1.
+        Shapes by key. `depot` may be absent if it is the first of `locs`, `capacity` if it is 1.
 
     Raises
     ------
     FormatError
-        It names the array that is missing, or of another shape.
+        It names the array that is missing or has the wrong shape.
     """
     for key in ("locs", "demand"):
         if key not in shapes:
@@ -46,7 +46,7 @@ def refuse_faulty_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
     count = (shapes.get("depot") or shapes["demand"] or (0,))[0]
     locs = shapes["locs"]
     if len(locs) != 3 or locs[::2] != (count, 2):
-        # where the count is the depot's, unless that is no list of places itself
+        # the number of instances is that of `depot`, unless its shape is wrong
         key = "locs" if len(shapes.get("depot", (0, 2))) in (2, 3) else "depot"
         raise _wrong_shape(key, shapes[key])
     places = locs[1]
@@ -64,18 +64,10 @@ def refuse_faulty_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
 
 
 def make_instances(arrays: Mapping[str, NDArray[Any]], stem: str) -> list[Instance]:
-    """Make the instances of a set.
-
-    Parameters
-    ----------
-    arrays
-        By key, of shapes that were looked at by `refuse_faulty_shapes`.
-    stem
-        Begins their names.
-    """
+    """Make the instances of a set."""
     count = len(arrays["locs"])
     depot, locs, demand = _part_depot(arrays)
-    is_apart = arrays.get("capacity", _COLUMN).ndim == 2  # as libraries do that divide demands, and keep the capacity
+    is_apart = arrays.get("capacity", _COLUMN).ndim == 2  # some libraries divide demands but keep the capacity
     demand, capacity = _undivide(demand, _read_capacity(arrays, count), is_certain=is_apart)
     coordinates = np.concatenate([depot[:, None], locs], axis=1).astype(np.float64)  # (N, n + 1, 2)
     instances = []
@@ -87,10 +79,10 @@ def make_instances(arrays: Mapping[str, NDArray[Any]], stem: str) -> list[Instan
 
 
 def _part_depot(arrays: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Depots (N, 2), customers (N, n, 2) and their demands (N, n), wherever the depot is."""
+    """Separate depots (N, 2), customers (N, n, 2) and their demands (N, n)."""
     locs, demand = arrays["locs"], arrays["demand"]
     given = arrays["depot"].reshape(len(locs), 2) if "depot" in arrays else None
-    if demand.shape[1] == locs.shape[1] - 1:  # the depot is the first place, and has no demand
+    if demand.shape[1] == locs.shape[1] - 1:  # the depot is the first location and has no demand
         if given is not None and not np.array_equal(given, locs[:, 0]):
             raise _wrong_shape("demand", demand.shape)
         return locs[:, 0], locs[:, 1:], demand
@@ -106,7 +98,7 @@ def _part_depot(arrays: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArr
 
 
 def _read_capacity(arrays: Mapping[str, NDArray[Any]], count: int) -> NDArray[Any]:
-    """(N,) capacities; 1 where there are none and demands are parts of it."""
+    """Read (N,) capacities; 1 if absent and demands are fractions of it."""
     if "capacity" in arrays:
         return np.broadcast_to(arrays["capacity"].reshape(-1), (count,))
     demand = arrays["demand"]
@@ -114,29 +106,31 @@ def _read_capacity(arrays: Mapping[str, NDArray[Any]], count: int) -> NDArray[An
         raise FormatError(
             "the array capacity is missing.",
             where=Where(field="capacity"),
-            remedy=f"Without it demands are parts of it, up to 1; these are not. The arrays are {SHAPES}.",
+            remedy=f"Without it, demands must be fractions of it, up to 1; these are not. The arrays are {SHAPES}.",
         )
     return np.ones(count)
 
 
 def _undivide(demand: NDArray[Any], capacity: NDArray[Any], *, is_certain: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Demands and capacities in whole numbers, where demands were divided by capacities; else as they are."""
+    """Undo a division of demands by capacities, so that both are whole numbers; else return them unchanged."""
     is_part = demand.dtype.kind == "f" and bool(((demand >= 0) & (demand <= 1)).all() and (demand % 1 != 0).any())
     if not is_part or not (capacity % 1 == 0).all():
         return demand, capacity
     shares = [Decimal(str(share)) for share in np.unique(demand) if share]
     is_rounded = max(map(count_decimals, shares)) >= ROUNDED_DECIMALS
     if (capacity == 1).all():
-        # of all at once: the demands of one instance may have a divisor in common
+        # over all instances: the demands of a single one may share a divisor
         is_likely = is_certain or is_rounded or len(shares) >= _FEW
         denominator = find_common_denominator(shares) if is_likely else None
         if denominator is None:
-            return demand, capacity  # each instance by itself
-        warn_of_input("", f"took the demands for multiples of 1/{denominator} of the capacity, and reads it as such.")
+            return demand, capacity  # each instance is scaled separately
+        warn_of_input(
+            "", f"the demands are multiples of 1/{denominator} of the capacity, and were read as whole numbers."
+        )
         return np.rint(demand.astype(np.float64) * denominator).astype(np.int64), np.full(len(demand), denominator)
     wholes = demand.astype(np.float64) * capacity[:, None]
     if (is_certain or is_rounded) and (np.abs(wholes - np.rint(wholes)) <= _FLOATS * np.maximum(wholes, 1)).all():
-        warn_of_input("", "the demands are parts of the capacity, and were multiplied by it.")
+        warn_of_input("", "the demands are fractions of the capacity, and were multiplied by it.")
         return np.rint(wholes).astype(np.int64), capacity
     return demand, capacity
 
@@ -153,5 +147,5 @@ def _missing(key: str) -> FormatError:
 
 def _wrong_shape(key: str, shape: tuple[int, ...]) -> FormatError:
     return FormatError(
-        f"the array {key} has the shape {shape}.", where=Where(field=key), remedy=f"The shapes are {SHAPES}."
+        f"the array {key} has shape {shape}.", where=Where(field=key), remedy=f"The shapes are {SHAPES}."
     )

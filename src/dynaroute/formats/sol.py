@@ -11,7 +11,7 @@ from dynaroute.solution import Solution
 
 __all__ = ["format_sol", "parse_sol"]
 
-# "+" after a quantifier: nothing is tried a second time, or many blanks would take for ever
+# possessive quantifiers ("*+") never backtrack; otherwise many blanks would take forever
 _ROUTE = re.compile(r"route\s*+#?\s*+[0-9]*+\s*+:(.*)", re.IGNORECASE)
 _ROUTE_START = re.compile(r"route\b|route\s*#?\s*[0-9]", re.IGNORECASE)
 _COST = re.compile(r"cost\b\s*[:=]?\s*(.*)", re.IGNORECASE)
@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^\W\d]")
 
 
 def parse_sol(text: str, *, source: str = "") -> Solution:
-    """Read the routes and the stated cost of a solution; whether they are right is for `check` to say.
+    """Read the routes and the stated cost of a solution. Use `check` to verify them.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _read_route(text: str, line: int) -> tuple[int, ...]:
     for token in tokens:
         if _CUSTOMER.fullmatch(token) is None:
             raise FormatError(
-                f"{shorten(token)} is not a customer.",
+                f"{shorten(token)} is not a customer number.",
                 where=Where(line=line, field="Route"),
                 remedy="Customers are whole numbers, separated by spaces.",
             )
@@ -97,6 +97,6 @@ def _read_cost(text: str, earlier: float | None, line: int) -> float:
         raise FormatError(
             f"there are two costs, {format_number(earlier)} and {format_number(value)}.",
             where=where,
-            remedy="Keep the right one.",
+            remedy="Keep the correct one.",
         )
     return value

@@ -1,4 +1,4 @@
-"""Solomon's and Gehring and Homberger's instances with time windows (.txt)."""
+"""Instances with time windows in the format of Solomon, and of Gehring and Homberger (.txt)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from dynaroute.errors import FormatError, Where, placed
 from dynaroute.fleet import VehicleType
-from dynaroute.formats.holding import refuse_unholdable
+from dynaroute.formats.limitations import refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import (
     format_load,
     format_number,
@@ -30,12 +30,12 @@ _COLUMNS = ("CUST NO.", "XCOORD.", "YCOORD.", "DEMAND", "READY TIME", "DUE DATE"
 _HEADER = re.compile(r"CUST\s*NO\.?\s+XCOORD\.?\s+YCOORD\.?\s+DEMAND\s+READY\s*TIME\s+DUE\s*DATE\s+SERVICE(?:\s*TIME)?")
 _TITLE = re.compile(r"^[ \t]*(?:VEHICLE|CUSTOMER)\s*?$", re.MULTILINE | re.IGNORECASE)
 _REMEDY = (
-    "A .txt file is read as one of Solomon's: a name, VEHICLE with NUMBER and CAPACITY, CUSTOMER with seven columns."
+    "A .txt file must be in Solomon's format: a name, VEHICLE with NUMBER and CAPACITY, CUSTOMER with seven columns."
 )
 
 
 def looks_like_solomon(text: str) -> bool:
-    """Whether text has one of the titles of this format, so that it is not a table."""
+    """Whether text has a section title of this format, so it is not a table."""
     return _TITLE.search(text) is not None
 
 
@@ -55,12 +55,12 @@ def parse_solomon(text: str, *, source: str = "") -> Instance:
     text
         The file's text.
     source
-        The file's path; its stem is the name of an instance without one.
+        The file's path; its stem names an instance without a name.
 
     Raises
     ------
     DynarouteError
-        If the text does not follow the format, or is no problem.
+        If the text does not follow the format, or is not a valid problem.
     """
     lines = [_Line(line.strip(), number) for number, line in enumerate(split_lines(text), start=1) if line.strip()]
     starts = {line.text.upper(): place for place, line in reversed(list(enumerate(lines)))}
@@ -99,17 +99,12 @@ def parse_solomon(text: str, *, source: str = "") -> Instance:
 def format_solomon(instance: Instance) -> str:
     """Write an instance with time windows.
 
-    Parameters
-    ----------
-    instance
-        The problem.
-
     Raises
     ------
     UnsupportedError
         If it has something that this format cannot hold.
     """
-    _refuse_unholdable(instance)
+    _refuse_what_cannot_be_stored(instance)
     return "\n".join([*_lines_of(instance), ""])
 
 
@@ -131,34 +126,34 @@ def _lines_of(instance: Instance) -> Iterator[str]:
         yield " ".join(f"{cell:>10}" for cell in [str(node), *cells, *map(format_number, (*window, seconds))])
 
 
-def _refuse_unholdable(instance: Instance) -> None:
+def _refuse_what_cannot_be_stored(instance: Instance) -> None:
     kind = instance.fleet[0]
     windows = instance.windows
     obstacles = {
         "vehicles": (
-            "a fleet other than a number of equal vehicles that are back at the depot",
+            "vehicles other than a number of equal ones that return to the depot",
             len(instance.fleet) > 1 or kind.count is None or replace(kind, count=None) != VehicleType(kind.capacity),
         ),
         "windows": ("customers without a latest time", windows is None or not math.isfinite(windows.max())),
-        "customer_names": ("names of customers", instance.customer_names is not None),
+        "customer_names": ("customer names", instance.customer_names is not None),
         "distances": ("a distance matrix", instance.distances is not None),
         "durations": ("a matrix of durations", instance.durations is not None),
         "speed": ("times other than distances (a speed of 1)", instance.speed != 1),
         "metric": ("latitudes and longitudes", instance.metric != "euclidean"),
         "rounding": ("rounded distances", instance.rounding != "none"),
     }
-    refuse_unholdable("a .txt file of Solomon's format", obstacles)
+    refuse_what_cannot_be_stored("a .txt file of Solomon's format", obstacles)
 
 
 def _read_vehicles(lines: list[_Line], place: int) -> tuple[int, str, int]:
-    """Number of vehicles, what one of them holds, and the line of both."""
+    """Read the number of vehicles, their capacity, and the line of both."""
     if place < len(lines) and re.fullmatch(r"NUMBER\s+CAPACITY", lines[place].text, re.IGNORECASE):
         place += 1
     line = lines[place] if place < len(lines) else lines[-1]
     cells = line.text.split()
     if len(cells) != 2:
         raise FormatError(
-            f"{shorten(line.text)} is not a number of vehicles and a capacity.",
+            f"found {shorten(line.text)}, expected a number of vehicles and a capacity.",
             where=Where(line=line.number, field="VEHICLE"),
             remedy=_REMEDY,
         )
@@ -170,7 +165,7 @@ def _read_vehicles(lines: list[_Line], place: int) -> tuple[int, str, int]:
 
 
 def _read_rows(lines: list[_Line], place: int) -> list[_Line]:
-    """Lines of the depot and the customers, in their order."""
+    """Read the lines of the depot and the customers, in order."""
     if place < len(lines) and lines[place].text[0].isalpha():
         if not _HEADER.fullmatch(lines[place].text.upper()):
             raise FormatError(
@@ -190,9 +185,9 @@ def _read_rows(lines: list[_Line], place: int) -> list[_Line]:
             )
         if parse_whole(cells[0], _at(row, 0)) != node:
             raise FormatError(
-                f"this is node {cells[0]}, where {node} is expected.",
+                f"this is node {cells[0]}, but {node} is expected.",
                 where=_at(row, 0),
-                remedy="The depot is 0, and customers follow from 1 without a gap.",
+                remedy="The depot is 0; customers count from 1 without gaps.",
             )
     if len(rows) < 2:
         raise FormatError(

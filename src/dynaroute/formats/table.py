@@ -1,6 +1,6 @@
-"""The table of formats: which suffix means which, what it can hold, and who reads and writes it.
+"""The table of formats: what files of each suffix can hold, and how they are read and written.
 
-A new format is a module of its own and an entry here; every list of suffixes follows from the table.
+To add a format, write a module and add an entry here. All lists of suffixes follow from this table.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dynaroute.formats.json import format_json, format_json_set, parse_json
 from dynaroute.formats.json_solution import format_json_solution, parse_json_solution
 from dynaroute.formats.kool_pickle import parse_kool_pickle
 from dynaroute.formats.npz import format_npz, parse_npz
+from dynaroute.formats.parquet import format_parquet, parse_parquet
 from dynaroute.formats.sol import format_sol, parse_sol
 from dynaroute.formats.solomon import format_solomon, looks_like_solomon, parse_solomon
 from dynaroute.formats.tables.stops import Reading
@@ -41,8 +42,8 @@ __all__ = [
 Capacity = float | Decimal | str | None
 
 _SAVE_AS = "Open it in a spreadsheet program and save it as an Excel workbook (.xlsx), or as CSV."
-_SPREADSHEETS = {  # that are told by name, and not read
-    ".xls": "workbooks of the old kind",
+_SPREADSHEETS = {  # recognised by suffix, but not read
+    ".xls": "old Excel workbooks",
     ".xlsb": "binary workbooks",
     ".ods": "OpenDocument spreadsheets",
     ".fods": "OpenDocument spreadsheets",
@@ -55,26 +56,26 @@ _SPREADSHEETS = {  # that are told by name, and not read
 
 @dataclass(frozen=True)
 class Format:
-    """What files of one suffix can hold; None stands for what they cannot.
+    """What files of one suffix can hold; None means that they cannot.
 
     Attributes
     ----------
     parse
-        Reads all instances from a file's bytes, its path, and what the caller said about tables.
+        Reads all instances from a file's bytes, its path, and the options for tables.
     format_one
-        Writes an instance that was given by itself.
+        Writes a single instance.
     format_set
-        Writes a list of instances, of one too; and the lone one, where `format_one` is None.
+        Writes a list of instances; also a single instance, if `format_one` is None.
     parse_solution, format_solution
         The same for routes.
     is_table
-        Whether its rows are stops, so that the caller may say the capacity and what columns are.
+        Whether its rows are stops, so that the options for tables apply.
     has_sheets
-        Whether there may be several tables in it.
+        Whether it can hold several tables.
     holds_fleets
-        Whether it can hold vehicles and times at all; what it cannot hold of them, `format_one` refuses.
+        Whether it can hold vehicles and times; `format_one` refuses the kinds it cannot hold.
     holds_details
-        Whether it can hold further columns of a table; they are left out elsewhere, with a note.
+        Whether it can hold extra columns of a table; other formats drop them with a note.
     """
 
     parse: Callable[[bytes, str, Reading], list[Instance]] | None = None
@@ -91,7 +92,7 @@ class Format:
 def _parse_text(content: bytes, source: str, reading: Reading) -> list[Instance]:
     if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise FormatError(
-            "this is a workbook or an archive, not text.", remedy="If it is an Excel workbook, call it .xlsx."
+            "this is a workbook or an archive, not text.", remedy="If it is an Excel workbook, rename it to .xlsx."
         )
     return [parse_text_table(decode_text(content), reading, source)]
 
@@ -106,8 +107,8 @@ def _parse_txt(content: bytes, source: str, reading: Reading) -> list[Instance]:
         return _parse_text(content, source, reading)
     if reading != Reading():
         raise OptionError(
-            "a file in Solomon's format is no table, and states its own capacity.",
-            remedy="Leave the options for tables out.",
+            "a file in Solomon's format is not a table, and states its own capacity.",
+            remedy="Leave out the options for tables.",
         )
     return [parse_solomon(text, source=source)]
 
@@ -134,6 +135,11 @@ FORMATS = {
         holds_details=True,
     ),
     ".npz": Format(parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz),
+    ".parquet": Format(
+        parse=lambda content, source, _: parse_parquet(content, source=source),
+        format_set=format_parquet,
+        holds_fleets=True,
+    ),
     ".pt": Format(parse=lambda content, source, _: parse_torch_set(content, source=source)),
     ".pth": Format(parse=lambda content, source, _: parse_torch_set(content, source=source)),
     ".pkl": Format(parse=lambda content, source, _: parse_kool_pickle(content, source=source)),
@@ -147,14 +153,14 @@ WRITABLE_INSTANCE_SUFFIXES = tuple(suffix for suffix, known in FORMATS.items() i
 
 
 def require_suffix(path: Path, known: tuple[str, ...], content: str) -> str:
-    """The suffix in small letters, if it is one of those that will do for this content."""
+    """Return the suffix in lower case, or raise if it is not one of the known."""
     suffix = path.suffix.lower()
     if suffix in known:
         return suffix
     if suffix in _SPREADSHEETS:
-        raise UnsupportedError(f"{_SPREADSHEETS[suffix]} ({suffix}) are not read.", remedy=_SAVE_AS)
+        raise UnsupportedError(f"{_SPREADSHEETS[suffix]} ({suffix}) cannot be read.", remedy=_SAVE_AS)
     remedy = f"Use one of {', '.join(known)}."
     if suffix in FORMATS:
-        raise UnsupportedError(f"a {suffix} file is not one for {content}.", remedy=remedy)
+        raise UnsupportedError(f"a {suffix} file does not work for {content}.", remedy=remedy)
     shown = f"the suffix {suffix!r} is unknown" if suffix else "the file name has no suffix"
-    raise FormatError(f"{shown}, so {content} cannot be expected there.", remedy=remedy)
+    raise FormatError(f"{shown}, so it does not work for {content}.", remedy=remedy)

@@ -1,4 +1,4 @@
-"""Sets that PyTorch wrote (.pt, .pth): a dictionary of tensors, or a list of them, one an instance."""
+"""Sets saved by PyTorch (.pt, .pth): a dictionary of tensors, or a list with one such dictionary per instance."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 __all__ = ["parse_torch_set"]
 
 _ALIASES = {"loc": "locs", "demands": "demand"}
-_SHAPE = f"Save a dictionary of tensors: {SHAPES}; or a list of such, each of one instance."
+_SHAPE = f"Save a dictionary of tensors ({SHAPES}), or a list with one such dictionary per instance."
 
 
 def parse_torch_set(content: bytes, *, source: str = "") -> list[Instance]:
-    """Read a set by PyTorch's restricted reader, which builds tensors and plain containers alone.
+    """Read a set with PyTorch's restricted reader, which builds only tensors and plain containers.
 
     Parameters
     ----------
     content
-        What `torch.save` wrote.
+        Bytes written by `torch.save`.
     source
-        The file's path: named in warnings, and its stem starts the names of the instances.
+        The file's path, for warnings; its stem begins the instances' names.
 
     Raises
     ------
     DynarouteError
-        If it asks to build more, a tensor is missing or of a wrong shape, or an instance is no problem.
+        If it contains other objects, a tensor is missing or has the wrong shape, or an instance is invalid.
     """
     from dynaroute.torch_files import parse_torch_file
 
@@ -49,12 +49,12 @@ def parse_torch_set(content: bytes, *, source: str = "") -> list[Instance]:
     with merge_notes(source):
         instances = make_instances(known, Path(source).stem)
     if ignored:
-        warn_of_input(source, f"ignored the tensors {show_list(ignored)}; known are {', '.join(KEYS)}.")
+        warn_of_input(source, f"ignored the tensors {show_list(ignored)}; known tensors are {', '.join(KEYS)}.")
     return instances
 
 
 def _stack(items: Sequence[object]) -> dict[str, NDArray[Any]]:
-    """Instances one after the other, each of the same size."""
+    """Stack instances of the same size."""
     tables = [_read_arrays(item, f"[{index}]") for index, item in enumerate(items)]
     refuse_large_set(len(tables), sum(table["locs"].shape[0] for table in tables if table.get("locs", _NONE).ndim))
     if not tables or any(table.keys() != tables[0].keys() for table in tables):
@@ -63,9 +63,9 @@ def _stack(items: Sequence[object]) -> dict[str, NDArray[Any]]:
         return {key: np.stack([table[key] for table in tables]) for key in tables[0]}
     except ValueError as error:
         raise FormatError(
-            "the instances are of different sizes.",
+            "the instances have different sizes.",
             where=Where(field="document"),
-            remedy="Save one file for each size.",
+            remedy="Save one file per size.",
         ) from error
 
 
@@ -91,6 +91,6 @@ def _read_array(value: object, field: str) -> NDArray[Any]:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return np.array(value)
     if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.dtype not in _number_types():
-        raise FormatError("this is no tensor of numbers.", where=Where(field=field), remedy=_SHAPE)
+        raise FormatError("this is not a tensor of numbers.", where=Where(field=field), remedy=_SHAPE)
     plain = value.detach()
     return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()

@@ -1,4 +1,4 @@
-"""Files of vehicles, which are given beside an instance's own file."""
+"""Separate files of vehicle types."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ VEHICLE_SUFFIXES = (*TABLE_SUFFIXES, ".json")
 
 
 def read_vehicles(spec: str | os.PathLike[str]) -> VehicleList:
-    """Read types of vehicles.
+    """Read vehicle types.
 
     Parameters
     ----------
     spec
-        A table (.csv, .tsv, .xlsx; FILE#SHEET for a sheet) with a column capacity and a type in each row; or a .json
-        file: a list as an instance has it under "vehicles", or an object with that key.
+        A table (.csv, .tsv, .xlsx; FILE#SHEET for a sheet) with a column capacity and one type per row; or a .json
+        file: a list as under an instance's "vehicles", or an object with that key.
 
     Raises
     ------
     DynarouteError
-        If the file cannot be read, or holds no vehicle.
+        If the file cannot be read, or has no vehicles.
     """
     path, _ = split_sheet(os.fspath(spec))
     with in_file(path):

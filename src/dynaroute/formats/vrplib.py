@@ -20,8 +20,8 @@ from dynaroute.formats.numbers import (
     parse_whole,
     scale_quantities,
 )
-from dynaroute.formats.requests import UNSOLVED, asks_for_more
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported
 from dynaroute.formats.vrplib_fleet import FLEET_FIELDS, FLEET_SECTIONS, read_vrplib_fleet, vrplib_fleet_lines
 from dynaroute.formats.vrplib_matrix import EDGE_WEIGHT_FORMATS, read_matrix
 from dynaroute.formats.vrplib_outline import Outline, Section, outline_vrplib, read_rows, require_field, require_section
@@ -66,17 +66,17 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
     text
         The file's text.
     source
-        The file's path: named in warnings, and its stem is the name of an instance without one.
+        The file's path, for warnings; its stem names an instance without a name.
 
     Returns
     -------
     Instance
-        Node 1 of the file is the depot, node k customer k - 1.
+        Node 1 of the file is the depot; node k is customer k - 1.
 
     Raises
     ------
     DynarouteError
-        If the text does not follow the format, is no problem, or asks for what is not solved.
+        If the text does not follow the format, is not a valid problem, or asks for something unsupported.
     """
     outline = outline_vrplib(text)
     _refuse_requests(outline)
@@ -100,7 +100,7 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
 
     with placed(place):
         largest = capacity if fleet.vehicles is None else fleet.vehicles.largest_capacity
-        assert largest is not None  # there is a field, or a section of capacities
+        assert largest is not None  # from the field or the section of capacities
         quantities = scale_quantities(demands, largest, [f"node {node}" for node in range(2, dimension + 1)])
         instance = Instance(
             coordinates=coordinates,
@@ -127,16 +127,16 @@ def format_vrplib(instance: Instance) -> str:
     Parameters
     ----------
     instance
-        The problem; one without rounding is written as EXACT_2D.
+        The instance; without rounding it is written as EXACT_2D.
 
     Raises
     ------
     UnsupportedError
-        If it has names of customers or great-circle distances, which this format cannot hold.
+        If it has customer names or great-circle distances, which this format cannot hold.
     """
     if instance.customer_names is not None:
         raise UnsupportedError(
-            "a .vrp file cannot hold names of customers.",
+            "a .vrp file cannot hold customer names.",
             where=Where(field="customer_names"),
             remedy="Write a .csv or .json file; or drop the names (in a CSV file: the column id).",
         )
@@ -187,7 +187,7 @@ def _refuse_requests(outline: Outline) -> None:
     for name, section in outline.sections.items():
         if name not in _SECTIONS:
             raise UnsupportedError(
-                "the section asks for something that is not solved here, or is misspelt.",
+                "the section is misspelt, or asks for something unsupported.",
                 where=Where(line=section.line, field=name),
                 remedy=f"Known sections are {', '.join(sorted(_SECTIONS))}.",
             )
@@ -195,25 +195,25 @@ def _refuse_requests(outline: Outline) -> None:
         where = Where(line=field.line, field=name)
         if name == "TYPE" and field.value.upper() not in _TYPES:
             raise UnsupportedError(
-                f"the problem type {shorten(field.value)} is not solved here.", where=where, remedy="Use TYPE : CVRP."
+                f"the problem type {shorten(field.value)} is not supported.", where=where, remedy="Use TYPE : CVRP."
             )
         if name == "NODE_COORD_TYPE" and field.value.upper() not in _COORDINATE_TYPES:
             raise UnsupportedError(
-                f"coordinates of type {shorten(field.value)} are not known.",
+                f"the coordinate type {shorten(field.value)} is unknown.",
                 where=where,
-                remedy="Give two coordinates a node, TWOD_COORDS.",
+                remedy="Give two coordinates per node, TWOD_COORDS.",
             )
-        if name not in _FIELDS and asks_for_more(name):
+        if name not in _FIELDS and is_unsupported(name):
             raise UnsupportedError(
-                f"the field asks for something else: {UNSOLVED}.",
+                f"the field asks for something unsupported: {UNSUPPORTED}.",
                 where=where,
-                remedy="Remove the field to solve the problem without it.",
+                remedy="Remove the field to solve without it.",
             )
 
 
 def _read_dimension(outline: Outline) -> int:
-    """Read DIMENSION, and compare it with the rows before anything of its size is made."""
-    field = require_field(outline, "DIMENSION", "Add a line 'DIMENSION : 101', the depot counted.")
+    """Read DIMENSION, and check it against the rows before allocating memory."""
+    field = require_field(outline, "DIMENSION", "Add a line 'DIMENSION : 101', counting the depot.")
     where = Where(line=field.line, field="DIMENSION")
     dimension = parse_whole(field.value, where)
     if dimension < 1:
@@ -223,7 +223,7 @@ def _read_dimension(outline: Outline) -> int:
         for name, section in outline.sections.items()
         if name in ("NODE_COORD_SECTION", "DEMAND_SECTION") and section.rows
     }
-    # where sections differ from each other, or nodes come twice, those are the fault to name
+    # if sections disagree, or nodes are repeated, that is the fault to report
     if len(counts) == 1 and not counts & {dimension, None}:
         raise FormatError(
             f"DIMENSION is {dimension}, but {counts.pop()} nodes are listed.",
@@ -246,14 +246,14 @@ def _read_edge_weight_type(outline: Outline) -> str:
     kind = field.value.upper()
     if kind not in known:
         raise UnsupportedError(
-            f"distances of type {shorten(field.value)} are not known.",
+            f"the distance type {shorten(field.value)} is unknown.",
             where=Where(line=field.line, field="EDGE_WEIGHT_TYPE"),
-            remedy=f"Known are {', '.join(known)}.",
+            remedy=f"Known types are {', '.join(known)}.",
         )
     layout = outline.fields.get("EDGE_WEIGHT_FORMAT")
     if kind != "EXPLICIT" and layout is not None and layout.value.upper() not in {*EDGE_WEIGHT_FORMATS, "FUNCTION", ""}:
         raise UnsupportedError(
-            f"the format {shorten(layout.value)} is not known.",
+            f"the format {shorten(layout.value)} is unknown.",
             where=Where(line=layout.line, field="EDGE_WEIGHT_FORMAT"),
             remedy=f"Remove the field: distances are {kind}.",
         )
@@ -292,11 +292,11 @@ def _refuse_other_depot(outline: Outline, dimension: int) -> None:
     section = outline.sections.get("DEPOT_SECTION")
     if section is None:
         if outline.has_end:
-            return  # node 1, by custom
+            return  # by convention it is node 1
         raise FormatError(
-            "the file ends without DEPOT_SECTION and without EOF: it was cut off.",
+            "the file ends without DEPOT_SECTION or EOF, so it seems cut off.",
             where=Where(field="DEPOT_SECTION"),
-            remedy="Get the whole file; or, if it is whole, add the line EOF.",
+            remedy="Get the complete file or, if it is complete, add the line EOF.",
         )
     tokens = [(token, row.line) for row in section.rows for token in row.tokens]
     depots = [(parse_whole(token, Where(line=line, field="DEPOT_SECTION")), line) for token, line in tokens]
@@ -311,9 +311,7 @@ def _refuse_other_depot(outline: Outline, dimension: int) -> None:
                 f"there is no node {depot}.", where=replace(where, line=line), remedy="List node 1, then -1."
             )
     if len(depots) > 1:
-        raise UnsupportedError(
-            f"there are {len(depots)} depots.", where=where, remedy="Only problems with one depot are solved."
-        )
+        raise UnsupportedError(f"there are {len(depots)} depots.", where=where, remedy="Only one depot is supported.")
     if depots[0][0] != 1:
         raise UnsupportedError(
             f"the depot is node {depots[0][0]}.", where=where, remedy="Number the nodes so that the depot is node 1."

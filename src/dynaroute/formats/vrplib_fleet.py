@@ -1,4 +1,4 @@
-"""Vehicles, limits and times in a CVRPLIB file, with the fields and sections that PyVRP reads; time is distance."""
+"""Vehicles, limits and times in a CVRPLIB file, in the fields and sections that PyVRP reads. Time equals distance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dynaroute.decimals import scale_to_integers
 from dynaroute.errors import FormatError, InstanceError, Where
 from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
-from dynaroute.formats.holding import refuse_unholdable
+from dynaroute.formats.limitations import refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import format_load, format_number, parse_decimal, parse_float, parse_whole
 from dynaroute.formats.vrplib_outline import Outline, read_rows
 from dynaroute.instance import LARGEST_INTEGER, Instance
@@ -34,16 +34,16 @@ FLEET_SECTIONS = frozenset({"TIME_WINDOW_SECTION", "SERVICE_TIME_SECTION", *_BY_
 
 @dataclass(frozen=True)
 class VrplibFleet:
-    """What a file says beyond the plain problem.
+    """What a file says about vehicles and times.
 
     Attributes
     ----------
     vehicles
-        The types of vehicles, if anything limits them but one capacity.
+        Vehicle types, if more than one capacity limits them.
     service, windows
-        As an instance has them.
+        As in `Instance`.
     speed
-        1 where times matter, since travel time is distance.
+        1 if times matter, since travel time equals distance.
     """
 
     vehicles: VehicleList | None
@@ -52,7 +52,7 @@ class VrplibFleet:
     speed: float | None
 
     def place(self, where: Where, outline: Outline) -> Where:
-        """Fields of an instance as sections of the file."""
+        """Translate fields of an instance into sections of the file."""
         section = {"windows": "TIME_WINDOW_SECTION", "service": "SERVICE_TIME_SECTION"}.get(where.field or "")
         if section is None or section not in outline.sections:
             return where
@@ -61,16 +61,16 @@ class VrplibFleet:
 
 
 def read_vrplib_fleet(outline: Outline, dimension: int, capacity: Decimal | None) -> VrplibFleet:
-    """Read whatever the file says of vehicles and times.
+    """Read what the file says about vehicles and times.
 
     Parameters
     ----------
     outline
         The file.
     dimension
-        Nodes, the depot counted.
+        Number of nodes including the depot.
     capacity
-        Of every vehicle; None where there is a CAPACITY_SECTION.
+        Capacity of every vehicle; None if there is a CAPACITY_SECTION.
     """
     service = _read_service(outline, dimension)
     windows = _read_windows(outline, dimension)
@@ -85,19 +85,14 @@ def read_vrplib_fleet(outline: Outline, dimension: int, capacity: Decimal | None
 
 
 def vrplib_fleet_lines(instance: Instance) -> tuple[list[str], list[str]]:
-    """Header fields and sections that hold an instance's fleet and times.
-
-    Parameters
-    ----------
-    instance
-        The problem.
+    """Write header fields and sections for an instance's vehicles and times.
 
     Raises
     ------
     UnsupportedError
         If it has something that this format cannot hold.
     """
-    _refuse_unholdable(instance)
+    _refuse_what_cannot_be_stored(instance)
     return list(_fields_of(instance)), list(_sections_of(instance))
 
 
@@ -133,17 +128,17 @@ def _sections_of(instance: Instance) -> Iterator[str]:
             yield f"{node} {' '.join(map(format_number, window))}"
 
 
-def _refuse_unholdable(instance: Instance) -> None:
+def _refuse_what_cannot_be_stored(instance: Instance) -> None:
     fleet = instance.fleet
     is_timed = instance.windows is not None or instance.service is not None
     is_timed |= any(kind.max_duration is not None for kind in fleet)
     obstacles = {
         "vehicles": (
-            "names, shifts, most stops or open ends of vehicles",
+            "vehicle names, shifts, stop limits or open ends",
             any(kind.name or kind.shift is not None or kind.max_stops or kind.end == "open" for kind in fleet),
         ),
         "count": (
-            "several types of vehicles with no number, or with limits that only some have",
+            "several vehicle types without a count, or with limits that only some have",
             len(fleet) > 1
             and (
                 any(kind.count is None for kind in fleet)
@@ -154,22 +149,22 @@ def _refuse_unholdable(instance: Instance) -> None:
             ),
         ),
         "windows": (
-            "customers without a latest time beside others with one",
+            "customers without a latest time among others with one",
             instance.windows is not None and not math.isfinite(instance.windows.max()),
         ),
         "durations": ("a matrix of durations", instance.durations is not None),
         "speed": ("times other than distances (a speed of 1)", instance.speed != (1.0 if is_timed else None)),
     }
-    refuse_unholdable("a .vrp file", obstacles)
+    refuse_what_cannot_be_stored("a .vrp file", obstacles)
 
 
 def _read_service(outline: Outline, dimension: int) -> NDArray[np.float64] | None:
-    """Service times of all nodes, by one field for all customers or by a section."""
+    """Read the service times, from one field for all customers or from a section."""
     field = outline.fields.get("SERVICE_TIME")
     if "SERVICE_TIME_SECTION" in outline.sections:
         if field is not None:
             raise FormatError(
-                "there is a field and a section of service times.",
+                "there are both a field and a section of service times.",
                 where=Where(line=field.line, field="SERVICE_TIME"),
                 remedy="Keep one of the two.",
             )
@@ -182,7 +177,7 @@ def _read_service(outline: Outline, dimension: int) -> NDArray[np.float64] | Non
     where = Where(line=field.line, field="SERVICE_TIME")
     seconds = parse_float(field.value, where)
     if seconds < 0:
-        raise InstanceError(f"the service time is {field.value}.", where=where, remedy="It is 0 or more.")
+        raise InstanceError(f"the service time is {field.value}, below 0.", where=where, remedy="It must be 0 or more.")
     return np.r_[0.0, np.full(dimension - 1, seconds)] if seconds else None
 
 
@@ -197,9 +192,9 @@ def _read_windows(outline: Outline, dimension: int) -> NDArray[np.float64] | Non
 
 
 def _read_limits(outline: Outline, *, has_service: bool, has_windows: bool) -> dict[str, float]:
-    """Limits that all vehicles have.
+    """Read the limits of all vehicles.
 
-    DISTANCE is the longest route as Christofides, Mingozzi and Toth have it: the way and the service times.
+    DISTANCE limits driving plus service times, as in the instances of Christofides, Mingozzi and Toth.
     """
     limits: dict[str, float] = {}
     for name in ("DISTANCE", "VEHICLES_MAX_DISTANCE", "VEHICLES_MAX_DURATION"):
@@ -209,12 +204,12 @@ def _read_limits(outline: Outline, *, has_service: bool, has_windows: bool) -> d
         where = Where(line=field.line, field=name)
         value = parse_float(field.value, where)
         if value <= 0:
-            raise InstanceError(f"the limit is {field.value}.", where=where, remedy="It must be above 0.")
+            raise InstanceError(f"the limit is {field.value}, not above 0.", where=where, remedy="It must be above 0.")
         key = name.removeprefix("VEHICLES_").lower()
         if name == "DISTANCE":
             key = "max_duration" if has_service and not has_windows else "max_distance"
         if limits.setdefault(key, value) != value:
-            raise FormatError("another field limits the same.", where=where, remedy="Keep one of the two.")
+            raise FormatError("another field sets the same limit.", where=where, remedy="Keep one of the two.")
     return limits
 
 
@@ -230,19 +225,19 @@ def _read_count(outline: Outline) -> int | None:
 
 
 def _read_by_vehicle(outline: Outline, name: str, count: int | None) -> list[Decimal] | None:
-    """The values of a section with a row for each vehicle."""
+    """Read a section with one row per vehicle."""
     if name not in outline.sections:
         return None
     if count is None:
         raise FormatError(
-            "the section has a row for each vehicle, but VEHICLES is missing.",
+            "the section has one row per vehicle, but VEHICLES is missing.",
             where=Where(line=outline.sections[name].line, field=name),
             remedy="Add a line 'VEHICLES : 5'.",
         )
     field = name.removesuffix("_SECTION")
     if field in outline.fields:
         raise FormatError(
-            "there is a field and a section of it.",
+            "there are both a field and a section of it.",
             where=Where(line=outline.fields[field].line, field=field),
             remedy="Keep one of the two.",
         )
@@ -251,7 +246,9 @@ def _read_by_vehicle(outline: Outline, name: str, count: int | None) -> list[Dec
     for row, value in zip(rows, values, strict=True):
         if value <= 0:
             raise InstanceError(
-                f"the value is {row.tokens[1]}.", where=Where(line=row.line, field=name), remedy="It must be above 0."
+                f"the value is {row.tokens[1]}, not above 0.",
+                where=Where(line=row.line, field=name),
+                remedy="It must be above 0.",
             )
     return values
 
@@ -259,14 +256,14 @@ def _read_by_vehicle(outline: Outline, name: str, count: int | None) -> list[Dec
 def _make_types(
     capacity: Decimal | None, count: int | None, limits: Mapping[str, Any], per_vehicle: Mapping[str, list[Decimal]]
 ) -> VehicleList | None:
-    """Vehicles that are alike, as one type each."""
+    """Group equal vehicles into types."""
     if not per_vehicle:
         if count is None and not limits:
             return None
-        assert capacity is not None  # or there would be a section of capacities
+        assert capacity is not None  # otherwise there is a section of capacities
         whole, scale = scale_to_integers([capacity])
         return VehicleList((VehicleType(whole[0], count=count, **limits),), scale)
-    assert count is not None  # as was required of sections
+    assert count is not None  # required by the sections
     capacities = per_vehicle.get("capacity", [capacity or Decimal(1)] * count)
     whole, scale = scale_to_integers(capacities)
     own = {key: rows for key, rows in per_vehicle.items() if key != "capacity"}

@@ -1,4 +1,4 @@
-"""The outline of a CVRPLIB file: its header fields and its sections, before any of them is understood."""
+"""The outline of a CVRPLIB file: header fields and sections, not yet interpreted."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = [
 ]
 
 _SECTION = re.compile(r"([A-Za-z]\w*_SECTION)\s*(?:[:\s]\s*(.*))?", re.IGNORECASE | re.ASCII)
-_FIELD = re.compile(r"([A-Za-z][\w\- ]*+)\s*+:\s*(.*)", re.ASCII)  # "*+": blanks are not tried a second time
+_FIELD = re.compile(r"([A-Za-z][\w\- ]*+)\s*+:\s*(.*)", re.ASCII)  # possessive "*+" never backtracks
 _END = re.compile(r"EOF\s*:?", re.IGNORECASE)
 _COMMENT = re.compile(r"#|COMMENTS?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Field:
-    """The value of a header field and the line it stands on."""
+    """The value of a header field, and its line."""
 
     value: str
     line: int
@@ -37,7 +37,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a section, cut at white space."""
+    """One line of a section, split at white space."""
 
     tokens: list[str]
     line: int
@@ -53,7 +53,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Outline:
-    """A file's header fields and sections by their names in capitals, and whether its end is marked."""
+    """A file's header fields and sections by upper-case name, and whether it ends with EOF."""
 
     fields: dict[str, Field]
     sections: dict[str, Section]
@@ -61,7 +61,7 @@ class Outline:
 
 
 def outline_vrplib(text: str) -> Outline:
-    """Sort the lines of a CVRPLIB file into header fields and sections; what follows a line EOF is ignored."""
+    """Sort the lines of a CVRPLIB file into header fields and sections; everything after EOF is ignored."""
     fields: dict[str, Field] = {}
     sections: dict[str, Section] = {}
     section: Section | None = None
@@ -83,15 +83,15 @@ def outline_vrplib(text: str) -> Outline:
             raise FormatError(
                 f"{shorten(line)} is neither a field 'KEY : VALUE' nor part of a section.",
                 where=Where(line=number),
-                remedy="Remove the line, or write the colon or the section's title that is missing.",
+                remedy="Remove the line, or add the missing colon or section title.",
             )
     if not fields and not sections:
-        raise FormatError("the file holds nothing.", remedy="Was it saved or copied completely?")
+        raise FormatError("the file has no content.", remedy="Was it saved or copied completely?")
     return Outline(fields, sections, has_end=False)
 
 
 def require_field(outline: Outline, name: str, remedy: str) -> Field:
-    """A field that must be there."""
+    """Return a required field."""
     field = outline.fields.get(name)
     if field is None:
         raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
@@ -99,7 +99,7 @@ def require_field(outline: Outline, name: str, remedy: str) -> Field:
 
 
 def require_section(outline: Outline, name: str, remedy: str) -> Section:
-    """A section that must be there."""
+    """Return a required section."""
     section = outline.sections.get(name)
     if section is None:
         raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
@@ -107,18 +107,18 @@ def require_section(outline: Outline, name: str, remedy: str) -> Section:
 
 
 def read_rows(outline: Outline, name: str, words: Sequence[str], count: int) -> list[Row]:
-    """Rows of a section in the order of their numbers, each checked for its number of values.
+    """Read a section's rows in order of their numbers, checking the number of values in each.
 
     Parameters
     ----------
     outline
         The file.
     name
-        Of the section.
+        The section.
     words
-        What a row holds; first that which is numbered from 1, such as a node.
+        Names of a row's values; the first is numbered from 1, such as a node.
     count
-        How many rows there must be.
+        Required number of rows.
     """
     section = require_section(outline, name, "Was the file cut off?")
     rows: dict[int, Row] = {}
@@ -140,7 +140,7 @@ def read_rows(outline: Outline, name: str, words: Sequence[str], count: int) -> 
             )
         if number in rows:
             raise FormatError(
-                f"{words[0]} {number} comes twice, first on line {rows[number].line}.",
+                f"{words[0]} {number} appears twice, first on line {rows[number].line}.",
                 where=where,
                 remedy="Keep one of the two.",
             )
@@ -162,7 +162,7 @@ def _field_name(text: str) -> str:
 def _open_section(sections: dict[str, Section], name: str, line: int) -> Section:
     if name in sections:
         raise FormatError(
-            f"the section comes twice, first on line {sections[name].line}.",
+            f"the section appears twice, first on line {sections[name].line}.",
             where=Where(line=line, field=name),
             remedy="Keep one of the two.",
         )
@@ -175,7 +175,7 @@ def _add_field(fields: dict[str, Field], name: str, field: Field) -> None:
     first = fields.setdefault(name, field)
     if first.value.upper() != field.value.upper():
         raise FormatError(
-            f"the field comes twice: {shorten(first.value)} on line {first.line}, then {shorten(field.value)}.",
+            f"the field appears twice: {shorten(first.value)} on line {first.line}, then {shorten(field.value)}.",
             where=Where(line=field.line, field=name),
             remedy="Keep one of the two.",
         )

@@ -1,4 +1,4 @@
-"""Write files of any format, chosen by suffix."""
+"""Writing files of any format, chosen by suffix."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ __all__ = ["write"]
 
 
 def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLike[str]) -> None:
-    """Write an instance, a set of them or a solution, wholly or not at all.
+    """Write an instance, a set or a solution, completely or not at all.
 
     Parameters
     ----------
     value
-        One instance (.vrp, .txt, .csv, .json, .npz), several (.json, .npz), or a solution (.sol, .json).
+        One instance (.vrp, .txt, .csv, .json, .npz, .parquet), several (.json, .npz, .parquet), or a solution (.sol,
+        .json).
     path
-        The file to make or to replace.
+        The file to create or replace.
 
     Raises
     ------
     UnsupportedError
-        If the format cannot hold the value; it says which can.
+        If the format cannot hold the value; the error says which format can.
     DynarouteError
         If the suffix is unknown or the file cannot be written.
     """
@@ -48,10 +49,10 @@ def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLi
 def _format_solution(solution: Solution, file: Path) -> str:
     suffix = require_suffix(file, SOLUTION_SUFFIXES, "writing a solution")
     if suffix == ".sol" and len(set(solution.vehicles or solution.vehicle_names or ())) > 1:
-        message = "holds routes only: types of vehicles are given to them anew when it is read; .json keeps them."
+        message = "holds only routes: vehicle types are assigned again when it is read; .json keeps them."
         warn_of_input(str(file), f"a .sol file {message}")
     write_routes = FORMATS[suffix].format_solution
-    assert write_routes is not None  # or the suffix would have been refused
+    assert write_routes is not None  # other suffixes were refused before
     return write_routes(solution)
 
 
@@ -75,7 +76,7 @@ def _format_instances(value: Instance | Sequence[Instance], file: Path) -> str |
         warn_of_input("", f"a {suffix} file does not hold the columns {show_list(columns)}; .csv and .json do.")
     if known.format_set and not (known.format_one and isinstance(value, Instance)):
         return known.format_set(instances)
-    assert known.format_one is not None  # or the suffix would have been refused
+    assert known.format_one is not None  # other suffixes were refused before
     if len(instances) > 1:
         raise UnsupportedError(
             f"a {suffix} file holds one instance, not {len(instances)}.",

@@ -1,4 +1,4 @@
-"""Tables in workbooks."""
+"""Tables in Excel workbooks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def parse_xlsx(content: bytes, reading: Reading, source: str) -> Instance:
     Parameters
     ----------
     content
-        The file. Formulas are read by the values that the file holds; no macro is run.
+        The file. Formulas are read as their stored values; macros are never run.
     reading
-        Which sheet, and what the user said about its columns.
+        The user's options: which sheet, and what its columns mean.
     source
         The file's path.
 
     Raises
     ------
     DynarouteError
-        If it is no workbook, has no such sheet, or its table is no problem.
+        If it is not a workbook, has no such sheet, or its table is not a valid problem.
     """
     grid = cut_workbook(content, reading.sheet, lambda sheet: has_header(sheet, reading.columns), source)
     return parse_stops(grid, reading, source)

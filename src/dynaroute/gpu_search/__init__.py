@@ -1,1 +1,1 @@
-"""A search of many instances at once on a GPU: ruin and recreate, a warp for each chain, and a population of chains."""
+"""Searching many instances at once on a GPU."""

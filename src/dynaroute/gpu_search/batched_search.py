@@ -1,4 +1,4 @@
-"""Searching many instances together for a time, or for a number of iterations."""
+"""Searching many instances together, for a time or a number of iterations."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from dynaroute.improve.stopping import Stopping
 
 __all__ = ["LARGEST", "BatchProgress", "SearchedBatch", "pad_routes", "search_batch"]
 
-LARGEST = 20_000  # customers, whose nodes have numbers of 16 bits and whose legs fit in a GPU's memory
+LARGEST = 20_000  # customers; node numbers must fit 16 bits, and legs a GPU's memory
 
-_LAUNCH_SECONDS = 0.03  # between two looks at the clock
+_LAUNCH_SECONDS = 0.03  # between two checks of the clock
 _CLOSING_SECONDS, _CLOSING_SECONDS_A_CUSTOMER = 0.002, 5e-9  # to copy routes out
 _OPENING_SECONDS, _OPENING_SECONDS_A_LEG = 0.008, 5e-10  # to measure legs, and for the first launches
-_USED_MEMORY = 0.8  # of what is free
+_USED_MEMORY = 0.8  # share of the free memory
 
 
 @dataclass(frozen=True)
 class SearchedBatch:
-    """What a search of many instances came to.
+    """The result of a search of many instances.
 
     Attributes
     ----------
     routes
-        The best of each instance; never worse than the start.
+        The best routes of each instance; never worse than the start.
     iterations
-        (B,) int64 of each, all chains together.
+        (B,) int64 iterations of each, over all chains.
     is_interrupted
-        Whether it was ended before its time: by Ctrl-C, or by whoever was asked.
+        Whether it was ended early, by Ctrl-C or `is_cancelled`.
     """
 
     routes: RouteBatch
@@ -62,31 +62,31 @@ def search_batch(
 ) -> SearchedBatch:
     """Improve routes until told to stop.
 
-    With a number of iterations, and time enough for them, the seed determines the routes: neither the other instances
-    of the batch, nor the device, nor its speed matter.
+    With a number of iterations, and enough time for them, the seed determines the routes, independently of the rest of
+    the batch, the device and its speed.
 
     Parameters
     ----------
     device
-        What searches.
+        The device that searches.
     batch
         Instances of any sizes.
     starts
-        Feasible routes of each, or several of each, those of one instance in a row.
+        Feasible routes for each, or several for each, grouped by instance.
     stopping
-        When to stop; a target has to be reached by all instances.
+        When to stop; all instances have to reach a target.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     settings
-        Temperatures and extent; None: the usual ones.
+        Settings of the search; None for the defaults.
     on_launch
         Called every few hundredths of a second.
     """
     largest = int(batch.sizes.max())
     if largest > LARGEST:
         raise UnsupportedError(
-            f"the search on a GPU takes {LARGEST:,} customers, and an instance has {largest:,}.",
-            remedy="Use a time limit instead of a total time: the search on processor cores takes it.",
+            f"the search on a GPU supports up to {LARGEST:,} customers, but an instance has {largest:,}.",
+            remedy="Use a time limit instead of a total time, to search on the CPU.",
         )
     rules = settings or PopulationSettings()
     search = _Search(device, seed, rules, on_launch)
@@ -114,12 +114,12 @@ def search_batch(
 
 
 def _estimate_opening(batch: InstanceBatch) -> float:
-    """Seconds before a search gains anything: where there is less time, there is none."""
+    """Estimate the seconds before a search gains anything; with less time, there is no search."""
     return _OPENING_SECONDS + _OPENING_SECONDS_A_LEG * float(((batch.sizes + 1).double() ** 2).sum())
 
 
 def _share_out(stopping: Stopping, share: float, work: float) -> Stopping:
-    """The limits of a part of all instances; some time is left for copying its routes out."""
+    """Return the limits for a part of all instances, leaving time to copy its routes."""
     if stopping.deadline is None:
         return stopping
     closing = _CLOSING_SECONDS + _CLOSING_SECONDS_A_CUSTOMER * work
@@ -128,21 +128,13 @@ def _share_out(stopping: Stopping, share: float, work: float) -> Stopping:
 
 
 def pad_routes(routes: RouteBatch, nodes: int) -> RouteBatch:
-    """The same routes in a batch whose largest instance has more nodes.
-
-    Parameters
-    ----------
-    routes
-        Of smaller instances.
-    nodes
-        Of the largest one, the depot included.
-    """
+    """Pad routes for a batch whose largest instance has more nodes."""
     more = (0, nodes - routes.route.shape[1])
     return RouteBatch(pad(routes.route, more, value=-1), pad(routes.position, more, value=-1))
 
 
 def _keep_better(batch: InstanceBatch, best: RouteBatch, rows: Tensor, found: RouteBatch) -> None:
-    """Take what is better by the instances' own lengths, which the kernels know but for the last digits."""
+    """Keep what is better by the instances' own lengths, which the kernels only approximate."""
     part, before = batch[rows], best[rows]
     after = pad_routes(RouteBatch(found.route.to(batch.device), found.position.to(batch.device)), batch.nodes)
     is_better = (after.lengths(part) < before.lengths(part))[:, None]
@@ -157,7 +149,7 @@ def _cut_into_rounds(
     groups: Sequence[Tensor],
     settings: PopulationSettings,
 ) -> list[list[Tensor]]:
-    """Which parts of groups are searched at the same time: as much as fits in the device's memory."""
+    """Divide groups into rounds that fit in the device's memory."""
     free = device.find_free_memory()
     if free is None:
         return [list(groups)]
@@ -174,7 +166,7 @@ def _cut_into_rounds(
             raise UnsupportedError(
                 f"{nodes - 1:,} customers need {each / 1e9:,.1f} GB of the GPU's memory, and {room / 1e9:,.1f} GB are "
                 "free.",
-                remedy="Use --device cpu, or end other programs on the GPU.",
+                remedy="Use --device cpu, or close other programs on the GPU.",
             )
         while len(rows):
             count = min(len(rows), int(left // each))
@@ -189,12 +181,12 @@ def _cut_into_rounds(
 
 
 def _halve(parts: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Two rounds instead of one that did not fit in memory: others may be using it, too."""
+    """Split a round that did not fit in memory, which others may be using too."""
     every = sum(len(rows) for rows in parts)
     if every == 1:
         raise UnsupportedError(
-            "the GPU has not enough memory left to search one instance.",
-            remedy="Use --device cpu, or end other programs on the GPU.",
+            "the GPU does not have enough free memory to search one instance.",
+            remedy="Use --device cpu, or close other programs on the GPU.",
         )
     first: list[Tensor] = []
     second: list[Tensor] = []
@@ -209,7 +201,7 @@ def _halve(parts: Sequence[Tensor]) -> list[list[Tensor]]:
 
 @dataclass
 class _Search:
-    """What all rounds have in common."""
+    """What all rounds share."""
 
     device: KernelDevice
     seed: int
@@ -220,7 +212,7 @@ class _Search:
     def run(
         self, batch: InstanceBatch, starts: RouteBatch, parts: Sequence[Tensor], stopping: Stopping
     ) -> list[tuple[Tensor, RouteBatch, int]]:
-        """Search some instances at the same time; their rows, routes and iterations."""
+        """Search some instances together; returns their rows, routes and iterations."""
         began = time.perf_counter()
         running: list[RunningGroup] = []
         try:
@@ -259,7 +251,7 @@ class _Search:
 
 
 def _cut(tensor: Tensor, padded: int, nodes: int) -> Tensor:
-    """Without the padding of larger instances."""
+    """Remove the padding for larger instances."""
     if tensor.ndim == 1:
         return tensor
     shorter = tensor[:, :nodes]

@@ -1,6 +1,6 @@
-"""Compiling kernel.cu for a GPU, once for each machine: by NVRTC, which comes with PyTorch's CUDA builds.
+"""Compiling kernel.cu for a GPU, once per machine, with NVRTC, which comes with PyTorch's CUDA builds.
 
-No compiler has to be installed. The machine code is kept in the user's cache, under a hash of all that it depends on.
+No compiler needs to be installed. The machine code is cached under a hash of everything it depends on.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ __all__ = ["SOURCE", "compile_kernels", "keep", "list_sources", "load_library"]
 
 SOURCE = Path(__file__).with_name("kernel.cu")
 
-_OPTIONS = ("--std=c++17", "--fmad=false")  # products and sums are not fused: the emulation must agree to the last bit
+_OPTIONS = ("--std=c++17", "--fmad=false")  # products and sums are not fused, so that the emulation agrees exactly
 
 
 def compile_kernels(capability: tuple[int, int]) -> bytes:
-    """The machine code for GPUs of a compute capability; compiled now, unless it was kept.
+    """Return the machine code for a compute capability, from the cache or compiled now.
 
     Parameters
     ----------
     capability
-        Such as (9, 0).
+        Compute capability, such as (9, 0).
 
     Raises
     ------
     UnsupportedError
-        If the library that compiles is missing.
+        If the compiler library is missing.
     """
     options = (*_OPTIONS, f"--gpu-architecture=sm_{capability[0]}{capability[1]}")
     sources = {path.name: path.read_bytes() for path in list_sources()}
@@ -45,22 +45,12 @@ def compile_kernels(capability: tuple[int, int]) -> bytes:
 
 
 def list_sources() -> list[Path]:
-    """What the kernels are made of: the file to compile, and those that it includes."""
+    """List the sources of the kernels: the file to compile and its headers."""
     return [SOURCE, *sorted(SOURCE.parent.glob("*.cuh"))]
 
 
 def keep(parts: object, suffix: str, make: Callable[[Path], None]) -> Path:
-    """A file that depends on these parts alone: from the cache, or made now.
-
-    Parameters
-    ----------
-    parts
-        What it is made of.
-    suffix
-        Of its name.
-    make
-        Called with where to write it.
-    """
+    """Return a file that depends only on these parts, from the cache or made now."""
     name = hashlib.sha256(repr(parts).encode()).hexdigest()[:24] + suffix
     folder = _find_folder()
     path = folder / name
@@ -69,7 +59,7 @@ def keep(parts: object, suffix: str, make: Callable[[Path], None]) -> Path:
         os.close(handle)
         try:
             make(Path(written))
-            Path(written).replace(path)  # in one go: another process may be doing the same
+            Path(written).replace(path)  # atomically, because another process may be doing the same
         finally:
             with suppress(FileNotFoundError):
                 Path(written).unlink()
@@ -77,19 +67,13 @@ def keep(parts: object, suffix: str, make: Callable[[Path], None]) -> Path:
 
 
 def load_library(name: str) -> Any:
-    """A part of cuda-bindings.
-
-    Parameters
-    ----------
-    name
-        "driver" or "nvrtc".
-    """
+    """Load a part of cuda-bindings."""
     try:
         return import_module(f"cuda.bindings.{name}")
     except ImportError as error:
         raise UnsupportedError(
             "the search on a GPU needs the package cuda-bindings, which is not installed.",
-            remedy="pip install cuda-bindings, of the version of CUDA that PyTorch was built for; or use --device cpu.",
+            remedy="pip install cuda-bindings for the CUDA version of your PyTorch, or use --device cpu.",
         ) from error
 
 
@@ -105,7 +89,7 @@ def _find_folder() -> Path:
 
 
 def _compile(nvrtc: Any, sources: dict[str, bytes], options: tuple[str, ...], path: Path) -> None:
-    warn_of_input("", "the search is compiled for this GPU, once; that takes some seconds.")
+    warn_of_input("", "compiling the search for this GPU, once; this takes some seconds.")
     included = {name.encode(): text for name, text in sources.items() if name != SOURCE.name}
     program = _require(
         nvrtc.nvrtcCreateProgram(

@@ -1,4 +1,4 @@
-"""What kernels run on."""
+"""Devices that run the kernels."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _USUAL_BLOCKS = 10  # of a multiprocessor, where registers are the limit
 
 
 class KernelDevice(Protocol):
-    """What runs the kernels: a GPU, or its emulation."""
+    """A device that runs the kernels: a GPU, or its emulation."""
 
     @property
     def place(self) -> torch.device:
-        """Where tensors have to be."""
+        """Device of the tensors."""
         ...
 
     @property
@@ -36,23 +36,23 @@ class KernelDevice(Protocol):
         ...
 
     def count_warps(self, layout: Layout) -> int:
-        """How many chains are searched at the same time."""
+        """Count the chains that run at the same time."""
         ...
 
     def launch(self, kernel: str, size: str, launch: Launch, work: int) -> None:
-        """Run a kernel for so many chains or instances, after those that were launched before."""
+        """Run a kernel for this many chains or instances, after earlier launches."""
         ...
 
     def launch_blocks(self, kernel: str, launch: Launch, blocks: int, warps: int, shared: int) -> None:
-        """Run a kernel in so many blocks of so many warps, each with so many bytes of shared memory."""
+        """Run a kernel with this many blocks, warps per block, and bytes of shared memory."""
         ...
 
     def wait(self) -> None:
-        """Wait until all has been done."""
+        """Wait until all launches are done."""
         ...
 
     def find_free_memory(self) -> int | None:
-        """Bytes that could be taken; None if that does not matter."""
+        """Return the free memory in bytes; None if it does not matter."""
         ...
 
 
@@ -76,14 +76,14 @@ class CudaDevice:
     kernels: dict[str, Any]
 
     def count_warps(self, layout: Layout) -> int:
-        """How many warps are resident: shared memory, or registers, are the limit."""
+        """Count resident warps, limited by shared memory or registers."""
         if layout.choose_size(self.shared_bytes) == "huge":
             return self.multiprocessors * _WARPS_OF_BLOCK
         by_memory = self.shared_bytes // layout.scratch_bytes
         return self.multiprocessors * max(1, min(by_memory, _USUAL_BLOCKS * _WARPS_OF_BLOCK))
 
     def launch(self, kernel: str, size: str, launch: Launch, work: int) -> None:
-        """Run a kernel for so many chains or instances, after those that were launched before."""
+        """Run a kernel for this many chains or instances, after earlier launches."""
         warps = max(1, min(_WARPS_OF_BLOCK, -(-work // self.multiprocessors)))
         uses_scratch = kernel.startswith(("search", "recombine"))
         if uses_scratch and size != "huge":
@@ -95,7 +95,7 @@ class CudaDevice:
         self.launch_blocks(kernel, launch, blocks, warps, shared)
 
     def launch_blocks(self, kernel: str, launch: Launch, blocks: int, warps: int, shared: int) -> None:
-        """Run a kernel in so many blocks of so many warps, each with so many bytes of shared memory."""
+        """Run a kernel with this many blocks, warps per block, and bytes of shared memory."""
         driver, function = load_library("driver"), self.kernels[kernel]
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(launch))
         stream = torch.cuda.current_stream(self.place).cuda_stream
@@ -115,23 +115,18 @@ class CudaDevice:
         return self.multiprocessors * max(1, int(_require(counted)))
 
     def wait(self) -> None:
-        """Wait until all has been done."""
+        """Wait until all launches are done."""
         torch.cuda.current_stream(self.place).synchronize()
 
     def find_free_memory(self) -> int | None:
-        """Bytes of the GPU's memory that PyTorch could still take, or holds and does not use."""
+        """Return the bytes of GPU memory that PyTorch can still allocate, or holds unused."""
         free, _ = torch.cuda.mem_get_info(self.place)
         return free + torch.cuda.memory_reserved(self.place) - torch.cuda.memory_allocated(self.place)
 
 
 @lru_cache(maxsize=8)
 def find_device(name: str) -> CudaDevice:
-    """A GPU with the kernels loaded; compiled, if that was never done on this machine.
-
-    Parameters
-    ----------
-    name
-        What PyTorch calls it.
+    """Return a GPU with the kernels loaded, compiling them if necessary.
 
     Raises
     ------
@@ -145,9 +140,9 @@ def find_device(name: str) -> CudaDevice:
     capability = (properties.major, properties.minor)
     if capability < _LEAST_CAPABILITY:
         raise UnsupportedError(
-            f"the search on a GPU needs compute capability 8.0, and {properties.name} has "
+            f"the search on a GPU needs compute capability 8.0, but {properties.name} has "
             f"{properties.major}.{properties.minor}.",
-            remedy="Use --device cpu, which shares the time out among the cores.",
+            remedy="Use --device cpu, which searches on the cores.",
         )
     driver = load_library("driver")
     image = compile_kernels(capability)
@@ -180,7 +175,7 @@ def _list_kernels() -> list[str]:
 
 
 def _require(answer: Any) -> Any:
-    """What a call of the driver returned; its error, in the driver's words, if it failed."""
+    """Return the result of a driver call, or raise its error."""
     code, *values = answer
     if int(code) != 0:
         raise RuntimeError(f"the CUDA driver refused: {code.name}")

@@ -1,6 +1,6 @@
-"""The kernels on a processor core, compiled by the machine's C++ compiler: for tests, and to compare a GPU with.
+"""The kernels on a CPU core, compiled by the machine's C++ compiler, for tests and comparisons with a GPU.
 
-One lane is quick enough to search with; 32 lanes, which take turns, show whether lanes work together as they should.
+One lane is fast enough to search with; 32 lanes that take turns show whether lanes cooperate correctly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OPTIONS = ("-O2", "-std=c++17", "-ffp-contract=off", "-U_FORTIFY_SOURCE", "-sha
 
 @dataclass(frozen=True)
 class EmulatedDevice:
-    """What behaves as a GPU would, with one chain after another.
+    """An emulated GPU that runs one chain after the other.
 
     Attributes
     ----------

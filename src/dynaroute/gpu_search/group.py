@@ -1,4 +1,4 @@
-"""Chains of instances of about the same size, which one launch after another works on."""
+"""The chains of instances of similar size, advanced by one launch after the other."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from dynaroute.gpu_search.schedule import LEVELS, Generation, GeneticSettings, P
 
 __all__ = ["Group", "estimate_bytes"]
 
-_SLICES = 8  # of a launch, at least, if they are not too short: warps that are done early take over from others
+_SLICES = 8  # least number per launch, if they are not too short, so that early warps take over work
 _SHORTEST_SLICE = 32
 _FRACTION = 32  # bits
 
 
 class Group:
-    """The chains of a problem, where the device keeps them.
+    """The chains of a problem, in the device's memory.
 
     Parameters
     ----------
     device
-        What searches.
+        The device that searches.
     problem
         The instances, on that device.
     chains
-        Of each instance.
+        Chains per instance.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     """
 
     def __init__(self, device: KernelDevice, problem: KernelProblem, chains: int, seed: int) -> None:
         self.problem = problem
         self.chains = chains
-        self.done = 0  # iterations of each chain
+        self.done = 0  # iterations per chain
         self.islands: Islands | None = None
         self._device = device
         self._size = problem.layout.choose_size(device.shared_bytes)
@@ -48,36 +48,36 @@ class Group:
         self._start("begin", self._index, self._jobs)
         costs = self._tensors["tour_costs"].view(-1, chains)[:, 0]  # (I,)
         legs = (problem.sizes + problem.route_counts).double()
-        # at least a little, lest nothing be accepted where all is in one place
+        # slightly above 0, so that something is accepted even if all places are equal
         self._tensors["mean_legs"].copy_((costs.double() / legs).clamp(min=1e-3))
 
     def run(self, count: int, generation: Generation, first_share: float, last_share: float) -> None:
-        """Run some iterations of every chain, while the generation goes from one share of its time to another."""
+        """Run some iterations of every chain, from one share of the generation's time to another."""
         rate = int((last_share - first_share) * LEVELS * 2**_FRACTION / count)
         self._run(count, int(first_share * LEVELS * 2**_FRACTION), rate)
 
     def run_counted(self, count: int, done: int, every: int) -> None:
-        """Run some iterations of a generation that has `every`, after `done`; no matter in how many calls."""
+        """Run some iterations of a generation of `every`, after `done`. Several calls give the same as one."""
         rate = (LEVELS << _FRACTION) // every
         self._run(count, done * rate, rate)
 
     def set_temperatures(self, generation: Generation) -> None:
-        """Take the temperatures of a generation."""
+        """Set the temperatures of a generation."""
         self._tensors["temperatures"].copy_(torch.from_numpy(generation.list_temperatures()))
 
     def recombine(self, generation: int) -> None:
-        """End a generation, and let every chain begin the next one with a child."""
+        """End a generation, and start the next one with a child in every chain."""
         self._start("commit", None, self._jobs)
         self._launch.generation = generation
         self._start("recombine", self._size, self._jobs)
 
     def settle(self, plan: Plan, settings: GeneticSettings) -> None:
-        """End the chains, and let islands begin with what they found."""
+        """End the chains, and start islands with what they found."""
         self._start("commit", None, self._jobs)
         self.islands = Islands(self._device, self.problem, self._launch, plan, settings)
 
     def best_costs(self) -> Tensor:
-        """(I,) cost of the best routes so far, in the instances' own units, but for the last digits."""
+        """(I,) costs of the best routes so far, in the instances' own units, approximately."""
         best = torch.minimum(self._tensors["found_costs"], self._tensors["population_costs"])
         best = best.view(-1, self.chains).amin(1)
         if self.islands is not None:
@@ -93,7 +93,7 @@ class Group:
         return RouteBatch(self._tensors["routes_out"].clone(), self._tensors["positions_out"].clone())
 
     def wait(self) -> None:
-        """Wait until all that was asked for has been done."""
+        """Wait until all launches are done."""
         self._device.wait()
 
     def _run(self, count: int, first_level: int, level_rate: int) -> None:
@@ -130,7 +130,7 @@ class Group:
         return {name: torch.zeros(shape, dtype=dtype, device=place) for name, (shape, dtype) in shapes.items()}
 
     def _count_scratch(self) -> int:
-        """Warps that work in global memory: those of an emulation, and where shared memory is too small."""
+        """Count warps that work in global memory: in the emulation, or if shared memory is too small."""
         is_used = self._size == "huge" or self._device.place.type == "cpu"
         return self._device.count_warps(self.problem.layout) if is_used else 0
 
@@ -162,7 +162,7 @@ class Group:
 
 
 def estimate_bytes(layout: Layout, chains: int, settings: GeneticSettings) -> int:
-    """What one instance takes on the device, its chains and islands included."""
+    """Estimate the memory of one instance on the device, including chains and islands."""
     matrix = 4 * layout.nodes**2 + (0 if layout.is_small else 2 * NEAR * layout.nodes)
     islands = chains // BREEDING_WARPS if layout.is_small else 0
     tours = chains * 3 * 4 * layout.words + max(1, islands) * estimate_island_bytes(layout.nodes, settings)

@@ -1,4 +1,4 @@
-"""Islands: populations of solutions, which are crossed and improved by local search, generation after generation."""
+"""Islands: populations of solutions for the genetic search."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ __all__ = ["Islands", "estimate_island_bytes"]
 
 _BESIDE = 20  # as in local_search.cuh
 _ISLAND_WORDS = 9  # of 32 bits, as in genetic.cuh
-_LARGEST_DEMAND = 2**30  # as there: what has more is left as it is
+_LARGEST_DEMAND = 2**30  # as there; instances with more are not changed
 
 
 class Islands:
-    """The islands of a problem, where the device keeps them; they begin with what chains have found.
+    """The islands of a problem, in the device's memory. They start with what the chains found.
 
     Parameters
     ----------
     device
-        What searches.
+        The device that searches.
     problem
-        The instances, on that device; small ones.
+        Small instances, on that device.
     chains
-        A launch of the chains, all of them in their population.
+        A launch of the chains.
     plan
-        How many islands each instance has, and how many of each survive.
+        Numbers of islands per instance, and of survivors per island.
     settings
-        Of the populations.
+        Settings of the populations.
     """
 
     def __init__(
         self, device: KernelDevice, problem: KernelProblem, chains: Launch, plan: Plan, settings: GeneticSettings
     ) -> None:
-        self.made = 0  # children of each island
+        self.made = 0  # children per island
         self._device = device
         self._count = plan.islands
         self._every = len(problem) * plan.islands
@@ -49,7 +49,7 @@ class Islands:
         self._start("settle", self._every)
 
     def breed(self, generations: int) -> None:
-        """Let so many generations be born."""
+        """Run this many generations."""
         shared = self._nursery.block_bytes
         for _ in range(generations):
             self._device.launch_blocks("breed", self._launch, self._every, BREEDING_WARPS, shared)
@@ -57,18 +57,18 @@ class Islands:
         self.made += generations * self._launch.children_count
 
     def breed_last(self, children: int) -> None:
-        """Let a smaller generation be born, for which there is still time."""
+        """Run a smaller generation, if there is only time for that."""
         usual, self._launch.children_count = self._launch.children_count, children
         self.breed(1)
         self._launch.children_count = usual
 
     def best_lengths(self) -> Tensor:
-        """(I,) int64 lengths of the best feasible solutions, scaled; very large where there is none."""
+        """(I,) int64 scaled lengths of the best feasible solutions; very large if there is none."""
         lengths = self._tensors["champion_lengths"]
         return torch.where(lengths < 0, 2**62, lengths).view(-1, self._count).amin(1)
 
     def export(self) -> None:
-        """Write the best routes over those of the chains, which have been written, where they are better."""
+        """Replace the chains' best routes where the islands' are better."""
         self._start("export_champions", self._instances)
 
     def _start(self, kernel: str, work: int, bytes_of_warp: int = 0) -> None:
@@ -118,18 +118,18 @@ class Islands:
 
 
 def _count_members(survivors: int) -> int:
-    """Of half a population, before all but the survivors have to go."""
+    """Return the size of half a population before selection."""
     return survivors + survivors * 3 // 2 + 2
 
 
 def estimate_island_bytes(nodes: int, settings: GeneticSettings) -> int:
-    """What one island takes on the device."""
+    """Estimate the memory of one island on the device."""
     room = _count_members(settings.most)
     return 2 * room * (3 * nodes + room + 16) + 2 * settings.children * (3 * nodes + 12) + nodes * (_BESIDE + 16)
 
 
 def _list_beside(problem: KernelProblem) -> Tensor:
-    """(I, M, _BESIDE) uint8 customers nearest to each; what is not there is 0."""
+    """List the nearest customers of each: (I, M, _BESIDE) uint8, padded with 0."""
     near = list_near(problem.lengths, problem.sizes, _BESIDE)
     beside = torch.zeros((*near.shape[:2], _BESIDE), dtype=torch.uint8, device=near.device)
     beside[:, :, : near.shape[2]] = near.to(torch.uint8)
@@ -137,10 +137,10 @@ def _list_beside(problem: KernelProblem) -> Tensor:
 
 
 def _place_around_depot(lengths: Tensor) -> Tensor:
-    """(I, M, 2) float32: where nodes lie around the depot, up to a reflection, from lengths alone.
+    """Place nodes around the depot, up to a reflection, from lengths only: (I, M, 2) float32.
 
-    The first axis leads to the node farthest from the depot. How far a node is from that axis follows from its lengths
-    to both; on which side, from its length to the one farthest off the axis. Every operation is exactly rounded: all
+    The first axis points to the node farthest from the depot. A node's distance from that axis follows from its lengths
+    to both; its side, from its length to the node farthest off the axis. Every operation is exactly rounded, so all
     devices agree.
     """
     rows = torch.arange(len(lengths), device=lengths.device)
@@ -161,6 +161,6 @@ def _square(values: Tensor) -> Tensor:
 
 
 def _first_largest(values: Tensor) -> Tensor:
-    """(I,) the first place of the largest value of each row."""
+    """Return (I,) the first index of the largest value of each row."""
     places = torch.arange(values.shape[1], device=values.device)
     return torch.where(values == values.amax(1, keepdim=True), places, values.shape[1]).amin(1)

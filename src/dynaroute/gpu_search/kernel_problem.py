@@ -1,4 +1,4 @@
-"""Instances as the kernels want them: lengths as integers, near customers, known routes."""
+"""Instances in the form the kernels need: integer lengths, near customers, known routes."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from dynaroute.gpu_search.launches import LARGEST_SMALL, Layout
 
 __all__ = ["NEAR", "KernelProblem", "find_group", "list_groups", "list_near"]
 
-NEAR = 64  # customers that one of a large instance is put beside
+NEAR = 64  # nearest customers next to which a customer of a large instance is tried
 
-_LENGTH_BITS = 25  # of the longest leg: twelve of them, and a sign, are added in 32
-_ENTRIES_AT_ONCE = 2**25  # of lengths, while they are made
+_LENGTH_BITS = 25  # of the longest leg, so that sums of twelve fit in 32 bits with a sign
+_ENTRIES_AT_ONCE = 2**25  # lengths computed at a time
 _SPARE_ROUTES = 8
 
 
 @dataclass(frozen=True)
 class KernelProblem:
-    """I instances that are searched together, and S known solutions of each.
+    """I instances that are searched together, with S known solutions each.
 
     Attributes
     ----------
     layout
-        How chains lie in memory.
+        Memory layout of the chains.
     lengths
         (I, M, M) int32, scaled by a power of two for each instance, so that whole numbers stay exact.
     demands
         (I, M) int32.
     capacity, sizes, slots
-        (I,) int32; slots: the routes that an instance may have.
+        (I,) int32; slots is the most routes of an instance.
     near
         (I, M, NEAR) int16 as unsigned: customers, nearest first; empty for small instances.
     keys
         (I,) int64.
     scale
-        (I,) float64, by which lengths were multiplied.
+        (I,) float64 factor of the lengths.
     visits
         (I * S, M - 1) int32 customers, route after route.
     routes
@@ -60,14 +60,14 @@ class KernelProblem:
 
     @classmethod
     def prepare(cls, batch: InstanceBatch, starts: RouteBatch) -> KernelProblem:
-        """Measure all legs, and put known routes in order.
+        """Measure all legs, and sort known routes.
 
         Parameters
         ----------
         batch
-            Instances of about the same size, where they shall be searched.
+            Instances of similar size, on the device that searches.
         starts
-            Feasible routes, as many for each instance; those of one instance in a row.
+            Feasible routes, equally many per instance, grouped by instance.
         """
         count, copies = len(batch), len(starts) // len(batch)
         sizes = batch.sizes.int()
@@ -95,24 +95,19 @@ class KernelProblem:
 
     @property
     def starts(self) -> int:
-        """S: known solutions of each instance."""
+        """S: known solutions per instance."""
         return len(self.visits) // len(self)
 
     @property
     def route_counts(self) -> Tensor:
-        """(I,) routes of the first known solution of each instance."""
+        """(I,) number of routes of each instance's first known solution."""
         return (self.routes.amax(1) + 1)[:: self.starts]
 
 
 def list_groups(sizes: list[int]) -> list[list[int]]:
-    """Which instances are searched together: those of about the same size, the largest first.
+    """Group instances of similar size, largest first.
 
-    In which group an instance is depends on its own size alone.
-
-    Parameters
-    ----------
-    sizes
-        Numbers of customers.
+    An instance's group depends only on its own size.
     """
     groups: dict[int, list[int]] = {}
     for index, size in enumerate(sizes):
@@ -121,7 +116,7 @@ def list_groups(sizes: list[int]) -> list[list[int]]:
 
 
 def find_group(size: int) -> int:
-    """The largest size of the group that an instance of this size is in."""
+    """Return the largest size in the group of this size."""
     if size <= LARGEST_SMALL:
         return min(-(-size // 32) * 32, LARGEST_SMALL)
     edge = LARGEST_SMALL
@@ -131,7 +126,7 @@ def find_group(size: int) -> int:
 
 
 def _measure(batch: InstanceBatch) -> tuple[Tensor, Tensor]:
-    """(I, M, M) int32 lengths of all legs, 0 to and from padding; and (I,) by what they were multiplied."""
+    """Measure all legs: (I, M, M) int32, 0 at padding, and their (I,) factors."""
     nodes = torch.arange(batch.nodes, device=batch.device)
     lengths = torch.empty((len(batch), batch.nodes, batch.nodes), dtype=torch.int32, device=batch.device)
     scale = torch.empty(len(batch), dtype=torch.float64, device=batch.device)
@@ -149,16 +144,16 @@ def _measure(batch: InstanceBatch) -> tuple[Tensor, Tensor]:
 
 
 def list_near(lengths: Tensor, sizes: Tensor, most: int) -> Tensor:
-    """(I, M, K) int16: customers nearest to each, itself and the depot left out; of equally near ones the lower number.
+    """List the nearest customers of each, without itself and the depot: (I, M, K) int16. Ties go to the lower number.
 
     Parameters
     ----------
     lengths
         (I, M, M) of legs.
     sizes
-        (I,) numbers of customers; what stands behind as many others is of no use.
+        (I,) numbers of customers; entries beyond the other customers are unused.
     most
-        K, if there are as many nodes.
+        K, at most the number of nodes.
     """
     count, nodes, _ = lengths.shape
     listed = min(most, nodes)

@@ -1,4 +1,4 @@
-"""What a launch of the kernels is told, and how a chain lies in memory: the twin of what kernel.cu declares."""
+"""The parameters of a launch, and the memory layout of a chain, as declared in kernel.cu."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["BREEDING_WARPS", "LARGEST_SMALL", "Launch", "Layout", "Nursery", "Si
 
 Size = Literal["small", "large", "huge"]
 
-LARGEST_SMALL = 127  # customers whose nodes, with those of the depot, have numbers of a byte
-BREEDING_WARPS = 8  # of a block, each of which makes one child after another
+LARGEST_SMALL = 127  # customers; node numbers, including depots, must fit in a byte
+BREEDING_WARPS = 8  # per block; each makes one child after the other
 
 _MOST_REMOVED = 64  # as in kernel.cu
 _WINDOW = 25
 _BESIDE = 20
-_QUAD = 16  # bytes that are copied at once
+_QUAD = 16  # bytes copied at once
 
 _POINTERS = (
     "lengths demands capacities sizes slots_of near keys temperatures mean_legs start_visits start_routes tours found "
@@ -32,7 +32,7 @@ _INTEGERS = (
 
 
 class Launch(ctypes.Structure):
-    """The structure of that name in kernel.cu, field by field; pointers as plain addresses."""
+    """The structure of the same name in kernel.cu; pointers are plain addresses."""
 
     _fields_: ClassVar = [
         *((name, ctypes.c_void_p) for name in _POINTERS.split()),
@@ -43,14 +43,14 @@ class Launch(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Layout:
-    """How chains of instances that are searched together lie in memory.
+    """Memory layout of the chains of instances that are searched together.
 
     Attributes
     ----------
     nodes
-        Of the largest instance, the depot included.
+        Nodes of the largest instance, including the depot.
     slots
-        Routes that one of them may have.
+        Most routes of an instance.
     """
 
     nodes: int
@@ -58,18 +58,18 @@ class Layout:
 
     @property
     def is_small(self) -> bool:
-        """Whether a byte holds every node, and every position is looked at."""
+        """Whether node numbers fit in a byte, so that every position is tried."""
         return self.nodes - 1 <= LARGEST_SMALL
 
     @property
     def words(self) -> int:
-        """Of 32 bits, that the tour of a chain takes."""
+        """32-bit words of a chain's tour."""
         every = self.nodes + self.slots
         return _round_up(4 * (every + self.slots + 1) + 3 * every * self._index_bytes) // 4
 
     @property
     def scratch_bytes(self) -> int:
-        """That a warp works in: two tours, and lists."""
+        """Working memory of a warp: two tours, and lists."""
         lists = 8 * _MOST_REMOVED + 4 * (self.nodes + self.slots) + 4 * (self.slots + 1) + 4 * 2
         marks = self._index_bytes * (2 * _MOST_REMOVED + _WINDOW) + self.slots + 1
         return _round_up(8 * self.words + lists + marks)
@@ -79,7 +79,7 @@ class Layout:
         return 1 if self.is_small else 2
 
     def choose_size(self, shared_bytes: int) -> Size:
-        """Which kernels to use where a block has this much shared memory."""
+        """Choose the kernels for this much shared memory per block."""
         if self.is_small:
             return "small"
         return "large" if self.scratch_bytes <= shared_bytes else "huge"
@@ -87,12 +87,12 @@ class Layout:
 
 @dataclass(frozen=True)
 class Nursery:
-    """How much memory children are made in.
+    """Memory for making children.
 
     Attributes
     ----------
     layout
-        That of the instances.
+        Layout of the instances.
     room
         Members of half a population.
     """
@@ -102,30 +102,30 @@ class Nursery:
 
     @property
     def warp_bytes(self) -> int:
-        """That a warp makes a child in."""
+        """Memory of a warp that makes a child."""
         nodes, slots = self.layout.nodes, self.layout.slots
         every = nodes + slots
         return _round_up(4 * (every + 3 * nodes + slots) + 2 * (nodes + 2 * slots) + 4 * every + 3 * nodes + slots)
 
     @property
     def common_bytes(self) -> int:
-        """Of the instance, which the warps of a block share, and the number of the next child."""
+        """Memory shared by the warps of a block: the instance, and the number of the next child."""
         nodes = self.layout.nodes
         return _round_up(4 + 4 * nodes + 2 * nodes * nodes + nodes * _BESIDE)
 
     @property
     def block_bytes(self) -> int:
-        """That a block needs."""
+        """Memory of a block."""
         return self.common_bytes + BREEDING_WARPS * self.warp_bytes
 
     @property
     def registry_bytes(self) -> int:
-        """That a warp decides in who survives."""
+        """Memory of a warp that selects survivors."""
         return _round_up(17 * self.room)
 
     @property
     def emulated_bytes(self) -> int:
-        """That one warp needs for all of it."""
+        """Memory of one warp for all of it."""
         return max(self.common_bytes + self.warp_bytes, self.registry_bytes)
 
 

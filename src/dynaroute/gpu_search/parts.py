@@ -1,7 +1,7 @@
-"""Large instances in parts: routes that lie together are a problem of their own, and many such are searched at once.
+"""Searching large instances in parts: groups of neighbouring routes become separate problems, all searched at once.
 
-A chain needs the more iterations the larger its instance is, and a GPU gives each chain few. So the whole is searched
-for a while, then again and again in other parts, each from the best routes so far.
+Larger instances need more iterations per chain, but a GPU gives each chain few. So the whole is searched for a while,
+and then repeatedly in different parts, each time from the best routes so far.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from dynaroute.improve.stopping import Stopping
 __all__ = ["PartSettings", "cut_into_parts", "search_in_parts"]
 
 
-# cooler than a search of the whole: what is good in the routes so far should not melt away
+# cooler than a search of the whole, so that good routes are not destroyed
 _OF_PARTS = PopulationSettings(hottest=0.15, coolest=0.03, long_hottest=0.25, long_coolest=0.07)
 
 
 @dataclass(frozen=True)
 class PartSettings:
-    """How large instances are searched.
+    """Settings for large instances.
 
     Attributes
     ----------
     least_size
-        Customers from which on an instance is searched in parts.
+        Least number of customers for a search in parts.
     whole_share
-        Of the time, for the whole before it is cut.
+        Share of the time for the whole instance first.
     rounds
-        How often it is cut.
+        Number of rounds with different parts.
     shortest
-        Seconds that a round takes at least.
+        Least seconds per round.
     population
         Temperatures and extent of the search of parts.
     """
@@ -91,7 +91,7 @@ def search_in_parts(
     device, batch, starts, stopping, seed, on_launch
         As in `search_batch`; there has to be a deadline.
     settings
-        How time is spent; None: the usual way.
+        Settings; None for the defaults.
     """
     rules = settings or PartSettings()
     assert stopping.deadline is not None
@@ -125,7 +125,7 @@ def search_in_parts(
 
 
 def cut_into_parts(batch: InstanceBatch, routes: RouteBatch, random: np.random.Generator, most: int) -> Iterator[Part]:
-    """Cut every instance into parts: each is the routes nearest to some customer, as many as fit.
+    """Cut every instance into parts: the routes nearest to some customer, as many as fit.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def cut_into_parts(batch: InstanceBatch, routes: RouteBatch, random: np.random.G
 
 
 def _gather(batch: InstanceBatch, parts: list[Part]) -> tuple[InstanceBatch, RouteBatch]:
-    """The parts as instances of their own, with the routes that they have."""
+    """Make instances from the parts, with their routes."""
     count, nodes = len(parts), 1 + max(len(part.customers) for part in parts)
     node = np.zeros((count, nodes), dtype=np.int64)  # padding is the depot, which has no demand
     route, position = (np.full((count, nodes), -1, dtype=np.int32) for _ in range(2))
@@ -185,7 +185,7 @@ def _gather(batch: InstanceBatch, parts: list[Part]) -> tuple[InstanceBatch, Rou
 
 
 def _merge(batch: InstanceBatch, parts: list[Part], found: RouteBatch) -> RouteBatch:
-    """The routes of whole instances from those of their parts."""
+    """Merge the routes of the parts into those of whole instances."""
     route, position = (np.full((len(batch), batch.nodes), -1, dtype=np.int32) for _ in range(2))
     used = np.zeros(len(batch), dtype=np.int32)
     routes, places = found.route.cpu().numpy(), found.position.cpu().numpy()

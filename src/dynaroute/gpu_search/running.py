@@ -1,4 +1,4 @@
-"""A group of instances while it is searched: how much each launch does, and what comes next."""
+"""Running the search of a group of instances: the size of each launch, and what comes next."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _USUAL_SECONDS = 60.0  # where neither a deadline nor a number of iterations is 
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """How far a search is; what is costly to know is found out when it is asked for.
+    """Progress of a search; costly figures are computed on demand.
 
     Attributes
     ----------
     rows
-        Which instances of the batch are being searched.
+        Indices of the instances being searched.
     read_costs
-        Gives their costs, (I,) in their own units, but for the last digits.
+        Returns their (I,) costs in their own units, approximately.
     read_routes
-        Gives their routes.
+        Returns their routes.
     """
 
     rows: Tensor
@@ -45,7 +45,7 @@ class BatchProgress:
 
 @dataclass
 class RunningGroup:
-    """A group while it is searched."""
+    """The running search of a group."""
 
     device: KernelDevice
     rows: Tensor
@@ -95,7 +95,7 @@ class RunningGroup:
         return self.group.done * self.plan.chains + round(made * self._child_iterations)
 
     def step(self, seconds: float) -> None:
-        """Run for about so long; for all the time that is left, at most."""
+        """Run for about this many seconds, at most until the deadline."""
         if self.is_finished:
             return
         if self.group.islands is not None:
@@ -106,7 +106,7 @@ class RunningGroup:
             self._step_by_clock(seconds)
 
     def has_reached_target(self) -> bool:
-        """Whether all instances are good enough."""
+        """Whether all instances have reached the target."""
         target = self.stopping.target
         return target is not None and bool((self.group.best_costs() <= target).all())
 

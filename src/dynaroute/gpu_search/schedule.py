@@ -1,4 +1,4 @@
-"""How a search spends its iterations: how many chains, in which generations, at which temperatures."""
+"""The schedule of a search: numbers of chains, generations and temperatures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_GENERATIONS = 1000
 
 @dataclass(frozen=True)
 class GeneticSettings:
-    """When solutions are crossed and improved by local search, and how. Iterations are those of 100 customers.
+    """Settings of the genetic search. Iterations are those of 100 customers.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class GeneticSettings:
 
 @dataclass(frozen=True)
 class PopulationSettings:
-    """How hot chains are, and when there is a population of them. Iterations are those of 100 customers.
+    """Settings of chains and their population. Iterations are those of 100 customers.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class PopulationSettings:
 
 @dataclass(frozen=True)
 class Generation:
-    """A part of a search, within which it cools down.
+    """A part of a search that cools down once.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Generation:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many chains each instance has, through which generations they go, and what follows.
+    """The plan of a search: chains, generations and islands per instance.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""Making solutions better: 2-opt, local search, and a search that uses the time it is given."""
+"""Improving solutions: 2-opt, local search, and a search with a time limit."""

@@ -1,4 +1,4 @@
-"""python -m dynaroute.improve: compile every kernel and keep the machine code, so that no user waits for it."""
+"""python -m dynaroute.improve: compile all search code in advance, so that no user waits for it."""
 
 from __future__ import annotations
 

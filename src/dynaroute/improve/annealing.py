@@ -1,4 +1,4 @@
-"""Ruin and recreate as a searcher: from hot to cool as the search goes on."""
+"""Ruin and recreate with simulated annealing, as a searcher."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from dynaroute.improve.tours import AFTER, make_tours, read_routes
 
 __all__ = ["AnnealingSettings", "RuinAndRecreate"]
 
+_HARDLY_ANY = 1e-3  # of the cost at the start: so much less is found on made-up problems alone
+
 
 @dataclass(frozen=True)
 class AnnealingSettings:
-    """How hot the search is, and how much is taken out at a time.
+    """Temperatures, and how much each iteration removes.
 
     Attributes
     ----------
     hottest, coolest
-        Temperatures at the beginning and at the end, in mean legs of the start.
+        Temperatures at the start and the end, in units of the start's mean leg.
     mean_removed
-        How many customers are taken out, on average.
+        Mean number of customers removed per iteration.
     longest_string
-        The most customers taken out of one route.
+        Most customers removed from one route.
     neighbours
-        How many near customers, in routes with room, a customer is tried beside.
+        Number of near customers, in routes with room, next to which a customer is tried.
     """
 
     hottest: float = 0.8
@@ -48,15 +50,15 @@ class RuinAndRecreate:
     problem
         The problem.
     routes
-        Where to start.
+        Routes to start from.
     settings
-        Temperatures and extent.
+        Temperatures and sizes.
     seed, stream
-        Of the random numbers; searchers with different streams are independent.
+        Seed of the random numbers; searchers with different streams are independent.
     mean_leg
-        What temperatures are multiples of; None: the mean leg of the start.
+        Unit of temperatures; None: the mean leg of the start.
     done
-        The number of the first iteration, by which the pace tells how hot it is.
+        Number of the first iteration, which determines its temperature.
     """
 
     def __init__(
@@ -82,7 +84,10 @@ class RuinAndRecreate:
     @property
     def best_cost(self) -> float:
         """Cost of the best solution so far."""
-        return float(self._best.costs[1])
+        cost = float(self._best.costs[1])
+        if cost > _HARDLY_ANY * self._first_cost:
+            return cost
+        return self._problem.cost(self.best_routes)  # what is left after all changes may be less than nothing
 
     @property
     def best_routes(self) -> tuple[tuple[int, ...], ...]:
@@ -91,20 +96,21 @@ class RuinAndRecreate:
 
     @property
     def present_routes(self) -> tuple[tuple[int, ...], ...]:
-        """The solution that it is at, which is hardly ever the best."""
+        """The current solution, which is rarely the best."""
         return read_routes(self._tours.nodes[:, AFTER])
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
-        """Go on from another solution, as hot as before."""
+        """Continue from another solution, at the same temperature."""
         self._tours = make_tours(self._problem, routes)
         self._best = make_best(self._tours, cost)
+        self._first_cost = cost
 
     def halt(self) -> None:
-        """End a run that goes on in another thread, within an iteration, and all later ones."""
+        """Stop a run in another thread within an iteration, and prevent later runs."""
         self._halt[0] = 1
 
     def run(self, count: int, pace: Pace) -> int:
-        """Run some iterations, and say how many it were: fewer only if halted."""
+        """Run some iterations; returns their number, which is smaller only if halted."""
         problem, settings = self._problem, self._settings
         fall = math.log(settings.coolest / settings.hottest)
         reached = anneal(

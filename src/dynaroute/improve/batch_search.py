@@ -1,4 +1,4 @@
-"""Searching many instances: what such a search looks like, and how processor cores do it, one instance each."""
+"""Searching many instances: the interface, and the search on CPU cores with one instance per core."""
 
 from __future__ import annotations
 
@@ -27,23 +27,24 @@ _NAP_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """What to search, for how long, and whom to tell.
+    """What to search, for how long, and which callbacks to call.
 
     Attributes
     ----------
     instances
-        Any problems. Whoever works on tensors makes an `InstanceBatch` of them: cores do without PyTorch, which takes
-        longer to load than many a search.
+        The instances. A searcher on tensors converts them to an `InstanceBatch`; the search on cores does without
+        PyTorch, which takes long to load.
     begin
-        Called when an instance, or several together, are taken up: when they have to stop.
+        Called when an instance (or several together) starts; returns when to stop.
     find_start
-        Called with the index of an instance and when it has to stop: feasible routes, or None for savings.
+        Called with the index of an instance and when to stop; returns feasible routes, or None for savings.
     seed
-        Of the random numbers. What is found for an instance does not depend on the others.
+        Seed of the random numbers. Results for an instance do not depend on the others.
     objective
-        What to make less: the length, or first the number of vehicles.
+        What to minimise: the length, or first the number of vehicles.
     on_improvement
-        Called with the index of an instance and a better solution, the first included; perhaps from several threads.
+        Called with the index of an instance and each better solution, including the first; possibly from several
+        threads.
     on_finished
         Called with the number of instances finished since the last call.
     """
@@ -57,35 +58,35 @@ class BatchRequest:
     on_finished: Callable[[int], None] | None = None
 
     def needs_fleet(self, instance: Instance) -> bool:
-        """Whether more matters in an instance than capacity and length."""
+        """Whether an instance has more than capacities and lengths."""
         return self.objective == "vehicles" or not instance.is_plain
 
 
 class BatchSearcher(Protocol):
-    """A search of many instances; `Searcher` is one of a single instance."""
+    """A search of many instances; `Searcher` is a search of one."""
 
     def search(self, request: BatchRequest) -> list[SearchOutcome]:
-        """Search until it has to stop; an outcome for each instance, in order.
+        """Search until told to stop; returns one outcome per instance, in order.
 
-        An interrupt from the keyboard ends all searches, with the best so far. A fault in one of them ends all.
+        Ctrl-C ends all searches and returns the best so far. An error in one of them ends all.
         """
         ...
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """A searcher on processor cores: each of many instances has one to itself, a single instance all of them.
+    """A searcher on CPU cores: one core per instance, or all cores for a single instance.
 
     Attributes
     ----------
     threads
-        How many cores; None: one for a single instance, else as many as there are for this process.
+        Number of cores; None: one for a single instance, else all that this process may use.
     """
 
     threads: int | None = None
 
     def search(self, request: BatchRequest) -> list[SearchOutcome]:
-        """Search every instance for its time, which begins when it is taken up."""
+        """Search every instance for its time, which begins when it starts."""
         searches, count = _Searches(request), len(request.instances)
         if count == 1:
             outcome = searches.search(0, self.threads or 1)
@@ -97,20 +98,20 @@ class SideBySide:
         with ThreadPoolExecutor(workers) as pool:
             try:
                 with suppress(KeyboardInterrupt):
-                    searches.load_machine_code()  # else those that are taken up first would spend their time on it
+                    searches.load_machine_code()  # otherwise the first instances would spend their time on it
                     pending.extend(pool.submit(search_one, index) for index in range(count))
                     searches.wait_for(pending)
-                searches.interrupted.set()  # if it was interrupted, every search ends with its best so far
+                searches.interrupted.set()  # after an interrupt, every search ends with its best so far
                 pending.extend(pool.submit(search_one, index) for index in range(len(pending), count))
                 return [future.result() for future in pending]
-            finally:  # after a fault, or a second interrupt, nobody waits for the rest
+            finally:  # after an error or a second interrupt, do not wait for the rest
                 searches.interrupted.set()
                 pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(frozen=True)
 class _Searches:
-    """Searches of one request, which end when one of them, or who waits for them, is interrupted."""
+    """The searches of one request, which end together when interrupted."""
 
     request: BatchRequest
     interrupted: Event = field(default_factory=Event)
@@ -136,11 +137,11 @@ class _Searches:
             companions=companions,
             on_improvement=tell,
         )
-        seconds = time.perf_counter() - stopping.began  # to give a large matrix back takes some, too
+        seconds = time.perf_counter() - stopping.began  # freeing a large matrix takes time too
         return replace(outcome, seconds=seconds, is_interrupted=outcome.is_interrupted or is_cancelled())
 
     def load_machine_code(self) -> None:
-        """Load the machine code of what these instances need."""
+        """Load the machine code that these instances need."""
         kinds = {self.request.needs_fleet(instance) for instance in self.request.instances}
         if False in kinds:
             load_machine_code()
@@ -148,13 +149,13 @@ class _Searches:
             load_machine_code_of_fleets()
 
     def wait_for(self, pending: Sequence[Future[SearchOutcome]]) -> None:
-        """Wait until all have ended, and tell of each; raises what one of them raised."""
+        """Wait until all have ended, reporting each; raises what one of them raised."""
         ended: SimpleQueue[Future[SearchOutcome]] = SimpleQueue()
         for each in pending:
             each.add_done_callback(ended.put)
         running = len(pending)
         while running > 0:
-            # awake now and then: Python may hear of a Ctrl-C in another thread, but only this one can take it
+            # wake up now and then, because only the main thread can handle Ctrl-C
             with suppress(Empty):
                 ended.get(timeout=_NAP_SECONDS).result()
                 running -= 1
@@ -168,5 +169,5 @@ class _Searches:
         try:
             return self.request.find_start(index, stopping)
         except KeyboardInterrupt:
-            self.interrupted.set()  # which ends the search, too, as soon as it has routes
+            self.interrupted.set()  # this also ends the search, as soon as it has routes
             return None

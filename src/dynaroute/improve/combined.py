@@ -1,4 +1,4 @@
-"""Searchers made of searchers: one after the other, and side by side."""
+"""Searchers made of searchers: in sequence, and in parallel."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["Relay", "Team", "pass_on", "teach_the_worst"]
 _MEETINGS = 40
 
 _Done = TypeVar("_Done")
-Lesson = Callable[[], None]  # what a member has to do after a meeting
+Lesson = Callable[[], None]  # what a member does after a meeting
 Meeting = Callable[[Sequence[Searcher], int], list[Lesson]]
 
 
 class Relay:
-    """A searcher of two: the first leads quickly near, the second begins with what it found.
+    """Two searchers in sequence: the first gets close quickly, the second starts with what it found.
 
     Parameters
     ----------
     first, second
-        Who begins, and who takes over.
+        The searchers.
     handover
         Progress at which the second takes over, between 0 and 1.
     finders
-        Whose best solutions are handed over: members of the first, if it is a team; None: the first.
+        Searchers whose best solutions are handed over: members of the first, if it is a team. None: the first.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Relay:
         self._second = second
         self._handover = handover
         self._is_handed_over = False
-        self._done = 0  # iterations of the first
+        self._done = 0  # iterations of the first searcher
 
     @property
     def best_cost(self) -> float:
@@ -53,16 +53,16 @@ class Relay:
         return self._first.best_routes if is_first_better else self._second.best_routes
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
-        """Let who is running go on from, or with, another solution."""
+        """Let the running searcher continue from, or with, another solution."""
         (self._second if self._is_handed_over else self._first).adopt(routes, cost)
 
     def halt(self) -> None:
-        """End a run that goes on in another thread, and all later ones, soon."""
+        """Soon stop a run in another thread, and prevent later runs."""
         self._first.halt()
         self._second.halt()
 
     def run(self, count: int, pace: Pace) -> int:
-        """Run some iterations; where iterations set the pace, it does not matter in how many calls."""
+        """Run some iterations. If iterations set the pace, splitting the run into several calls changes nothing."""
         begun = 0
         if not self._is_handed_over:
             wanted = min(count, pace.iterations_until(self._handover, self._done))
@@ -77,17 +77,16 @@ class Relay:
 
 
 class Team:
-    """Searchers in threads, which meet at certain points of the search.
+    """Searchers in threads that meet at certain points of the search.
 
-    Between two meetings each works for itself, so where iterations set the pace, it does not matter who is faster.
+    Between meetings they are independent, so if iterations set the pace, their relative speed does not matter.
 
     Parameters
     ----------
     members
-        At least one.
+        The searchers, at least one.
     meet
-        What they tell each other: `teach_the_worst`, `pass_on`, or nothing, where what they find is wanted for its
-        variety.
+        What they exchange: `teach_the_worst`, `pass_on`, or None to keep their solutions diverse.
     """
 
     def __init__(self, members: Sequence[Searcher], meet: Meeting | None) -> None:
@@ -112,16 +111,16 @@ class Team:
         return min(self._members, key=lambda member: member.best_cost)
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
-        """Let all members go on from, or with, another solution."""
+        """Let all members continue from, or with, another solution."""
         self._do_side_by_side([partial(member.adopt, routes, cost) for member in self._members])
 
     def halt(self) -> None:
-        """End a run that goes on in another thread, and all later ones, soon."""
+        """Soon stop a run in another thread, and prevent later runs."""
         for member in self._members:
             member.halt()
 
     def run(self, count: int, pace: Pace) -> int:
-        """Let each member run so many iterations; where they set the pace, it does not matter in how many calls."""
+        """Let each member run some iterations. If they set the pace, several calls give the same as one."""
         left = count
         while left > 0:
             until_meeting = pace.iterations_until((self._meetings + 1) / _MEETINGS, self._done)
@@ -139,7 +138,7 @@ class Team:
         return count - left
 
     def _run_members(self, count: int, pace: Pace) -> int:
-        """How many iterations each of them ran."""
+        """Run all members; returns the iterations of each."""
         return min(self._do_side_by_side([partial(member.run, count, pace) for member in self._members]))
 
     def _do_side_by_side(self, tasks: Sequence[Callable[[], _Done]]) -> list[_Done]:
@@ -147,19 +146,19 @@ class Team:
         try:
             return [each.result() for each in pending]
         finally:
-            wait(pending)  # after an interrupt, too: nobody shall read what is still being written
+            wait(pending)  # even after an interrupt, so that nothing is read while it is written
 
 
 def teach_the_worst(members: Sequence[Searcher], number: int) -> list[Lesson]:
-    """The worst member adopts the best solution of all: for those who have one solution only."""
+    """Let the worst member adopt the best solution of all. For searchers that hold one solution."""
     best, worst = min(members, key=_by_cost), max(members, key=_by_cost)
     return [partial(worst.adopt, best.best_routes, best.best_cost)] if worst.best_cost > best.best_cost else []
 
 
 def pass_on(members: Sequence[Searcher], number: int) -> list[Lesson]:
-    """Everyone adopts the best of another, each time of a different one: for those who keep what they had beside it.
+    """Let every member adopt the best of another, a different one each time. For searchers with populations.
 
-    So what a member found reaches all others, but at a time when they have found something of their own.
+    So a member's finds reach all others, but only after they have found something themselves.
     """
     others = [members[(place + 1 + number % (len(members) - 1)) % len(members)] for place in range(len(members))]
     found = [(other.best_routes, other.best_cost) for other in others]

@@ -1,7 +1,7 @@
-"""How the kernels of this room are compiled, and where their machine code is kept.
+"""How the search code of this package is compiled, and where its machine code is cached.
 
-Numba renews what it keeps when the file of a function changes, not when a file does whose functions it calls. So the
-code lies in a folder named after a hash of every source of the room: whoever edits one of them gets a new folder.
+Numba refreshes its cache when a function's own file changes, but not when the file of a called function does. So the
+cache is in a folder named after a hash of all sources of this package: any edit gives a new folder.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["IN_PLACE", "as_index", "compiled", "compiled_in_place", "find_cache_folder"]
+__all__ = ["INLINE_OPTIONS", "as_index", "compiled", "compiled_inline", "find_cache_folder"]
 
 _ROOM = Path(__file__).parent
 _PREFIX = "dynaroute-improve-"
-_KEPT = 4  # folders of other sources that stay, the latest: those of branches, or of several environments
+_KEPT = 4  # most recent folders of other sources to keep, for branches or several environments
 
-IN_PLACE: Any = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+INLINE_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def compiled(function: _Function) -> _Function:
-    """Compile a function of plain numbers and arrays when it is first called, and keep the machine code on disk.
+    """Compile a function of numbers and arrays on its first call, and cache the machine code on disk.
 
-    It runs without Python's lock, so that threads work side by side.
+    It runs without Python's lock, so that threads work in parallel.
     """
     return _compile(function, {"nogil": True, "error_model": "numpy"})
 
 
-def compiled_in_place(function: _Function) -> _Function:
-    """Compile a function that makes no array and no slice of one: inlined where it is called, without reference counts.
+def compiled_inline(function: _Function) -> _Function:
+    """Compile a function that creates no array or slice: inlined into its callers, without reference counts.
 
-    Counting is atomic, and slow. Without it, one iteration of ruin and recreate takes 2.3 instead of 3.6
-    microseconds. The function may call others of its kind only.
+    Reference counting is atomic and slow: without it, an iteration of ruin and recreate takes 2.3 instead of 3.6
+    microseconds. The function may only call other inlined functions.
     """
-    return _compile(function, IN_PLACE)
+    return _compile(function, INLINE_OPTIONS)
 
 
 @cache
 def find_cache_folder() -> Path | None:
-    """Where the machine code of this room is kept; None where no folder can be written to.
+    """Find the cache folder; None if none is writable.
 
-    It is where numba would keep it: in the folder of NUMBA_CACHE_DIR, beside the sources, or in the user's cache.
+    It is where numba would put it: in NUMBA_CACHE_DIR, next to the sources, or in the user's cache.
     """
     try:
         sources = [(path.name, path.read_bytes()) for path in sorted(_ROOM.glob("*.py"))]
@@ -71,7 +71,7 @@ def _list_parents() -> Iterator[Path]:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether the folder is there, or could be made, and takes files; where it is new, old ones beside it go."""
+    """Whether the folder exists, or could be created, and is writable; a new folder replaces old ones."""
     is_new = not folder.is_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _drop_old_folders(newest: Path) -> None:
-    """Delete the machine code of sources that are long gone; whoever still uses some of it compiles it again."""
+    """Delete the machine code of old sources; it would just be compiled again."""
     others = [folder for folder in newest.parent.glob(f"{_PREFIX}*") if folder != newest]
     others.sort(key=os.path.getmtime, reverse=True)
     for folder in others[_KEPT:]:
@@ -93,7 +93,7 @@ def _drop_old_folders(newest: Path) -> None:
 
 
 class _Locator(_CacheLocator):
-    """Tells numba where the code of a function of this room is kept."""
+    """Tells numba where to cache the code of a function of this package."""
 
     def __init__(self, folder: Path, line: int) -> None:
         self._folder = folder
@@ -116,18 +116,18 @@ class _Locator(_CacheLocator):
 
 
 class _CacheFiles(CompileResultCacheImpl):
-    _locator_classes = [_Locator]  # noqa: RUF012  # as numba has it
+    _locator_classes = [_Locator]  # noqa: RUF012  # required by numba
 
 
 class _Cache(FunctionCache):
-    """Numba's own way to keep code, in our folder; a disk that fails costs the time to compile, and no more."""
+    """Numba's cache in our folder; a disk error only costs the time to compile."""
 
     _impl_class = _CacheFiles
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         with suppress(OSError):
             loaded = super().load_overload(signature, target)
-            # two processes that compile for different types at once may have written to one file
+            # two processes compiling for different types may have written to the same file
             return loaded if loaded is not None and loaded.signature.args == tuple(signature) else None
         return None
 
@@ -138,12 +138,12 @@ class _Cache(FunctionCache):
 
 def _compile(function: _Function, options: dict[str, Any]) -> _Function:
     dispatcher = numba.njit(**options)(function)
-    with suppress(RuntimeError):  # there is no folder to keep it in
-        dispatcher._cache = _Cache(function)  # what `cache=True` does, with numba's own folders
+    with suppress(RuntimeError):  # no cache folder
+        dispatcher._cache = _Cache(function)  # like `cache=True`, but in our folder
     return cast(_Function, dispatcher)
 
 
-@compiled_in_place
+@compiled_inline
 def as_index(number: int) -> int:
-    """The same number, unsigned: numba has not to ask then whether it counts from the end, a tenth of the time."""
+    """Convert to unsigned, so that numba does not check for negative indices, which saves a tenth of the time."""
     return np.uint32(number)  # type: ignore[return-value]

@@ -1,5 +1,7 @@
 """Ruin and recreate for fleets as a searcher: a few plans are cooled, and then crossed and cooled again and again.
 
+When children are no better any more, other plans are cooled and crossed, and then the best of both with each other.
+
 Where the number of vehicles comes first, it begins with as few as it can: a route is given up, and its customers are
 placed on the others, for which they may have to be changed again and again.
 """
@@ -14,14 +16,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dynaroute.improve.fleet_log import make_fleet_log
+from dynaroute.improve.fleet_plans import FleetPlans, Plan, cross_plans
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes
-from dynaroute.improve.fleet_ruin_recreate import anneal_fleet, make_fleet_best, make_fleet_log, settle
-from dynaroute.improve.fleet_tours import ABSENT, make_fleet_tours, read_fleet_routes
+from dynaroute.improve.fleet_ruin_recreate import anneal_fleet, make_fleet_best, settle
+from dynaroute.improve.fleet_tours import ABSENT, MOST, make_fleet_tours, read_fleet_routes
 from dynaroute.improve.pacing import Pace
-from dynaroute.improve.random_numbers import RandomState, draw_below, make_random_state
-from dynaroute.improve.ruin_recreate import Annealing
+from dynaroute.improve.random_numbers import make_random_state
+from dynaroute.improve.ruin_recreate import LEAST_GAIN, Annealing
 
-__all__ = ["FleetAnnealing", "FleetSettings", "cross_plans"]
+__all__ = ["FleetAnnealing", "FleetSettings"]
+
+_LAST_ROUND = 0.9  # progress from which on only the best plans are crossed
+_LONG_LEG = 1.5  # mean legs of the best plan: more than one of the start is, unless distances are no distances
+_MUCH_WORSE = 1.02  # times the price of the best: so dear is a plan that has too few routes
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,8 @@ class FleetSettings:
         Of the rest, before plans are crossed for the first time.
     child_iterations
         For a plan that was made of two, for each customer.
+    patience
+        How many children of each plan in a row are no better, until other plans are begun.
     mean_removed
         How many customers are taken out, on average.
     longest_string
@@ -52,12 +62,13 @@ class FleetSettings:
 
     hottest: float = 1.2
     coolest: float = 0.1
-    child_hottest: float = 0.3
-    child_coolest: float = 0.1
+    child_hottest: float = 0.15
+    child_coolest: float = 0.05
     plans: int = 6
     fewer_share: float = 0.3
     first_share: float = 0.4
-    child_iterations: float = 40.0
+    child_iterations: float = 20.0
+    patience: int = 6
     mean_removed: float = 15.0
     longest_string: float = 15.0
     neighbours: int = 40
@@ -107,28 +118,31 @@ class FleetAnnealing:
         self._halt = np.zeros(1, dtype=np.int8)
         self._done = 0
         self._most = problem.size  # routes that there may be
+        self._too_few = problem.fewest_routes - 1  # routes with which plans are much worse
         self._stages = _list_stages(settings, saves_vehicles=problem.vehicle_price > 0)
-        self._turn = 0  # how many plans were cooled
+        self._turn = 0  # how many of these stages are over
+        self._newcomers = 0  # plans that are to be cooled from the beginning before any are crossed again
+        self._mother: Plan | None = None  # of the present plan, if it was made of two
+        self._effort = 1  # how many times as long as usual it is cooled: the more, the longer no child was better
         self._begun = 0  # iteration with which the present one was begun
-        self._plans: list[tuple[float, FleetRoutes]] = []
-        self._begin(start)
-        routes = self._read_best()
-        self._mean_leg = problem.cost(routes) / max(problem.size + len(routes), 1)
+        self._first_iterations = 1  # that each of the first plans had
+        self._plans = FleetPlans(settings.plans)
+        self._begin(start, self._most)
+        self._mean_leg = self._measure_mean_leg(self._read_best().routes)
 
     @property
     def best_cost(self) -> float:
         """Price of the best plan so far."""
-        return min((float(self._best.costs[2]), *(price for price, _ in self._plans)))
+        return self._find_best().price
 
     @property
     def best_routes(self) -> FleetRoutes:
         """The best plan so far."""
-        price, routes = min(self._plans, default=(math.inf, ()))
-        return routes if price <= self._best.costs[2] else self._read_best()
+        return self._find_best().routes
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Go on with another plan beside those that there are."""
-        self._keep(cost, tuple(map(tuple, routes)))
+        self._plans.keep(Plan(cost, tuple(map(tuple, routes))))
         if self._problem.vehicle_price > 0 and cost < self._problem.absence_price:
             self._most = min(self._most, len(routes))
 
@@ -150,25 +164,31 @@ class FleetAnnealing:
         return count - left
 
     @property
+    def _is_in_a_stage(self) -> bool:
+        return self._turn < len(self._stages)
+
+    @property
     def _saves_vehicles(self) -> bool:
-        return self._turn < len(self._stages) and self._stages[self._turn].saves_vehicles
+        return self._is_in_a_stage and self._stages[self._turn].saves_vehicles
 
     def _find_pace(self, pace: Pace) -> tuple[Pace, int]:
         """The pace of the plan that is being cooled, and how many iterations are left for it."""
-        if self._turn < len(self._stages):
+        if self._is_in_a_stage:
             stage = self._stages[self._turn]
             return pace.part(stage.begins, stage.ends), pace.iterations_until(stage.ends, self._done)
-        iterations = max(1, round(self._settings.child_iterations * self._problem.size))
+        iterations = self._first_iterations
+        if self._mother is not None:
+            iterations = max(1, round(self._effort * self._settings.child_iterations * self._problem.size))
         return Pace(-self._begun / iterations, 1 / iterations), self._begun + iterations - self._done
 
     def _anneal(self, count: int, pace: Pace) -> int:
         settings = self._settings
         hottest, coolest = settings.hottest, settings.coolest
-        if self._turn >= len(self._stages):
-            hottest, coolest = settings.child_hottest, settings.child_coolest
+        if self._mother is not None:
+            hottest, coolest = settings.child_hottest * math.sqrt(self._effort), settings.child_coolest
         fall = math.log(coolest / hottest)
         # of a plan that begins after millions of iterations, the temperature at the first would overflow
-        origin = self._begun if self._turn >= len(self._stages) else 0
+        origin = 0 if self._is_in_a_stage else self._begun
         reached = anneal_fleet(
             self._tours,
             self._best,
@@ -195,60 +215,109 @@ class FleetAnnealing:
 
     def _go_on(self, pace: Pace) -> None:
         """Keep the plan that was cooled, if it is good enough, and begin another."""
-        if self._turn < len(self._stages):
-            self._keep(float(self._best.costs[2]), self._read_best())
-        else:
-            self._replace(self._turn % len(self._plans))
-        if self._saves_vehicles:
-            self._most = len(min(self._plans)[1]) if self._has_served_all() else self._problem.size
-        self._turn += 1
+        self._keep_best()
+        now = pace.progress(self._done)
+        is_last_round = self._plans.has_champions and now > _LAST_ROUND
+        if self._is_in_a_stage:
+            self._end_stage(now)
+        elif self._newcomers > 0:
+            self._newcomers -= 1
+        elif is_last_round or self._plans.idle_children >= self._settings.patience * len(self._plans):
+            self._end_round(now)
         self._begun = self._done
-        if self._turn < len(self._stages):
-            now = pace.progress(self._done)
+        if self._is_in_a_stage or self._newcomers > 0:
+            self._begin_newcomer()
+        else:
+            self._begin_child()
+
+    def _keep_best(self) -> None:
+        """Keep the best of the plan that was cooled."""
+        plan = self._read_best()
+        if self._mother is not None:
+            self._plans.replace_mother(self._mother, plan)
+            return
+        best = self._plans.best.price
+        allowed = int(self._tours.counts[MOST])
+        if allowed < self._most and plan.price > _MUCH_WORSE * best:
+            self._too_few = allowed
+        if plan.price < self._problem.absence_price or best >= self._problem.absence_price:
+            self._plans.keep(plan)
+        self._mean_leg = min(self._mean_leg, _LONG_LEG * self._measure_mean_leg(self._plans.best.routes))
+
+    def _end_stage(self, now: float) -> None:
+        """Go on to the next stage, which begins now."""
+        if self._saves_vehicles:
+            best = self._plans.best
+            self._most = len(best.routes) if best.price < self._problem.absence_price else self._problem.size
+        self._turn += 1
+        if self._is_in_a_stage:
             stage = self._stages[self._turn]
             self._stages[self._turn] = stage._replace(begins=min(stage.begins, now))
-            self._begin(min(self._plans)[1] if self._most < self._problem.size else ())
+        else:
+            self._first_iterations = max(1, self._done // len(self._stages))
+
+    def _end_round(self, now: float) -> None:
+        """Children are no better any more: cross the best of all rounds, or begin other plans if there is time."""
+        iterations_left = self._done * (1 - now) / now
+        newcomers = int(min(self._settings.plans, iterations_left / 2 / self._first_iterations))
+        if self._plans.has_champions:
+            self._plans.end_round()
+            self._plans.call_champions()
+        elif newcomers > 1:
+            self._plans.end_round()
+            self._newcomers, self._mother = newcomers, None
+        else:
+            self._plans.try_again()
+
+    def _begin_newcomer(self) -> None:
+        """Begin a plan from nothing, every other one with a route less than the best.
+
+        A search that moves a few customers at a time hardly ever gives up a route, though that may be worth it.
+        """
+        best = self._plans.best
+        if self._most < self._problem.size:
+            self._begin(best.routes, self._most)
             return
-        mother = self._turn % len(self._plans)
-        father = self._draw_father(mother)
-        self._begin(cross_plans(self._plans[mother][1], self._plans[father][1], self._problem, self._state, self._most))
+        fewer = len(best.routes) - 1
+        is_one_less = len(self._plans) % 2 == 1 and fewer > self._too_few and best.price < self._problem.absence_price
+        self._begin((), fewer if is_one_less else self._most)
 
-    def _keep(self, price: float, routes: FleetRoutes) -> None:
-        """Take a plan in beside the others, unless it is one of them; if there are too many, the worst goes."""
-        if (price, routes) in self._plans:
-            return
-        self._plans.append((price, routes))
-        if len(self._plans) > self._settings.plans:
-            self._plans.remove(max(self._plans))
+    def _begin_child(self) -> None:
+        """Begin a plan that is made of two."""
+        if len(self._plans) == 0:  # no newcomer serves everybody
+            self._plans.call_champions()
+        self._effort = 1 + self._plans.idle_children // (2 * len(self._plans))
+        self._mother, father = self._plans.choose_parents(self._state)
+        self._begin(cross_plans(self._mother.routes, father.routes, self._problem, self._state, self._most), self._most)
 
-    def _replace(self, place: int) -> None:
-        """Let the plan that was cooled take the place of another, if it is better."""
-        price = float(self._best.costs[2])
-        if price < self._plans[place][0]:
-            self._plans[place] = (price, self._read_best())
-
-    def _draw_father(self, mother: int) -> int:
-        """The better one of two other plans."""
-        others = [place for place in range(len(self._plans)) if place != mother] or [mother]
-        one, other = (others[draw_below(self._state, len(others))] for _ in range(2))
-        return one if self._plans[one][0] <= self._plans[other][0] else other
-
-    def _begin(self, routes: FleetRoutes) -> None:
-        self._tours = make_fleet_tours(self._problem, routes, self._most)
+    def _begin(self, routes: FleetRoutes, most: int) -> None:
+        self._tours = make_fleet_tours(self._problem, routes, most)
         settle(self._tours, self._best, self._log, self._state, self._settings.neighbours, self._problem)
+        self._summed_price = math.nan  # of the best of this plan, when it was last read
 
-    def _read_best(self) -> FleetRoutes:
-        return read_fleet_routes(self._best.after, self._best.kinds)
+    def _measure_mean_leg(self, routes: FleetRoutes) -> float:
+        """What temperatures are multiples of."""
+        return self._problem.cost(routes) / max(self._problem.size + len(routes), 1)
+
+    def _find_best(self) -> Plan:
+        best = self._plans.best
+        if best.price < self._best.costs[2] * (1 - LEAST_GAIN):
+            return best  # without reading another, which takes time
+        return min(best, self._read_best(), key=lambda plan: plan.price)
+
+    def _read_best(self) -> Plan:
+        """The best of the plan that is being cooled; it costs its legs, since the sum of all changes differs a bit."""
+        if self._best.costs[2] != self._summed_price:
+            routes = read_fleet_routes(self._best.after, self._best.kinds)
+            self._summed_price, self._cooled = float(self._best.costs[2]), Plan(self._problem.price(routes), routes)
+        return self._cooled
 
     # Fewer vehicles
 
-    def _has_served_all(self) -> bool:
-        return min(self._plans)[0] < self._problem.absence_price
-
     def _give_up_a_route(self, pace: Pace) -> None:
         """Everybody is served: keep that, and give the route up whose customers are placed most easily."""
-        routes = self._read_best()
-        self._keep(float(self._best.costs[2]), routes)
+        self._plans.keep(self._read_best())
+        routes = self._read_best().routes
         if len(routes) <= self._problem.fewest_routes:
             stage = self._stages[self._turn]
             self._stages[self._turn] = stage._replace(ends=min(stage.ends, pace.progress(self._done)))
@@ -256,8 +325,7 @@ class FleetAnnealing:
         absences = self._log.absences
         easiest = min(routes, key=lambda route: int(absences[list(route[1:])].sum()))
         self._most = len(routes) - 1
-        self._tours = make_fleet_tours(self._problem, tuple(r for r in routes if r is not easiest), self._most)
-        settle(self._tours, self._best, self._log, self._state, self._settings.neighbours, self._problem)
+        self._begin(tuple(route for route in routes if route is not easiest), self._most)
 
 
 def _list_stages(settings: FleetSettings, saves_vehicles: bool) -> list[_Stage]:
@@ -267,39 +335,3 @@ def _list_stages(settings: FleetSettings, saves_vehicles: bool) -> list[_Stage]:
     edges = np.linspace(begins, begins + (1 - begins) * share, settings.plans + 1).tolist()
     first = [_Stage(0.0, begins, saves_vehicles=True)] if saves_vehicles else []
     return first + [_Stage(early, late) for early, late in pairwise(edges)]
-
-
-def cross_plans(
-    mother: FleetRoutes, father: FleetRoutes, problem: FleetProblem, state: RandomState, most: int
-) -> FleetRoutes:
-    """Routes of one plan that lie together, and those of another without their customers.
-
-    Parameters
-    ----------
-    mother, father
-        Two plans. Of a route of the first that lost most of its customers, nobody is left.
-    problem
-        The problem.
-    state
-        Random numbers.
-    most
-        How many routes there may be.
-    """
-    route_of = {customer: route for route in father for customer in route[1:]}
-    seed = 1 + draw_below(state, problem.size)
-    wanted = 1 + draw_below(state, max(1, len(father) // 2))
-    chosen: dict[tuple[int, ...], None] = {}  # a set that keeps its order
-    for customer in (seed, *problem.neighbours[seed].tolist()):
-        if customer in route_of and len(chosen) < wanted:
-            chosen[route_of[customer]] = None
-    child = list(chosen)
-    taken = {customer for _, *stops in child for customer in stops}
-    free = problem.kinds.counts.tolist()
-    for kind, *_ in child:
-        free[kind] -= 1
-    for kind, *stops in mother:
-        left = [customer for customer in stops if customer not in taken]
-        if left and 2 * len(left) >= len(stops) and free[kind] > 0 and len(child) < most:
-            free[kind] -= 1
-            child.append((kind, *left))
-    return tuple(child)

@@ -11,7 +11,8 @@ import numpy as np
 
 from dynaroute.fleet import VehicleType
 from dynaroute.improve.combined import Team, teach_the_worst
-from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings, cross_plans
+from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings
+from dynaroute.improve.fleet_plans import cross_plans
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes, price_absence
 from dynaroute.improve.fleet_small import MOST_CUSTOMERS, find_best_of_all
 from dynaroute.improve.pacing import Searcher, run_slices
@@ -29,7 +30,7 @@ _USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
 _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
 _SHORT, _LONG = 10_000, 150_000  # iterations of a plan of 100 customers that are few, and enough
 _SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # where there is no time to cool more; and to keep what a start is worth
-_LONGEST = 200_000  # iterations that a first plan of 100 customers has at most
+_LONGEST = 100_000  # iterations that a first plan of 100 customers has at most
 _MOST_PLANS = 8
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes
 
 __all__ = [
@@ -119,7 +119,7 @@ def make_fleet_tours(problem: FleetProblem, routes: FleetRoutes, most: int | Non
     return tours
 
 
-@compiled_in_place
+@compiled_inline
 def _drive(tours: FleetTours, flat: NDArray[np.int64], problem: FleetProblem) -> None:
     """Fill tours with routes that are written one after the other, each begun by -1 less its kind."""
     previous, slot = 0, -1
@@ -162,7 +162,7 @@ def read_fleet_routes(after: NDArray[np.int32], kinds: NDArray[np.int32]) -> Fle
 # Links
 
 
-@compiled_in_place
+@compiled_inline
 def open_slot(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> None:
     """Make an unused slot a route of this kind without customers."""
     slots = tours.slots
@@ -177,7 +177,7 @@ def open_slot(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) ->
     tours.lengths[slot] = 0.0
 
 
-@compiled_in_place
+@compiled_inline
 def insert_stop(tours: FleetTours, customer: int, slot: int, previous: int, problem: FleetProblem) -> None:
     """Put a customer behind another, or first (previous is 0), into a route; times are not refreshed."""
     slots, nodes, distances = tours.slots, tours.nodes, problem.distances
@@ -190,7 +190,7 @@ def insert_stop(tours: FleetTours, customer: int, slot: int, previous: int, prob
     slots[slot, SIZE] += 1
 
 
-@compiled_in_place
+@compiled_inline
 def remove_stop(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
     """Take a customer out of its route; one without customers is closed, its vehicle free. No time is refreshed."""
     slots, nodes, distances = tours.slots, tours.nodes, problem.distances
@@ -206,7 +206,7 @@ def remove_stop(tours: FleetTours, customer: int, problem: FleetProblem) -> None
         _swap_slots(tours, slot, tours.counts[USED])
 
 
-@compiled_in_place
+@compiled_inline
 def change_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> float:
     """Let another kind of vehicle drive a route, by how much that changes the length; times are not refreshed."""
     slots, kinds, old = tours.slots, problem.kinds, tours.slots[slot, KIND]
@@ -220,7 +220,7 @@ def change_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) 
     return float(tours.lengths[slot] - before)
 
 
-@compiled_in_place
+@compiled_inline
 def _join(tours: FleetTours, slot: int, one: int, other: int, problem: FleetProblem) -> None:
     """Let one stop of a route follow another."""
     length = problem.distances[one, other]
@@ -236,7 +236,7 @@ def _join(tours: FleetTours, slot: int, one: int, other: int, problem: FleetProb
         tours.nodes[other, BEFORE] = one
 
 
-@compiled_in_place
+@compiled_inline
 def _swap_slots(tours: FleetTours, slot: int, place: int) -> None:
     """Bring a slot to a place of the list of slots; the one that was there takes its old place."""
     slots = tours.slots
@@ -248,7 +248,7 @@ def _swap_slots(tours: FleetTours, slot: int, place: int) -> None:
 # Times
 
 
-@compiled_in_place
+@compiled_inline
 def refresh_times(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
     """Work out the times of all stops of a route."""
     slots, size = tours.slots, len(problem.demands) - 3
@@ -261,7 +261,7 @@ def refresh_times(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
         _refresh_spans(tours, slot, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def refresh_around(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
     """Work out the times of a customer that was put into a route, and those that it changes."""
     slot, size = tours.nodes[customer, ROUTE], len(problem.demands) - 3
@@ -272,7 +272,7 @@ def refresh_around(tours: FleetTours, customer: int, problem: FleetProblem) -> N
         _refresh_spans(tours, slot, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def _refresh_forward(
     tours: FleetTours, slot: int, first: int, size: int, is_known: bool, problem: FleetProblem
 ) -> None:
@@ -289,7 +289,7 @@ def _refresh_forward(
         previous, customer = customer, tours.nodes[customer, AFTER]
 
 
-@compiled_in_place
+@compiled_inline
 def _refresh_backward(tours: FleetTours, slot: int, last: int, is_known: bool, problem: FleetProblem) -> None:
     """Latest starts from a stop back; where those before it were known, until one stays as it was."""
     due, durations = tours.due, problem.durations
@@ -307,7 +307,7 @@ def _refresh_backward(tours: FleetTours, slot: int, last: int, is_known: bool, p
         following, customer = customer, tours.nodes[customer, BEFORE]
 
 
-@compiled_in_place
+@compiled_inline
 def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
     """Work out how long the parts of a route take."""
     nodes, kind, size = tours.nodes, tours.slots[slot, KIND], len(problem.demands) - 3
@@ -330,7 +330,7 @@ def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
         following, customer = customer, nodes[customer, BEFORE]
 
 
-@compiled_in_place
+@compiled_inline
 def append_span(
     span: float, early: float, late: float, between: float, span_after: float, early_after: float, late_after: float
 ) -> tuple[float, float, float]:
@@ -340,7 +340,7 @@ def append_span(
     return offset + span_after + waiting, max(early_after - offset, early) - waiting, min(late_after - offset, late)
 
 
-@compiled_in_place
+@compiled_inline
 def is_within_times(
     tours: FleetTours, customer: int, slot: int, previous: int, following: int, problem: FleetProblem
 ) -> bool:
@@ -377,7 +377,7 @@ def is_within_times(
     return bool(span <= problem.kinds.durations[kind])
 
 
-@compiled_in_place
+@compiled_inline
 def is_within_limits(tours: FleetTours, slot: int, problem: FleetProblem) -> bool:
     """Whether a route whose times are known keeps all limits of its kind of vehicle."""
     slots, kinds, kind = tours.slots, problem.kinds, tours.slots[slot, KIND]

@@ -1,4 +1,4 @@
-"""Hybrid genetic search: solutions are crossed, cut into routes, and improved by local search (Vidal 2022)."""
+"""Hybrid genetic search (Vidal 2022): crossover, split into routes, local search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled, compiled_in_place
+from dynaroute.improve.compiled import compiled, compiled_inline
 from dynaroute.improve.local_search import descend
 from dynaroute.improve.local_search_paths import Path, longest_path, split_path, write_path
 from dynaroute.improve.moves_fleet import (
@@ -31,14 +31,14 @@ from dynaroute.solution import Solution
 
 __all__ = ["GeneticSearch", "add_feasible", "evolve", "place_around_depot"]
 
-_ITERATIONS_A_CUSTOMER = 1.3  # of ruin and recreate, that take as long as making one solution
+_ITERATIONS_A_CUSTOMER = 1.3  # of ruin and recreate, that take as long as creating one solution
 _REPAIR_PROBABILITY = 0.5
-_REPAIR_FACTOR = 10.0  # a penalty so much higher drives the excess out
+_REPAIR_FACTOR = 10.0  # factor on the penalty to repair infeasible solutions
 _FIRST_PENALTY = 0.4
 _PENALTY_PERIOD = 100  # iterations between two changes of the penalty
 _PENALTY_RISE, _PENALTY_FALL = 1.2, 0.85
-_FEASIBLE_SHARE, _FEASIBLE_MARGIN = 0.2, 0.05  # of the solutions after local search that should be feasible
-_PATIENCE = 20_000  # iterations without a better solution before a new population is begun
+_FEASIBLE_SHARE, _FEASIBLE_MARGIN = 0.2, 0.05  # target share of feasible solutions after local search
+_PATIENCE = 20_000  # iterations without improvement before a new population starts
 
 _PROGRESS = np.dtype(
     [
@@ -46,8 +46,8 @@ _PROGRESS = np.dtype(
         ("lowest_penalty", np.float64),
         ("highest_penalty", np.float64),
         ("best_length", np.float64),
-        ("initial", np.int64),  # number of random solutions that a population begins with
-        ("drawn", np.int64),  # of them made so far
+        ("initial", np.int64),  # number of random solutions that a population starts with
+        ("drawn", np.int64),  # number of them created so far
         ("idle", np.int64),  # iterations since the best solution was found
         ("judged", np.int64),  # solutions since the penalty was last set
         ("feasible", np.int64),  # of them feasible after local search
@@ -56,18 +56,18 @@ _PROGRESS = np.dtype(
 
 
 class GeneticSearch:
-    """A searcher that begins with random solutions and those that it is given.
+    """A searcher that starts from random and given solutions.
 
-    Iterations are those of ruin and recreate: making one solution counts as many as take the same time.
+    Iterations are counted in those of ruin and recreate: creating one solution counts as many as take the same time.
 
     Parameters
     ----------
     problem
-        The problem; of its neighbours the nearest 20 are used.
+        The problem; the nearest 20 neighbours are used.
     seed, stream
-        Of all that is drawn; searches of one seed draw alike unless their streams differ.
+        Seed of the random numbers; searchers with different streams are independent.
     initial
-        Number of random solutions to begin with, improved by local search.
+        Number of initial random solutions, improved by local search.
 
     Attributes
     ----------
@@ -76,9 +76,9 @@ class GeneticSearch:
     """
 
     def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 10) -> None:
-        assert isinstance(problem.distances, np.ndarray)  # whom it would suit without one, it would take hours
+        assert isinstance(problem.distances, np.ndarray)  # instances without a matrix would take hours
         self.weight = max(1, round(_ITERATIONS_A_CUSTOMER * problem.size))
-        self._credit = 0  # iterations that were asked for, but are too few for another solution
+        self._credit = 0  # requested iterations that are too few for another solution
         self._halt = np.zeros(1, dtype=np.int8)
         self._task = make_task(problem)
         self._population = make_population(problem.size)
@@ -87,54 +87,54 @@ class GeneticSearch:
 
     @property
     def best_cost(self) -> float:
-        """Of the best feasible solution; infinite before there is one."""
+        """Cost of the best feasible solution; infinite before there is one."""
         return float(self._nursery.progress[0]["best_length"])
 
     @property
     def best_routes(self) -> tuple[tuple[int, ...], ...]:
-        """Routes of the best feasible solution; none before there is one."""
+        """Routes of the best feasible solution; empty before there is one."""
         return split_path(self._nursery.best_path)
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
-        """Improve a feasible solution by local search, and take it into the population."""
+        """Improve a feasible solution by local search, and add it to the population."""
         path = write_path(Solution(tuple(map(tuple, routes))))
         self._nursery.path[:] = 0
         self._nursery.path[: len(path)] = path
         add_feasible(self._task, self._population, self._nursery, self._random, self._halt)
 
     def halt(self) -> None:
-        """End a run that goes on in another thread, within a millisecond or so, and all later ones."""
+        """Stop a run in another thread within about a millisecond, and prevent later runs."""
         self._halt[0] = 1
 
     def run(self, count: int, pace: Pace) -> int:
-        """Run some iterations; it does not matter in how many calls, and it is never hotter or cooler."""
+        """Run some iterations. Splitting the run into several calls changes nothing, and there is no temperature."""
         solutions, self._credit = divmod(self._credit + count, self.weight)
         made = evolve(solutions, self._task, self._population, self._nursery, self._random, self._halt)
         return count if made == solutions else min(count, made * self.weight)
 
 
-# Where a solution is made
+# Memory for creating solutions
 
 
 class _Nursery(NamedTuple):
-    """Where a solution is made.
+    """Memory for creating a solution.
 
     Attributes
     ----------
     fleet
-        Its routes while they are improved.
+        Routes during local search.
     tour, path
-        (n,) all customers, and (longest path,) the routes, while they are being made.
+        (n,) the tour of all customers, and (longest path,) its routes.
     best_path
         (longest path,) routes of the best feasible solution.
     cuts
-        Room for splitting.
+        Memory for the split.
     is_taken
-        (M,) room for crossing.
+        (M,) memory for the crossover.
     order
-        (n,) the order in which customers are tried.
+        (n,) the order in which local search tries customers.
     route_order, angles
-        Routes in use, and the direction of each, seen from the depot.
+        Routes in use, and the direction of each from the depot.
     places
         (M, 2) where the nodes lie, the depot at the origin.
     progress
@@ -155,7 +155,7 @@ class _Nursery(NamedTuple):
 
 
 def _make_nursery(problem: SearchProblem, distances: NDArray[np.float64], initial: int) -> _Nursery:
-    """Make room for making solutions; a population begins with so many random ones."""
+    """Allocate memory; `initial` is the number of random solutions in a population."""
     size = problem.size
     progress = np.zeros(1, dtype=_PROGRESS)
     penalty = _guess_penalty(problem.demands, distances)
@@ -179,16 +179,16 @@ def _make_nursery(problem: SearchProblem, distances: NDArray[np.float64], initia
 
 
 def _guess_penalty(demands: NDArray[np.int64], distances: NDArray[np.float64]) -> float:
-    """A price of excess to begin with, near where it ends up: a share of the way to a customer for its demand."""
+    """Guess the initial penalty for excess load, from the distance per demand of customers."""
     outward, demand = float(distances[0].mean()), max(1.0, float(demands.mean()))
     return _FIRST_PENALTY * (outward or float(distances.max()) or 1.0) / demand
 
 
 def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where nodes lie around the depot, up to a reflection, from distances alone: so a matrix will do.
+    """Place nodes around the depot, up to a reflection, from distances only, so that a matrix is enough.
 
-    The first axis leads to the node farthest from the depot. How far a node is from that axis follows from its
-    distances to both; on which side, from its distance to the one farthest off the axis.
+    The first axis points to the node farthest from the depot. A node's distance from that axis follows from its
+    distances to both; its side, from its distance to the node farthest off the axis.
     """
     outward = distances[0]
     far = int(outward.argmax())
@@ -202,16 +202,16 @@ def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([along, np.where(is_across, -aside, aside)], axis=1)
 
 
-# Making solutions
+# Creating solutions
 
 
 @compiled
 def evolve(
     count: int, task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
 ) -> int:
-    """Make so many solutions, one after the other, until `halt` is not 0; the one that it breaks off is lost.
+    """Create solutions one after the other until `halt` is not 0, which discards the unfinished one.
 
-    Returns how many were made.
+    Returns the number of solutions created.
     """
     progress = nursery.progress[0]
     for made in range(count):
@@ -235,7 +235,7 @@ def evolve(
 def add_feasible(
     task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
 ) -> None:
-    """Improve the feasible solution in the nursery by moves that keep it so, and take it into the population."""
+    """Improve the feasible solution in the nursery by feasible moves, and add it to the population."""
     length, _ = _educate(task, nursery, np.inf, random, halt)
     _keep_if_best(length, nursery)
     add_individual(nursery.path, length, 0, nursery.progress[0].penalty, population)
@@ -245,7 +245,7 @@ def add_feasible(
 def _educate_and_add(
     task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
 ) -> bool:
-    """Improve the solution in the nursery by local search, and take it into the population; false if halted."""
+    """Improve the solution in the nursery by local search, and add it to the population; false if halted."""
     progress = nursery.progress[0]
     penalty, factor = progress.penalty, 1.0
     progress.idle += 1
@@ -270,7 +270,7 @@ def _educate_and_add(
 
 @compiled
 def _keep_if_best(length: float, nursery: _Nursery) -> None:
-    """Write a feasible solution down if it is better than all before."""
+    """Record a feasible solution if it is the best so far."""
     progress = nursery.progress[0]
     if length < progress.best_length:
         progress.best_length = length
@@ -282,7 +282,7 @@ def _keep_if_best(length: float, nursery: _Nursery) -> None:
 def _educate(
     task: Task, nursery: _Nursery, penalty: float, random: RandomState, halt: NDArray[np.int8]
 ) -> tuple[float, int]:
-    """Improve the routes in the nursery; they end up sorted by their direction from the depot."""
+    """Improve the routes in the nursery, and sort them by direction from the depot."""
     fleet = nursery.fleet
     used = load_path(nursery.path, fleet, task)
     _shuffle(nursery.order, random)
@@ -294,7 +294,7 @@ def _educate(
 
 @compiled
 def _adapt_penalty(progress: Any, population: Population) -> None:
-    """Set the price of excess so that the wanted share of solutions is feasible."""
+    """Adapt the penalty so that the target share of solutions is feasible."""
     share = progress.feasible / progress.judged
     if share <= _FEASIBLE_SHARE:
         progress.penalty = min(progress.penalty * _PENALTY_RISE, progress.highest_penalty)
@@ -305,16 +305,16 @@ def _adapt_penalty(progress: Any, population: Population) -> None:
     reprice(progress.penalty, population)
 
 
-@compiled_in_place
+@compiled_inline
 def _shuffle(customers: NDArray[np.int32], random: RandomState) -> None:
     for last in range(len(customers) - 1, 0, -1):
         drawn = draw_below(random, last + 1)
         customers[last], customers[drawn] = customers[drawn], customers[last]
 
 
-@compiled_in_place
+@compiled_inline
 def _cross(one: Tour, other: Tour, is_taken: NDArray[np.bool_], random: RandomState, child: Tour) -> None:
-    """Order crossover: a part of one tour stays where it is, and the rest follows in the order of the other."""
+    """Order crossover: keep a part of one tour in place, and fill the rest in the order of the other."""
     size = len(child)
     start, length = draw_below(random, size), 1 + draw_below(random, size)
     for customer in range(size + 1):
@@ -333,9 +333,9 @@ def _cross(one: Tour, other: Tour, is_taken: NDArray[np.bool_], random: RandomSt
             place = place + 1 if place + 1 < size else 0
 
 
-@compiled_in_place
+@compiled_inline
 def _sort_routes(used: int, nursery: _Nursery) -> None:
-    """Order the routes by the direction of their middle, so that neighbours in a tour are neighbours on the map."""
+    """Sort routes by the direction of their centre, so that neighbours in a tour are neighbours on the map."""
     stops, places, angles, order = nursery.fleet.stops, nursery.places, nursery.angles, nursery.route_order
     for route in range(used):
         start = first_stop(route, len(nursery.order))

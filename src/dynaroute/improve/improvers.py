@@ -1,7 +1,7 @@
-"""The ways to improve routes, in one table. Light to import: the code of each is loaded when it is first used.
+"""The table of improvers. Light to import: the code of each is loaded on first use.
 
-Every one of them takes any instance (in the plane, on the globe, or given by a matrix), routes to begin with, and a
-number of threads. "No improvement" is the absence of an improver.
+Each takes any instance (in the plane, on the globe, or with a matrix), routes to improve, and a number of threads.
+"none" has no entry.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["IMPROVERS", "Improver"]
 
 
 class Improver:
-    """A way to improve routes. A new one says here what it supports, implements that, and has an entry in the table.
+    """A method that improves routes. To add one, declare and implement what it supports, and add it to the table.
 
     Attributes
     ----------
     label
         Its name in reports.
     takes_limits
-        Whether it goes on until a time limit, a number of iterations or a target ends it: `make_searcher`. Else it
-        ends by itself, where none of its moves gains: `improve`.
+        Whether it runs until a time limit, a number of iterations or a target (`make_searcher`), or ends by itself when
+        no move gains (`improve`).
     takes_tensors
-        Whether there is `improve_tensors`, the same as `improve` for a batch.
+        Whether it has `improve_tensors`, the same for a batch.
     """
 
     label: str
@@ -41,19 +41,19 @@ class Improver:
     def improve(
         self, instances: Sequence[Instance], solutions: Sequence[Solution], threads: int | None = None
     ) -> list[Solution]:
-        """Improve a feasible solution of each instance; on so many threads, or on all cores."""
-        raise TypeError(f"{self.label} goes on until it is ended: use make_searcher.")
+        """Improve a feasible solution of each instance, on this many threads or all cores."""
+        raise TypeError(f"{self.label} does not end by itself: use make_searcher.")
 
     def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
-        """Improve the feasible solutions of a batch; on so many threads, or on all cores."""
-        raise TypeError(f"{self.label} takes no tensors.")
+        """Improve the feasible solutions of a batch, on this many threads or all cores."""
+        raise TypeError(f"{self.label} does not support tensors.")
 
     def make_searcher(self, threads: int | None = None) -> BatchSearcher:
-        """A search; on so many threads, or one for a single instance and all cores for many."""
+        """Make a searcher with this many threads; by default one for a single instance, and all cores for many."""
         raise TypeError(f"{self.label} ends by itself: use improve.")
 
     def prepare(self, largest: int | None = None) -> None:
-        """Load its machine code, for up to so many customers or any number; compile it, if it was never used here."""
+        """Load its machine code, for up to this many customers or any number, compiling it if necessary."""
         instance, solution = _make_tiny_example()
         self.improve([instance], [solution], 1)
 
@@ -102,7 +102,7 @@ class _Search(Improver):
         return SideBySide(threads)
 
     def prepare(self, largest: int | None = None) -> None:
-        import dynaroute.improve.batch_search  # noqa: F401  # what a search needs beside its machine code
+        import dynaroute.improve.batch_search  # noqa: F401  # what a search needs besides its machine code
         from dynaroute.improve.fleet_search import load_machine_code_of_fleets
         from dynaroute.improve.search import load_machine_code, load_machine_code_of_large
 

@@ -1,7 +1,7 @@
-"""How long a leg is, for compiled code: looked up in a matrix, or worked out from where the nodes lie.
+"""Leg lengths for compiled code: looked up in a matrix, or computed from positions.
 
-A matrix of a few thousand nodes no longer fits into a processor's caches, and one of 30,000 fills 7 GB. Compiled code
-asks `measure_leg`, and is compiled once for each kind of distances that it meets.
+A matrix of a few thousand nodes no longer fits into CPU caches, and one of 30,000 nodes takes 7 GB. Compiled code calls
+`measure_leg`, and is compiled once for each kind of distances.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import IN_PLACE, as_index, compiled
+from dynaroute.improve.compiled import INLINE_OPTIONS, as_index, compiled
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES, ROUNDING_CODES
 
@@ -40,12 +40,12 @@ Distances = NDArray[np.float64] | Plane | Globe
 
 
 def place_nodes(instance: Instance) -> Plane | Globe:
-    """Where the nodes of an instance lie that has no matrix of its own."""
+    """Return the positions of an instance's nodes, for an instance without a matrix."""
     assert instance.distances is None
     assert instance.coordinates is not None
     rounding = ROUNDING_CODES[instance.rounding]
     if instance.metric == "euclidean":
-        return Plane(instance.coordinates.copy(), rounding)  # compiled code tells read-only arrays from others
+        return Plane(instance.coordinates.copy(), rounding)  # compiled code distinguishes read-only arrays
     latitudes, longitudes = np.radians(instance.coordinates).T
     on_equator = np.cos(latitudes) / 2
     points = np.stack([on_equator * np.cos(longitudes), on_equator * np.sin(longitudes), np.sin(latitudes) / 2], axis=1)
@@ -53,14 +53,14 @@ def place_nodes(instance: Instance) -> Plane | Globe:
 
 
 def measure_leg(distances: Distances, one: int, other: int) -> float:
-    """Length of the leg between two nodes; compiled code has what `_choose_leg` chooses instead."""
+    """Measure the leg between two nodes; compiled code uses what `_choose_leg` returns."""
     if isinstance(distances, np.ndarray):
         return float(distances[one, other])
     measure = _leg_of_plane if isinstance(distances, Plane) else _leg_of_globe
     return float(measure(distances, one, other))
 
 
-@overload(measure_leg, jit_options=IN_PLACE, strict=False)
+@overload(measure_leg, jit_options=INLINE_OPTIONS, strict=False)
 def _choose_leg(distances: Any, one: Any, other: Any) -> Any:
     """Choose the code of `measure_leg` for a kind of distances."""
     if isinstance(distances, types.Array):
@@ -69,7 +69,7 @@ def _choose_leg(distances: Any, one: Any, other: Any) -> Any:
 
 
 def _leg_of_plane(distances: Any, one: int, other: int) -> float:
-    """The same as `Instance.leg_lengths`, to the last bit."""
+    """Measure a leg exactly like `Instance.leg_lengths`."""
     points, rounding = distances.points, distances.rounding
     one, other = as_index(one), as_index(other)
     width, height = points[one, 0] - points[other, 0], points[one, 1] - points[other, 1]
@@ -82,7 +82,7 @@ def _leg_of_plane(distances: Any, one: int, other: int) -> float:
 
 
 def _leg_of_globe(distances: Any, one: int, other: int) -> float:
-    """From the chord: the same as `Instance.leg_lengths` to the micrometre, but near the other side of the globe."""
+    """Measure from the chord: equal to `Instance.leg_lengths` to the micrometre, except near antipodes."""
     points, rounding = distances.points, distances.rounding
     x, y, z = points[one, 0] - points[other, 0], points[one, 1] - points[other, 1], points[one, 2] - points[other, 2]
     length = _DIAMETER * np.arcsin(min(1.0, np.sqrt(x * x + y * y + z * z)))
@@ -95,7 +95,7 @@ def _leg_of_globe(distances: Any, one: int, other: int) -> float:
 
 @compiled
 def measure_legs(distances: Distances, ones: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
-    """Lengths of the legs between pairs of nodes."""
+    """Measure legs between pairs of nodes."""
     lengths = np.empty(len(ones))
     for pair in range(len(ones)):
         lengths[pair] = measure_leg(distances, ones[pair], others[pair])

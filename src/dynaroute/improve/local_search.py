@@ -1,4 +1,4 @@
-"""Local search: moves of every customer beside its neighbours, then SWAP*, until none of them gains."""
+"""Local search: moves of customers next to their neighbours, then SWAP*, until no move gains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.errors import SolutionError, Where
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.local_search_paths import (
     Path,
     longest_path,
@@ -45,31 +45,31 @@ if TYPE_CHECKING:
 
 __all__ = ["descend", "improve_by_local_search", "improve_routes_by_local_search"]
 
-_NEIGHBOURS = 20  # beside which a customer may be moved
-_TOUCHING = 3  # SWAP* is tried on two routes if a customer of one is among so many nearest of one of the other
+_NEIGHBOURS = 20  # next to which a customer may be moved
+_TOUCHING = 3  # SWAP* tries two routes if a customer of one is among this many nearest of a customer of the other
 
 
 def improve_by_local_search(
     instances: Sequence[Instance], solutions: Sequence[Solution], *, threads: int | None = None
 ) -> list[Solution]:
-    """Move, swap and reverse parts of routes until nothing gains.
+    """Improve solutions to a local optimum.
 
-    Relocate, swap and Or-opt of one and two customers, 2-opt, 2-opt* and SWAP*, beside near neighbours. No solution
-    gets longer or infeasible.
+    Moves: relocate, swap and Or-opt of one and two customers, 2-opt, 2-opt* and SWAP*, next to near neighbours. No
+    solution becomes longer or infeasible.
 
     Parameters
     ----------
     instances
-        Any problems.
+        The instances.
     solutions
-        A feasible one for each of them.
+        A feasible solution for each.
     threads
-        At most so many; None: as many as there are cores for this process.
+        Most threads to use; None: all cores of this process.
 
     Returns
     -------
     list[Solution]
-        In the same order, with their costs stated.
+        Improved solutions in the same order, with their costs stated.
 
     Raises
     ------
@@ -92,16 +92,16 @@ def improve_by_local_search(
 def improve_routes_by_local_search(
     batch: InstanceBatch, routes: RouteBatch, *, threads: int | None = None
 ) -> RouteBatch:
-    """Improve the solutions of a batch; the same as `improve_by_local_search`, on tensors.
+    """Do what `improve_by_local_search` does, for a batch.
 
     Parameters
     ----------
     batch
         The instances.
     routes
-        A feasible solution of each.
+        A feasible solution for each.
     threads
-        At most so many; None: as many as there are cores for this process.
+        Most threads to use; None: all cores of this process.
     """
     import torch
 
@@ -121,7 +121,7 @@ def improve_routes_by_local_search(
 
 
 def _make_instance(batch: InstanceBatch, index: int) -> Instance:
-    """The problem in one row of a batch, as far as costs and loads go."""
+    """Make the instance of one row of a batch, for costs and loads."""
     nodes = int(batch.sizes[index]) + 1
     return Instance(
         coordinates=batch.coordinates[index, :nodes].numpy(force=True),
@@ -152,7 +152,7 @@ def _improve_path(instance: Instance, path: Path) -> Path:
     used = descend(customers, used, fleet, task, np.inf, never)
     improved = np.empty(longest_path(size), dtype=np.int32)
     unload_path(np.arange(used, dtype=np.int32), fleet, size, improved)
-    # sums of gains carry rounding errors; what is promised is the length
+    # sums of gains have rounding errors, so compare actual lengths
     return improved if price_path(improved, task.distances) < price_path(path, task.distances) else path
 
 
@@ -162,24 +162,24 @@ def _refuse_overload(instance: Instance, path: Path, number: int) -> None:
     if (loads <= instance.capacity).all():
         return
     raise SolutionError(
-        f"solution {number} has a route that carries more than a vehicle holds.",
+        f"solution {number} has a route whose load exceeds the capacity.",
         where=Where(field="routes"),
-        remedy="dynaroute check tells more.",
+        remedy="dynaroute check lists what is wrong.",
     )
 
 
 # The descent
 
 
-@compiled_in_place
+@compiled_inline
 def descend(
     order: NDArray[np.int32], count: int, fleet: Fleet, task: Task, penalty: float, halt: NDArray[np.int8]
 ) -> int:
-    """Improve a fleet until no move gains; its length and priced excess never grow.
+    """Improve routes until no move gains; length plus penalty never grows.
 
-    Customers are tried in this order. At least one of the first `count` routes is empty; how many are in use afterwards
-    is returned. An infinite penalty allows no excess. Whoever sets `halt` to something else than 0, from another
-    thread, ends it within microseconds.
+    Customers are tried in the given order. At least one of the first `count` routes must be empty. Returns the number
+    of routes in use afterwards. An infinite penalty allows no excess. Setting `halt` to a value other than 0 from
+    another thread stops it within microseconds.
     """
     stops, routes = fleet.stops, fleet.routes
     moves, loop, is_improving = 0, 0, True
@@ -199,16 +199,16 @@ def descend(
             if halt[0] != 0:
                 return count
             moves = _swap_with_touching_routes(route, count, loop, moves, fleet, task, penalty)
-        is_improving = moves > moves_before or loop == 0  # empty routes are not tried in the first loop
+        is_improving = moves > moves_before or loop == 0  # the first loop does not try empty routes
         loop += 1
     return count
 
 
-@compiled_in_place
+@compiled_inline
 def _move_beside_neighbours(
     u: int, tested: int, is_first: bool, moves: int, fleet: Fleet, task: Task, penalty: float
 ) -> int:
-    """Make every move of customer u beside its neighbours that gains; pairs of unchanged routes are passed over."""
+    """Make every gaining move of customer u next to its neighbours, skipping pairs of unchanged routes."""
     stops, routes = fleet.stops, fleet.routes
     for rank in range(task.neighbours.shape[1]):
         v = task.neighbours[u, rank]
@@ -225,7 +225,7 @@ def _move_beside_neighbours(
     return moves
 
 
-@compiled_in_place
+@compiled_inline
 def _move_to_empty_route(u: int, empty: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> int:
     target = first_stop(empty, len(task.demands) - 1)
     move = find_move_after_depot(u, target, fleet, task, penalty)
@@ -235,7 +235,7 @@ def _move_to_empty_route(u: int, empty: int, moves: int, fleet: Fleet, task: Tas
     return moves + 1
 
 
-@compiled_in_place
+@compiled_inline
 def _make_move(move: int, u: int, target: int, moves: int, fleet: Fleet, task: Task) -> None:
     route_u, route_v = fleet.stops[u].route, fleet.stops[target].route
     apply_move(move, u, target, fleet.stops, len(task.demands) - 1)
@@ -244,11 +244,11 @@ def _make_move(move: int, u: int, target: int, moves: int, fleet: Fleet, task: T
         refresh_route(route_v, moves, fleet, task)
 
 
-@compiled_in_place
+@compiled_inline
 def _swap_with_touching_routes(
     route: int, count: int, loop: int, moves: int, fleet: Fleet, task: Task, penalty: float
 ) -> int:
-    """Try SWAP* on one route with each later one that a near neighbour of its customers is on."""
+    """Try SWAP* on one route and each later route that holds a near neighbour of its customers."""
     stops, routes, neighbours = fleet.stops, fleet.routes, task.neighbours
     swapped = routes[route].swapped
     routes[route].swapped = moves

@@ -1,7 +1,6 @@
-"""Solutions as paths: the stops of all routes in one row, the depot (0) before, between and after them.
+"""Solutions as paths: the stops of all routes in one array, with the depot (0) before, between and after them.
 
-Zeros at the end are padding, since routes without a customer do not count. n customers never need more than 2 n + 1
-places.
+Zeros at the end are padding, since empty routes do not count. n customers need at most 2 n + 1 entries.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ Path = NDArray[np.int32]
 
 
 def longest_path(size: int) -> int:
-    """Places that any solution of this many customers fits into."""
+    """Return the longest path of any solution with this many customers."""
     return 2 * size + 1
 
 
 def write_path(solution: Solution) -> Path:
-    """Put the routes of a solution behind each other."""
+    """Write the routes of a solution as a path."""
     stops = [0]
     for route in solution.routes:
         stops.extend(route)
@@ -53,42 +52,42 @@ def write_path(solution: Solution) -> Path:
 
 
 def split_path(path: Path) -> tuple[tuple[int, ...], ...]:
-    """Take the routes of a path apart."""
+    """Split a path into routes."""
     return tuple(tuple(stops) for is_customer, stops in groupby(path.tolist(), key=bool) if is_customer)
 
 
 def read_solution(instance: Instance, path: Path) -> Solution:
-    """Take the routes of a path apart, and state their cost."""
+    """Convert a path to a `Solution` with its cost stated."""
     return Solution(split_path(path), math.fsum(instance.leg_lengths(path[:-1], path[1:])))
 
 
 def refuse_unequal_numbers(instances: Sequence[Instance], solutions: Sequence[Solution]) -> None:
-    """Raise an error unless there is one solution for each instance."""
+    """Raise unless there is one solution per instance."""
     if len(instances) != len(solutions):
         message = f"there are {len(solutions)} solutions for {len(instances)} instances."
-        raise SolutionError(message, remedy="Give one for each.")
+        raise SolutionError(message, remedy="Give one per instance.")
 
 
 def refuse_wrong_visits(instance: Instance, path: Path, number: int) -> None:
-    """Raise an error unless the path visits every customer once; compiled code trusts it."""
+    """Raise unless the path visits every customer once, which compiled code relies on."""
     visited = np.sort(path[path != 0])
     if len(visited) == instance.size and visited[0] == 1 and (np.diff(visited) == 1).all():
         return
-    message = f"solution {number} does not visit each customer of its instance once."
-    raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check tells more.")
+    message = f"solution {number} does not visit every customer of its instance exactly once."
+    raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check lists what is wrong.")
 
 
 def share_among_threads(work: Callable[[int, int], object], count: int, threads: int | None) -> None:
-    """Let threads work on neighbouring parts of a row of things; the work itself must be compiled to gain by it.
+    """Split work on a range of items among threads. Only compiled work runs in parallel.
 
     Parameters
     ----------
     work
-        Called with the first and the one after the last of a part.
+        Called with the first and one past the last item of a part.
     count
-        Number of things.
+        Number of items.
     threads
-        At most so many; None: as many as there are cores for this process.
+        Most threads to use; None: all cores of this process.
     """
     if threads is not None and threads < 1:
         raise OptionError(f"the number of threads is {threads}.", where=Where(field="threads"), remedy="Use 1 or more.")
@@ -96,18 +95,18 @@ def share_among_threads(work: Callable[[int, int], object], count: int, threads:
     if workers <= 1:
         work(0, count)
         return
-    part = -(-count // (4 * workers))  # several parts each, since some take longer than others
+    part = -(-count // (4 * workers))  # several parts per thread, because some take longer
     with ThreadPoolExecutor(workers) as pool:
         try:
             for future in [pool.submit(work, first, min(first + part, count)) for first in range(0, count, part)]:
                 future.result()
-        finally:  # after a fault or an interrupt nobody waits for parts that have not begun
+        finally:  # after an error or interrupt, do not wait for parts that have not started
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 @compiled
 def price_path(path: Path, distances: Distances) -> float:
-    """Total length of a path."""
+    """Measure a path."""
     total = 0.0
     for place in range(len(path) - 1):
         total += measure_leg(distances, path[place], path[place + 1])
@@ -118,18 +117,18 @@ def price_path(path: Path, distances: Distances) -> float:
 def route_tables_to_paths(
     route: NDArray[np.int32], position: NDArray[np.int32], sizes: NDArray[np.int64], paths: Path, first: int, last: int
 ) -> None:
-    """Write the paths of rows `first` to `last` from tables of each customer's route and its position there.
+    """Write paths from tables of each customer's route and position.
 
     Parameters
     ----------
     route, position
         (B, M), from 0.
     sizes
-        (B,) customers of each row.
+        (B,) number of customers of each row.
     paths
         (B, longest path), filled in.
     first, last
-        The rows to write: from `first` to the one before `last`.
+        The rows to write, `last` excluded.
     """
     starts = np.empty(route.shape[1] + 1, dtype=np.int32)
     for row in range(first, last):
@@ -138,7 +137,7 @@ def route_tables_to_paths(
         for customer in range(1, size + 1):
             starts[route[row, customer] + 1] += 1
         starts[0] = 1
-        for number in range(1, size + 1):  # each route begins after the depot that ends the one before
+        for number in range(1, size + 1):  # each route starts after the depot that ends the previous one
             starts[number] += starts[number - 1] + 1
         paths[row] = 0
         for customer in range(1, size + 1):
@@ -149,7 +148,7 @@ def route_tables_to_paths(
 def paths_to_route_tables(
     paths: Path, route: NDArray[np.int32], position: NDArray[np.int32], first: int, last: int
 ) -> None:
-    """Write the tables of rows `first` to `last` from their paths; what is no customer keeps its entry.
+    """Write tables of routes and positions from paths; entries other than customers are kept.
 
     Parameters
     ----------
@@ -158,7 +157,7 @@ def paths_to_route_tables(
     route, position
         (B, M), filled in.
     first, last
-        The rows to write: from `first` to the one before `last`.
+        The rows to write, `last` excluded.
     """
     for row in range(first, last):
         number, place = 0, 0

@@ -1,6 +1,6 @@
 """Moves of one or two customers, and exchanges of legs, within and between routes.
 
-The names are those of this drawing: customer u on its route, and stop v, which is a near customer or a depot.
+Names follow this drawing: customer u on its route, and stop v, which is a near customer or a depot.
 
     ... p - u - x - xx ...        ... q - v - y - yy ...
 """
@@ -11,26 +11,26 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
 
 __all__ = ["NO_MOVE", "apply_move", "find_move_after_depot", "find_move_beside", "put_after"]
 
 NO_MOVE = 0
-_RELOCATE_ONE = 1  # u behind v
-_RELOCATE_TWO = 2  # u and x behind v
-_RELOCATE_TWO_REVERSED = 3  # x and u behind v
+_RELOCATE_ONE = 1  # u after v
+_RELOCATE_TWO = 2  # u and x after v
+_RELOCATE_TWO_REVERSED = 3  # x and u after v
 _SWAP_ONE_ONE = 4  # u with v
 _SWAP_TWO_ONE = 5  # u and x with v
 _SWAP_TWO_TWO = 6  # u and x with v and y
 _REVERSE_BETWEEN = 7  # 2-opt
-_JOIN_HEADS_AND_TAILS = 8  # 2-opt*: u meets v, and x meets y
-_EXCHANGE_TAILS = 9  # 2-opt*: u meets y, and v meets x
+_JOIN_HEADS_AND_TAILS = 8  # 2-opt*: u next to v, and x next to y
+_EXCHANGE_TAILS = 9  # 2-opt*: u next to y, and v next to x
 
 
 class _Balance(NamedTuple):
-    """The loads of the routes of u and v, and what they pay for their excess; all 0 if it is one route."""
+    """Loads and penalties of the routes of u and v; all 0 if it is one route."""
 
     load_u: int
     load_v: int
@@ -40,20 +40,20 @@ class _Balance(NamedTuple):
     tolerance: float
 
 
-@compiled_in_place
+@compiled_inline
 def _gains(change: float, moved: int, balance: _Balance) -> bool:
-    """Whether a change of length pays when the route of u gets `moved` more to carry and that of v as much less."""
-    if change >= balance.paid - balance.tolerance:  # no load could make up for it
+    """Whether a change of length pays off when `moved` units of load go from the route of v to that of u."""
+    if change >= balance.paid - balance.tolerance:  # no change of load could make up for it
         return False
     load_u, load_v = balance.load_u + moved, balance.load_v - moved
     to_pay = price_two_loads(load_u, load_v, balance.capacity, balance.penalty)
-    # prices first: equal ones cancel to the last bit, and no move is made for nothing
+    # penalties first: equal ones cancel exactly, so that no move is made for rounding
     return change + (to_pay - balance.paid) < -balance.tolerance
 
 
-@compiled_in_place
+@compiled_inline
 def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -> int:
-    """Find a move of customer u beside customer v that gains, or none."""
+    """Find a gaining move of customer u next to customer v, or none."""
     stops, distances, demands = fleet.stops, task.distances, task.demands
     at_u, at_v = stops[u], stops[v]
     p, x, q, y = at_u.before, at_u.after, at_v.before, at_v.after
@@ -110,9 +110,9 @@ def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -
     return NO_MOVE
 
 
-@compiled_in_place
+@compiled_inline
 def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -> int:
-    """Find a move of customer u to the beginning of a route that gains, or none."""
+    """Find a gaining move of customer u to the start of a route, or none."""
     stops, distances, demands = fleet.stops, task.distances, task.demands
     at_u, at_v = stops[u], stops[v]
     at_x, at_y = stops[at_u.after], stops[at_v.after]
@@ -148,9 +148,9 @@ def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: flo
     return _find_exchange_of_tails(uv + xy - leg_ux - leg_vy, uy + vx - leg_ux - leg_vy, at_u.load, 0, balance)
 
 
-@compiled_in_place
+@compiled_inline
 def _find_exchange_of_tails(joined: float, exchanged: float, head_u: int, head_v: int, balance: _Balance) -> int:
-    """2-opt* in both ways, given the changes of length and the loads of the two routes up to u and v."""
+    """Find the better of both 2-opt* moves, given changes of length and loads up to u and v."""
     tail_u, tail_v = balance.load_u - head_u, balance.load_v - head_v
     if _gains(joined, head_v - tail_u, balance):
         return _JOIN_HEADS_AND_TAILS
@@ -159,9 +159,9 @@ def _find_exchange_of_tails(joined: float, exchanged: float, head_u: int, head_v
     return NO_MOVE
 
 
-@compiled_in_place
+@compiled_inline
 def apply_move(move: int, u: int, v: int, stops: NDArray[Any], size: int) -> None:
-    """Relink the stops as a move of u beside v says; what is known of the two routes has to be refreshed then."""
+    """Relink the stops for a move of u next to v; both routes must be refreshed afterwards."""
     x, y = stops[u].after, stops[v].after
     if move == _RELOCATE_ONE:
         put_after(u, v, stops)
@@ -190,24 +190,24 @@ def apply_move(move: int, u: int, v: int, stops: NDArray[Any], size: int) -> Non
         _exchange_tails(u, v, stops, size)
 
 
-@compiled_in_place
+@compiled_inline
 def put_after(u: int, v: int, stops: NDArray[Any]) -> None:
-    """Take customer u out and put it behind stop v."""
+    """Move customer u to after stop v."""
     _link(stops[u].before, stops[u].after, stops)
     after = stops[v].after
     _link(v, u, stops)
     _link(u, after, stops)
 
 
-@compiled_in_place
+@compiled_inline
 def _link(one: int, other: int, stops: NDArray[Any]) -> None:
     stops[one].after = other
     stops[other].before = one
 
 
-@compiled_in_place
+@compiled_inline
 def _swap(u: int, v: int, stops: NDArray[Any]) -> None:
-    """Exchange two customers that are no neighbours."""
+    """Swap two customers that are not adjacent."""
     before_u, after_u, before_v, after_v = stops[u].before, stops[u].after, stops[v].before, stops[v].after
     _link(before_u, v, stops)
     _link(v, after_u, stops)
@@ -215,18 +215,18 @@ def _swap(u: int, v: int, stops: NDArray[Any]) -> None:
     _link(u, after_v, stops)
 
 
-@compiled_in_place
+@compiled_inline
 def _reverse_between(u: int, v: int, stops: NDArray[Any]) -> None:
-    """Visit what lies between u and the stop after v, which comes later on the route, in reverse."""
+    """Reverse the stops between u and the stop after v, which is later on the route."""
     first, after = stops[u].after, stops[v].after
     _reverse_links(first, v, stops)
     _link(u, v, stops)
     _link(first, after, stops)
 
 
-@compiled_in_place
+@compiled_inline
 def _reverse_links(first: int, last: int, stops: NDArray[Any]) -> None:
-    """Exchange before and after of all stops from the first to the last."""
+    """Swap the links of all stops from the first to the last."""
     stop, is_last = first, False
     while not is_last:
         is_last = stop == last
@@ -236,9 +236,9 @@ def _reverse_links(first: int, last: int, stops: NDArray[Any]) -> None:
         stop = following
 
 
-@compiled_in_place
+@compiled_inline
 def _join_heads_and_tails(u: int, v: int, stops: NDArray[Any], size: int) -> None:
-    """Route of u: up to u, then what led to v backwards. Route of v: what followed u backwards, then what follows v."""
+    """Join the head of u to the reversed head of v, and the reversed tail of u to the tail of v."""
     start_u, start_v = first_stop(stops[u].route, size), first_stop(stops[v].route, size)
     end_u = start_u + 1
     x, y = stops[u].after, stops[v].after
@@ -257,9 +257,9 @@ def _join_heads_and_tails(u: int, v: int, stops: NDArray[Any], size: int) -> Non
         _link(start_v, y, stops)
 
 
-@compiled_in_place
+@compiled_inline
 def _exchange_tails(u: int, v: int, stops: NDArray[Any], size: int) -> None:
-    """Go on from u with what followed v, and from v with what followed u."""
+    """Swap the tails after u and v."""
     end_u, end_v = first_stop(stops[u].route, size) + 1, first_stop(stops[v].route, size) + 1
     x, y = stops[u].after, stops[v].after
     last_u, last_v = stops[end_u].before, stops[end_v].before

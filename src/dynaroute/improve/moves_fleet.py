@@ -1,7 +1,7 @@
-"""The routes that local search works on: linked stops and what is known of each route, as two tables of records.
+"""The routes of local search: linked stops and totals of each route, as two tables of records.
 
-Stops 1 to n are the customers. Route r begins at stop n + 1 + 2 r and ends at the one after it; both stand for the
-depot. Stop 0 is not used, so that customers keep their numbers.
+Stops 1 to n are the customers. Route r starts at stop n + 1 + 2 r and ends at the next; both stand for the depot. Stop
+0 is unused, so that customers keep their numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import Distances, measure_leg
 from dynaroute.improve.local_search_paths import Path
 from dynaroute.improve.problem import SearchProblem
@@ -32,24 +32,24 @@ __all__ = [
     "unload_path",
 ]
 
-_KEPT_ROUTES = 256  # whose insertions are kept at the same time
-_KEPT_INSERTIONS = 1_000_000  # in all: 48 megabytes
+_KEPT_ROUTES = 256  # routes whose insertions are cached
+_KEPT_INSERTIONS = 1_000_000  # in total: 48 megabytes
 _NO_ROUTE = -1
-_GRANULARITY = 20  # a customer is moved beside its so many nearest others
-_LEAST_GAIN = 1e-7  # of the longest leg: less may be the rounding of sums
+_GRANULARITY = 20  # nearest others next to which a customer is tried
+_LEAST_GAIN = 1e-7  # relative to the longest leg; smaller gains may be rounding
 
-# what is used as an index is unsigned: numba has not to ask then whether it counts from the end, a seventh of the time
+# indices are unsigned, so that numba does not check for negative ones, which saves a seventh of the time
 _STOP = np.dtype(
     [
         ("before", np.uint32),
         ("after", np.uint32),
         ("route", np.uint32),
         ("position", np.int32),  # on its route; 0 for the depot that it begins with
-        ("node", np.uint32),  # row of the distances: 0 for a depot
+        ("node", np.uint32),  # row in the distances; 0 for a depot
         ("tested", np.int32),  # number of moves made when its own moves were last tried
-        ("load", np.int64),  # what the stops of its route up to this one demand
+        ("load", np.int64),  # total demand of its route up to this stop
         ("arrival", np.float64),  # length of the leg that ends here
-        ("removal", np.float64),  # change of length if it is left out; kept by SWAP* alone
+        ("removal", np.float64),  # change of length if it is removed; used only by SWAP*
     ]
 )
 _ROUTE = np.dtype(
@@ -70,25 +70,25 @@ _INSERTION = np.dtype(
         ("after_first", np.uint32),
         ("after_second", np.uint32),
         ("after_third", np.uint32),
-        ("route", np.int32),  # into which; several routes may share a row
-        ("tested", np.int32),  # number of moves made when this was worked out
+        ("route", np.int32),  # the route inserted into; several routes may share a row
+        ("tested", np.int32),  # number of moves made when this was computed
     ]
 )
 
 
 class Task(NamedTuple):
-    """What compiled code has to know of a problem.
+    """What compiled code needs to know about a problem.
 
     Attributes
     ----------
     distances
-        What `measure_leg` asks.
+        For `measure_leg`.
     demands
         (M,) int64.
     neighbours
-        (M, K) int32: near customers, beside which a customer may be moved.
+        (M, K) int32: near customers, next to which a customer may be moved.
     capacity
-        Of one vehicle.
+        Capacity of a vehicle.
     tolerance
         A move has to gain more than this.
     """
@@ -101,14 +101,14 @@ class Task(NamedTuple):
 
 
 class Fleet(NamedTuple):
-    """A solution while it is being changed; one is made for an instance and used again and again.
+    """A solution under construction; allocated once per instance and reused.
 
     Attributes
     ----------
     stops, routes
         Records of each stop and of each route.
     insertions
-        Records of the three cheapest insertions of each customer into other routes, a row for a route, for SWAP*.
+        Records of each customer's three cheapest insertions into other routes, for SWAP*; one row per route.
     """
 
     stops: NDArray[Any]
@@ -117,14 +117,14 @@ class Fleet(NamedTuple):
 
 
 def make_task(problem: SearchProblem) -> Task:
-    """Pick what compiled code has to know of a problem; of its neighbours the nearest."""
+    """Take from a problem what compiled code needs, with the nearest neighbours."""
     neighbours = np.ascontiguousarray(problem.neighbours[:, :_GRANULARITY])
     tolerance = _LEAST_GAIN * problem.longest_leg
     return Task(problem.distances, problem.demands, neighbours, problem.capacity, tolerance)
 
 
 def make_fleet(size: int) -> Fleet:
-    """Make room for any solution of n customers; there are at most as many routes, and one more is kept empty."""
+    """Allocate memory for any solution of n customers: at most n routes, plus an empty one."""
     nodes = size + 1
     kept = max(2, min(nodes, _KEPT_ROUTES, _KEPT_INSERTIONS // nodes))
     return Fleet(
@@ -134,32 +134,32 @@ def make_fleet(size: int) -> Fleet:
     )
 
 
-@compiled_in_place
+@compiled_inline
 def first_stop(route: int, size: int) -> int:
-    """The depot that a route begins with."""
+    """Return the depot that a route starts with."""
     return size + 1 + 2 * route
 
 
-@compiled_in_place
+@compiled_inline
 def price_excess(load: int, capacity: int, penalty: float) -> float:
-    """What a load costs on top of its way: nothing up to the capacity. An infinite penalty forbids any excess."""
+    """Compute the penalty of a load: nothing up to the capacity. An infinite penalty forbids any excess."""
     return (load - capacity) * penalty if load > capacity else 0.0
 
 
-@compiled_in_place
+@compiled_inline
 def price_two_loads(load_u: int, load_v: int, capacity: int, penalty: float) -> float:
-    """What two loads cost on top of their ways.
+    """Compute the penalty of two loads.
 
-    Their excess is summed before it is priced, in whole numbers: load that goes from one full vehicle to another leaves
-    the price as it is to the last bit, and no move is made for what is only rounding.
+    Their excess is summed as integers before it is priced. So moving load between two full vehicles leaves the price
+    exactly the same, and no move is made for rounding.
     """
     excess = max(0, load_u - capacity) + max(0, load_v - capacity)
     return excess * penalty if excess > 0 else 0.0
 
 
-@compiled_in_place
+@compiled_inline
 def load_path(path: Path, fleet: Fleet, task: Task) -> int:
-    """Link the stops as a path says, which visits every customer once; the number of routes, the last one empty."""
+    """Link the stops along a path; returns the number of routes, the last one empty."""
     stops, size, route = fleet.stops, len(task.demands) - 1, 0
     _open_route(route, fleet, size)
     last = first_stop(route, size)
@@ -181,7 +181,7 @@ def load_path(path: Path, fleet: Fleet, task: Task) -> int:
     return route + 1
 
 
-@compiled_in_place
+@compiled_inline
 def _open_route(route: int, fleet: Fleet, size: int) -> None:
     start = first_stop(route, size)
     for depot in (start, start + 1):
@@ -194,9 +194,9 @@ def _open_route(route: int, fleet: Fleet, size: int) -> None:
         fleet.insertions[row, customer].route = _NO_ROUTE
 
 
-@compiled_in_place
+@compiled_inline
 def _close_ring(last: int, route: int, fleet: Fleet, size: int) -> None:
-    """Link the last stop to the depot, and that to the beginning, so that every stop has two on either side."""
+    """Link the last stop to the depot, and that to the start, so that every stop has two on either side."""
     stops, start = fleet.stops, first_stop(route, size)
     stops[last].after = start + 1
     stops[start + 1].before = last
@@ -204,9 +204,9 @@ def _close_ring(last: int, route: int, fleet: Fleet, size: int) -> None:
     stops[start].before = start + 1
 
 
-@compiled_in_place
+@compiled_inline
 def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
-    """Bring what depends on the order of a route up to date, after its links were changed; `moves` dates it."""
+    """Update a route's positions, loads and lengths after its links changed; `moves` is the time stamp."""
     stops, distances, demands = fleet.stops, task.distances, task.demands
     stop = first_stop(route, len(demands) - 1)
     end = stop + 1
@@ -232,9 +232,9 @@ def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
     record.changed = moves
 
 
-@compiled_in_place
+@compiled_inline
 def find_empty_route(count: int, fleet: Fleet, task: Task) -> int:
-    """An empty route among the first `count` or, where there is none, the one behind them."""
+    """Find an empty route among the first `count`, or else return the next one."""
     for route in range(count):
         if fleet.routes[route].size == 0:
             return route
@@ -245,9 +245,9 @@ def find_empty_route(count: int, fleet: Fleet, task: Task) -> int:
     return count
 
 
-@compiled_in_place
+@compiled_inline
 def unload_path(route_order: NDArray[np.int32], fleet: Fleet, size: int, path: Path) -> None:
-    """Write routes in this order behind each other into a path; empty ones are passed over, the rest becomes 0."""
+    """Write routes in this order into a path, skipping empty ones; the rest is set to 0."""
     stops, place = fleet.stops, 1
     path[:] = 0
     for route in route_order:
@@ -262,18 +262,18 @@ def unload_path(route_order: NDArray[np.int32], fleet: Fleet, size: int, path: P
         place += 1
 
 
-@compiled_in_place
+@compiled_inline
 def total_length(fleet: Fleet, count: int) -> float:
-    """Length of the first `count` routes together."""
+    """Sum the lengths of the first `count` routes."""
     total = 0.0
     for route in range(count):
         total += fleet.routes[route].length
     return total
 
 
-@compiled_in_place
+@compiled_inline
 def total_excess(fleet: Fleet, count: int, capacity: int) -> int:
-    """Load above the capacity, over the first `count` routes."""
+    """Sum the load above the capacity over the first `count` routes."""
     total = 0
     for route in range(count):
         total += max(0, fleet.routes[route].load - capacity)

@@ -1,4 +1,4 @@
-"""Nearest neighbours of points by a k-d tree: time and memory grow with the points, not with their square."""
+"""Nearest neighbours by a k-d tree: time and memory grow about linearly, not quadratically."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from dynaroute.improve.compiled import compiled
 
 __all__ = ["Tree", "grow_tree", "list_nearest_points"]
 
-_LEAF = 8  # points that are looked at one by one
-_DEPTH = 64  # of the stack: more than any tree has
+_LEAF = 8  # points that are compared one by one
+_DEPTH = 64  # of the stack; deeper than any tree
 
 Points = NDArray[np.float64]
 
 
 class Tree(NamedTuple):
-    """Points, sorted into halves of halves.
+    """A k-d tree over points.
 
     Attributes
     ----------
     points
         (M, D) positions.
     order
-        Which of them are in the tree, so that each node of it holds a range of this.
+        Indices of the points in the tree; each tree node covers a range of this.
     axes, middles
-        Of each node: along which axis its range is cut, and where; node k has the halves 2 k + 1 and 2 k + 2.
+        Axis and position of each tree node's cut; node k has the children 2 k + 1 and 2 k + 2.
     """
 
     points: Points
@@ -38,7 +38,7 @@ class Tree(NamedTuple):
 
 @compiled
 def grow_tree(points: Points, first: int) -> Tree:
-    """Sort the points from the first on into a tree."""
+    """Build a tree of the points from `first` on."""
     count = len(points) - first
     order = np.arange(first, len(points))
     nodes = 1
@@ -73,7 +73,7 @@ def grow_tree(points: Points, first: int) -> Tree:
 
 @compiled
 def list_nearest_points(tree: Tree, first: int, nearest: NDArray[np.int32]) -> None:
-    """For each row, which is point `first` + row, list the nearest others of the tree, nearest first."""
+    """For each row, which is point `first` + row, list the nearest other points of the tree, nearest first."""
     points, order = tree.points, tree.order
     count, wanted = nearest.shape
     away, near = np.empty(wanted), np.empty(wanted, dtype=np.int64)
@@ -117,7 +117,7 @@ def list_nearest_points(tree: Tree, first: int, nearest: NDArray[np.int32]) -> N
 
 @compiled
 def _rise(near: NDArray[np.int64], away: Points, place: int, other: int, square: float) -> None:
-    """Put another point at the end of a heap whose root is the farthest, and let it rise."""
+    """Add a point to a heap whose root is the farthest."""
     while place > 0 and away[(place - 1) // 2] < square:
         near[place], away[place] = near[(place - 1) // 2], away[(place - 1) // 2]
         place = (place - 1) // 2
@@ -126,7 +126,7 @@ def _rise(near: NDArray[np.int64], away: Points, place: int, other: int, square:
 
 @compiled
 def _sink(near: NDArray[np.int64], away: Points, other: int, square: float) -> None:
-    """Put another point in the place of the farthest, and let it sink."""
+    """Replace the farthest point of the heap by another."""
     place, length = 0, len(near)
     while 2 * place + 1 < length:
         child = 2 * place + 1

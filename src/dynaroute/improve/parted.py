@@ -1,6 +1,6 @@
-"""Several cores on one instance: each anneals a part of the routes, and the parts are cut anew again and again.
+"""Several cores on one instance: each anneals a part of the routes, and the parts are redrawn in every round.
 
-What ruin and recreate changes lies close together, so that parts which are not too small hardly miss each other.
+Ruin and recreate changes only nearby customers, so little is lost by separating parts that are not too small.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ from dynaroute.instance import Instance
 
 __all__ = ["PartedAnnealing", "cut_problem", "find_places"]
 
-_ROUNDS = 60  # of a search, after each of which the parts are cut anew
+_ROUNDS = 60  # per search; parts are redrawn after each
 
 Routes = tuple[tuple[int, ...], ...]
 
 
 class _Part(NamedTuple):
-    """A part of the routes: its customers' numbers in the whole problem, and who searches it."""
+    """A part of the routes: its customers' numbers in the whole problem, and its searcher."""
 
     customers: NDArray[np.int32]
     searcher: RuinAndRecreate
 
     def translate(self, routes: Routes) -> Routes:
-        """Routes in the numbers of the whole problem."""
+        """Translate routes to the numbers of the whole problem."""
         names = [0, *self.customers.tolist()]
         return tuple(tuple(names[customer] for customer in route) for route in routes)
 
 
 class PartedAnnealing:
-    """A searcher that anneals parts of the routes side by side.
+    """A searcher that anneals parts of the routes in parallel.
 
     Parameters
     ----------
     problem
         The problem.
     places
-        (M, 2) or (M, 3) where the nodes lie: `find_places`.
+        (M, 2) or (M, 3) places of the nodes, from `find_places`.
     routes
-        Where to start.
+        Routes to start from.
     settings
-        Temperatures and extent.
+        Temperatures and sizes.
     parts
-        How many, each in a thread.
+        Number of parts, each in a thread.
     seed, stream
-        Of the random numbers; searchers with different streams are independent.
+        Seed of the random numbers; searchers with different streams are independent.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class PartedAnnealing:
 
     @property
     def best_cost(self) -> float:
-        """Cost of the best solution so far: perhaps the best of each part together."""
+        """Cost of the best solution so far, which may combine the best of each part."""
         return min(self._best_cost, sum(part.searcher.best_cost for part in self._parts))
 
     @property
@@ -93,18 +93,18 @@ class PartedAnnealing:
         return tuple(route for part in self._parts for route in part.translate(part.searcher.best_routes))
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
-        """Go on from another solution, as hot as before."""
+        """Continue from another solution, at the same temperature."""
         self._best, self._best_cost = tuple(map(tuple, routes)), cost
         self._parts = self._cut(self._best)
 
     def halt(self) -> None:
-        """End a run that goes on in another thread, within an iteration, and all later ones."""
+        """Stop a run in another thread within an iteration, and prevent later runs."""
         self._is_halted = True
         for part in self._parts:
             part.searcher.halt()
 
     def run(self, count: int, pace: Pace) -> int:
-        """Let each part run so many iterations; where they set the pace, it does not matter in how many calls."""
+        """Let each part run some iterations. If they set the pace, several calls give the same as one."""
         left = count
         while left > 0 and not self._is_halted:
             until_cut = pace.iterations_until((self._rounds + 1) / _ROUNDS, self._done)
@@ -125,16 +125,16 @@ class PartedAnnealing:
         try:
             return min(run.result() for run in runs)
         finally:
-            wait(runs)  # after an interrupt, too: nobody shall read what is still being written
+            wait(runs)  # even after an interrupt, so that nothing is read while it is written
 
     def _cut_anew(self) -> None:
-        """Go on with the present routes of all parts, otherwise cut; the best of each together are the best so far."""
+        """Redraw the parts from the current routes, and combine the best of each part into the best so far."""
         self._best, self._best_cost = self.best_routes, self.best_cost
         present = [route for part in self._parts for route in part.translate(part.searcher.present_routes)]
         self._parts = self._cut(present)
 
     def _cut(self, routes: Sequence[Sequence[int]]) -> list[_Part]:
-        """Cut the routes, by where their middles lie, into compact parts of about as many customers."""
+        """Cut the routes into compact parts with about equally many customers."""
         middles = np.array([self._places[list(route)].mean(axis=0) for route in routes])
         sizes = np.array([len(route) for route in routes])
         random = np.random.default_rng([self._seed, self._stream, self._rounds])
@@ -159,16 +159,16 @@ class PartedAnnealing:
 
 
 def cut_problem(problem: SearchProblem, customers: NDArray[np.int32], numbers: NDArray[np.int32]) -> SearchProblem:
-    """The problem of some customers alone.
+    """Return the problem restricted to some customers.
 
     Parameters
     ----------
     problem
-        The whole.
+        The whole problem.
     customers
-        Who stays, ascending.
+        The customers to keep, ascending.
     numbers
-        (M,) the number of each node in the new problem; 0 for those that do not stay.
+        (M,) number of each node in the new problem; 0 if not kept.
     """
     nodes = np.concatenate([[0], customers])
     distances = problem.distances
@@ -185,7 +185,7 @@ def cut_problem(problem: SearchProblem, customers: NDArray[np.int32], numbers: N
 def _translate_neighbours(
     neighbours: NDArray[np.int32], nodes: NDArray[np.int64], numbers: NDArray[np.int32], nearest: NDArray[np.int32]
 ) -> None:
-    """List the neighbours that stay; the rest of a row is the node itself, which a search passes over."""
+    """List the kept neighbours; the rest of a row is the node itself, which a search skips."""
     for node in range(len(nodes)):
         listed = 0
         for neighbour in neighbours[nodes[node]]:
@@ -197,14 +197,14 @@ def _translate_neighbours(
 
 
 def find_places(instance: Instance, problem: SearchProblem) -> NDArray[np.float64]:
-    """Where the nodes lie, on a plane or a globe: as the instance says, or else as its distances suggest.
+    """Return the places of the nodes on a plane or a globe; without coordinates, as the distances suggest.
 
     Parameters
     ----------
     instance
         Any problem.
     problem
-        The same for compiled code.
+        The same problem for compiled code.
     """
     if instance.distances is None:
         return np.asarray(place_nodes(instance).points)
@@ -219,7 +219,7 @@ def _halve(
     sizes: NDArray[np.int64],
     random: np.random.Generator,
 ) -> list[NDArray[np.int64]]:
-    """Cut routes in two along a random line, and those again, until there are so many parts, or routes."""
+    """Cut routes in two along a random line, and cut each half again, until there are enough parts."""
     if parts == 1 or len(members) == 1:
         return [members]
     direction = random.normal(size=middles.shape[1])

@@ -1,6 +1,6 @@
-"""A population of solutions: feasible ones and those with some excess load apart, the good and the different kept.
+"""A population of solutions in two halves, feasible and overloaded (Vidal 2022).
 
-Vidal (2022). Who survives and who becomes a parent is decided by rank in cost and rank in difference from the others.
+Survivors and parents are chosen by rank in cost and rank in difference from the others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.local_search_paths import Path
 from dynaroute.improve.random_numbers import RandomState, draw_below
 
@@ -26,26 +26,26 @@ __all__ = [
 ]
 
 FEASIBLE, OVERLOADED = 0, 1
-_FEWEST = 25  # that survive in each half
-_GENERATION = 40  # that are added to a half before the least fit have to go
-_ELITE = 4  # best of a half whose place is safe
-_CLOSE = 5  # nearest others that difference is measured from
+_FEWEST = 25  # survivors in each half
+_GENERATION = 40  # additions to a half before the least fit are removed
+_ELITE = 4  # best of a half that always survive
+_CLOSE = 5  # nearest others that difference is measured to
 _SLOTS = 2 * (_FEWEST + _GENERATION) + 1
 
 _INDIVIDUAL = np.dtype(
     [
         ("length", np.float64),
         ("excess", np.int64),
-        ("cost", np.float64),  # length and priced excess
+        ("cost", np.float64),  # length plus penalty
         ("difference", np.float64),  # from the nearest others of its half
-        ("fitness", np.float64),  # the lower the fitter
+        ("fitness", np.float64),  # lower is fitter
         ("is_clone", np.bool_),  # of another of its half
     ]
 )
 
 
 class Population(NamedTuple):
-    """Up to S solutions.
+    """A population of up to S solutions.
 
     Attributes
     ----------
@@ -54,17 +54,17 @@ class Population(NamedTuple):
     before, after
         (S, M) the stop before and after each customer; 0 is the depot.
     individuals
-        (S,) records of each.
+        (S,) records.
     differences
-        (S, S) share of the legs in which two of a half differ.
+        (S, S) share of legs in which two members of a half differ.
     members
-        (2, S) the solutions of each half, the cheapest first.
+        (2, S) solutions of each half, cheapest first.
     free
-        (S,) a stack of places that are not in use.
+        (S,) a stack of free slots.
     counts
         (3,) size of each half, and height of the stack.
     order
-        (S,) room to sort in.
+        (S,) memory for sorting.
     """
 
     tours: NDArray[np.int32]
@@ -93,9 +93,9 @@ def make_population(size: int) -> Population:
     )
 
 
-@compiled_in_place
+@compiled_inline
 def add_individual(path: Path, length: float, excess: int, penalty: float, population: Population) -> None:
-    """Take a solution in; if its half gets too large, the least fit of it go."""
+    """Add a solution; if its half gets too large, remove the least fit."""
     half = FEASIBLE if excess == 0 else OVERLOADED
     counts = population.counts
     counts[2] -= 1
@@ -119,9 +119,9 @@ def add_individual(path: Path, length: float, excess: int, penalty: float, popul
     rank_fitness(half, population)
 
 
-@compiled_in_place
+@compiled_inline
 def empty(population: Population) -> None:
-    """Let all solutions go."""
+    """Remove all solutions."""
     for half in (FEASIBLE, OVERLOADED):
         for rank in range(population.counts[half]):
             population.free[population.counts[2]] = population.members[half, rank]
@@ -129,9 +129,9 @@ def empty(population: Population) -> None:
         population.counts[half] = 0
 
 
-@compiled_in_place
+@compiled_inline
 def reprice(penalty: float, population: Population) -> None:
-    """Price the excess of the overloaded half anew."""
+    """Recompute costs of the overloaded half with a new penalty."""
     for rank in range(population.counts[OVERLOADED]):
         slot = population.members[OVERLOADED, rank]
         individual = population.individuals[slot]
@@ -140,15 +140,15 @@ def reprice(penalty: float, population: Population) -> None:
     rank_fitness(OVERLOADED, population)
 
 
-@compiled_in_place
+@compiled_inline
 def draw_parent(random: RandomState, population: Population) -> int:
-    """The fitter of two solutions drawn from both halves."""
+    """Draw two solutions from both halves, and return the fitter."""
     one, other = _draw_any(random, population), _draw_any(random, population)
     individuals = population.individuals
     return one if individuals[one].fitness < individuals[other].fitness else other
 
 
-@compiled_in_place
+@compiled_inline
 def _draw_any(random: RandomState, population: Population) -> int:
     counts, members = population.counts, population.members
     drawn = draw_below(random, counts[FEASIBLE] + counts[OVERLOADED])
@@ -157,7 +157,7 @@ def _draw_any(random: RandomState, population: Population) -> int:
     return int(members[OVERLOADED, drawn - counts[FEASIBLE]])
 
 
-@compiled_in_place
+@compiled_inline
 def _write_stops(path: Path, slot: int, population: Population) -> None:
     """Write the tour, and the stops before and after each customer."""
     count, previous = 0, 0
@@ -172,9 +172,9 @@ def _write_stops(path: Path, slot: int, population: Population) -> None:
         previous = stop
 
 
-@compiled_in_place
+@compiled_inline
 def _compare(one: int, other: int, population: Population) -> float:
-    """Share of customers whose next stop is neither next nor previous in the other; the beginnings of routes too."""
+    """Compute the share of customers whose next stop is not adjacent in the other, including route starts."""
     before, after = population.before, population.after
     size, broken = before.shape[1] - 1, 0
     for customer in range(1, size + 1):
@@ -185,9 +185,9 @@ def _compare(one: int, other: int, population: Population) -> float:
     return float(broken / size)
 
 
-@compiled_in_place
+@compiled_inline
 def _sift(half: int, rank: int, slot: int, population: Population) -> None:
-    """Put a member where its cost belongs among those of lower rank."""
+    """Move a member to its rank by cost."""
     members, individuals = population.members, population.individuals
     while rank > 0 and individuals[members[half, rank - 1]].cost > individuals[slot].cost:
         members[half, rank] = members[half, rank - 1]
@@ -195,14 +195,14 @@ def _sift(half: int, rank: int, slot: int, population: Population) -> None:
     members[half, rank] = slot
 
 
-@compiled_in_place
+@compiled_inline
 def rank_fitness(half: int, population: Population) -> None:
-    """Work out the fitness of a half's members anew."""
+    """Recompute the fitness of a half's members."""
     count, order, individuals = population.counts[half], population.order, population.individuals
     for rank in range(count):
         slot = population.members[half, rank]
         _measure_difference(slot, half, population)
-        place = rank  # the most different first
+        place = rank  # most different first
         while (
             place > 0
             and individuals[population.members[half, order[place - 1]]].difference < individuals[slot].difference
@@ -216,9 +216,9 @@ def rank_fitness(half: int, population: Population) -> None:
         individuals[slot].fitness = (order[place] + weight * place) / max(count - 1, 1)
 
 
-@compiled_in_place
+@compiled_inline
 def _measure_difference(slot: int, half: int, population: Population) -> None:
-    """Mean difference of a member from the nearest others of its half."""
+    """Measure a member's mean difference from the nearest others of its half."""
     first, second, third, fourth, fifth = 1.0, 1.0, 1.0, 1.0, 1.0
     for rank in range(population.counts[half]):
         other = population.members[half, rank]
@@ -242,9 +242,9 @@ def _measure_difference(slot: int, half: int, population: Population) -> None:
     individual.is_clone = others > 0 and first < 1e-9
 
 
-@compiled_in_place
+@compiled_inline
 def _remove_least_fit(half: int, population: Population) -> None:
-    """Drop the least fit of a half but its best; clones before all others."""
+    """Remove the least fit members of a half except the best; clones go first."""
     members, individuals, counts = population.members, population.individuals, population.counts
     worst_rank = 1
     for rank in range(2, counts[half]):

@@ -19,24 +19,24 @@ from dynaroute.memory import LARGEST_MATRIX, memory_for_search, require_memory
 
 __all__ = ["SearchProblem", "list_nearest"]
 
-_ENTRIES_AT_ONCE = 250_000  # between two looks at the clock: a few milliseconds
+_ENTRIES_AT_ONCE = 250_000  # between two checks of the clock: a few milliseconds
 _POINTS_AT_ONCE = 500
 
 
 class SearchProblem(NamedTuple):
-    """A problem of M = n + 1 nodes, the depot at 0; compiled code takes it as it is.
+    """A problem of M = n + 1 nodes for compiled code; node 0 is the depot.
 
     Attributes
     ----------
     distances
-        What `measure_leg` asks: (M, M) leg lengths, exactly as the instance prices them, or where the nodes lie.
+        For `measure_leg`: (M, M) leg lengths exactly as in the instance, or the nodes' positions.
     demands
         (M,) int64; the depot's is 0.
     capacity
-        Of one vehicle.
+        Capacity of a vehicle.
     neighbours
-        (M, K) int32: the customers nearest to each node, nearest first, itself and the depot left out. Of equally
-        near ones the lower number comes first.
+        (M, K) int32: the nearest customers of each node, nearest first, without itself and the depot. Ties go to the
+        lower number.
     """
 
     distances: Distances
@@ -64,11 +64,11 @@ class SearchProblem(NamedTuple):
         instance
             Any problem.
         neighbours
-            How many near customers to list for each node, at most; there are n - 1 others.
+            Most near customers to list per node.
         is_time_up
-            Asked every few milliseconds; true gives up.
+            Called every few milliseconds; True gives up.
         largest_matrix
-            Up to how many customers all legs are measured beforehand; a matrix that is given is kept anyway.
+            Number of customers up to which all legs are precomputed; a given matrix is always kept.
 
         Raises
         ------
@@ -84,19 +84,19 @@ class SearchProblem(NamedTuple):
 
     @property
     def has_matrix(self) -> bool:
-        """Whether all legs were measured beforehand."""
+        """Whether all legs are precomputed."""
         return isinstance(self.distances, np.ndarray)
 
     @property
     def longest_leg(self) -> float:
-        """Length of the longest leg; where they are not all known, twice that from the depot, which is no less."""
+        """Length of the longest leg; without a matrix, an upper bound: twice the longest from the depot."""
         if isinstance(self.distances, np.ndarray):
             return float(self.distances.max())
         nodes = np.arange(self.size + 1)
         return 2 * float(measure_legs(self.distances, np.zeros_like(nodes), nodes).max())
 
     def cost(self, routes: Sequence[Sequence[int]]) -> float:
-        """Total length of routes: what `Solution.cost` says."""
+        """Measure routes, like `Solution.cost`."""
         stops = np.array([stop for route in routes for stop in (0, *route)] + [0])
         return math.fsum(measure_legs(self.distances, stops[:-1], stops[1:]))
 
@@ -104,7 +104,7 @@ class SearchProblem(NamedTuple):
 def _measure_all(
     instance: Instance, nearest: NDArray[np.int32], is_time_up: Callable[[], bool] | None
 ) -> NDArray[np.float64]:
-    """All leg lengths as a matrix; the nearest customers of each node are listed beside."""
+    """Compute all leg lengths as a matrix, and list each node's nearest customers."""
     nodes = instance.size + 1
     distances = np.empty((nodes, nodes))
     for rows in _list_portions(nodes, max(1, _ENTRIES_AT_ONCE // nodes), is_time_up):
@@ -116,7 +116,7 @@ def _measure_all(
 def _measure_on_demand(
     instance: Instance, nearest: NDArray[np.int32], is_time_up: Callable[[], bool] | None
 ) -> Plane | Globe:
-    """Where the nodes lie; the nearest customers of each, before any rounding, are listed beside."""
+    """Return the nodes' positions, and list each node's nearest customers, before rounding."""
     places = place_nodes(instance)
     tree = grow_tree(places.points, 1)
     for rows in _list_portions(instance.size + 1, _POINTS_AT_ONCE, is_time_up):
@@ -132,12 +132,12 @@ def _list_portions(count: int, step: int, is_time_up: Callable[[], bool] | None)
 
 
 def _measure(instance: Instance, rows: slice, into: NDArray[np.float64]) -> None:
-    """Leg lengths from some nodes to all."""
+    """Measure legs from some nodes to all."""
     if instance.distances is not None:
         into[:] = instance.distances[rows]
     elif instance.metric == "euclidean":
         assert instance.coordinates is not None
-        # a copy, since compiled code tells read-only arrays from others and would be compiled twice
+        # a copy, because compiled code distinguishes read-only arrays and would be compiled twice
         coordinates = instance.coordinates.copy()
         _measure_straight_lines(coordinates, rows.start, ROUNDING_CODES[instance.rounding], into)
     else:
@@ -148,7 +148,7 @@ def _measure(instance: Instance, rows: slice, into: NDArray[np.float64]) -> None
 def _measure_straight_lines(
     coordinates: NDArray[np.float64], first: int, rounding: int, into: NDArray[np.float64]
 ) -> None:
-    """Write what `Instance.leg_lengths` says, to the last bit, several times faster."""
+    """Compute exactly what `Instance.leg_lengths` does, several times faster."""
     count, nodes = into.shape
     x, y = np.ascontiguousarray(coordinates[:, 0]), np.ascontiguousarray(coordinates[:, 1])
     for row in range(count):
@@ -168,7 +168,7 @@ def _measure_straight_lines(
 def list_nearest(distances: NDArray[np.float64], first: int, nearest: NDArray[np.int32]) -> None:
     """For each row, which is node `first` + row, list the nearest customers, nearest first.
 
-    They are gathered in a heap whose root is the farthest of them, and sorted when all customers were seen.
+    They are collected in a heap whose root is the farthest, and sorted at the end.
     """
     count, nodes = distances.shape
     wanted = nearest.shape[1]
@@ -196,7 +196,7 @@ def list_nearest(distances: NDArray[np.float64], first: int, nearest: NDArray[np
 
 @compiled
 def _sink(heap: NDArray[np.int32], place: int, length: int, away: NDArray[np.float64]) -> None:
-    """Let a customer sink below all that are farther; of equally far ones, the higher number counts as farther."""
+    """Restore the heap below a place; among equally far customers, the higher number counts as farther."""
     customer = heap[place]
     while True:
         child = 2 * place + 1

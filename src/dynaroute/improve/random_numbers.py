@@ -1,6 +1,6 @@
-"""Random numbers for compiled code: one 64-bit counter, scrambled (splitmix64).
+"""Random numbers for compiled code (SplitMix64).
 
-The state is an array that the caller owns, so that whoever starts from the same seed draws the same numbers.
+The state is an array owned by the caller, so that the same seed gives the same numbers.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 
 __all__ = ["RandomState", "draw_below", "draw_unit", "make_random_state"]
 
@@ -23,11 +23,11 @@ _UNIT = 2.0**-53
 
 
 def make_random_state(seed: int, stream: int = 0) -> RandomState:
-    """A fresh generator; those of one seed and different streams are independent: one for each thread, say."""
+    """Make a generator; generators with the same seed and different streams are independent."""
     return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64).astype(np.uint64)
 
 
-@compiled_in_place
+@compiled_inline
 def _draw(state: RandomState) -> np.uint64:
     state[0] += _STEP
     bits = state[0]
@@ -36,13 +36,13 @@ def _draw(state: RandomState) -> np.uint64:
     return np.uint64(bits ^ (bits >> _SHIFT_31))
 
 
-@compiled_in_place
+@compiled_inline
 def draw_unit(state: RandomState) -> float:
-    """A number from [0, 1)."""
+    """Draw a number from [0, 1)."""
     return float(_draw(state) >> _SHIFT_11) * _UNIT
 
 
-@compiled_in_place
+@compiled_inline
 def draw_below(state: RandomState, limit: int) -> int:
-    """A whole number from 0 to limit - 1."""
+    """Draw a whole number from 0 to limit - 1."""
     return int(draw_unit(state) * limit)

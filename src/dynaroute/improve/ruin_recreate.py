@@ -1,8 +1,8 @@
-"""Ruin and recreate by slack induction: adjacent strings out, greedy insertion with blinks, simulated annealing.
+"""Ruin and recreate: string removal, greedy insertion with blinks, and simulated annealing.
 
 After J. Christiaens and G. Vanden Berghe, "Slack Induction by String Removals for Vehicle Routing Problems",
-Transportation Science 54 (2020). What differs: a customer is tried beside its near neighbours only, and a rejected
-change is undone step by step, so that an iteration takes the same time whatever the size.
+Transportation Science 54 (2020). Two things differ: a customer is only tried next to its near neighbours, and a
+rejected change is undone step by step. So the time of an iteration does not depend on the size.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import as_index, compiled_in_place
+from dynaroute.improve.compiled import as_index, compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
@@ -47,7 +47,7 @@ __all__ = [
 SPLIT_RATE = 0.5
 LONGER_GAP_RATE = 0.01
 BLINK_RATE = 0.01
-LEAST_GAIN = 1e-11  # of the cost: what is less is only the rounding of sums
+LEAST_GAIN = 1e-11  # relative to the cost; smaller gains are rounding
 _ORDERS = 11  # weights 4, 4, 2 and 1 of the orders of insertion
 
 Integers = NDArray[np.int32]
@@ -56,20 +56,20 @@ Lengths = NDArray[np.float64]
 
 
 class Annealing(NamedTuple):
-    """How hot it is, and how much is taken out.
+    """Temperatures, and how much each iteration removes.
 
     Attributes
     ----------
     temperature
-        At iteration 0.
+        Temperature at iteration 0.
     cooling
-        Iteration i has temperature * exp(cooling * i): a function of the iteration alone.
+        Iteration i has temperature * exp(cooling * i), which depends only on the iteration.
     mean_removed
-        How many customers are taken out, on average.
+        Mean number of customers removed per iteration.
     longest_string
-        The most customers taken out of one route at a time.
+        Most customers removed from one route at a time.
     neighbours
-        How many near customers, in routes with room, a customer is tried beside.
+        Number of near customers, in routes with room, next to which a customer is tried.
     """
 
     temperature: float
@@ -80,22 +80,22 @@ class Annealing(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best solution so far, and where the present one may differ from it.
+    """The best solution so far, and where the current one may differ from it.
 
-    Writing down a new best takes as long as what changed since the last, whatever the size.
+    The time to record a new best depends only on what changed since the last.
 
     Attributes
     ----------
     after
         (M,) stop after each customer.
     changed
-        (M,) customers whose next stop may have changed since, as many as there are.
+        (M,) list of customers whose next stop may have changed since.
     is_changed
-        (M,) whether a customer is among them.
+        (M,) whether a customer is in that list.
     changes
-        (1,) how many.
+        (1,) length of that list.
     costs
-        (2,) cost of the present solution, and of the best.
+        (2,) costs of the current solution and of the best.
     """
 
     after: Integers
@@ -111,21 +111,21 @@ class Log(NamedTuple):
     Attributes
     ----------
     removed
-        (n, 4) who was taken out, in this order: customer, slot of its route, and the stops before and after it.
+        (n, 4) removed customers in order: customer, slot of its route, and the stops before and after it.
     legs
         (n, 2) the lengths of the legs to those two stops.
     order
-        (n,) the same customers in the order in which they are put back.
+        (n,) the same customers in order of insertion.
     bridged
-        (n,) the lengths of the legs that they are put into.
+        (n,) lengths of the legs they are inserted into.
     keys
-        (n,) what that order is sorted by.
+        (n,) sort keys of that order.
     open_beside
-        (M,) near customers of one of them, in routes that have room for it.
+        (M,) near customers of one of them, in routes with room.
     ruined
-        (n,) last iteration that took customers out of each route.
+        (n,) last iteration that removed customers from each route.
     blinks
-        (1,) how many more positions are judged until one is overlooked.
+        (1,) number of positions until one is skipped.
     """
 
     removed: Integers
@@ -139,7 +139,7 @@ class Log(NamedTuple):
 
 
 def make_best(tours: Tours, cost: float) -> Best:
-    """Remember tours as the best and the present solution."""
+    """Make tours the best and the current solution."""
     nodes = len(tours.nodes)
     return Best(
         after=tours.nodes[:, AFTER].copy(),
@@ -151,7 +151,7 @@ def make_best(tours: Tours, cost: float) -> Best:
 
 
 def make_log(size: int) -> Log:
-    """An empty log for n customers."""
+    """Make an empty log for n customers."""
     return Log(
         removed=np.zeros((size, 4), dtype=np.int32),
         legs=np.zeros((size, 2)),
@@ -164,7 +164,7 @@ def make_log(size: int) -> Log:
     )
 
 
-@compiled_in_place
+@compiled_inline
 def anneal(
     tours: Tours,
     best: Best,
@@ -176,9 +176,9 @@ def anneal(
     problem: SearchProblem,
     halt: NDArray[np.int8],
 ) -> int:
-    """Run the iterations from the first up to but without the last. In several calls it is the same as in one.
+    """Run the iterations from `first` to `last`, which is excluded. Several calls give the same as one.
 
-    Returns the iteration that was not run any more: the last, or the one before which `halt` was not 0.
+    Returns the first iteration that was not run: `last`, or the one at which `halt` was not 0.
     """
     costs = best.costs
     for iteration in range(first_iteration, last_iteration):
@@ -201,9 +201,9 @@ def anneal(
     return last_iteration
 
 
-@compiled_in_place
+@compiled_inline
 def _note_changes(tours: Tours, log: Log, count: int, best: Best) -> None:
-    """Note whose next stop an iteration may have changed: who was put back, and who stood or stands before them."""
+    """Record the customers whose next stop an iteration may have changed: inserted ones and those before them."""
     for index in range(count):
         customer = log.removed[index, 0]
         _note_change(customer, best)
@@ -211,7 +211,7 @@ def _note_changes(tours: Tours, log: Log, count: int, best: Best) -> None:
         _note_change(tours.nodes[customer, BEFORE], best)
 
 
-@compiled_in_place
+@compiled_inline
 def _note_change(node: int, best: Best) -> None:
     if not best.is_changed[node]:
         best.is_changed[node] = True
@@ -219,9 +219,9 @@ def _note_change(node: int, best: Best) -> None:
         best.changes[0] += 1
 
 
-@compiled_in_place
+@compiled_inline
 def _remember(tours: Tours, best: Best) -> None:
-    """Make the present solution the best."""
+    """Make the current solution the best."""
     for index in range(best.changes[0]):
         node = best.changed[index]
         best.after[node] = tours.nodes[node, AFTER]
@@ -229,9 +229,9 @@ def _remember(tours: Tours, best: Best) -> None:
     best.changes[0] = 0
 
 
-@compiled_in_place
+@compiled_inline
 def _undo(tours: Tours, log: Log, count: int, problem: SearchProblem) -> None:
-    """Go back to the routes before this iteration, with the lengths that were noted down."""
+    """Restore the routes before this iteration, with their recorded lengths."""
     nodes, removed, legs = tours.nodes, log.removed, log.legs
     for index in range(count - 1, -1, -1):
         customer = log.order[index]
@@ -245,14 +245,14 @@ def _undo(tours: Tours, log: Log, count: int, problem: SearchProblem) -> None:
         load_customer(tours, customer, slot, problem)
 
 
-# Taking strings of customers out of neighbouring routes
+# Removing strings of customers from neighbouring routes
 
 
-@compiled_in_place
+@compiled_inline
 def _ruin(
     tours: Tours, log: Log, state: RandomState, annealing: Annealing, iteration: int, problem: SearchProblem
 ) -> tuple[int, float]:
-    """Take a string of customers out of each of a few routes around a random customer; how many, and their saving."""
+    """Remove strings of customers from a few routes around a random customer; returns their number and saving."""
     nodes, slots, ruined, neighbours = tours.nodes, tours.slots, log.ruined, problem.neighbours
     size = len(problem.demands) - 1
     longest = min(annealing.longest_string, size / tours.used[0])
@@ -274,7 +274,7 @@ def _ruin(
     return count, gain
 
 
-@compiled_in_place
+@compiled_inline
 def _remove_string(
     tours: Tours,
     log: Log,
@@ -285,7 +285,7 @@ def _remove_string(
     state: RandomState,
     problem: SearchProblem,
 ) -> tuple[int, float]:
-    """Take out a string around a customer; half of the time it keeps a gap of customers that stay."""
+    """Remove a string around a customer; half of the time with a gap of customers that stay."""
     nodes = tours.nodes
     size = tours.slots[nodes[customer, ROUTE], SIZE]
     length = min(length, size)
@@ -295,7 +295,7 @@ def _remove_string(
         while length + gap < size and draw_unit(state) < LONGER_GAP_RATE:
             gap += 1
     span = length + gap
-    behind, ahead = 0, 0  # how many customers there are on either side, as far as the string could reach
+    behind, ahead = 0, 0  # number of customers on either side, within the string's reach
     start, end = customer, customer
     while behind < span - 1 and nodes[as_index(start), BEFORE] != 0:
         start = nodes[as_index(start), BEFORE]
@@ -316,9 +316,9 @@ def _remove_string(
     return count, gain
 
 
-@compiled_in_place
+@compiled_inline
 def _cut_out(tours: Tours, log: Log, count: int, start: int, length: int, problem: SearchProblem) -> tuple[int, float]:
-    """Take out customers that follow each other; the stop after them, and what is saved."""
+    """Remove consecutive customers; returns the stop after them and the saving."""
     nodes, legs, removed = tours.nodes, tours.legs, log.removed
     slot, previous = nodes[start, ROUTE], nodes[start, BEFORE]
     saved = legs[start, BEFORE]
@@ -339,12 +339,12 @@ def _cut_out(tours: Tours, log: Log, count: int, start: int, length: int, proble
     return customer, saved - bridge
 
 
-# Putting them back
+# Inserting them again
 
 
-@compiled_in_place
+@compiled_inline
 def _sort_removed(log: Log, count: int, state: RandomState, problem: SearchProblem) -> None:
-    """Choose in which order to put customers back: random, most demand first, far first, or near first."""
+    """Choose the order of insertion: random, most demand first, far first, or near first."""
     removed, order, keys = log.removed, log.order, log.keys
     for index in range(count):
         place = draw_below(state, index + 1)
@@ -370,11 +370,11 @@ def _sort_removed(log: Log, count: int, state: RandomState, problem: SearchProbl
         order[place] = customer
 
 
-@compiled_in_place
+@compiled_inline
 def _recreate(tours: Tours, index: int, log: Log, state: RandomState, wanted: int, problem: SearchProblem) -> float:
-    """Put a customer back where it costs least, now and then overlooking a position; what it cost.
+    """Insert a customer where it costs least, sometimes skipping a position; returns the cost.
 
-    Conditions are joined by & where a processor could not guess them: wrong guesses took most of the time.
+    Conditions are joined by & where branches are unpredictable: mispredictions took most of the time.
     """
     nodes, legs, distances, open_beside = tours.nodes, tours.legs, problem.distances, log.open_beside
     customer = log.order[index]
@@ -383,14 +383,14 @@ def _recreate(tours: Tours, index: int, log: Log, state: RandomState, wanted: in
     for place in range(_list_open(tours, customer, open_beside, wanted, problem)):
         neighbour = as_index(open_beside[as_index(place)])
         to_near = measure_leg(distances, customer, neighbour)
-        least = to_near + min(to_near, to_depot)  # the other end is farther, or the depot
+        least = to_near + min(to_near, to_depot)  # the other end is farther away, or the depot
         if least - max(legs[neighbour, AFTER], legs[neighbour, BEFORE]) >= best_cost:
             continue
         for side in (AFTER, BEFORE):
             other = nodes[neighbour, side]
             to_other = measure_leg(distances, customer, other)
             cost = to_near + to_other - legs[neighbour, side]
-            # a leg is judged from its nearer end alone, so that who overlooks it does not see it from the other
+            # a leg is judged only from its nearer end, so that a skipped leg is not seen from the other
             if (cost < best_cost) & ((to_other >= to_near) | (other == 0)):
                 log.blinks[0] -= 1
                 if log.blinks[0] < 0:
@@ -401,9 +401,9 @@ def _recreate(tours: Tours, index: int, log: Log, state: RandomState, wanted: in
     return float(best_cost)
 
 
-@compiled_in_place
+@compiled_inline
 def _list_open(tours: Tours, customer: int, open_beside: Integers, wanted: int, problem: SearchProblem) -> int:
-    """List the nearest neighbours of a customer whose routes have room for it, as many as are wanted; how many."""
+    """List up to `wanted` nearest neighbours of a customer whose routes have room for it; returns their number."""
     nodes, slots, neighbours = tours.nodes, tours.slots, problem.neighbours
     room = problem.capacity - problem.demands[customer]
     listed = 0
@@ -417,9 +417,9 @@ def _list_open(tours: Tours, customer: int, open_beside: Integers, wanted: int, 
     return listed
 
 
-@compiled_in_place
+@compiled_inline
 def _put_beside(tours: Tours, index: int, neighbour: int, side: int, log: Log, problem: SearchProblem) -> None:
-    """Put a customer before or after another one; beside the depot is into a route of its own."""
+    """Insert a customer before or after another; next to the depot means on its own route."""
     customer, distances = log.order[index], problem.distances
     slot, other, bridged = tours.slots[tours.used[0], SLOT_AT], 0, 0.0
     if neighbour != 0:
@@ -431,7 +431,7 @@ def _put_beside(tours: Tours, index: int, neighbour: int, side: int, log: Log, p
     load_customer(tours, customer, slot, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def _draw_blinks(state: RandomState) -> int:
-    """How many positions to judge until the next is overlooked: one draw instead of one for each."""
+    """Draw the number of positions until the next is skipped: one draw instead of one per position."""
     return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))

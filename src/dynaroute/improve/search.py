@@ -1,4 +1,4 @@
-"""The time-limited search of one instance: a first solution at once, then better ones until it has to stop."""
+"""The search of one instance: a first solution at once, then better ones until it has to stop."""
 
 from __future__ import annotations
 
@@ -36,18 +36,20 @@ __all__ = [
     "search",
 ]
 
-_KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # hotter, what a good start is worth would melt away
-_ANNEALING_SECONDS_AT_100 = 0.008  # with 100 customers, until the genetic search takes over; see docs/results.md
-_ANNEALING_GROWTH = 3.5  # that time's power of the number of customers
-_LATEST_HANDOVER = 0.6  # beyond, there is no time for it
+_KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # a higher temperature would destroy a good start
+_ANNEALING_SECONDS_AT_100 = (
+    0.008  # annealing time at 100 customers before the genetic search takes over; see docs/results.md
+)
+_ANNEALING_GROWTH = 3.5  # power of the number of customers with which that time grows
+_LATEST_HANDOVER = 0.6  # a later handover leaves the genetic search too little time
 _CLOSING_SECONDS_A_CUSTOMER, _CLOSING_SECONDS_A_LEG = 2e-6, 1e-9
-_USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
-_USUAL_ITERATION_SECONDS = 3.5e-6  # for choices that must not depend on the machine's speed
+_USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
+_USUAL_ITERATION_SECONDS = 3.5e-6  # assumed, for choices that must not depend on the machine's speed
 _LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
-_ITERATIONS_TO_MELT_A_CUSTOMER = 150  # fewer, and a cooler beginning leads further
+_ITERATIONS_TO_MELT_A_CUSTOMER = 150  # with fewer, a cooler start is better
 _LEAST_HOT = 0.05
-_SMALLEST_PART, _FEWEST_ROUTES = 120, 7  # customers, and routes, of a core's part of one instance
-_TEAM_HANDOVER, _TEAM_SIZE = 0.6, 300  # several cores anneal so long, with so many customers or more: it pays
+_SMALLEST_PART, _FEWEST_ROUTES = 120, 7  # fewest customers and routes per core
+_TEAM_HANDOVER, _TEAM_SIZE = 0.6, 300  # several cores anneal for this share of the time, from this size on
 
 Routes = tuple[tuple[int, ...], ...]
 
@@ -58,7 +60,7 @@ class Improvement(NamedTuple):
     Attributes
     ----------
     seconds
-        When it was found, since the clock of the search began.
+        When it was found, since the search's clock started.
     cost, solution
         What was found.
     """
@@ -70,20 +72,20 @@ class Improvement(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """What a search came to.
+    """The result of a search.
 
     Attributes
     ----------
     solution, cost
-        The best that was found; never worse than the start.
+        The best found; never worse than the start.
     iterations
-        How many were run, in those of ruin and recreate: one of the genetic search counts as many.
+        Number of iterations, counted in those of ruin and recreate.
     trace
-        (seconds since the clock of the search began, cost) of every improvement, the first solution included.
+        (seconds, cost) of every improvement, including the first solution.
     seconds
         When it ended, by the same clock.
     is_interrupted
-        Whether the user broke it off from the keyboard.
+        Whether Ctrl-C ended it.
     """
 
     solution: Solution
@@ -111,17 +113,17 @@ def search(
     instance
         Any problem.
     start
-        A feasible solution to begin with, which is not checked here; savings, if they are better or there is none.
+        A feasible solution to start from, not checked here. Savings are used if better, or if None.
     stopping
-        When to stop; seconds are counted from when its clock began.
+        When to stop; it also holds the clock.
     seed
-        Of the random numbers. With a number of iterations and without a deadline, it determines the result.
+        Seed of the random numbers. With a number of iterations and no deadline it determines the result.
     threads
-        How many searches to run side by side, exchanging what they find.
+        Number of parallel searches that exchange solutions.
     companions
-        How many instances are searched in this process at the same time.
+        Number of instances searched in this process at the same time.
     on_improvement
-        Called with better solutions, the first one included, but not so often that it would slow the search down.
+        Called with better solutions, including the first, but not so often as to slow the search down.
     """
     incumbent = Incumbent(instance, stopping.began, on_improvement)
     stopping = leave_time_to_close(stopping, instance)
@@ -143,7 +145,7 @@ def search(
                 iterations = done
                 incumbent.watch(searcher)
     except OutOfTimeError:
-        pass  # what there is has to do
+        pass  # use what there is
     except KeyboardInterrupt:
         is_interrupted = True
     return incumbent.conclude(iterations, is_interrupted)
@@ -151,7 +153,7 @@ def search(
 
 @cache
 def load_machine_code() -> None:
-    """Load the machine code of every stage of a search, once in a process, so that it costs nobody's time later."""
+    """Load the machine code of all stages of a search, once per process, so that it takes no search time later."""
     search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
     problem = SearchProblem.from_instance(_make_tiny_instance())
     cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
@@ -170,7 +172,7 @@ def _make_tiny_instance() -> Instance:
 
 
 def leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
-    """Stop a little earlier: to write a solution down takes time, and so does to give a large matrix back."""
+    """Stop slightly earlier, because writing a solution and freeing a large matrix take time."""
     if stopping.deadline is None:
         return stopping
     size = instance.size
@@ -181,7 +183,7 @@ def leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
 
 
 def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSettings:
-    """How hot to begin: less than usual where there is no time to cool everything that melts."""
+    """Choose the initial temperature: lower than usual if there is too little time to cool down."""
     usual = AnnealingSettings()
     if problem.has_matrix:
         return usual
@@ -193,7 +195,7 @@ def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSet
 def _choose_searcher(
     problem: SearchProblem, routes: Routes, settings: AnnealingSettings, stopping: Stopping, seed: int
 ) -> Searcher:
-    """One core anneals, and breeds where there is time for it."""
+    """Choose the searcher of one core: annealing, then the genetic search if there is time for it."""
     annealing = RuinAndRecreate(problem, routes, settings, seed)
     handover = _choose_handover(problem.size, stopping)
     if handover > _LATEST_HANDOVER or not problem.has_matrix:
@@ -210,9 +212,9 @@ def _choose_team(
     seed: int,
     threads: int,
 ) -> Searcher:
-    """Cores share the routes, as long as the parts are large enough; beyond that, teams search side by side."""
+    """Choose the searcher of several cores: they share the routes, in several teams if parts would be too small."""
     most_parts = max(1, min(threads, problem.size // _SMALLEST_PART, len(routes) // _FEWEST_ROUTES))
-    parts = max(range(1, most_parts + 1), key=lambda count: (threads // count * count, count))  # no core idle
+    parts = max(range(1, most_parts + 1), key=lambda count: (threads // count * count, count))  # leave no core idle
     teams = threads // parts
     annealing: list[Searcher] = [RuinAndRecreate(problem, routes, settings, seed, stream) for stream in range(teams)]
     if parts > 1:
@@ -223,18 +225,18 @@ def _choose_team(
         return annealing[0] if teams == 1 else Team(annealing, teach_the_worst)
     handover = max(handover, _TEAM_HANDOVER * min(1.0, problem.size / _TEAM_SIZE) ** _ANNEALING_GROWTH)
     genetic = [GeneticSearch(problem, seed, stream) for stream in range(threads)]
-    # teams that tell each other nothing find different solutions, of which crossing makes the most
+    # teams that exchange nothing find diverse solutions, which crossover needs
     return Relay(Team(annealing, None), Team(genetic, pass_on), handover, annealing)
 
 
 def _choose_handover(size: int, stopping: Stopping) -> float:
-    """Progress at which a genetic search, which needs the more time the larger the problem, should take over."""
+    """Choose the progress at which the genetic search takes over; it needs more time on larger problems."""
     annealing_seconds: float = _ANNEALING_SECONDS_AT_100 * (size / 100) ** _ANNEALING_GROWTH
     return annealing_seconds / max(_expect_seconds(stopping), 1e-9)
 
 
 def _expect_seconds(stopping: Stopping) -> float:
-    """How long the search may take; the same on every machine if iterations end it."""
+    """Estimate how long the search may take; the same on every machine if iterations end it."""
     seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
     if stopping.iterations is not None:
         seconds = min(seconds, stopping.iterations * _USUAL_ITERATION_SECONDS)
@@ -243,7 +245,7 @@ def _expect_seconds(stopping: Stopping) -> float:
 
 @contextmanager
 def halt_at_deadline(searcher: Searcher, stopping: Stopping) -> Iterator[None]:
-    """Break off what is still running when the time is up."""
+    """Halt the searcher when the time is up."""
     if stopping.deadline is None:
         yield
         return
@@ -262,9 +264,9 @@ class Incumbent:
     Attributes
     ----------
     solution, cost
-        The best so far; its cost is infinite before there is one.
+        The best so far; the cost is infinite before there is one.
     price
-        What is to become less: here the cost.
+        The value to minimise, here the cost.
 
     Parameters
     ----------
@@ -273,7 +275,7 @@ class Incumbent:
     began
         The value of `time.perf_counter` from which seconds are counted.
     on_improvement
-        Whom to tell.
+        Called with each improvement.
     """
 
     def __init__(self, instance: Instance, began: float, on_improvement: Callable[[Improvement], None] | None) -> None:
@@ -287,7 +289,7 @@ class Incumbent:
         self.cost = self.price = math.inf
 
     def offer(self, solution: Solution) -> bool:
-        """Take a solution if it is better; whether it was."""
+        """Take a solution if it is better; returns whether it was."""
         cost = solution.cost(self._instance)
         price = self.price_solution(solution, cost)
         if price >= self.price:
@@ -302,24 +304,24 @@ class Incumbent:
         return True
 
     def watch(self, searcher: Searcher) -> None:
-        """Take what a searcher found, but spend a twentieth of the time on that at most."""
+        """Take what a searcher found, spending at most a twentieth of the time on it."""
         self._watched = searcher
         now = time.perf_counter()
-        if searcher.best_cost >= self.price or now < self._next_look:
+        if now < self._next_look or searcher.best_cost >= self.price:
             return
         self.offer(self.read_solution(searcher.best_routes))
         taken = time.perf_counter() - now
         self._next_look = now + 20 * taken
 
     def conclude(self, iterations: int, is_interrupted: bool) -> SearchOutcome:
-        """Take what the searcher found last, or at least something."""
+        """Return the outcome, with at least some routes."""
         if math.isinf(self.price):
             self.offer(self.build_something())
         solution = self.solution
         if self._watched is not None:
             last = self.read_solution(self._watched.best_routes)
             self.offer(last)
-            # of equally good ones the last, since which others were seen on the way depends on the clock
+            # the last of equally good ones, because which others were seen depends on the clock
             cost = last.cost(self._instance)
             is_as_good = self.price_solution(last, cost) == self.price
             solution = replace(last, stated_cost=cost) if is_as_good else self.solution
@@ -327,17 +329,17 @@ class Incumbent:
         return SearchOutcome(solution, self.cost, iterations, tuple(self._trace), seconds, is_interrupted)
 
     def price_solution(self, solution: Solution, cost: float) -> float:
-        """What is to become less."""
+        """Return the value to minimise."""
         return cost
 
     def is_to_be_told(self, solution: Solution) -> bool:
-        """Whether a better solution belongs into the history."""
+        """Whether a better solution belongs in the history."""
         return True
 
     def read_solution(self, routes: Routes) -> Solution:
-        """Routes as a searcher writes them."""
+        """Convert a searcher's routes to a `Solution`."""
         return Solution(routes)
 
     def build_something(self) -> Solution:
-        """Routes for when there was no time for anything."""
+        """Build some routes if there was no time for anything else."""
         return build_by_filling(self._instance)

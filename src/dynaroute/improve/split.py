@@ -1,7 +1,7 @@
-"""Split: cut one long tour over all customers into routes, in the best places.
+"""Split: cut a tour of all customers into the best routes.
 
-Vidal (2016), in time linear in the number of customers: the best cut before each customer is kept in a queue from which
-whatever can never be best again is dropped.
+Vidal (2016), in linear time: candidate cuts are kept in a queue, from which cuts that can never be best again are
+dropped.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.local_search_paths import Path
 from dynaroute.improve.moves_fleet import Task, price_excess
@@ -25,15 +25,18 @@ _CUT = np.dtype(
         ("cost", np.float64),  # least cost of the routes for the customers up to here
         ("length", np.float64),  # of the tour from the first customer to this one
         ("outward", np.float64),  # leg from the depot to this customer
-        ("load", np.int64),  # of all customers up to here
-        ("previous", np.int32),  # last customer of the route before the one that ends here; places in the tour, from 1
-        ("queue", np.int32),  # no property of the place: this column is the queue
+        ("load", np.int64),  # total of all customers up to here
+        (
+            "previous",
+            np.int32,
+        ),  # last customer of the route before the one that ends here; positions in the tour, from 1
+        ("queue", np.int32),  # this column stores the queue
     ]
 )
 
 
 def make_split_room(size: int) -> NDArray[Any]:
-    """Make room for splitting tours of n customers."""
+    """Allocate memory for splitting tours of n customers."""
     return np.zeros(size + 1, dtype=_CUT)
 
 
@@ -42,22 +45,22 @@ class _Price(NamedTuple):
     penalty: float
 
 
-@compiled_in_place
+@compiled_inline
 def split_tour(tour: Tour, cuts: NDArray[Any], task: Task, penalty: float, path: Path) -> None:
-    """Cut a tour into the routes whose length and priced excess are least.
+    """Cut a tour into the routes with the least length plus penalty.
 
     Parameters
     ----------
     tour
         (n,) all customers.
     cuts
-        Room to work in.
+        Working memory.
     task
         The problem.
     penalty
         Price of one unit of load above the capacity.
     path
-        (longest path,), filled in with the routes in the order of the tour.
+        (longest path,), filled with the routes in order of the tour.
     """
     size = len(tour)
     price = _Price(task.capacity, penalty)
@@ -83,7 +86,7 @@ def split_tour(tour: Tour, cuts: NDArray[Any], task: Task, penalty: float, path:
     _write_routes(tour, cuts, path)
 
 
-@compiled_in_place
+@compiled_inline
 def _measure_tour(tour: Tour, cuts: NDArray[Any], task: Task) -> None:
     length, load, previous = 0.0, 0, tour[0]
     cuts[0].load = 0
@@ -97,37 +100,37 @@ def _measure_tour(tour: Tour, cuts: NDArray[Any], task: Task) -> None:
         previous = customer
 
 
-@compiled_in_place
+@compiled_inline
 def _extend(cut: int, place: int, cuts: NDArray[Any], price: _Price) -> float:
-    """Cost up to a place if its route begins right after a cut."""
+    """Compute the cost up to a position if its route starts right after a cut."""
     first = cuts[cut + 1]
-    way = first.outward + cuts[place].length - first.length + cuts[place].outward
+    length = first.outward + cuts[place].length - first.length + cuts[place].outward
     excess = price_excess(cuts[place].load - cuts[cut].load, price.capacity, price.penalty)
-    return float(cuts[cut].cost + way + excess)
+    return float(cuts[cut].cost + length + excess)
 
 
-@compiled_in_place
+@compiled_inline
 def _begin_after(cut: int, cuts: NDArray[Any]) -> float:
-    """What is comparable between cuts: cost of beginning a route there, the length of the tour so far taken off."""
+    """Return a comparable value of cuts: the cost of starting a route there, minus the tour length so far."""
     return float(cuts[cut].cost + cuts[cut + 1].outward - cuts[cut + 1].length)
 
 
-@compiled_in_place
+@compiled_inline
 def _is_dominated_by_earlier(earlier: int, later: int, cuts: NDArray[Any], price: _Price) -> bool:
-    """Whether the later cut is never better: not even when the earlier one pays for all load between them."""
+    """Whether the later cut is never better, even if the earlier one pays for all load between them."""
     between = (cuts[later].load - cuts[earlier].load) * price.penalty
     return bool(_begin_after(earlier, cuts) + between <= _begin_after(later, cuts))
 
 
-@compiled_in_place
+@compiled_inline
 def _is_dominated_by_later(earlier: int, later: int, cuts: NDArray[Any]) -> bool:
-    """Whether the earlier cut is never better: the later one is no dearer, and its route carries less."""
+    """Whether the earlier cut is never better: the later one costs no more and carries less."""
     return _begin_after(later, cuts) <= _begin_after(earlier, cuts)
 
 
-@compiled_in_place
+@compiled_inline
 def _write_routes(tour: Tour, cuts: NDArray[Any], path: Path) -> None:
-    """Write the routes from the last to the first, and move them to the beginning."""
+    """Write the routes from last to first, and move them to the start."""
     place, end = len(path) - 1, len(tour)
     path[place] = 0
     while end > 0:

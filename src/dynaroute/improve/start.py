@@ -1,4 +1,4 @@
-"""First solutions, cheap enough for the shortest time limits."""
+"""Quick first solutions, for the shortest time limits."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Routes = tuple[tuple[int, ...], ...]
 
 
 def build_by_filling(instance: Instance) -> Solution:
-    """Sweep around the depot and fill one vehicle after the other: feasible, in a millisecond or two.
+    """Sweep around the depot and fill one vehicle after the other: feasible within a millisecond or two.
 
     Parameters
     ----------
     instance
-        Any problem. Without coordinates, customers are taken in the order of their distance from the depot.
+        Any instance. Without coordinates, customers are taken in order of distance from the depot.
     """
     if instance.coordinates is None:
         keys = instance.leg_lengths(0, np.arange(1, instance.size + 1))
@@ -45,11 +45,11 @@ def build_by_filling(instance: Instance) -> Solution:
 
 
 def build_by_near_savings(problem: SearchProblem) -> Routes:
-    """Build routes by Clarke and Wright's savings among near customers: 40 times as fast as among all at n = 5000."""
+    """Build routes by savings among near customers, 40 times as fast as among all at n = 5000."""
     near = problem.neighbours[1:, :NEIGHBOURS]
     first = np.repeat(np.arange(1, problem.size + 1, dtype=np.int32), near.shape[1])
     second = near.ravel()
-    is_new = first < second  # pairs that are near in both directions come twice; those in one may be dropped
+    is_new = first < second  # mutually near pairs appear twice; others may be dropped
     first, second = first[is_new], second[is_new]
     nodes = np.arange(problem.size + 1, dtype=np.int32)
     from_depot = measure_legs(problem.distances, np.zeros_like(nodes), nodes)
@@ -63,13 +63,13 @@ def build_by_near_savings(problem: SearchProblem) -> Routes:
 def _merge(
     first: NDArray[np.int32], second: NDArray[np.int32], demands: NDArray[np.int64], capacity: int
 ) -> NDArray[np.int32]:
-    """Join pairs in the given order where both are ends of different routes that fit together.
+    """Join pairs in the given order, if both are ends of different routes that fit together.
 
-    Returns the (M, 2) customers that each is joined to; 0 where there is none.
+    Returns the (M, 2) adjacent customers of each; 0 if there is none.
     """
     nodes = len(demands)
     joined = np.zeros((nodes, 2), dtype=np.int32)
-    leader = np.arange(nodes)  # following leaders ends at the customer that keeps the load of the route
+    leader = np.arange(nodes)  # union-find: the root holds the route's load
     load = demands.copy()
     for index in range(len(first)):
         one, other = first[index], second[index]
@@ -99,7 +99,7 @@ def _read_chains(joined: NDArray[np.int32]) -> Routes:
     routes = []
     for end in range(1, len(links)):
         if is_visited[end] or links[end][1] != 0:
-            continue  # every route is read from one of its ends
+            continue  # each route is read from one of its ends
         route, previous, customer = [], 0, end
         while customer != 0:
             route.append(customer)

@@ -12,25 +12,25 @@ __all__ = ["OutOfTimeError", "Stopping"]
 
 
 class OutOfTimeError(Exception):
-    """The search had to end before something that it was preparing was ready."""
+    """The time was up before something was ready."""
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """What ends a search; whichever comes first. Nothing at all: it goes on until it is cancelled or interrupted.
+    """What ends a search, whichever comes first. Without any limit it runs until cancelled or interrupted.
 
     Attributes
     ----------
     deadline
-        The value of `time.perf_counter` at which the search has to be over.
+        The value of `time.perf_counter` at which the search must end.
     iterations
-        Number of iterations. Without a deadline, they alone set the pace, so that a seed determines the result.
+        Number of iterations. Without a deadline they set the pace, so that a seed determines the result.
     target
         A cost that is good enough.
     is_cancelled
-        Asked every few milliseconds, or 20 times a second where many search side by side; true ends the search.
+        Called every few milliseconds, or 20 times a second with many parallel searches; True ends the search.
     began
-        The value of `time.perf_counter` from which the seconds of a trace are counted.
+        The value of `time.perf_counter` from which a trace counts seconds.
     """
 
     deadline: float | None = None
@@ -54,13 +54,13 @@ class Stopping:
 
     @property
     def seconds_left(self) -> float:
-        """Time until the deadline; infinite without one, never negative."""
+        """Seconds until the deadline; infinite without one, never negative."""
         if self.deadline is None:
             return float("inf")
         return max(0.0, self.deadline - time.perf_counter())
 
     def is_time_up(self) -> bool:
-        """Whether the deadline has passed or somebody cancelled."""
+        """Whether the deadline has passed or the search was cancelled."""
         return self.seconds_left <= 0 or (self.is_cancelled is not None and self.is_cancelled())
 
     def is_reached_by(self, cost: float) -> bool:

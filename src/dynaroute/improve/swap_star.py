@@ -1,14 +1,14 @@
-"""SWAP*: two customers change routes, each to the best place on the other's route, not to the place left free.
+"""SWAP* (Vidal 2022): two customers swap routes, each to its best place on the other route.
 
-Vidal (2022): whatever the partner's place, the best insertion of a customer is one of the three best into the route as
-it stands, or the place of the one that leaves. So all pairs of two routes take little more than their insertions.
+The best insertion of a customer is always one of the three best into the unchanged route, or the place of its partner.
+So trying all pairs of two routes costs little more than computing the insertions.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.improve.compiled import compiled_in_place
+from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.moves import put_after
 from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
@@ -16,9 +16,9 @@ from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loa
 __all__ = ["swap_best_pair"]
 
 
-@compiled_in_place
+@compiled_inline
 def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> bool:
-    """Make the best exchange of two customers of two routes, or the best move of one, if it gains.
+    """Make the best swap of two customers of two routes, or the best move of one, if it gains.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
     Returns
     -------
     bool
-        Whether one was made. The two routes have to be refreshed then.
+        Whether a move was made; then both routes must be refreshed.
     """
     stops, insertions, demands, capacity = fleet.stops, fleet.insertions, task.demands, task.capacity
     into_u, into_v = route_u % len(insertions), route_v % len(insertions)
@@ -59,7 +59,7 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
             if change - paid < best:
                 moved = demands[v] - demands[u]
                 change += price_two_loads(load_u + moved, load_v - moved, capacity, penalty) - paid
-                if change < best:  # insertions cost something, where the triangle inequality holds
+                if change < best:  # insertions cost something if the triangle inequality holds
                     cost_u, place_u = _insert_in_absence(u, v, into_v, fleet, task)
                     if change + cost_u < best:
                         cost_v, place_v = _insert_in_absence(v, u, into_u, fleet, task)
@@ -84,9 +84,9 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
     return best_u != 0 or best_v != 0
 
 
-@compiled_in_place
+@compiled_inline
 def _list_insertions(start: int, route: int, moves: int, fleet: Fleet, task: Task) -> None:
-    """For each customer of one route: what its leaving changes, and its three cheapest places on another route."""
+    """For each customer of one route, find the gain of removing it and its three cheapest places on another route."""
     stops, insertions, distances = fleet.stops, fleet.insertions, task.distances
     row, changed = route % len(insertions), fleet.routes[route].changed
     customer = stops[start].after
@@ -102,7 +102,7 @@ def _list_insertions(start: int, route: int, moves: int, fleet: Fleet, task: Tas
         customer = after
 
 
-@compiled_in_place
+@compiled_inline
 def _find_cheapest_insertions(customer: int, start: int, row: int, fleet: Fleet, task: Task) -> None:
     stops, distances = fleet.stops, task.distances
     first, second, third = np.inf, np.inf, np.inf
@@ -131,9 +131,9 @@ def _find_cheapest_insertions(customer: int, start: int, row: int, fleet: Fleet,
     insertion.after_third = after_third
 
 
-@compiled_in_place
+@compiled_inline
 def _insert_in_absence(u: int, v: int, row: int, fleet: Fleet, task: Task) -> tuple[float, int]:
-    """Price the cheapest insertion of u into the route of v once v has left, and say after which stop."""
+    """Find the cheapest insertion of u into the route of v without v: its price, and the stop before it."""
     stops, insertions, distances = fleet.stops, fleet.insertions, task.distances
     at_v = stops[v]
     before, at_after = at_v.before, stops[at_v.after]
@@ -151,7 +151,7 @@ def _insert_in_absence(u: int, v: int, row: int, fleet: Fleet, task: Task) -> tu
     return cost, place
 
 
-@compiled_in_place
+@compiled_inline
 def _is_there(place: int, v: int, before: int) -> bool:
-    """Whether an insertion after this stop uses no leg to or from v, which are gone when v has left."""
+    """Whether an insertion after this stop uses no leg to or from v."""
     return place != v and place != before

@@ -1,4 +1,4 @@
-"""Routes as linked lists in flat arrays: a customer goes in or out in constant time."""
+"""Routes as linked lists in flat arrays, with insertion and removal in constant time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import as_index, compiled_in_place
+from dynaroute.improve.compiled import as_index, compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 
@@ -42,18 +42,18 @@ Lengths = NDArray[np.float64]
 
 
 class Tours(NamedTuple):
-    """A solution while it is being changed: M nodes, and a slot for each of up to n routes.
+    """A solution under construction: M nodes, and a slot for each of up to n routes.
 
     Attributes
     ----------
     nodes
-        (M, 3) of each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route,
-        or -1 while it is in none.
+        (M, 3) for each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route, or
+        -1 if it has none.
     legs
-        (M, 2) of each customer: the lengths of the legs to those two stops.
+        (M, 2) for each customer: lengths of the legs to those two stops.
     slots
-        (n, 6) of each slot: first and last customer, load, number of customers, its place in the list of slots; and
-        in the last column that list, slots in use first.
+        (n, 6) for each slot: first and last customer, load, number of customers, and its place in the list of slots;
+        the last column is that list, with used slots first.
     used
         (1,) number of slots in use.
     """
@@ -65,7 +65,7 @@ class Tours(NamedTuple):
 
 
 def make_tours(problem: SearchProblem, routes: Sequence[Sequence[int]]) -> Tours:
-    """Tours that drive the given routes."""
+    """Make tours from routes."""
     size = problem.size
     nodes = np.zeros((size + 1, 3), dtype=np.int32)
     nodes[:, ROUTE] = NO_ROUTE
@@ -77,9 +77,9 @@ def make_tours(problem: SearchProblem, routes: Sequence[Sequence[int]]) -> Tours
     return tours
 
 
-@compiled_in_place
+@compiled_inline
 def _drive(tours: Tours, flat: Integers, problem: SearchProblem) -> None:
-    """Fill tours with routes that are written one after the other, each ended by a 0."""
+    """Fill tours with consecutive routes, each ended by a 0."""
     previous, slot = 0, 0
     for customer in flat:
         if customer == 0:
@@ -90,7 +90,7 @@ def _drive(tours: Tours, flat: Integers, problem: SearchProblem) -> None:
 
 
 def read_routes(after: Integers) -> tuple[tuple[int, ...], ...]:
-    """Write routes out as tuples, given the stop after each customer; the one with the lowest first customer first."""
+    """Convert to tuples, given the stop after each customer, sorted by first customer."""
     is_first = np.ones(len(after), dtype=np.bool_)
     is_first[after[1:]] = False
     is_first[0] = False
@@ -104,9 +104,9 @@ def read_routes(after: Integers) -> tuple[tuple[int, ...], ...]:
     return tuple(routes)
 
 
-@compiled_in_place
+@compiled_inline
 def insert_customer(tours: Tours, customer: int, slot: int, previous: int, problem: SearchProblem) -> None:
-    """Put a customer behind another, or first (previous is 0), into a route; an unused slot becomes a route."""
+    """Insert a customer after another, or first if previous is 0; an unused slot becomes a route."""
     following = tours.nodes[previous, AFTER]
     if previous == 0:
         following = tours.slots[slot, FIRST] if tours.slots[slot, SIZE] > 0 else 0
@@ -116,19 +116,19 @@ def insert_customer(tours: Tours, customer: int, slot: int, previous: int, probl
     load_customer(tours, customer, slot, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def link_customer(
     tours: Tours, customer: int, slot: int, previous: int, following: int, arrival: float, departure: float
 ) -> None:
-    """Put a customer between two stops of a route, given the lengths of the legs from one and to the other."""
+    """Insert a customer between two stops of a route, given the lengths of both legs."""
     tours.nodes[customer, ROUTE] = slot
     join(tours, slot, previous, customer, arrival)
     join(tours, slot, customer, following, departure)
 
 
-@compiled_in_place
+@compiled_inline
 def load_customer(tours: Tours, customer: int, slot: int, problem: SearchProblem) -> None:
-    """Count a customer to a route; an unused slot becomes a route."""
+    """Add a customer to a route's load and size; an unused slot becomes a route."""
     slots, used = tours.slots, tours.used
     customer, slot = as_index(customer), as_index(slot)
     if slots[slot, SIZE] == 0:
@@ -138,18 +138,18 @@ def load_customer(tours: Tours, customer: int, slot: int, problem: SearchProblem
     slots[slot, SIZE] += 1
 
 
-@compiled_in_place
+@compiled_inline
 def remove_customer(tours: Tours, customer: int, problem: SearchProblem) -> None:
-    """Take a customer out of its route; the slot of a route without customers is free again."""
+    """Remove a customer from its route; the slot of an empty route becomes free."""
     nodes = tours.nodes
     slot, previous, following = nodes[customer, ROUTE], nodes[customer, BEFORE], nodes[customer, AFTER]
     join(tours, slot, previous, following, measure_leg(problem.distances, previous, following))
     unload_customer(tours, customer, problem)
 
 
-@compiled_in_place
+@compiled_inline
 def unload_customer(tours: Tours, customer: int, problem: SearchProblem) -> None:
-    """Count a customer to no route any more; the slot of a route without customers is free again."""
+    """Subtract a customer from its route's load and size; the slot of an empty route becomes free."""
     nodes, slots, used = tours.nodes, tours.slots, tours.used
     customer = as_index(customer)
     slot = as_index(nodes[customer, ROUTE])
@@ -161,9 +161,9 @@ def unload_customer(tours: Tours, customer: int, problem: SearchProblem) -> None
         _swap_slots(slots, slot, used[0])
 
 
-@compiled_in_place
+@compiled_inline
 def join(tours: Tours, slot: int, one: int, other: int, length: float) -> None:
-    """Let two stops of a route, or the depot and one, follow each other."""
+    """Link two stops of a route, or the depot and a stop."""
     nodes, legs, slots = tours.nodes, tours.legs, tours.slots
     one, other, slot = as_index(one), as_index(other), as_index(slot)
     if one == 0:
@@ -178,9 +178,9 @@ def join(tours: Tours, slot: int, one: int, other: int, length: float) -> None:
         legs[other, BEFORE] = length
 
 
-@compiled_in_place
+@compiled_inline
 def _swap_slots(slots: Longs, slot: int, place: int) -> None:
-    """Bring a slot to a place of the list of slots; the one that was there takes its old place."""
+    """Swap a slot with the one at a place of the list of slots."""
     other, old_place = slots[place, SLOT_AT], slots[slot, PLACE]
     slots[place, SLOT_AT], slots[old_place, SLOT_AT] = slot, other
     slots[slot, PLACE], slots[other, PLACE] = place, old_place

@@ -1,4 +1,4 @@
-"""2OPT as in the paper: legs of a route are exchanged, two by two, until no exchange shortens it."""
+"""2-opt as in the paper: pairs of legs of a route are exchanged until no exchange shortens it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["improve_by_two_opt", "improve_routes_by_two_opt"]
 
-_LEAST_GAIN = 1e-9  # of the two legs that an exchange takes away: less may be the rounding of a sum
-_ENTRIES_AT_ONCE = 4_000_000  # leg lengths held for instances that come with a matrix or lie on the globe
+_LEAST_GAIN = 1e-9  # relative to the two removed legs; smaller gains may be rounding
+_ENTRIES_AT_ONCE = 4_000_000  # leg lengths held for instances with a matrix or on the globe
 _PATHS_AT_ONCE = 4096
 
 
@@ -40,21 +40,21 @@ def improve_by_two_opt(
 ) -> list[Solution]:
     """Make every route 2-optimal: no two of its legs can be exchanged for shorter ones.
 
-    Which customers share a route stays as it is, and so does feasibility. No route gets longer.
+    Customers stay on their routes, so feasibility does not change. No route becomes longer.
 
     Parameters
     ----------
     instances
-        Any problems.
+        The instances.
     solutions
-        One for each of them, visiting every customer once.
+        A solution for each, visiting every customer once.
     threads
-        At most so many; None: as many as there are cores for this process.
+        Most threads to use; None: all cores of this process.
 
     Returns
     -------
     list[Solution]
-        In the same order, with their costs stated.
+        Improved solutions in the same order, with their costs stated.
 
     Raises
     ------
@@ -75,16 +75,16 @@ def improve_by_two_opt(
 
 
 def improve_routes_by_two_opt(batch: InstanceBatch, routes: RouteBatch, *, threads: int | None = None) -> RouteBatch:
-    """Make every route of a batch 2-optimal; the same as `improve_by_two_opt`, without a loop over instances.
+    """Do what `improve_by_two_opt` does, for a batch.
 
     Parameters
     ----------
     batch
         The instances.
     routes
-        A solution of each.
+        A solution for each.
     threads
-        At most so many; None: as many as there are cores for this process.
+        Most threads to use; None: all cores of this process.
     """
     import torch
 
@@ -107,16 +107,16 @@ def improve_routes_by_two_opt(batch: InstanceBatch, routes: RouteBatch, *, threa
 
 
 def _is_plain(instance: Instance) -> bool:
-    """Whether legs can be measured from coordinates in the plane."""
+    """Whether legs can be computed from plane coordinates."""
     return instance.distances is None and instance.metric == "euclidean"
 
 
 def _chunk_length(instances: Sequence[Instance], first: int) -> int:
-    """How many of the next instances fit into memory together: of one kind, and not too many at once."""
+    """Count how many of the next instances, of one kind, fit into memory together."""
     largest, kind = 0, _is_plain(instances[first])
     for length, instance in enumerate(instances[first : first + _PATHS_AT_ONCE]):
         nodes = instance.size + 1
-        largest = max(largest, nodes if kind else nodes**2)  # all of them are padded to the largest
+        largest = max(largest, nodes if kind else nodes**2)  # all are padded to the largest
         if length > 0 and ((length + 1) * largest > _ENTRIES_AT_ONCE or _is_plain(instance) != kind):
             return length
     return min(_PATHS_AT_ONCE, len(instances) - first)
@@ -165,13 +165,13 @@ def improve_paths(
     paths
         (B, longest path).
     coordinates
-        (B, M, 2), or empty where there are distances.
+        (B, M, 2), or empty if distances are given.
     distances
-        (B, M, M), or empty where legs are to be measured from the coordinates.
+        (B, M, M), or empty to measure legs from the coordinates.
     rounding
         (B,) codes of the rounding rules, for the coordinates.
     first, last
-        The rows to improve: from `first` to the one before `last`.
+        The rows to improve, `last` excluded.
     """
     nowhere, no_lengths = np.empty((0, 2)), np.empty((0, 0))
     for row in range(first, last):
@@ -188,8 +188,8 @@ def improve_paths(
 def _improve_route(
     path: Path, start: int, end: int, places: NDArray[np.float64], lengths: NDArray[np.float64], rounding: int
 ) -> None:
-    """Exchange legs of the route between two depots of the path until none of the exchanges gains."""
-    is_improving = end - start > 3  # two customers can be visited in one way only
+    """Exchange legs of the route between two depots of the path until no exchange gains."""
+    is_improving = end - start > 3  # with two customers there is only one tour
     while is_improving:
         is_improving = False
         for left in range(start, end - 2):

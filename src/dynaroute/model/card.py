@@ -1,4 +1,4 @@
-"""What is known about a model: written beside its weights, shown by `dynaroute models`."""
+"""Model cards: saved with the weights, and shown by `dynaroute models`."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ __all__ = ["ModelCard"]
 
 @dataclass(frozen=True)
 class ModelCard:
-    """How a model was made, and what it reaches.
+    """How a model was trained, and how well it does.
 
     Attributes
     ----------
     name
-        What users call it.
+        The model's name.
     size
-        Customers of the instances it was trained on, the largest where sizes differ.
+        Number of customers of its training instances; the largest if sizes vary.
     smallest_size
-        Customers of the smallest, where sizes differ.
+        The smallest number of customers, if sizes vary.
     distribution
-        What the instances looked like; empty: the paper's.
+        The training instances in words; empty for the paper's distribution.
     capacity
-        Capacity it was trained with.
+        Capacity in training.
     recipe
         How it was trained, in a line or two.
     trajectories, minutes, hardware
-        What the training took, every ancestor's included.
+        Cost of training, including the models it was trained from.
     greedy_lengths
         Mean greedy length on the 10,000 published instances, by number of customers.
     """
@@ -51,7 +51,7 @@ class ModelCard:
     def __post_init__(self) -> None:
         for name in ("name", "recipe", "hardware", "distribution"):
             if not isinstance(getattr(self, name), str):
-                raise self._fault(name, "Give a text.")
+                raise self._fault(name, "Give a string.")
         for name in ("size", "smallest_size", "capacity", "trajectories"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
@@ -73,14 +73,14 @@ class ModelCard:
         return f"{sizes} customers, {what}"
 
     def to_markdown(self, config: PolicyConfig, weights_sha256: str | None = None) -> str:
-        """The card as a page.
+        """Format the card as a page.
 
         Parameters
         ----------
         config
             The policy's settings.
         weights_sha256
-            Hash of the file of weights that it is written beside.
+            Hash of the file of weights.
         """
         facts = {
             "policy": config.describe(),

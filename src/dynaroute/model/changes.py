@@ -1,8 +1,8 @@
-"""Whether a policy is still what Dynaroute made: kernels and the parallel replay know only that.
+"""Detecting changed policies, which kernels and the parallel replay cannot run.
 
-Whoever overrides a method, swaps a module in or hooks into one gets what they wrote: the plain path calls it. So the
-fast paths ask here first, and a note says once that they stand aside. What the plain path itself could not honour is
-refused where it is met (`Decoder.fold`).
+If you override a method, replace a module or add a hook, the plain PyTorch code calls yours. So the fast paths ask here
+first, and a note says once that they are not used. Changes that even the plain code could not respect are refused
+(`Decoder.fold`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["ModelWarning", "find_change", "find_decoder_change", "find_encoder_c
 
 
 class ModelWarning(InputWarning):
-    """A policy was changed, or is of a kind, so that it runs without kernels."""
+    """A policy runs without kernels, because it was changed or has no kernels."""
 
 
-_Shapes: TypeAlias = dict[str, tuple[int, int, bool]]  # by name: rows, columns, and whether there is a bias
+_Shapes: TypeAlias = dict[str, tuple[int, int, bool]]  # by name: rows, columns, whether there is a bias
 
-# what may be anybody's: making, saving and loading
+# methods that may be overridden: creating, saving and loading
 _HARMLESS = {
     "__init__",
     "_initialise",
@@ -69,18 +69,12 @@ _FUNCTIONS_AS_MADE = (
 
 
 def find_change(policy: Policy) -> str:
-    """What of a policy is not as Dynaroute made it, in words; empty if nothing is.
-
-    Parameters
-    ----------
-    policy
-        The policy.
-    """
+    """Describe what was changed in a policy; empty if nothing."""
     return find_encoder_change(policy) or find_decoder_change(policy)
 
 
 def find_encoder_change(policy: Policy) -> str:
-    """The same of its encoder alone; a pointer network has none."""
+    """Describe what was changed in its encoder; a pointer network has none."""
     if isinstance(policy, PointerNetwork):
         return ""
     encoder, config = policy.encoder, policy.config
@@ -96,7 +90,7 @@ def find_encoder_change(policy: Policy) -> str:
 
 
 def find_decoder_change(policy: Policy) -> str:
-    """The same of its decoder, and of how the policy uses it."""
+    """Describe what was changed in its decoder, or in how the policy uses it."""
     if isinstance(policy, PointerNetwork):
         return _find_pointer_change(policy) or _find_other_values()
     if fault := _find_other_code(policy, Policy, {}, {"encoder", "decoder"}):
@@ -128,17 +122,17 @@ def _find_pointer_change(policy: PointerNetwork) -> str:
 
 
 def _find_other_values() -> str:
-    """Whether what policies keep, or ask of all, was changed."""
+    """Describe what was changed in shared classes and functions."""
     for made, code in _VALUES_AS_MADE.items():
         if name := _find_other_method(vars(made), code):
-            return f"{made.__name__}.{name} is another one"
+            return f"{made.__name__}.{name} was changed"
     others = [name for module, name, function in _FUNCTIONS_AS_MADE if vars(module)[name] is not function]
-    return f"the function {others[0]} is another one" if others else ""
+    return f"the function {others[0]} was changed" if others else ""
 
 
 def tell_once(what: str) -> None:
-    """Note, once, that a policy runs without kernels, or without the parallel replay, and why."""
-    words = "it runs as plain PyTorch, which calls the policy's own code; kernels stand aside."
+    """Note once that a policy runs without kernels or the parallel replay, and why."""
+    words = "it runs as plain PyTorch, which calls the policy's own code; kernels are not used."
     _warn(f"{what[0].upper()}{what[1:]}: {words}")
 
 
@@ -149,7 +143,7 @@ def _warn(note: str) -> None:
 
 @cache
 def _expect(config: PolicyConfig) -> tuple[_Shapes, _Shapes, _Shapes]:
-    """Shapes of the linear parts of encoder, layers and decoder."""
+    """Return the expected shapes of the linear parts of encoder, layers and decoder."""
     width, inner = config.dimension, config.feed_forward
     square = (width, width, False)
     encoder = {"embed_customer": (width, 3, True), "embed_depot": (width, config.depot_features, True)}
@@ -187,7 +181,7 @@ def _find_other_code(
     others: set[str],
     learned: AbstractSet[str] = frozenset(),
 ) -> str:
-    """Whether a module's class, methods, linear parts, number of parts or own parameters are others."""
+    """Describe a change of a module's class, methods, parts or parameters."""
     if type(module) is not made:
         return f"is a {type(module).__name__}, not a {made.__name__}"
     own, as_made = vars(module), _AS_MADE[made]
@@ -196,7 +190,7 @@ def _find_other_code(
     if own["_buffers"] or own["_parameters"].keys() != learned:
         return f"has other parameters ({', '.join([*own['_parameters'], *own['_buffers']])})"
     if name := _find_other_method(vars(made), as_made) or next((name for name in as_made if name in own), ""):
-        return f"has a method {name} that is another one"
+        return f"has a changed method {name}"
     parts = {name: part for name, part in own["_modules"].items() if part is not None}
     if len(parts) != len(shapes) + len(others):
         return f"has other parts ({', '.join(sorted(parts.keys() ^ shapes.keys() ^ others))})"

@@ -1,4 +1,4 @@
-"""What distinguishes one policy from another, as data."""
+"""Settings of a policy."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Normalisation = Literal["tanh", "batch"]
 
 _TITLES: dict[KindName, str] = {"AM-D": "dynamic (AM-D)", "AM": "static (AM)"}
 
-# Far beyond any policy: a file that says more is damaged, and would fill the memory.
+# Far beyond any policy: a file with larger values is damaged, and would exhaust memory.
 _LARGEST_COUNTS = {"dimension": 1 << 16, "heads": 1 << 16, "layers": 1000, "feed_forward": 1 << 20}
-_LARGEST_CLIP = 1e6  # infinite logits would look like nodes that are not feasible
+_LARGEST_CLIP = 1e6  # infinite logits would look like infeasible nodes
 
 
 @dataclass(frozen=True)
@@ -26,34 +26,35 @@ class PolicyConfig:
     Attributes
     ----------
     kind
-        AM-D encodes what is left anew at each return to the depot (eqs 22, 23); AM encodes an instance once.
+        "AM-D" encodes the remaining nodes again at each return to the depot (eqs 22, 23); "AM" encodes an instance
+        once.
     dimension
-        d_h, of node embeddings.
+        d_h, dimension of node embeddings.
     heads
-        M, of every multi-head attention.
+        M, number of heads of every multi-head attention.
     layers
-        N, of the encoder.
+        N, number of encoder layers.
     feed_forward
         d_F, inner width of the feed-forward sub-layer.
     clip
-        C of eq 19.
+        C of eq 19, which bounds the logits.
     dynamic
-        Whether the kind is AM-D. ``dynamic=False`` is another way to ask for AM.
+        Whether the kind is AM-D; ``dynamic=False`` means AM.
     scaled
-        Whether attention scores are divided by the root of their vectors' dimension; the paper's are not.
+        Whether attention scores are divided by the square root of the head dimension; the paper's are not.
     normalisation
         What follows each sub-layer: tanh (eqs 8, 10), or batch normalisation (AM).
     depot_features
-        3: position and demand, as eq 2; or 2: position alone (AM).
+        3 for position and demand, as in eq 2; 2 for position only (AM).
     shrinking_mean
         Whether the graph embedding is the mean over unvisited nodes (eq 12), or over all (AM).
     logit_query
-        Whether the final query has a matrix W^Q of its own (eq 18), or h_c is the query (AM).
+        Whether the final query has its own matrix W^Q (eq 18), or h_c is the query (AM).
     growing_attention
-        Whether attention scores grow with the logarithm of the nodes that are left (`encoder.grow`), so that they stay
-        sharp in instances larger than those trained on. Not in the paper.
+        Whether attention scores grow with the logarithm of the number of remaining nodes (`encoder.grow`), so that they
+        stay sharp in instances larger than in training. Not in the paper.
     distance_bias
-        Whether the decoder is told how far each node is (`decoder.log_distances`), with learned weights. Not in the
+        Whether the decoder sees the distance to each node (`decoder.log_distances`), with learned weights. Not in the
         paper.
     """
 
@@ -70,12 +71,12 @@ class PolicyConfig:
     logit_query: bool = True
     growing_attention: bool = False
     distance_bias: bool = False
-    kind: KindName = None  # type: ignore[assignment]  # what `dynamic` says, where only that is given
+    kind: KindName = None  # type: ignore[assignment]  # follows from `dynamic` if not given
 
     def __post_init__(self) -> None:
         if self.kind is None:
             object.__setattr__(self, "kind", "AM" if self.dynamic is False else "AM-D")
-        # a kind of somebody's own has settings of its own, which say what it is
+        # a user's own kind has its own settings, which say what it is
         if type(self) is PolicyConfig and self.kind not in get_args(KindName):
             raise _fault("kind", f"the kind is {self.kind!r}.", f"Use {' or '.join(get_args(KindName))}.")
         if self.dynamic is None:
@@ -89,7 +90,9 @@ class PolicyConfig:
             if type(value) is not bool:
                 raise _fault(field, f"{field} is {value!r}.", "Use true or false.")
         if self.dimension % self.heads:
-            raise _fault("heads", f"{self.heads} heads do not divide the dimension {self.dimension}.", "Use a divisor.")
+            raise _fault(
+                "heads", f"the dimension {self.dimension} is not divisible by {self.heads} heads.", "Use a divisor."
+            )
         if type(self.clip) not in (int, float) or not 0 < self.clip <= _LARGEST_CLIP:
             raise _fault("clip", f"clip is {self.clip!r}.", f"Give a number above 0, up to {_LARGEST_CLIP:g}.")
         if self.normalisation not in get_args(Normalisation):
@@ -97,14 +100,14 @@ class PolicyConfig:
         if type(self.depot_features) is not int or self.depot_features not in (2, 3):
             raise _fault("depot_features", f"depot_features is {self.depot_features!r}.", "Use 2 or 3.")
         if self.kind in get_args(KindName) and self.dynamic != (self.kind == "AM-D"):
-            raise _fault("dynamic", f"dynamic is {self.dynamic}, and the kind is {self.kind}.", "Leave dynamic out.")
+            raise _fault("dynamic", f"dynamic is {self.dynamic}, but the kind is {self.kind}.", "Leave out dynamic.")
         if self.dynamic and self.normalisation == "batch":
-            # visited nodes are dropped from the input, which would change the statistics of a batch
+            # visited nodes are dropped from the input, which would change batch statistics
             raise _fault("dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh.")
 
     @classmethod
     def am(cls) -> PolicyConfig:
-        """The attention model as published (Kool et al. 2019): static, scaled, batch-normalised."""
+        """Return the settings of the published attention model (Kool et al. 2019)."""
         return cls(
             kind="AM",
             scaled=True,
@@ -116,11 +119,11 @@ class PolicyConfig:
 
     @property
     def title(self) -> str:
-        """The kind, in words."""
+        """Description of the kind."""
         return _TITLES.get(self.kind, self.kind)
 
     def describe(self) -> str:
-        """The settings that matter most, in words."""
+        """Describe the most important settings."""
         return f"{self.title}, {self.layers} layers, dimension {self.dimension}, {self.heads} heads"
 
     @property

@@ -14,27 +14,27 @@ from dynaroute.model.packing import Packing
 
 __all__ = ["Context", "Decoder", "Projections", "log_distances"]
 
-_AT_THE_SAME_PLACE = 1e-4  # added to squared distances: their logarithm stays finite
-_FIRST_WEIGHT = -0.3  # of distances in the logits, before training: near nodes are likelier
+_AT_THE_SAME_PLACE = 1e-4  # added to squared distances, so that their logarithm stays finite
+_FIRST_WEIGHT = -0.3  # initial weight of distances in the logits: near nodes are likelier
 
 
 class Projections(NamedTuple):
-    """All a construction step needs of the node embeddings: every matrix product is in here already.
+    """What construction steps need from the node embeddings, with all matrix products done.
 
     Attributes
     ----------
     key
-        (P heads, d_k, M): eq 13, with the scale of eq 14.
+        (P heads, d_k, M): keys of eq 13, with the scale of eq 14.
     value
-        (P heads, M, d_k): eq 13.
+        (P heads, M, d_k): values of eq 13.
     logit_key
-        (P, M, d_h): what the heads' outputs meet in eq 19, with W^O of eq 17 and W^Q of eq 18 folded in.
+        (P, M, d_h): keys of eq 18 for the heads' outputs, with W^O of eq 17 and W^Q of eq 18 folded in.
     graph, last
-        (P, M, d_h): what a node adds to the query as a part of the graph's mean, and as the last one visited.
+        (P, M, d_h): a node's contribution to the query as part of the graph mean, and as the last visited node.
     capacity
-        (d_h,): what the remaining capacity, as a fraction, adds to the query.
+        (d_h,): contribution of the remaining capacity, as a fraction, to the query.
     places
-        (P, M, 2): positions, the mean distance between neighbours being about 1; None without a distance bias.
+        (P, M, 2): positions scaled so that neighbours are about 1 apart; None without a distance bias.
     """
 
     key: Tensor
@@ -46,12 +46,12 @@ class Projections(NamedTuple):
     places: Tensor | None = None
 
     def at(self, positions: Tensor, packing: Packing) -> Projections:
-        """The same with the places of (T, 2) packed positions."""
+        """Add places from (T, 2) packed positions."""
         places = packing.pad(positions) * packing.lengths.to(positions.dtype).sqrt()[:, None, None]  # (P, M, 2)
         return self._replace(places=places)
 
     def take(self, rows: Tensor) -> Projections:
-        """Those of the (Q,) segments in `rows`; a segment may be asked for several times."""
+        """Select the (Q,) segments in `rows`, which may repeat."""
         segments = len(self.graph)
         key, value = (
             part.reshape(segments, -1, *part.shape[1:])[rows].flatten(0, 1) for part in (self.key, self.value)
@@ -60,21 +60,21 @@ class Projections(NamedTuple):
         return Projections(key, value, self.logit_key[rows], self.graph[rows], self.last[rows], self.capacity, places)
 
     def to(self, dtype: torch.dtype) -> Projections:
-        """The same in another precision."""
+        """Convert to another precision."""
         return Projections(*(None if part is None else part.to(dtype) for part in self))  # type: ignore[arg-type]
 
 
 class Context(NamedTuple):
-    """What S steps of each of P segments begin with (eq 12).
+    """The context of S steps of each of P segments (eq 12).
 
     Attributes
     ----------
     mean
         (P, S, d_h): h̄_t, the mean of `Projections.graph` over the graph.
     previous
-        (P, S) int64: slot of the node visited last.
+        (P, S) int64: slot of the last visited node.
     fraction
-        (P, S): D_t / D, what still fits.
+        (P, S): D_t / D, the remaining capacity.
     """
 
     mean: Tensor
@@ -108,13 +108,13 @@ class Decoder(nn.Module):
     def fold(self) -> Tensor:
         """Stack all matrices that multiply node embeddings: (5 d_h, d_h).
 
-        With g the heads' outputs, eqs 17 to 19 say q^T k_j = (W^Q W^O g)^T W^K h_j = g^T (W^O^T W^Q^T W^K) h_j, and
-        eqs 12 and 13 say q = W_1 h̄ + W_2 h_last + w D: so all matrices can be applied to the nodes beforehand.
+        With g the heads' outputs, eqs 17 to 19 say q^T k_j = (W^Q W^O g)^T W^K h_j = g^T (W^O^T W^Q^T W^K) h_j, and eqs
+        12 and 13 say q = W_1 h̄ + W_2 h_last + w D. So all matrices can be applied to the nodes in advance.
 
         Raises
         ------
         ModelError
-            If a part does more than its matrix says (a bias, a hook, a forward of its own), which would be lost.
+            If a part does more than multiply by its matrix (a bias, a hook, its own forward), which folding would lose.
         """
         self._refuse_what_is_not_a_matrix()
         graph, last, _ = self._split_context_query()
@@ -127,11 +127,11 @@ class Decoder(nn.Module):
 
     @property
     def capacity_weight(self) -> Tensor:
-        """(d_h,) w of eqs 12 and 13: what the remaining capacity, as a fraction, adds to the query."""
+        """(d_h,) w of eqs 12 and 13: the weight of the remaining capacity in the query."""
         return self._split_context_query()[2]
 
     def project(self, hidden: Tensor, packing: Packing, folded: Tensor) -> Projections:
-        """Eqs 13, 17 and 18 for all nodes: one matrix product.
+        """Apply eqs 13, 17 and 18 to all nodes in one matrix product.
 
         Parameters
         ----------
@@ -140,13 +140,13 @@ class Decoder(nn.Module):
         packing
             Their segments.
         folded
-            What `fold` returned.
+            The result of `fold`.
         """
         padded = packing.pad(hidden @ folded.T)  # (P, M, 5 d_h)
         key, value, logit_key, graph, last = padded.chunk(5, dim=-1)  # each (P, M, d_h)
         if self.config.growing_attention:
             key = key * grow(packing.lengths, key.dtype)[:, None, None]
-        return Projections(  # laid out once as every step reads them
+        return Projections(  # stored in the layout that every step reads
             key=self._split_heads(key).transpose(-1, -2).flatten(0, 1).contiguous(),
             value=self._split_heads(value).flatten(0, 1).contiguous(),
             logit_key=logit_key.contiguous(),
@@ -156,10 +156,10 @@ class Decoder(nn.Module):
         )
 
     def logits(self, projections: Projections, context: Context, feasible: Tensor) -> Tensor:
-        """Eqs 12 to 19: (P, S, M) logits of the next node, minus infinity where it is not feasible.
+        """Compute eqs 12 to 19: (P, S, M) logits of the next node, minus infinity if infeasible.
 
-        The only plain statement of what a step computes: building asks for one step of each segment, replaying for
-        all steps of a route at once.
+        This is the one plain statement of a step. Construction asks for one step per segment, replay for all steps of a
+        route at once.
         """
         segments, steps, nodes = feasible.shape
         is_masked = ~feasible
@@ -187,14 +187,14 @@ class Decoder(nn.Module):
             )
             if is_hooked or not is_matrix or "forward" in vars(part):
                 raise ModelError(
-                    f"{name} ({type(part).__name__}) does more than multiply by a matrix, which would be lost.",
+                    f"{name} ({type(part).__name__}) does more than multiply by a matrix, which folding would lose.",
                     where=Where(field=name),
                     remedy="Override Decoder.fold, project or logits, or use torch.nn.utils.parametrize.",
                 )
 
     def _query(self, projections: Projections, context: Context) -> Tensor:
         segments, nodes, dimension = projections.last.shape
-        # by rows of a flat table: quicker than a gather, and its gradient is a sum of rows
+        # rows of a flat table are faster than a gather, and their gradient is a sum of rows
         first = torch.arange(segments, device=context.previous.device)[:, None] * nodes  # (P, 1)
         last = projections.last.flatten(0, 1).index_select(0, (first + context.previous).flatten())  # (P S, d_h)
         query = context.mean + last.view(segments, -1, dimension)
@@ -211,17 +211,16 @@ class Decoder(nn.Module):
 
 
 def log_distances(places: Tensor, previous: Tensor) -> Tensor:
-    """(P, S, M) logarithms of the distances from the node visited last to every other.
+    """Compute (P, S, M) logarithms of the distances from the last visited node to all others.
 
-    Distances are in units of the spacing of what is left, the side of the square over the root of the number of its
-    nodes, so that they mean the same in instances of all sizes.
+    The unit is the typical spacing of the remaining nodes, so that distances mean the same in instances of all sizes.
 
     Parameters
     ----------
     places
         (P, M, 2) from `Projections`.
     previous
-        (P, S) slots of the nodes visited last.
+        (P, S) slots of the last visited nodes.
     """
     here = places.gather(1, previous[..., None].expand(-1, -1, 2))  # (P, S, 2)
     squared = (places[:, None] - here[:, :, None]).square().sum(-1)  # (P, S, M)

@@ -1,4 +1,4 @@
-"""The encoder: node embeddings by self-attention over what is left (eqs 2 to 11, 22, 23)."""
+"""The encoder: node embeddings by self-attention over the remaining nodes (eqs 2 to 11, 22, 23)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dynaroute.model.packing import Packing
 
 __all__ = ["AttentionLayer", "Encoder", "attend", "encode_exactly", "grow"]
 
-_USUAL_NODES = 101  # of which attention neither grows nor shrinks
+_USUAL_NODES = 101  # number of nodes at which attention is not rescaled
 
 
 class Encoder(nn.Module):
     """ENCODE^N of eqs 11 and 22.
 
-    The nodes that eq 23 masks are not in the input at all: their rows would never be read, so the
-    result is the same and the work is half.
+    The nodes that eq 23 masks are left out of the input. Their rows would never be read, so the result is the same for
+    half the work.
 
     Parameters
     ----------
@@ -37,16 +37,16 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(AttentionLayer(config) for _ in range(config.layers))
 
     def forward(self, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
-        """Eq 11: encode nodes, each in the context of its own segment.
+        """Encode nodes, each in the context of its own segment (eq 11).
 
         Parameters
         ----------
         features
-            (T, 3) position and demand / capacity of every node that is left.
+            (T, 3) position and demand / capacity of every remaining node.
         is_depot
             (T,) which of them are depots.
         packing
-            The segments: one an instance.
+            The segments, one per instance.
 
         Returns
         -------
@@ -59,7 +59,7 @@ class Encoder(nn.Module):
         return hidden
 
     def embed(self, features: Tensor, is_depot: Tensor) -> Tensor:
-        """Eq 2: h^0, with parameters of its own for the depot."""
+        """Embed nodes as h^0 (eq 2); the depot has its own parameters."""
         depot = self.embed_depot(features[:, : self.depot_features])  # (T, d_h)
         return torch.where(is_depot[:, None], depot, self.embed_customer(features))
 
@@ -87,14 +87,14 @@ class AttentionLayer(nn.Module):
         self.after_feed_forward = _make_normalisation(config)
 
     def weights(self, dtype: torch.dtype) -> tuple[Tensor, ...]:
-        """Matrices and biases in the order in which `dynaroute.kernels.encoder_layer` takes them."""
+        """Return matrices and biases in the order of `dynaroute.kernels.encoder_layer`."""
         attention = (self.query_key_value.weight, self.output.weight)
         inner, outer = self.feed_forward_in, self.feed_forward_out
         parameters = (*attention, inner.weight, inner.bias, outer.weight, outer.bias)
         return tuple(parameter.to(dtype) for parameter in parameters)
 
     def forward(self, hidden: Tensor, packing: Packing) -> Tensor:
-        """Eqs 3 to 10: from h^(l-1) to h^(l), both (T, d_h)."""
+        """Apply eqs 3 to 10: from h^(l-1) to h^(l), both (T, d_h)."""
         attended: Tensor = self.after_attention(hidden + self.attention(hidden, packing))  # eq 8
         fed_forward: Tensor = self.after_feed_forward(attended + self.feed_forward(attended))  # eq 10
         return fed_forward
@@ -117,18 +117,18 @@ class AttentionLayer(nn.Module):
 
 
 def encode_exactly(encoder: nn.Module, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
-    """Eq 11 in float64, whatever the dtype of the parameters, and rounded once, at its end.
+    """Apply eq 11 in float64, whatever the dtype of the parameters, and round once at the end.
 
-    For comparisons of gradients. ReLU (eq 9) has a kink: of millions of units a few are so near zero that the
-    rounding of float32 decides on which side they are, and each that changes sides changes the gradient of its
-    row of W visibly (docs/engine.md). Running statistics of batches stay as they are.
+    This is for comparing gradients. ReLU (eq 9) has a kink: of millions of units a few are so close to zero that
+    float32 rounding decides their sign, and each change of sign visibly changes the gradient of its row of W
+    (docs/engine.md). Running batch statistics are not updated.
 
     Parameters
     ----------
     encoder
-        `Encoder`, or a module that is called as it is.
+        `Encoder`, or a module with the same call.
     features, is_depot, packing
-        What it encodes.
+        Its inputs.
     """
     exact = {name: parameter.double() for name, parameter in encoder.named_parameters()}
     statistics = {name: buffer.to(torch.float64, copy=True) for name, buffer in encoder.named_buffers()}
@@ -137,22 +137,23 @@ def encode_exactly(encoder: nn.Module, features: Tensor, is_depot: Tensor, packi
 
 
 def grow(lengths: Tensor, dtype: torch.dtype) -> Tensor:
-    """(P,) factors on the attention scores of segments: ln(1 + nodes) / ln(101), 1 for the depot and 99 customers.
+    """Compute (P,) factors for the attention scores of segments: ln(1 + nodes) / ln(101).
 
-    Among more nodes a softmax is flatter; scores that grow with the logarithm of their number keep its sharpness.
+    Over more nodes a softmax is flatter. Scores that grow with the logarithm of their number keep it sharp. The factor
+    is 1 for the depot and 99 customers.
 
     Parameters
     ----------
     lengths
-        (P,) nodes of each segment.
+        (P,) number of nodes of each segment.
     dtype
-        Of the result.
+        Type of the result.
     """
     return torch.log1p(lengths.to(dtype)) / math.log(_USUAL_NODES)
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, packing: Packing, scale: float) -> Tensor:
-    """Eqs 4 to 6: every token attends to the tokens of its own segment.
+    """Let every token attend to the tokens of its own segment (eqs 4 to 6).
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, packing: Packing, scale: f
     packing
         The segments.
     scale
-        Factor on the scores.
+        Factor for the scores.
 
     Returns
     -------

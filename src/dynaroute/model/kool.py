@@ -1,4 +1,4 @@
-"""The attention model's published weights (Kool et al. 2019), read into our policy."""
+"""Importing the published weights of the attention model (Kool et al. 2019)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["import_kool"]
 def import_kool(path: str | Path) -> Policy:
     """Read a published AM checkpoint for the CVRP.
 
-    The only place where a pickle of weights is opened, and by PyTorch's restricted reader, which builds
-    tensors and plain containers and runs nothing.
+    This is the only place that opens a pickle of weights. It uses PyTorch's restricted reader, which builds only
+    tensors and plain containers and runs no code.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def import_kool(path: str | Path) -> Policy:
     Returns
     -------
     Policy
-        The same function, in evaluation mode.
+        The same model, in evaluation mode.
     """
     with in_file(path):
         published = _load(Path(path))
@@ -39,10 +39,10 @@ def import_kool(path: str | Path) -> Policy:
             translated = _translate(published, config)
         except KeyError as error:
             raise _fault(f"there is no tensor {error.args[0]!r}.") from error
-        except (IndexError, RuntimeError, ValueError) as error:  # what PyTorch raises where shapes do not fit
-            raise _fault("its tensors have other shapes.") from error
+        except (IndexError, RuntimeError, ValueError) as error:  # raised by PyTorch if shapes do not match
+            raise _fault("its tensors have the wrong shapes.") from error
         policy = Policy(config, card=ModelCard(name=Path(path).stem, recipe="published AM weights (Kool et al. 2019)"))
-        # the count of batches is all that theirs lacks
+        # only the count of batches is missing in theirs
         fill_parameters(policy, {**policy.state_dict(), **translated})
     return policy.eval()
 
@@ -54,12 +54,12 @@ def _load(path: Path) -> dict[str, Tensor]:
         raise ModelError(error.message, remedy="Give a published AM checkpoint.") from error
     model = contents.get("model") if isinstance(contents, dict) else None
     if not isinstance(model, dict) or not all(isinstance(tensor, Tensor) for tensor in model.values()):
-        raise ModelError("it holds no weights under 'model'.", remedy="Give a published AM checkpoint.")
+        raise ModelError("it has no weights under 'model'.", remedy="Give a published AM checkpoint.")
     return model
 
 
 def _translate(published: dict[str, Tensor], config: PolicyConfig) -> dict[str, Tensor]:
-    """Rename and restack: the published heads are separate (heads, in, out) blocks, ours are stacked rows."""
+    """Rename and restack tensors: published heads are separate (heads, in, out) blocks, ours are stacked rows."""
     key, value, logit_key = published["project_node_embeddings.weight"].chunk(3)
     ours = {
         "encoder.embed_customer.weight": published["init_embed.weight"],

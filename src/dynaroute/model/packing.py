@@ -1,4 +1,4 @@
-"""Segments of different lengths in one array of tokens, without padding."""
+"""Segments of different lengths packed into one array of tokens."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["Packing"]
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Where P segments lie in an array of T tokens.
+    """The layout of P segments in an array of T tokens.
 
-    Linear layers run on the packed tokens, so nothing is computed for padding; what works on whole
-    segments pads them for the moment.
+    Linear layers run on the packed tokens, so nothing is computed for padding. Operations on whole segments pad them
+    temporarily.
 
     Attributes
     ----------
     lengths
-        (P,) int64 tokens of each segment; at least 1.
+        (P,) int64 number of tokens of each segment, at least 1.
     longest
-        M, the largest of them (kept as a number, since a tensor would have to be waited for).
+        M, the largest length, kept as a number to avoid waiting for the device.
     """
 
     lengths: Tensor
@@ -31,12 +31,12 @@ class Packing:
 
     @cached_property
     def offsets(self) -> Tensor:
-        """(P,) first token of each segment."""
+        """(P,) index of the first token of each segment."""
         return self.lengths.cumsum(0) - self.lengths
 
     @cached_property
     def is_even(self) -> bool:
-        """Whether all segments are equally long, so that padding is but another view."""
+        """Whether all segments have the same length, so that padding is just a view."""
         return bool((self.lengths == self.longest).all())
 
     @cached_property
@@ -46,16 +46,16 @@ class Packing:
 
     @cached_property
     def _slots(self) -> Tensor:
-        """(T,) place of each token in the flattened (P, M) array."""
+        """(T,) index of each token in the flattened (P, M) array."""
         return self.is_token.reshape(-1).nonzero().squeeze(1)
 
     def pad(self, tokens: Tensor) -> Tensor:
-        """Spread (T, ...) tokens to (P, M, ...), zeros where there is no token."""
+        """Spread (T, ...) tokens to (P, M, ...), with zeros as padding."""
         segments = len(self.lengths)
         if self.is_even:
             return tokens.reshape(segments, self.longest, *tokens.shape[1:])
         padded = tokens.new_zeros(segments * self.longest, *tokens.shape[1:])
-        # index_copy, since its gradient is a plain gather; an indexed read's would be an accumulation
+        # index_copy, because its gradient is a plain gather; that of an indexed read would accumulate
         return padded.index_copy(0, self._slots, tokens).reshape(segments, self.longest, *tokens.shape[1:])
 
     def pack(self, padded: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """RL: the pointer network of Nazari et al. (2018), with element-wise embeddings and a recurrent decoder.
 
-Equations are numbered as in their paper. A node i is x^i_t = (s^i, d^i_t): static s^i its position, dynamic d^i_t its
-demand, 0 once it is served, and what the vehicle still holds. Nothing is encoded beside each node by itself; what was
-visited is remembered by an LSTM. Their dropout is left out: solutions are replayed, and chance would differ.
+Equations are numbered as in their paper. A node i is x^i_t = (s^i, d^i_t): the static s^i is its position, the dynamic
+d^i_t its demand (0 once served) and the vehicle's remaining load. Each node is embedded by itself, and an LSTM
+remembers the visits. Their dropout is left out, because replaying a solution would draw different numbers.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dynaroute.model.state import RouteState
 
 __all__ = ["PointerConfig", "PointerMemory", "PointerNetwork", "PointerSteps", "score_plainly"]
 
-_WIDEST = 256  # columns that a kernel holds
+_WIDEST = 256  # most columns that a kernel can hold
 
 
 @dataclass(frozen=True)
 class PointerConfig(PolicyConfig):
-    """Settings of a pointer network: `dimension`, of embeddings and of the LSTM's state. All else is as it is."""
+    """Settings of a pointer network. Only `dimension`, of embeddings and of the LSTM's state, can be set."""
 
     heads: int = 1
     layers: int = 1
@@ -51,16 +51,16 @@ class PointerConfig(PolicyConfig):
 
     @property
     def title(self) -> str:
-        """The kind, in words."""
+        """Description of the kind."""
         return "pointer network (RL)"
 
     def describe(self) -> str:
-        """All settings, in words."""
+        """Describe the settings."""
         return f"{self.title}, dimension {self.dimension}"
 
 
 class PointerMemory(NamedTuple):
-    """What a pointer network knows while P vehicles drive.
+    """The memory of a pointer network while P vehicles drive.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class PointerMemory(NamedTuple):
     is_node
         (P, M) false for padding.
     folded
-        What `PointerNetwork.fold` returned.
+        The result of `PointerNetwork.fold`.
     hidden, cell
         (P, d) state of the LSTM.
     """
@@ -84,7 +84,7 @@ class PointerMemory(NamedTuple):
     cell: Tensor
 
     def take(self, rows: Tensor) -> PointerMemory:
-        """That of the (Q,) vehicles in `rows`; a vehicle may be asked for several times."""
+        """Select the (Q,) vehicles in `rows`, which may repeat."""
         places, demands, is_node, folded, hidden, cell = self
         return PointerMemory(places[rows], demands[rows], is_node[rows], folded, hidden[rows], cell[rows])
 
@@ -97,15 +97,15 @@ class PointerSteps(NamedTuple):
     places
         (P, M, 2) positions s^i.
     demands
-        (P, S, M) demand / capacity that is left at each node: d^i_t.
+        (P, S, M) remaining demand / capacity of each node: d^i_t.
     load
-        (P, S) what the vehicle still holds / capacity: the other dynamic element, the same for all nodes.
+        (P, S) remaining load / capacity: the other dynamic element, the same for all nodes.
     hidden
         (P, S, d) h_t, state of the LSTM.
     is_node
         (P, M) false for padding.
     feasible
-        (P, S, M) where a vehicle may go.
+        (P, S, M) feasible next nodes.
     """
 
     places: Tensor
@@ -117,13 +117,13 @@ class PointerSteps(NamedTuple):
 
 
 class PointerNetwork(Policy):
-    """p(y_{t+1} | Y_t, X_t) of eqs 3 to 6. The parameters are those of `Policy`; the default settings are RL's."""
+    """p(y_{t+1} | Y_t, X_t) of eqs 3 to 6. Parameters are those of `Policy`, with RL's settings as default."""
 
     config: PointerConfig
 
     def _make_parts(self) -> None:
         dimension = self.config.dimension
-        self.embed_static = nn.Linear(2, dimension)  # a convolution of width 1, as their embeddings are
+        self.embed_static = nn.Linear(2, dimension)  # theirs is a convolution of width 1, which is the same
         self.embed_dynamic = nn.Linear(2, dimension)
         self.recurrent = nn.LSTM(dimension, dimension, batch_first=True)
         self.attention = nn.Linear(3 * dimension, dimension, bias=False)  # W_a of eq 5
@@ -133,14 +133,14 @@ class PointerNetwork(Policy):
 
     @property
     def encodes_anew(self) -> bool:
-        """Never: nothing is encoded but nodes by themselves."""
+        """False: nodes are embedded once, each by itself."""
         return False
 
     def fold(self) -> Tensor:
-        """(3 d, 5): what W_a and W_c make of an embedded node, and W_c of the context, from (x, y, 1, demand, load).
+        """Fold W_a and W_c with the embeddings: (3 d, 5) matrices on (x, y, 1, demand, load).
 
-        An embedded node is affine in those numbers, x̄ = X (x, y, 1, demand, load), and so are all products with it.
-        So is the context: attention weights add up to 1, and c = X times the weighted mean of those numbers.
+        An embedded node is affine in these numbers, x̄ = X (x, y, 1, demand, load), and so are all products with it. So
+        is the context: attention weights sum to 1, so c = X times the weighted mean of the numbers.
         """
         dimension = self.config.dimension
         static, dynamic = self.embed_static, self.embed_dynamic
@@ -156,7 +156,7 @@ class PointerNetwork(Policy):
         return torch.cat([into_attention, of_node @ embedding, of_context @ embedding])
 
     def begin(self, left: Left, folded: Tensor) -> PointerMemory:  # type: ignore[override]
-        """Embed nothing yet; the LSTM is told of the depot, where all vehicles are."""
+        """Start at the depot, which is the LSTM's first input."""
         padded = left.packing.pad(left.features)  # (P, M, 3)
         places = padded[..., :2]
         state = torch.zeros(len(places), self.config.dimension, dtype=places.dtype, device=places.device)
@@ -164,11 +164,11 @@ class PointerNetwork(Policy):
         return self._visit(memory, places[:, 0])
 
     def begin_exactly(self, left: Left, folded: Tensor) -> PointerMemory:  # type: ignore[override]
-        """`begin`: there is no kink in what it computes."""
+        """Same as `begin`, which has no kink."""
         return self.begin(left, folded)
 
     def logits(self, memory: PointerMemory, state: RouteState) -> Tensor:  # type: ignore[override]
-        """Eqs 4 to 6: (P, M) logits of the next node, minus infinity where it is not feasible."""
+        """Compute eqs 4 to 6: (P, M) logits of the next node, minus infinity if infeasible."""
         load = state.remaining.to(memory.hidden.dtype) / state.capacity.to(memory.hidden.dtype)  # (P,)
         steps = PointerSteps(
             places=memory.places,
@@ -181,24 +181,24 @@ class PointerNetwork(Policy):
         return self.point(steps, memory.folded).squeeze(1)
 
     def advance(self, memory: PointerMemory, state: RouteState, chosen: Tensor) -> PointerMemory:  # type: ignore[override]
-        """The LSTM is told of the (P,) chosen nodes, by their static elements alone."""
+        """Feed the (P,) chosen nodes' positions to the LSTM."""
         return self._visit(memory, memory.places.gather(1, chosen[:, None, None].expand(-1, 1, 2)).squeeze(1))
 
     def remember(self, visited: Tensor) -> Tensor:
-        """(P, S, d) h_t after each of S nodes at (P, S, 2) that were visited one after the other; all at once."""
+        """Compute (P, S, d) states h_t after each of S visits to (P, S, 2) places, all at once."""
         hidden: Tensor = self.recurrent(self.embed_static(visited))[0]
         return hidden
 
     def point(self, steps: PointerSteps, folded: Tensor) -> Tensor:
-        """Eqs 4 to 6: (P, S, M) logits, minus infinity where a node is not feasible.
+        """Compute eqs 4 to 6: (P, S, M) logits, minus infinity if infeasible.
 
-        The only plain statement of what a step computes: building asks for one step, replaying for all of them.
+        This is the one plain statement of a step. Construction asks for one step, replay for all of them.
         """
         in_attention, in_pointer, of_context = folded.chunk(3)  # (d, 5) each
         query = steps.hidden @ self.attention.weight[:, 2 * self.config.dimension :].T  # (P, S, d)
         scores = self._score(steps, in_attention, query, self.attention_score)  # (P, S, M), u_t of eq 5
         weights = scores.masked_fill(~steps.is_node[:, None], -torch.inf).softmax(-1)  # a_t of eq 5
-        # c_t of eq 4, before its embedding: the mean of (x, y, 1, demand, load) under these weights
+        # c_t of eq 4 before embedding: the weighted mean of (x, y, 1, demand, load)
         place = weights @ steps.places  # (P, S, 2)
         demand = (weights * steps.demands).sum(-1)  # (P, S)
         context = torch.stack([place[..., 0], place[..., 1], torch.ones_like(demand), demand, steps.load], -1)
@@ -218,19 +218,19 @@ class PointerNetwork(Policy):
 
     @property
     def has_kernels(self) -> bool:
-        """Whether a kernel computes scores here, so that no array of all steps, nodes and columns is made."""
+        """Whether a kernel computes the scores, without an array of all steps, nodes and columns."""
         width = self.config.dimension
         fits = 16 <= width <= _WIDEST and width & (width - 1) == 0
         return fits and self.dtype == torch.float32 and kernels_run_on(self.device)
 
     def train(self, mode: bool = True) -> PointerNetwork:
-        """As any module; but the LSTM has no dropout, and cuDNN takes gradients in training mode alone."""
+        """Set the mode, but keep the LSTM in training mode: it has no dropout, and cuDNN needs that for gradients."""
         super().train(mode)
         self.recurrent.train()
         return self
 
     def _visit(self, memory: PointerMemory, place: Tensor) -> PointerMemory:
-        """The memory after visits to (P, 2) places."""
+        """Return the memory after visits to (P, 2) places."""
         state = (memory.hidden[None].contiguous(), memory.cell[None].contiguous())
         _, (hidden, cell) = self.recurrent(self.embed_static(place)[:, None], state)
         return memory._replace(hidden=hidden[0], cell=cell[0])
@@ -243,12 +243,12 @@ class PointerNetwork(Policy):
 
 
 def score_plainly(places: Tensor, demands: Tensor, of_demand: Tensor, query: Tensor, weight: Tensor) -> Tensor:
-    """(P, S, M) v^T tanh(A + D e + Q), with A (P, M, d), D (P, S, M), e (d,), Q (P, S, d) and v (d,).
+    """Compute (P, S, M) v^T tanh(A + D e + Q), with A (P, M, d), D (P, S, M), e (d,), Q (P, S, d) and v (d,).
 
     Twin of `dynaroute.kernels.pointer_score`.
     """
     inner = torch.addcmul(places[:, None], demands[..., None], of_demand)  # (P, S, M, d)
-    # in place: this array is as large as all others together
+    # in place, because this array is as large as all others together
     return inner.add_(query[:, :, None]).tanh_() @ weight
 
 

@@ -1,4 +1,4 @@
-"""The policy: encoder and decoder together, saved and loaded."""
+"""The policy: encoder and decoder, saving and loading."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ Part = TypeVar("Part", PolicyConfig, ModelCard)
 
 
 class Left(NamedTuple):
-    """What is left of S instances: what a policy sees.
+    """The remaining nodes of S instances, as a policy sees them.
 
     Attributes
     ----------
     features
-        (T, 3) position and demand / capacity of every node, the depot of an instance first.
+        (T, 3) position and demand / capacity of every node; each instance's depot comes first.
     is_depot
         (T,) which of them are depots.
     packing
-        The segments, one an instance.
+        The segments, one per instance.
     """
 
     features: Tensor
@@ -53,14 +53,14 @@ class Left(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What an attention model knows while P vehicles drive.
+    """The memory of an attention model while P vehicles drive.
 
     Attributes
     ----------
     projections
-        Of the nodes.
+        Projections of the nodes.
     graph_sum, graph_count
-        (P, d_h) and (P,): numerator and denominator of the graph's mean h̄_t.
+        (P, d_h) and (P,): numerator and denominator of the graph mean h̄_t.
     """
 
     projections: Projections
@@ -68,25 +68,25 @@ class Memory(NamedTuple):
     graph_count: Tensor
 
     def take(self, rows: Tensor) -> Memory:
-        """That of the (Q,) vehicles in `rows`; a vehicle may be asked for several times."""
+        """Select the (Q,) vehicles in `rows`, which may repeat."""
         return Memory(self.projections.take(rows), self.graph_sum[rows], self.graph_count[rows])
 
 
 class Policy(nn.Module):
-    """p_θ of eq 1: a distribution over solutions, one node after the other.
+    """p_θ of eq 1: a distribution over solutions, built node by node.
 
-    What builds routes knows of a policy only these: `fold` before anything else, `begin` when vehicles are to leave
-    the depot (each time, if it `encodes_anew`, else once), then `logits` and `advance` at every step. Another kind
-    of policy is a subclass that brings these of its own, and an entry in `KINDS`.
+    Construction uses only four methods: `fold` once; `begin` when vehicles leave the depot (every time if
+    `encodes_anew`, else only the first time); then `logits` and `advance` at every step. To add a kind of policy,
+    subclass this, override these methods, and add an entry to `KINDS`.
 
     Parameters
     ----------
     config
         Settings; the default is AM-D.
     generator
-        Source of the initial parameters: uniform in ±1 / sqrt(fan-in), biases too.
+        Random generator for the initial parameters, which are uniform in ±1 / sqrt(fan-in), including biases.
     card
-        What is known about how the parameters were found.
+        How the parameters were trained.
     """
 
     def __init__(
@@ -109,39 +109,41 @@ class Policy(nn.Module):
 
     @property
     def kind(self) -> str:
-        """Name of the kind of policy, as in `KINDS`."""
+        """Name of the kind, as in `KINDS`."""
         return self.config.kind
 
     @property
     def encodes_anew(self) -> bool:
-        """Whether what is left is encoded at each return to the depot (eqs 22, 23), not only once."""
+        """Whether the remaining nodes are encoded at each return to the depot (eqs 22, 23), not only once."""
         return bool(self.config.dynamic)
 
     def fold(self) -> Tensor:
-        """What is the same for all instances, computed once; `begin` gets it back."""
+        """Compute once what is the same for all instances; passed to `begin`."""
         if self._forward_hooks or self._forward_pre_hooks:
             raise _fault(
-                "policy", "a policy is never called as a module, so its hooks would not run.", "Hook its encoder."
+                "policy",
+                "a policy is never called as a module, so its hooks would not run.",
+                "Add the hook to its encoder.",
             )
         return self.decoder.fold()
 
     def begin(self, left: Left, folded: Tensor) -> Memory:
-        """Eqs 2 to 13, 22: encode what is left, for vehicles that leave the depot."""
+        """Encode the remaining nodes when vehicles leave the depot (eqs 2 to 13, 22)."""
         return self._remember(self.encoder(*left), left, folded)
 
     def begin_exactly(self, left: Left, folded: Tensor) -> Memory:
-        """`begin` with an exact encoder (`encode_exactly`), for comparisons."""
+        """Do what `begin` does with an exact encoder (`encode_exactly`), for comparisons."""
         return self._remember(encode_exactly(self.encoder, *left), left, folded)
 
     def logits(self, memory: Memory, state: RouteState) -> Tensor:
-        """Eqs 12 to 19: (P, M) logits of the next node, minus infinity where it is not feasible."""
+        """Compute eqs 12 to 19: (P, M) logits of the next node, minus infinity if infeasible."""
         graph_mean = memory.graph_sum / memory.graph_count[:, None]  # (P, d_h)
         fraction = state.remaining.to(graph_mean.dtype) / state.capacity.to(graph_mean.dtype)  # (P,)
         context = Context(graph_mean[:, None], state.previous[:, None], fraction[:, None])
         return self.decoder.logits(memory.projections, context, state.feasible()[:, None]).squeeze(1)
 
     def advance(self, memory: Memory, state: RouteState, chosen: Tensor) -> Memory:
-        """What it knows after each vehicle went from its state to its (P,) chosen slot."""
+        """Return the memory after each vehicle has moved to its (P,) chosen slot."""
         if not self.config.shrinking_mean:
             return memory
         graph = memory.projections.graph  # (P, M, d_h)
@@ -161,12 +163,12 @@ class Policy(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the parameters are."""
+        """Device of the parameters."""
         return next(self.parameters()).device
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the parameters."""
+        """Type of the parameters."""
         return next(self.parameters()).dtype
 
     def _initialise(self, generator: torch.Generator) -> None:
@@ -177,12 +179,12 @@ class Policy(nn.Module):
                     nn.init.uniform_(parameter, -bound, bound, generator=generator)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json, model.safetensors and the model card README.md; the card has a hash of the weights.
+        """Save the policy as config.json, model.safetensors and a model card, README.md.
 
         Parameters
         ----------
         folder
-            Made if it is not there; files of the same names are replaced, each in one go.
+            Folder to write to, created if needed. Existing files are replaced, each atomically.
         """
         target = Path(folder)
         settings = asdict(self.config)
@@ -198,23 +200,23 @@ class Policy(nn.Module):
                 target.mkdir(parents=True, exist_ok=True)
                 weights = save(tensors)
                 digest = sha256(weights).hexdigest()
-                # whoever reads between two of these, or after a kill there, finds weights that the description knows
+                # a reader between two writes, or after a kill there, finds weights that match the description
                 write_bytes(target / "config.json", describe([digest, *_hash_present(target)]))
                 write_bytes(target / "model.safetensors", weights)
                 write_bytes(target / "config.json", describe([digest]))
                 write_bytes(target / "README.md", self.card.to_markdown(self.config, digest).encode())
-            except (OSError, SafetensorError, ValueError) as error:  # ValueError: a path that no system has
+            except (OSError, SafetensorError, ValueError) as error:  # ValueError: an invalid path
                 reason = getattr(error, "strerror", None) or error
                 raise FileError(f"cannot write the model: {reason}.", remedy="Choose a writable folder.") from error
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> Policy:
-        """Load a shipped model by its name, or one's own by its folder.
+        """Load a shipped model by name, or your own from a folder.
 
         Parameters
         ----------
         name
-            One of `shipped_models()`, or a folder that `save_pretrained` wrote.
+            One of `shipped_models()`, or a folder written by `save_pretrained`.
 
         Returns
         -------
@@ -224,30 +226,30 @@ class Policy(nn.Module):
         Raises
         ------
         ModelError
-            If there is no such model, or its files are damaged, of another shape or of a newer format.
+            If there is no such model, or its files are damaged, inconsistent or of a newer format.
         """
         folder = find_model(name)
         with in_file(folder / "config.json"):
             description = _parse_description(folder / "config.json")
         with in_file(folder / "model.safetensors"):
             weights = _read_weights(folder / "model.safetensors")
-            with torch.device("meta"):  # shapes alone, until the weights are known to have them
+            with torch.device("meta"):  # only shapes, until the weights are checked
                 policy = description.kind.policy(description.config, card=description.card)
             fill_parameters(policy, _parse_weights(weights))
-            if not description.knows(weights):  # a run may have saved a better model since
+            if not description.knows(weights):  # a training run may have saved a better model meanwhile
                 description = _parse_description(folder / "config.json")
             if not description.knows(weights):
-                raise _fault("weights_sha256", "the weights are not those that config.json has the hash of.", _TOGETHER)
+                raise _fault("weights_sha256", "the hash in config.json does not match the weights.", _TOGETHER)
         return policy.eval()
 
 
 class PolicyKind(NamedTuple):
-    """A kind of policy: how it is configured and made. What else it offers stands where that is done.
+    """A kind of policy.
 
     Attributes
     ----------
     config, policy
-        The classes of its settings and of itself.
+        Its settings class and policy class.
     """
 
     config: type[PolicyConfig]
@@ -255,7 +257,7 @@ class PolicyKind(NamedTuple):
 
 
 # `pointer.py` adds its own.
-# Fused construction is offered by `dynaroute.construct.fused`, parallel replay by `dynaroute.training.replay`.
+# Kernels for each kind are listed in `dynaroute.construct.fused`, parallel replay in `dynaroute.training.replay`.
 KINDS: dict[str, PolicyKind] = {
     "AM-D": PolicyKind(PolicyConfig, Policy),
     "AM": PolicyKind(PolicyConfig, Policy),
@@ -264,7 +266,7 @@ KINDS: dict[str, PolicyKind] = {
 
 @dataclass(frozen=True)
 class _Description:
-    """What config.json says; a model of version 0.1 has no hash, and one that is just being saved has two."""
+    """The content of config.json. Models of version 0.1 have no hash; a model being saved has two."""
 
     kind: PolicyKind
     config: PolicyConfig
@@ -272,12 +274,12 @@ class _Description:
     hashes: tuple[str, ...]
 
     def knows(self, weights: bytes) -> bool:
-        """Whether these are the weights that it was written with."""
+        """Whether the weights match a hash."""
         return not self.hashes or sha256(weights).hexdigest() in self.hashes
 
 
 def _hash_present(folder: Path) -> list[str]:
-    """The hash of the weights that are in a folder, if there are any."""
+    """Hash the weights in a folder, if any."""
     path = folder / "model.safetensors"
     return [sha256(read_bytes(path)).hexdigest()] if path.is_file() and path.stat().st_size else []
 
@@ -306,15 +308,15 @@ def _parse_description(path: Path) -> _Description:
         )
     settings = description.get("policy")
     is_static = isinstance(settings, dict) and settings.get("dynamic") is False
-    name = description.get("kind", "AM" if is_static else "AM-D")  # files of version 0.1 say `dynamic` alone
+    name = description.get("kind", "AM" if is_static else "AM-D")  # files of version 0.1 have only `dynamic`
     if not isinstance(name, str) or name not in KINDS:
-        raise _fault("kind", f"there is no kind of policy {name!r}.", f"Known are {', '.join(KINDS)}.")
+        raise _fault("kind", f"the kind of policy {name!r} is unknown.", f"Known kinds are {', '.join(KINDS)}.")
     if isinstance(settings, dict):
         settings = {**settings, "kind": name}
     kind = KINDS[name]
     hashes = description.get("weights_sha256", [])
     if not isinstance(hashes, list) or not all(isinstance(digest, str) for digest in hashes):
-        raise _fault("weights_sha256", "this is no list of hashes.", "Save or copy the model again.")
+        raise _fault("weights_sha256", "this is not a list of hashes.", "Save or copy the model again.")
     config, card = _build(kind.config, settings, "policy"), _build(ModelCard, description.get("card"), "card")
     return _Description(kind, config, card, tuple(hashes))
 
@@ -340,42 +342,35 @@ def _read_weights(path: Path) -> bytes:
 def _parse_weights(content: bytes) -> dict[str, Tensor]:
     try:
         return load(content)
-    except (KeyError, SafetensorError, ValueError) as error:  # KeyError: a kind of numbers that is not known
+    except (KeyError, SafetensorError, ValueError) as error:  # KeyError: an unknown dtype
         raise ModelError(
             "the weights are missing, truncated or damaged.", remedy="Save or copy the model again."
         ) from error
 
 
 def fill_parameters(policy: Policy, tensors: dict[str, Tensor]) -> None:
-    """Give a policy its parameters, on the CPU, if they are sound.
-
-    Parameters
-    ----------
-    policy
-        May be without storage yet.
-    tensors
-        One for each entry of its state dictionary.
+    """Load parameters into a policy on the CPU, after checking them.
 
     Raises
     ------
     ModelError
-        If a tensor is missing, not known, of another shape or kind, or not finite.
+        If a tensor is missing, unknown, of the wrong shape or dtype, or not finite.
     """
     expected = policy.state_dict()
     if set(tensors) != set(expected):
         odd = sorted(set(tensors) ^ set(expected))[0]
-        raise _fault(odd, "the weights are not those of this configuration.", _TOGETHER)
+        raise _fault(odd, "the weights do not match this configuration.", _TOGETHER)
     sound = {name: _convert(name, tensor, expected[name]) for name, tensor in tensors.items()}
-    policy.load_state_dict(sound, assign=True)  # no copy into empty parameters, which would load half of PyTorch
+    policy.load_state_dict(sound, assign=True)  # no copy into empty parameters, which would import much of PyTorch
 
 
 def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
     if tensor.shape != like.shape:
-        raise _fault(name, f"the weights have the shape {tuple(tensor.shape)}, not {tuple(like.shape)}.", _TOGETHER)
+        raise _fault(name, f"the weights have shape {tuple(tensor.shape)}, not {tuple(like.shape)}.", _TOGETHER)
     is_plain = tensor.layout == torch.strided and not tensor.is_quantized
     if not is_plain or tensor.is_floating_point() != like.is_floating_point():
-        raise _fault(name, f"the weights are of the kind {tensor.dtype}.", "Save or copy the model again.")
-    converted = tensor.to(like.dtype).clone()  # in memory of its own: tensors of a file may share theirs
+        raise _fault(name, f"the weights have dtype {tensor.dtype}.", "Save or copy the model again.")
+    converted = tensor.to(like.dtype).clone()  # a copy, because tensors in a file may share memory
     if not bool(converted.isfinite().all()):
         raise _fault(name, "the weights are not finite.", "Save or copy the model again.")
     return converted

@@ -1,4 +1,4 @@
-"""Where the vehicles are: what is left, how much still fits (eq 21), and where they may go next."""
+"""The state of vehicles on their routes: remaining customers, remaining capacity (eq 21), feasible moves."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["RouteState", "find_feasible"]
 
 
 def find_feasible(is_open: Tensor, demands: Tensor, remaining: Tensor, may_return: Tensor) -> Tensor:
-    """Where a vehicle may go next, by eqs 14 and 19: unvisited customers that fit, and the depot if it may return.
+    """Find where vehicles may go next (eqs 14 and 19): unvisited customers that fit, and possibly the depot.
 
-    The only plain statement of this rule: building and replaying both ask here. Kernels have a twin of it in
+    This is the one plain statement of the rule, for construction and replay. Its kernel twin is in
     `dynaroute.kernels.arithmetic`.
 
     Parameters
     ----------
     is_open
-        (..., M) customers not visited yet.
+        (..., M) customers not yet visited.
     demands
-        Broadcast to that shape.
+        Demands; they broadcast to that shape.
     remaining
-        (...) what still fits.
+        (...) remaining capacity.
     may_return
         (...) whether the depot, slot 0, may be next.
     """
@@ -33,10 +33,10 @@ def find_feasible(is_open: Tensor, demands: Tensor, remaining: Tensor, may_retur
 
 
 class RouteState(NamedTuple):
-    """P vehicles on their routes; immutable, `update` returns the next state.
+    """The state of P vehicles. Immutable: `update` returns the next state.
 
-    Nodes are slots of the padded segments: 0 is the depot. Loads are integers, so that a vehicle that is
-    exactly full is exactly full.
+    Nodes are slots of the padded segments; slot 0 is the depot. Loads are integers, so exactly full vehicles are
+    handled exactly.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class RouteState(NamedTuple):
     remaining
         (P,) int32: D_t.
     previous
-        (P,) int64: slot of the node visited last.
+        (P,) int64: slot of the last visited node.
     is_open
-        (P, M) bool: customers not visited yet.
+        (P, M) bool: customers not yet visited.
     is_done
         (P,) bool: no customer is left.
     """
@@ -63,7 +63,7 @@ class RouteState(NamedTuple):
 
     @classmethod
     def at_depot(cls, demands: Tensor, capacity: Tensor, is_open: Tensor) -> RouteState:
-        """All vehicles full, at the depot.
+        """Start with full vehicles at the depot.
 
         Parameters
         ----------
@@ -78,11 +78,11 @@ class RouteState(NamedTuple):
         return cls(demands, capacity, capacity, previous, is_open, ~is_open.any(1))
 
     def feasible(self) -> Tensor:
-        """(P, M) where each vehicle may go. It may not stay at the depot, unless nothing is left to do."""
+        """(P, M) where each vehicle may go. It may stay at the depot only when it is done."""
         return find_feasible(self.is_open, self.demands, self.remaining, (self.previous != 0) | self.is_done)
 
     def update(self, chosen: Tensor) -> RouteState:
-        """Eq 21: the state after each vehicle went to its (P,) chosen slot."""
+        """Return the state after each vehicle has moved to its (P,) chosen slot (eq 21)."""
         delivered = self.demands.gather(1, chosen[:, None]).squeeze(1)  # (P,)
         is_open = self.is_open.scatter(1, chosen[:, None], False)
         return self._replace(

@@ -1,4 +1,4 @@
-"""Plans: an instance with its routes, as files for drivers, maps and spreadsheets, and what changes a plan.
+"""Plans: an instance with its routes, as files for drivers, maps and spreadsheets, and functions that change a plan.
 
 >>> plan = Plan(instance, solution)
 >>> write_plan(plan, "drivers.pdf")

@@ -1,4 +1,4 @@
-"""New customers for a plan: a file of them, and the instance that has them, too."""
+"""Reading new customers for a plan, and adding them to its instance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PATH = re.compile(r"customers\[(\d+)\]")
 
 
 def read_customers(path: str | os.PathLike[str], instance: Instance) -> Customers:
-    """Read new customers of an instance, in the form that they have in JSON.
+    """Read new customers, in the form of JSON instances.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def read_customers(path: str | os.PathLike[str], instance: Instance) -> Customer
         A table (.csv, .tsv, .xlsx) with the columns of an instance, but without a depot and a capacity; or a .json file
         with a list of customers, or with an object that holds them as "customers".
     instance
-        The instance that they come to.
+        The instance they are added to.
 
     Raises
     ------
@@ -61,14 +61,14 @@ def read_customers(path: str | os.PathLike[str], instance: Instance) -> Customer
 
 
 def list_customers(document: object) -> Customers:
-    """The customers of decoded JSON: a list, or an object that holds one."""
+    """Return the customers of decoded JSON: a list, or an object with "customers"."""
     if isinstance(document, dict):
         document = require(document, "customers", "")
     return require_list(document, "customers")
 
 
 def extend_instance(instance: Instance, customers: Customers) -> Instance:
-    """An instance with more customers, whose numbers follow those that were there.
+    """Add customers to an instance; their numbers follow the existing ones.
 
     Parameters
     ----------
@@ -80,16 +80,17 @@ def extend_instance(instance: Instance, customers: Customers) -> Instance:
     Raises
     ------
     UnsupportedError
-        If lengths come from a matrix, which knows nothing of new customers.
+        If lengths come from a matrix, which has no rows for new customers.
     DynarouteError
-        If they are no customers, or an id is somebody's already.
+        If they are not valid customers, or an id is already in use.
     """
     for field, matrix in (("distances", instance.distances), ("durations", instance.durations)):
         if matrix is not None:
             raise UnsupportedError(
-                f"{field} of this plan come from a matrix, which has no row for a new customer.",
+                f"the {field} of this plan come from a matrix, which has no row for a new customer.",
                 where=Where(field=field),
-                remedy="Add the customers and their rows to the instance, and search on: solve INSTANCE --start PLAN.",
+                remedy="Add the customers and their rows to the instance, and search again: solve INSTANCE --start "
+                "PLAN.",
             )
     if not customers:
         raise FormatError("there is no new customer.", where=Where(field="customers"), remedy="Give at least one.")
@@ -101,7 +102,7 @@ def extend_instance(instance: Instance, customers: Customers) -> Instance:
 
 
 def _match_details(customer: object, instance: Instance) -> object:
-    """A customer whose details stand under the names that the plan has for them, whatever their case."""
+    """Rename a customer's details to match the plan's, ignoring case."""
     if instance.details is None or not isinstance(customer, dict) or not isinstance(customer.get("details"), dict):
         return customer
     names = {column.casefold(): column for column in instance.details.columns}
@@ -110,7 +111,7 @@ def _match_details(customer: object, instance: Instance) -> object:
 
 
 def _renumber(known: int, where: Where) -> Where:
-    """Places in the words of the new customers alone."""
+    """Translate places of errors to the new customers' own numbering."""
     if where.field is None:
         return where
     field = _PATH.sub(lambda found: f"customers[{int(found[1]) - known}]", where.field)

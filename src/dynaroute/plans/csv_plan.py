@@ -1,4 +1,4 @@
-"""Plans as CSV: a row for each stop."""
+"""Plans as CSV: one row per stop."""
 
 from __future__ import annotations
 
@@ -18,13 +18,8 @@ __all__ = ["format_csv_plan", "parse_csv_plan"]
 def format_csv_plan(plan: Plan) -> str:
     """Write a plan as CSV.
 
-    Every text stands in quotes: what separates cells elsewhere, such as a semicolon, cannot part it, and no part of it
-    can become a formula.
-
-    Parameters
-    ----------
-    plan
-        The plan.
+    All texts are quoted, so that other separators, such as semicolons, cannot split them, and no part of them can
+    become a formula.
     """
     text = StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_MINIMAL, lineterminator="\n")
@@ -36,19 +31,12 @@ def format_csv_plan(plan: Plan) -> str:
 
 
 def parse_csv_plan(content: bytes, instance: Instance) -> Solution:
-    """Read the routes of a plan; commas, semicolons or tabs separate, as a spreadsheet may have saved it.
-
-    Parameters
-    ----------
-    content
-        The file.
-    instance
-        Whose customers it visits.
+    """Read the routes of a plan; cells may be separated by commas, semicolons or tabs.
 
     Raises
     ------
     DynarouteError
-        If it is no such table.
+        If it is not such a table.
     """
     text = decode_text(content)
     header = text.partition("\n")[0]

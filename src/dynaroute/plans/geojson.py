@@ -1,4 +1,4 @@
-"""Plans as GeoJSON (RFC 7946): a line for each route, a point for each stop."""
+"""Plans as GeoJSON (RFC 7946): one line per route, one point per stop."""
 
 from __future__ import annotations
 
@@ -26,15 +26,10 @@ Position = list[float]
 def format_geojson(plan: Plan) -> str:
     """Write a plan as a FeatureCollection.
 
-    Parameters
-    ----------
-    plan
-        With places in degrees.
-
     Raises
     ------
     UnsupportedError
-        If its places are not on the globe.
+        If its places are not in degrees.
     """
     require_degrees(plan.instance, ".geojson")
     depot = {"kind": "depot", "name": plan.routes[0].start.name if plan.routes else "depot"}
@@ -90,7 +85,7 @@ def _point(plan: Plan, stop: Stop) -> dict[str, object]:
 
 
 def _line(plan: Plan, route: PlannedRoute) -> dict[str, object]:
-    """A line; in several parts where it crosses the 180th meridian, as section 3.1.9 asks for."""
+    """Make a line, split where it crosses the 180th meridian, as section 3.1.9 requires."""
     positions = [_position(plan, stop) for stop in route.places]
     parts = _cut_at_date_line(positions)
     if len(parts) == 1:
@@ -124,14 +119,14 @@ def parse_geojson(text: str, instance: Instance) -> Solution:
     Parameters
     ----------
     text
-        A FeatureCollection as `format_geojson` writes it; what other features it has is not looked at.
+        A FeatureCollection as written by `format_geojson`; other features are ignored.
     instance
         Whose customers it visits.
 
     Raises
     ------
     DynarouteError
-        If it is no such document, or a stop is nobody's.
+        If it is not such a document, or a stop has an unknown id.
     """
     document = require_object(load_json(text), "")
     stops: list[tuple[int, int, int]] = []

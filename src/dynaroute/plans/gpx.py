@@ -1,4 +1,4 @@
-"""Plans as GPX 1.1: one <rte> for each route, with named waypoints."""
+"""Plans as GPX 1.1: one <rte> per route, with named waypoints."""
 
 from __future__ import annotations
 
@@ -17,15 +17,10 @@ _NAMESPACE = "http://www.topografix.com/GPX/1/1"
 def format_gpx(plan: Plan) -> str:
     """Write a plan as GPX.
 
-    Parameters
-    ----------
-    plan
-        With places in degrees.
-
     Raises
     ------
     UnsupportedError
-        If its places are not on the globe.
+        If its places are not in degrees.
     """
     require_degrees(plan.instance, ".gpx")
     root = Element("gpx", {"xmlns": _NAMESPACE, "version": "1.1", "creator": "Dynaroute"})
@@ -37,7 +32,7 @@ def format_gpx(plan: Plan) -> str:
 
 
 def _add_route(root: Element, plan: Plan, route: PlannedRoute) -> None:
-    element = SubElement(root, "rte")  # what it holds comes in the order of the schema
+    element = SubElement(root, "rte")  # child elements follow the order of the schema
     add_text(element, "name", route.called)
     add_text(element, "desc", describe_route(plan, route))
     for first, last, address in list_links(plan, route, SERVICES[0]):
@@ -50,7 +45,7 @@ def _add_route(root: Element, plan: Plan, route: PlannedRoute) -> None:
 
 def _add_point(parent: Element, plan: Plan, stop: Stop) -> None:
     latitude, longitude = plan.place(stop)
-    # the schema wants longitudes below 180
+    # the schema requires longitudes below 180
     written = -180.0 if longitude == 180 else longitude
     point = SubElement(parent, "rtept", {"lat": f"{latitude:.7f}", "lon": f"{written:.7f}"})
     add_text(point, "name", stop.label)

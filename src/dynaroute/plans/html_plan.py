@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from dynaroute.display import show_length
 from dynaroute.plans.links import SERVICES, list_links
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plans.sheet import list_sheet_cells, list_sheet_columns
+from dynaroute.plans.sheet import describe_further, list_sheet_cells, list_sheet_columns
 from dynaroute.plans.sketch import Sketch, sketch_plan
 from dynaroute.plans.words import describe_load, describe_plan, describe_route
 
-__all__ = ["format_html_plan", "format_html_sheet"]
+__all__ = ["GENERATOR_MARK", "format_html_plan", "format_html_sheet"]
+
+GENERATOR_MARK = '<meta name="generator" content="Dynaroute">'  # by which pages of ours are known
+
+_LONG_WORD = re.compile(r"[^\s&;-]{40}(?=[^\s&;-]{3})")
 
 # Nothing is loaded from anywhere, and no script runs, whatever a name holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -23,8 +28,8 @@ h1, h2 { margin: 0; line-height: 1.2; }
 header { display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; align-items: baseline; margin: 0 0 .8rem; }
 header p { margin: 0; color: #4a4f57; }
 table { width: 100%; border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .5rem; border-bottom: 1px solid #c9ccd1; text-align: left; vertical-align: top; }
-td { overflow-wrap: anywhere; }
+th, td { padding: .3rem .5rem; border-top: 1px solid #c9ccd1; text-align: left; vertical-align: top; }
+.further td { padding-top: 0; border-top: 0; font-size: .9rem; color: #4a4f57; }
 thead th { border-bottom: 2px solid #1c1f24; font-size: .85rem; }
 .number { text-align: right; white-space: nowrap; }
 .done { width: 1.6rem; }
@@ -34,20 +39,14 @@ svg { max-width: 100%; height: auto; border: 1px solid #c9ccd1; border-radius: 4
 a { color: #1d4f91; }
 .sheet { margin-top: 2.5rem; break-before: page; }
 body > .sheet:first-child { margin-top: 0; break-before: auto; }
-tr, svg { break-inside: avoid; }
+tr, tbody, svg { break-inside: avoid; }
 thead { display: table-header-group; }
 @media print { body { max-width: none; padding: 0; } @page { margin: 14mm; } .links { display: none; } }
 """
 
 
 def format_html_plan(plan: Plan) -> str:
-    """Write the whole plan as one file: an overview, and a page for each driver.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    """
+    """Write the whole plan as one file: an overview, and a page for each driver."""
     overview = [
         "<main>",
         f"<header><h1>{escape(_title(plan))}</h1><p>{escape(describe_plan(plan))}</p></header>",
@@ -59,15 +58,7 @@ def format_html_plan(plan: Plan) -> str:
 
 
 def format_html_sheet(plan: Plan, route: PlannedRoute) -> str:
-    """Write the sheet of one driver.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    route
-        One of its routes.
-    """
+    """Write the sheet of one driver."""
     return _document(f"{route.called}, {_title(plan)}", [_sheet(plan, route)])
 
 
@@ -80,6 +71,7 @@ def _document(title: str, parts: list[str]) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="referrer" content="no-referrer">',
+            GENERATOR_MARK,
             f"<title>{escape(title)}</title>",
             f"<style>\n{_STYLE}</style></head>",
             "<body>",
@@ -133,13 +125,21 @@ def _stop_table(plan: Plan, route: PlannedRoute) -> str:
     heads = [
         f'<th scope="col"{name}>{escape(column.heading)}</th>' for column, name in zip(columns, classes, strict=True)
     ]
-    rows = []
-    for stop in route.places[1:]:
+    stops = []
+    for stop in route.places:
         cells = zip(list_sheet_cells(plan, stop), classes, strict=True)
-        texts = "".join(f"<td{name}>{escape(text)}</td>" for text, name in cells)
-        rows.append(f'<tr><td class="done"><span></span></td>{texts}</tr>')
+        texts = "".join(f"<td{name}>{_soften(escape(text))}</td>" for text, name in cells)
+        row = f'<tr><td class="done"><span></span></td>{texts}</tr>'
+        if further := describe_further(plan, stop):
+            row += f'\n<tr class="further"><td></td><td colspan="{len(columns)}">{_soften(escape(further))}</td></tr>'
+        stops.append(f"<tbody>{row}</tbody>")
     head = f'<th scope="col">Done</th>{"".join(heads)}'
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
+    return f"<table><thead><tr>{head}</tr></thead>\n" + "\n".join(stops) + "\n</table>"
+
+
+def _soften(text: str) -> str:
+    """Text whose very long words may be broken, so that they do not widen the page."""
+    return _LONG_WORD.sub("\\g<0><wbr>", text)
 
 
 def _links(plan: Plan, route: PlannedRoute) -> str:

@@ -1,4 +1,4 @@
-"""New customers in a plan whose other stops stay as they are: where each fits best, and what that costs."""
+"""Inserting new customers into a plan without changing its other stops."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Insertion:
     Attributes
     ----------
     customer
-        Its number in the plan that has it.
+        Its number in the new plan.
     route, stop
-        From 1: the route, and which stop of it the customer is when all new ones are in. None: it fits nowhere.
+        Its route, and its stop once all new customers are inserted, from 1. None if it fits nowhere.
     cost
-        How much longer the plan became by it.
+        Extra length of the plan.
     opens_route
-        Whether a vehicle that stood in the depot drives for it.
+        Whether it needs another vehicle.
     """
 
     customer: int
@@ -51,9 +51,9 @@ class InsertionResult:
     Attributes
     ----------
     plan
-        With all new customers in its instance, and those that fit in its routes.
+        The plan with all new customers in its instance, and those that fit in its routes.
     insertions
-        One a new customer, in their order.
+        One per new customer, in order.
     """
 
     plan: Plan
@@ -61,20 +61,12 @@ class InsertionResult:
 
     @property
     def unserved(self) -> list[int]:
-        """The customers that fit nowhere."""
+        """Customers that fit nowhere."""
         return [insertion.customer for insertion in self.insertions if insertion.route is None]
 
 
 def insertions_to_json(result: InsertionResult, cost_before: float) -> dict[str, object]:
-    """The keys that ``dynaroute insert --json`` and ``/v1/insert`` promise.
-
-    Parameters
-    ----------
-    result
-        What was found.
-    cost_before
-        Of the plan without the new customers.
-    """
+    """Return the keys of ``dynaroute insert --json`` and ``/v1/insert``."""
     instance, solution = result.plan.instance, result.plan.solution
     return {
         "insertions": [
@@ -99,7 +91,7 @@ def insertions_to_json(result: InsertionResult, cost_before: float) -> dict[str,
 
 
 class _Offer(NamedTuple):
-    """A place for a customer: the least cost first."""
+    """A place for a customer, ordered by cost."""
 
     cost: float
     route: int
@@ -108,10 +100,10 @@ class _Offer(NamedTuple):
 
 
 def insert_customers(plan: Plan, customers: Customers) -> InsertionResult:
-    """Put new customers where they cost least, one after the other, the cheapest first.
+    """Insert new customers where they cost least, one after the other, cheapest first.
 
-    The stops that are there keep their routes and their order; every limit of a vehicle holds as it does for them. A
-    vehicle that stands in the depot is used where that is cheaper, or where nothing else is possible.
+    Existing stops keep their routes and order, and all limits of vehicles are respected. An unused vehicle is used if
+    that is cheaper, or if nothing else is possible.
 
     Parameters
     ----------
@@ -151,7 +143,7 @@ def _tell(solution: Solution, costs: dict[int, tuple[float, bool]], known: int, 
 
 
 class _Work:
-    """Routes that grow, and the best place in each for each customer that waits."""
+    """Growing routes, and the best place in each for every waiting customer."""
 
     def __init__(self, instance: Instance, solution: Solution) -> None:
         self.instance = instance
@@ -165,12 +157,12 @@ class _Work:
         return tuple(self.vehicles) if self._has_types else None
 
     def best_offer(self, customer: int) -> _Offer | None:
-        """The cheapest place for a customer; None if there is none."""
+        """Find the cheapest place for a customer; None if there is none."""
         offers = [self._offer_in(route, customer) for route in range(len(self.routes))]
         return min((offer for offer in (*offers, self._offer_alone(customer)) if offer is not None), default=None)
 
     def accept(self, offer: _Offer, customer: int) -> bool:
-        """Put the customer there; tells whether that opened a route."""
+        """Insert the customer; returns whether that opened a route."""
         opens_route = offer.route == len(self.routes)
         if opens_route:
             self.routes.append([])
@@ -197,7 +189,7 @@ class _Work:
         return None
 
     def _offer_alone(self, customer: int) -> _Offer | None:
-        """A vehicle of its own, the shortest way and the smallest vehicle."""
+        """Offer a separate vehicle: the shortest route, then the smallest vehicle."""
         used = Counter(self.vehicles)
         offers = [
             (measure_route(self.instance, [customer], kind), kind.capacity, index)
@@ -211,7 +203,7 @@ class _Work:
 
 
 def _price_places(instance: Instance, stops: Sequence[int], customer: int, vehicle: VehicleType) -> NDArray[np.float64]:
-    """What each place in a route costs; an open route does not pay the way back."""
+    """Price each place in a route; an open route does not return."""
     before = np.array([0, *stops])
     after = np.array([*stops, 0])
     costs = instance.leg_lengths(before, customer) + instance.leg_lengths(customer, after)

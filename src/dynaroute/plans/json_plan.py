@@ -27,49 +27,31 @@ def parse_json_plan(text: str, *, source: str = "") -> Plan:
     Raises
     ------
     DynarouteError
-        If it is not of this shape, or no problem.
+        If it has another shape, or is not a valid problem.
     """
     return plan_from_json(load_json(text), source=source)
 
 
 def plan_from_json(data: object, *, source: str = "") -> Plan:
-    """Make a plan from decoded JSON.
-
-    Parameters
-    ----------
-    data, source
-        As in `parse_json_plan`.
-    """
+    """Make a plan from decoded JSON."""
     document = require_object(data, "")
     if not isinstance(document.get("instance"), dict) or "routes" not in document:
         raise FormatError(
-            "this is no plan: it does not hold an instance and routes together.",
+            "this is not a plan: it does not contain both an instance and routes.",
             where=Where(field="routes" if "routes" not in document else "instance"),
-            remedy="Make one: dynaroute solve INSTANCE --out plan.json.",
+            remedy="Create one: dynaroute solve INSTANCE --out plan.json.",
         )
     solution = solution_from_json(document, source=source)
     return Plan(plan_instance_from_json(document, source=source), solution)
 
 
 def format_json_plan(plan: Plan) -> str:
-    """Write a plan as a JSON object, whose keys are those of an instance's solution and "instance".
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    """
+    """Write a plan as a JSON object, with "instance" and the keys of a solution."""
     return json.dumps(plan_to_json(plan), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def plan_to_json(plan: Plan) -> dict[str, object]:
-    """Turn a plan into plain data that JSON can hold.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    """
+    """Convert a plan to plain data for JSON."""
     instance, solution = plan.instance, plan.solution
     cost = solution.stated_cost if solution.stated_cost is not None else plan.cost
     return {

@@ -1,4 +1,4 @@
-"""A search that leaves parts of a plan as they are: whole routes, or the neighbours of a stop."""
+"""Keeping parts of a plan during a search: whole routes, or a stop with its neighbours."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dynaroute.solution import Solution
 
 __all__ = ["Hold", "hold", "parse_keep"]
 
-_MOST_CUSTOMERS = 2000  # with kept stops, since all legs are then listed in a matrix
+_MOST_CUSTOMERS = 2000  # with kept stops, because all legs are then stored in a matrix
 _REMEDY = "Write route:2, route:1,3 or stop:ID, as in the plan of --start."
 
 
 def parse_keep(texts: Sequence[str], instance: Instance, start: Solution) -> tuple[set[int], set[int]]:
-    """Read what is to be kept.
+    """Read what to keep.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def parse_keep(texts: Sequence[str], instance: Instance, start: Solution) -> tup
     Raises
     ------
     OptionError
-        If it is none of these, or there is no such route.
+        If a text is invalid, or there is no such route.
     SolutionError
         If there is no such customer.
     """
@@ -53,7 +53,7 @@ def parse_keep(texts: Sequence[str], instance: Instance, start: Solution) -> tup
         elif kind.strip() == "stop" and what.strip():
             stops.add(look_up(what.strip(), instance, where))
         else:
-            raise OptionError(f"{text!r} says neither a route nor a stop.", where=where, remedy=_REMEDY)
+            raise OptionError(f"{text!r} is neither a route nor a stop.", where=where, remedy=_REMEDY)
     return routes, stops
 
 
@@ -66,34 +66,28 @@ def _read_route(text: str, count: int, where: Where) -> int:
 
 @dataclass(frozen=True)
 class Hold:
-    """What is left to search, and the way back to the whole.
+    """The part of a problem to search, and how to restore the whole.
 
     Attributes
     ----------
     instance, start
-        The problem without the routes that are kept, and its known routes.
+        The problem without the kept routes, and its known routes.
     kept_cost
-        Length of the routes that are kept.
+        Length of the kept routes.
     """
 
     instance: Instance
     start: Solution
     kept_cost: float
     _whole: Instance
-    _routes: tuple[tuple[tuple[int, ...], int], ...]  # of the known routes, those that are kept, and their places
-    _customers: tuple[int, ...]  # of the whole, by their numbers in the part
-    _before: dict[int, int]  # of kept stops, what they came after
-    _kinds: tuple[int, ...]  # types of vehicles of the whole, by their indices in the part
+    _routes: tuple[tuple[tuple[int, ...], int], ...]  # kept routes and their places
+    _customers: tuple[int, ...]  # numbers in the whole, by numbers in the part
+    _before: dict[int, int]  # the stop before each kept stop
+    _kinds: tuple[int, ...]  # vehicle types in the whole, by indices in the part
     _kept_kinds: tuple[int, ...] | None
 
     def restore(self, solution: Solution) -> Solution:
-        """Routes of the whole problem from those of its part.
-
-        Parameters
-        ----------
-        solution
-            Routes of `instance`.
-        """
+        """Return routes of the whole problem, given those of its part."""
         found = [tuple(self._customers[customer - 1] for customer in route) for route in solution.routes]
         routes = [self._as_it_was_driven(route) for route in found]
         kinds = [self._kinds[kind] for kind in solution.vehicles or (0,) * len(routes)]
@@ -106,7 +100,7 @@ class Hold:
         return replace(whole, stated_cost=whole.cost(self._whole))
 
     def _as_it_was_driven(self, route: tuple[int, ...]) -> tuple[int, ...]:
-        """A route the way round in which its first kept stop comes after the same one as before."""
+        """Reverse a route if its first kept stop does not follow the same stop as before."""
         if not self._whole.is_symmetric or self._whole.has_times:
             return route
         before = (0, *route)
@@ -117,35 +111,35 @@ class Hold:
 
 
 def hold(instance: Instance, start: Solution, routes: Collection[int], stops: Collection[int]) -> Hold:
-    """Take out of a problem what is kept.
+    """Remove the kept parts from a problem.
 
-    A kept route is taken out with its customers and its vehicle. A kept stop stays between the same two stops: all its
-    other legs become longer than the whole plan, so that no search that starts from these routes can prefer them. Where
-    directions matter, it comes after the same stop as before; elsewhere its route may be driven the other way round.
+    A kept route is removed with its customers and its vehicle. A kept stop stays between the same two stops: all its
+    other legs become longer than the whole plan, so that a search starting from these routes never uses them. If
+    directions matter, it follows the same stop as before; otherwise its route may be reversed.
 
     Parameters
     ----------
     instance
         The problem.
     start
-        Known routes that are right.
+        Known feasible routes.
     routes
-        Indices of those that are kept.
+        Indices of the routes to keep.
     stops
-        Customers whose neighbours are kept; those on kept routes are kept anyway.
+        Customers to keep with their neighbours, on other routes.
 
     Raises
     ------
     OptionError
         If nothing is left to search.
     UnsupportedError
-        If stops are to be kept of so many customers that not all legs can be listed.
+        If stops are to be kept, but there are too many customers for a matrix.
     """
     vehicles = start.vehicle_types(instance)
     free = [index for index in range(len(start.routes)) if index not in routes]
     if not free:
         raise OptionError(
-            "all routes are kept, so that nothing is left to search.", where=Where(field="--keep"), remedy="Keep fewer."
+            "all routes are kept, so nothing is left to search.", where=Where(field="--keep"), remedy="Keep fewer."
         )
     kept = sorted(routes)
     customers = tuple(sorted(customer for index in free for customer in start.routes[index]))
@@ -181,7 +175,7 @@ def hold(instance: Instance, start: Solution, routes: Collection[int], stops: Co
 
 
 def _take_vehicles(instance: Instance, used: Counter[int]) -> tuple[tuple[VehicleType, ...], tuple[int, ...]]:
-    """The types of which vehicles are left, and their indices among all."""
+    """Return the remaining vehicle types, and their indices among all."""
     left = [
         (kind if kind.count is None else replace(kind, count=kind.count - used[index]), index)
         for index, kind in enumerate(instance.fleet)
@@ -191,7 +185,7 @@ def _take_vehicles(instance: Instance, used: Counter[int]) -> tuple[tuple[Vehicl
 
 
 def _take_customers(instance: Instance, customers: Sequence[int]) -> Instance:
-    """The problem with some of its customers."""
+    """Restrict the problem to some of its customers."""
     nodes = [0, *customers]
     square = np.ix_(nodes, nodes)
     names, details = instance.customer_names, instance.details
@@ -211,9 +205,9 @@ def _take_customers(instance: Instance, customers: Sequence[int]) -> Instance:
 def _lengthen_other_legs(instance: Instance, start: Solution, held: Sequence[int]) -> Instance:
     if instance.size > _MOST_CUSTOMERS:
         raise UnsupportedError(
-            f"stops are kept among up to {_MOST_CUSTOMERS:,} customers, not {instance.size:,}.",
+            f"stops can only be kept with up to {_MOST_CUSTOMERS:,} customers, not {instance.size:,}.",
             where=Where(field="--keep"),
-            remedy="Keep whole routes, whose customers do not count.",
+            remedy="Also keep whole routes, whose customers do not count.",
         )
     lengths = np.array(instance.distance_matrix)
     longer = lengths + 2.0 * start.cost(instance) + 1.0

@@ -1,4 +1,4 @@
-"""Plans as KML 2.2: a folder for each route, with its line and its stops."""
+"""Plans as KML 2.2: one folder per route, with its line and its stops."""
 
 from __future__ import annotations
 
@@ -18,15 +18,10 @@ _NAMESPACE = "http://www.opengis.net/kml/2.2"
 def format_kml(plan: Plan) -> str:
     """Write a plan as KML.
 
-    Parameters
-    ----------
-    plan
-        With places in degrees.
-
     Raises
     ------
     UnsupportedError
-        If its places are not on the globe.
+        If its places are not in degrees.
     """
     require_degrees(plan.instance, ".kml")
     root = Element("kml", {"xmlns": _NAMESPACE})
@@ -61,7 +56,7 @@ def _add_stop(parent: Element, plan: Plan, stop: Stop) -> None:
     mark = SubElement(parent, "Placemark")
     add_text(mark, "name", stop.label if stop.customer == 0 else f"{stop.number}. {stop.label}")
     if description := describe_stop(plan, stop):
-        # viewers show a description as HTML: it is escaped as such, and once more as XML
+        # viewers show descriptions as HTML, so they are escaped as HTML, and then as XML
         add_text(mark, "description", escape(description))
     if stop.details:
         data = SubElement(mark, "ExtendedData")
@@ -76,5 +71,5 @@ def _written(plan: Plan, stop: Stop) -> str:
 
 
 def _kml_colour(colour: str) -> str:
-    """From #rrggbb to aabbggrr."""
+    """Convert #rrggbb to aabbggrr."""
     return f"ff{colour[5:7]}{colour[3:5]}{colour[1:3]}"

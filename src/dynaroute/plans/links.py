@@ -1,4 +1,4 @@
-"""Addresses that open a route in a map service; what is opened there, that service gets to know."""
+"""Links that open a route in a map service, which then learns the places."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class MapService:
-    """A map service that shows the way through some places.
+    """A map service that shows routes.
 
     Attributes
     ----------
     name
-        What people call it.
+        Its name.
     most_places
-        How many places one address may hold, start and end included.
+        Most places per link, including start and end.
     make_address
-        Makes it.
+        Makes a link.
     """
 
     name: str
@@ -49,27 +49,18 @@ def _written(place: Place) -> str:
     return f"{place[0]:.6f},{place[1]:.6f}"
 
 
-# Google's addresses take nine places between start and end, OpenStreetMap's page a start and an end.
+# Google's links take nine places between start and end, OpenStreetMap's only a start and an end.
 SERVICES = (MapService("Google Maps", 11, _google), MapService("OpenStreetMap", 2, _open_street_map))
 
 
 def list_links(plan: Plan, route: PlannedRoute, service: MapService) -> list[tuple[int, int, str]]:
-    """Addresses that show a route from depot to depot, in as many parts as the service needs.
-
-    Parameters
-    ----------
-    plan
-        With places in degrees.
-    route
-        One of its routes.
-    service
-        Who shows it.
+    """List links that show a route from depot to depot, in as many parts as the service needs.
 
     Returns
     -------
     list[tuple[int, int, str]]
-        First and last stop, 0 being the depot before the first, and the address between them. Each part begins where
-        the one before ends.
+        First stop, last stop and link of each part, where 0 is the depot at the start. Each part starts where the
+        previous one ends.
     """
     places = [plan.place(stop) for stop in route.places]
     step = service.most_places - 1

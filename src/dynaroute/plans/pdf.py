@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynaroute.plans.links import SERVICES, list_links
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plans.sheet import list_sheet_cells, list_sheet_columns
+from dynaroute.plans.sheet import describe_further, list_sheet_cells, list_sheet_columns
 from dynaroute.plans.sketch import Sketch, sketch_plan
 from dynaroute.plans.words import describe_route
 
@@ -19,21 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["format_pdf"]
 
 _FONT = "DejaVu"
-_INK, _FAINT = (28, 31, 36), (140, 145, 152)
-_TEXT_WIDTH, _NUMBER_WIDTH = 30, 17  # of a column, as shares of all
+_INK, _GREY, _FAINT = (28, 31, 36), (74, 79, 87), (140, 145, 152)
+_PADDING = 0.8  # millimetres around the text of a cell
+_SPARE = 1.5  # millimetres, lest a cell that just fits be broken
+_WIDEST_WORD = 34.0  # millimetres; longer ones are broken
+_MAP_WIDTH = 0.7  # of the page
 _LONGEST_CELL = 200  # characters
 _POINTS = 72 / 25.4  # to the millimetre
 _NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # the same plan makes the same file
 
 
 def format_pdf(plan: Plan) -> bytes:
-    """Write the sheets of all drivers: list, small map, load.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    """
+    """Write the sheets of all drivers: list, small map, load."""
     from fpdf import FPDF
     from fpdf.fonts import TTFFont
 
@@ -72,31 +70,59 @@ def _add_sheet(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
     facts = " · ".join(filter(None, (plan.instance.name, describe_route(plan, route))))
     document.multi_cell(0, 5, facts, new_x="LMARGIN", new_y="NEXT")
     document.ln(2)
-    if (sketch := sketch_plan(plan, (route.number,), width=document.epw * _POINTS)) is not None:
+    if (sketch := sketch_plan(plan, (route.number,), width=_MAP_WIDTH * document.epw * _POINTS)) is not None:
         _draw(document, sketch)
     _add_table(document, plan, route)
     _add_links(document, plan, route)
 
 
 def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
-    from fpdf.enums import TableBordersLayout
+    from fpdf.enums import CellBordersLayout
     from fpdf.fonts import FontFace
 
     columns = list_sheet_columns(plan)
-    widths = [_NUMBER_WIDTH if column.is_number else _TEXT_WIDTH for column in columns]
+    rows = [[_cut(cell) for cell in list_sheet_cells(plan, stop)] for stop in route.places]
+    rows.insert(0, [column.heading for column in columns])
     align = ["RIGHT" if column.is_number else "LEFT" for column in columns]
     document.set_font(_FONT, "", 9)
     document.set_draw_color(*_FAINT)
     document.set_fill_color(255, 255, 255)
-    settings: dict[str, Any] = {"col_widths": widths, "text_align": tuple(align), "line_height": 5, "padding": 0.8}
-    with document.table(
-        headings_style=FontFace(emphasis="BOLD"), borders_layout=TableBordersLayout.HORIZONTAL_LINES, **settings
-    ) as table:
-        heads = [column.heading for column in columns]
-        for cells in (heads, *(list_sheet_cells(plan, stop) for stop in route.places[1:])):
+    settings: dict[str, Any] = {
+        "col_widths": _fit_columns(document, rows, [column.is_number for column in columns]),
+        "text_align": tuple(align),
+        "v_align": "TOP",
+        "line_height": 5,
+        "padding": _PADDING,
+    }
+    with document.table(headings_style=FontFace(emphasis="BOLD"), **settings) as table:
+        for cells, stop in zip(rows, (None, *route.places), strict=True):
             row = table.row()
             for cell in cells:
-                row.cell(_cut(cell))
+                row.cell(cell, border=CellBordersLayout.TOP)
+            if stop is not None and (further := describe_further(plan, stop)):
+                row = table.row(style=FontFace(color=_GREY, size_pt=8))
+                row.cell("", border=CellBordersLayout.NONE)
+                row.cell(_cut(further), colspan=len(columns) - 1, border=CellBordersLayout.NONE)
+
+
+def _fit_columns(document: FPDF, rows: Sequence[Sequence[str]], are_numbers: Sequence[bool]) -> list[float]:
+    """Widths of columns: numbers and words are not broken, and texts share what is left by their length."""
+    least, most = [], []
+    for cells, is_number in zip(zip(*rows, strict=True), are_numbers, strict=True):
+        edge = 2 * _PADDING + _SPARE
+        document.set_font(style="B")  # headings are bold
+        heading = document.get_string_width(cells[0])
+        document.set_font(style="")
+        whole = max([heading, *map(document.get_string_width, cells)])
+        words = [word for cell in cells[1:] for word in cell.split()]
+        longest = max([heading, *(min(document.get_string_width(word), _WIDEST_WORD) for word in words)])
+        least.append(edge + (whole if is_number else longest))
+        most.append(edge + whole)
+    spare = document.epw - sum(least)
+    wanted = sum(most) - sum(least)
+    if spare <= 0 or wanted <= 0:
+        return [width * document.epw / sum(least) for width in least]
+    return [low + (high - low) * spare / wanted for low, high in zip(least, most, strict=True)]
 
 
 def _cut(text: str) -> str:

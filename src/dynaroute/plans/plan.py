@@ -1,4 +1,4 @@
-"""A plan: an instance and its routes, stop by stop as a driver meets them."""
+"""A plan: an instance and its routes, stop by stop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Times = tuple[float | None, float | None, float | None]
 
 NEEDS_DEGREES = (".geojson", ".gpx", ".kml")
 
-# What columns with the name of a stop are called, in the languages that headers are read in.
+# Headings of columns with a stop's name, in all supported languages.
 _NAME_COLUMN = re.compile(
     r"(?:(?:customer|stop|client|company|kunden?|stopp?)[ _-]?)?name"
     r"|customer|client|company|kunde|firma|nom|nombre|cliente",
@@ -30,27 +30,27 @@ _NAME_COLUMN = re.compile(
 
 @dataclass(frozen=True)
 class Stop:
-    """One stop of a route, or its end at the depot.
+    """One stop of a route, or its start or end at the depot.
 
     Attributes
     ----------
     number
-        From 1 in its route; 0 and one more than the last customer's are the depot.
+        Position on its route, from 1; the depot is 0 at the start, and one more than the last customer at the end.
     customer
-        Node, 0 being the depot.
+        Node number; 0 is the depot.
     id
-        What the file calls the customer, or its number; empty for the depot.
+        The customer's id in the file, or its number; empty for the depot.
     name
-        Its name, where the file has a column of names; "depot" for a depot without one.
+        Its name, if the file has a column of names; "depot" for a depot with neither a name nor an id.
     demand, load
-        What it wants, and what this and all earlier stops want together, in the user's unit.
+        Its demand, and the total demand up to this stop, in the user's unit.
     distance
-        Driven since the depot, in the instance's unit.
+        Distance driven so far, in the instance's unit.
     arrival, start, leave
-        Seconds: when the vehicle comes, when the service begins, and when it goes on; None where no times are known. Of
-        the depot the first is the return, the last the departure.
+        Arrival, start of service and departure, in seconds; None if times are unknown. For the depot, the return and
+        the departure.
     details
-        Further columns of the file, by their names.
+        Other columns of the file, by name.
     """
 
     number: int
@@ -67,24 +67,24 @@ class Stop:
 
     @property
     def label(self) -> str:
-        """What a driver calls the stop: id and name, as far as they differ."""
+        """Label for drivers: id and name, if they differ."""
         return " ".join(dict.fromkeys(filter(None, (self.id, self.name))))
 
 
 @dataclass(frozen=True)
 class PlannedRoute:
-    """What one driver drives.
+    """One route of a plan.
 
     Attributes
     ----------
     number
-        From 1.
+        Number of the route, from 1.
     vehicle
-        Name of the type of vehicle; empty where types have no names.
+        Name of the vehicle type; empty if types have no names.
     capacity
-        What the vehicle holds, in the user's unit.
+        Capacity of the vehicle, in the user's unit.
     start, stops, end
-        The depot, the customers in order, the depot again; an open route has no such end.
+        The depot, the customers in order, and the depot again; None at the end of an open route.
     """
 
     number: int
@@ -96,12 +96,12 @@ class PlannedRoute:
 
     @property
     def places(self) -> tuple[Stop, ...]:
-        """All that the vehicle comes to, depots included."""
+        """All places in order, including the depot."""
         return (self.start, *self.stops, *([] if self.end is None else [self.end]))
 
     @property
     def load(self) -> int | Decimal:
-        """What all its customers want."""
+        """Total demand of its customers."""
         return self.places[-1].load
 
     @property
@@ -111,7 +111,7 @@ class PlannedRoute:
 
     @property
     def called(self) -> str:
-        """What the driver's sheet is headed by."""
+        """Heading of the driver's sheet."""
         return f"Route {self.number}, {self.vehicle}" if self.vehicle else f"Route {self.number}"
 
 
@@ -124,19 +124,19 @@ class Plan:
     instance
         The problem.
     solution
-        Routes over customers that it has; whether they are right is for `dynaroute.check` to say.
+        Routes over its customers. Use `dynaroute.check` to verify them.
 
     Raises
     ------
     SolutionError
-        If a route visits a customer that does not exist.
+        If a route visits an unknown customer.
     """
 
     instance: Instance
     solution: Solution
 
     def __post_init__(self) -> None:
-        self.solution.loads(self.instance)  # refuses customers that are not there
+        self.solution.loads(self.instance)  # raises if a customer is unknown
 
     @property
     def cost(self) -> float:
@@ -145,13 +145,13 @@ class Plan:
 
     @cached_property
     def name_column(self) -> str | None:
-        """The column of the file that holds the names of stops, if there is one."""
+        """The file's column with names of stops, if any."""
         details = self.instance.details
         return None if details is None else next(filter(_NAME_COLUMN.fullmatch, details.columns), None)
 
     @property
     def detail_columns(self) -> tuple[str, ...]:
-        """The other further columns of the file."""
+        """The other columns of the file."""
         details = self.instance.details
         return () if details is None else tuple(name for name in details.columns if name != self.name_column)
 
@@ -164,7 +164,7 @@ class Plan:
 
     @property
     def has_times(self) -> bool:
-        """Whether it is known when a vehicle comes to a stop."""
+        """Whether times are known."""
         return self.instance.knows_times
 
     def _plan_route(self, number: int, route: tuple[int, ...], kind: int) -> PlannedRoute:
@@ -190,7 +190,7 @@ class Plan:
         return PlannedRoute(number, vehicle.name, capacity, stops[0], tuple(customers), end)
 
     def _list_times(self, route: tuple[int, ...], kind: int) -> list[_Times]:
-        """Arrival, start and leave of every place of a route."""
+        """List arrival, start and departure of every place of a route."""
         if not self.has_times:
             return [(None, None, None)] * (len(route) + 2)
         times = schedule_route(self.instance, route, kind)
@@ -205,7 +205,7 @@ class Plan:
             number=number,
             customer=node,
             id="" if node == 0 else instance.customer_name(node),
-            name=name or ("depot" if node == 0 else ""),
+            name=name or (instance.depot_name or "depot" if node == 0 else ""),
             demand=instance.shown_demand(amounts[0]),
             load=instance.shown_demand(amounts[1]),
             distance=distance,
@@ -216,7 +216,7 @@ class Plan:
         )
 
     def place(self, stop: Stop) -> tuple[float, float]:
-        """Latitude and longitude of a stop; ask `require_degrees` before."""
+        """Latitude and longitude of a stop; call `require_degrees` first."""
         assert self.instance.coordinates is not None
         latitude, longitude = self.instance.coordinates[stop.customer].tolist()
         return latitude, longitude
@@ -228,15 +228,7 @@ class Plan:
 
 
 def require_degrees(instance: Instance, suffix: str) -> None:
-    """Refuse an instance whose places are not on the globe, for a format that needs them there.
-
-    Parameters
-    ----------
-    instance
-        The problem.
-    suffix
-        Of the file that was asked for.
-    """
+    """Raise if an instance's places are not in degrees, for a format that needs them."""
     if instance.metric == "great_circle":
         return
     found = "x and y in a plane" if instance.coordinates is not None else "not known"

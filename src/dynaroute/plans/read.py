@@ -1,4 +1,4 @@
-"""Read plans, and the routes of an instance from whatever holds them."""
+"""Reading plans, and routes in any format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dynaroute.solution import Solution
 
 __all__ = ["ROUTE_SUFFIXES", "read_plan", "read_routes"]
 
-# These name customers by their ids, so that only the instance tells who is meant.
+# These identify customers by id, so they need the instance.
 _BY_ID: dict[str, Callable[[bytes, Instance], Solution]] = {
     ".csv": parse_csv_plan,
     ".xlsx": parse_xlsx_plan,
@@ -37,12 +37,12 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     Parameters
     ----------
     path
-        A .json file as `write_plan` writes it.
+        A .json file as written by `write_plan`.
 
     Raises
     ------
     DynarouteError
-        If the file cannot be read, or holds no plan.
+        If the file cannot be read, or is not a plan.
     """
     file, source = Path(path), os.fspath(path)
     with in_file(source):
@@ -52,20 +52,20 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
 
 
 def read_routes(path: str | os.PathLike[str], instance: Instance) -> Solution:
-    """Read routes of an instance; whether they solve it is for `dynaroute.check` to say.
+    """Read routes of an instance. Use `dynaroute.check` to verify them.
 
     Parameters
     ----------
     path
-        A .sol or .json file, which name customers by number; or a .csv, .xlsx or .geojson file as `write_plan` writes
-        it, which name them by id.
+        A .sol or .json file, with customer numbers; or a .csv, .xlsx or .geojson file as written by `write_plan`, with
+        ids.
     instance
         The problem.
 
     Raises
     ------
     DynarouteError
-        If the file cannot be read, or names customers that the instance does not have by ids of its own.
+        If the file cannot be read, or contains unknown ids.
     """
     file, source = Path(path), os.fspath(path)
     parse = _BY_ID.get(file.suffix.lower())

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from dynaroute.display import show_length
 from dynaroute.plans.plan import Plan, Stop
-from dynaroute.plans.words import show_time
+from dynaroute.plans.words import describe_window, show_minute
 
-__all__ = ["SheetColumn", "list_sheet_cells", "list_sheet_columns"]
+__all__ = ["SheetColumn", "describe_further", "list_sheet_cells", "list_sheet_columns"]
 
 
-_MOST_COLUMNS = 4  # of the file's further ones; what is beyond them shares a column
+# of the file's further columns that find room
+_MOST_COLUMNS, _MOST_BESIDE_TIMES = 4, 2
 
 
 class SheetColumn(NamedTuple):
@@ -27,40 +28,40 @@ def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
         "Id",
         *(["Name"] if plan.name_column is not None else []),
         *_own_columns(plan),
-        *(["Further"] if _has_further(plan) else []),
     ]
     times = ["Arrival", "Leave"] if plan.has_times else []
     return [
         SheetColumn("Stop", True),
         *(SheetColumn(text, False) for text in texts),
+        *([SheetColumn("Window", True)] if plan.instance.windows is not None else []),
         *(SheetColumn(text, True) for text in (*times, "Demand", "Load", "Distance")),
     ]
 
 
 def list_sheet_cells(plan: Plan, stop: Stop) -> list[str]:
-    """The cells of one stop, or of the return to the depot."""
+    """The cells of one stop, or of the depot where a route starts or ends."""
     is_depot = stop.customer == 0
+    depot = "Start" if stop.number == 0 else "End"
     return [
-        "" if is_depot else str(stop.number),
-        stop.id or stop.name,
-        *(["" if is_depot else stop.name] if plan.name_column is not None else []),
+        depot if is_depot else str(stop.number),
+        stop.id or (stop.name if plan.name_column is None else ""),
+        *([stop.name] if plan.name_column is not None else []),
         *(stop.details.get(column, "") for column in _own_columns(plan)),
-        *([_join_further(plan, stop)] if _has_further(plan) else []),
-        *([show_time(plan, stop.arrival), show_time(plan, stop.leave)] if plan.has_times else []),
+        *(["" if is_depot else describe_window(plan, stop)] if plan.instance.windows is not None else []),
+        *([show_minute(plan, stop.arrival), show_minute(plan, stop.leave)] if plan.has_times else []),
         "" if is_depot else str(stop.demand),
         str(stop.load),
         show_length(stop.distance, plan.instance.unit),
     ]
 
 
-def _own_columns(plan: Plan) -> tuple[str, ...]:
-    return plan.detail_columns[: _MOST_COLUMNS - 1] if _has_further(plan) else plan.detail_columns
-
-
-def _has_further(plan: Plan) -> bool:
-    return len(plan.detail_columns) > _MOST_COLUMNS
-
-
-def _join_further(plan: Plan, stop: Stop) -> str:
+def describe_further(plan: Plan, stop: Stop) -> str:
+    """What the file tells of a stop beyond the columns that find room: a line of its own below the others."""
     own = _own_columns(plan)
     return "; ".join(f"{column}: {text}" for column, text in stop.details.items() if column not in own)
+
+
+def _own_columns(plan: Plan) -> tuple[str, ...]:
+    """Further columns of the file that find room."""
+    most = _MOST_BESIDE_TIMES if plan.has_times else _MOST_COLUMNS
+    return plan.detail_columns if len(plan.detail_columns) <= most else plan.detail_columns[: most - 1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dynaroute.display import count_of, show_length
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop
 
@@ -11,6 +13,8 @@ __all__ = [
     "describe_plan",
     "describe_route",
     "describe_stop",
+    "describe_window",
+    "show_minute",
     "show_time",
 ]
 
@@ -39,7 +43,7 @@ def describe_hours(plan: Plan, route: PlannedRoute) -> str:
     """When it begins and ends; empty where no times are known."""
     last = route.places[-1]
     end = last.arrival if route.end is not None else last.leave
-    return "" if route.start.leave is None else f"{show_time(plan, route.start.leave)} to {show_time(plan, end)}"
+    return "" if route.start.leave is None else f"{show_minute(plan, route.start.leave)} to {show_minute(plan, end)}"
 
 
 def show_time(plan: Plan, seconds: float | None) -> str:
@@ -47,9 +51,28 @@ def show_time(plan: Plan, seconds: float | None) -> str:
     return "" if seconds is None else plan.instance.shown_time(seconds)
 
 
+def show_minute(plan: Plan, seconds: float | None) -> str:
+    """Write a time for people: a clock to the minute."""
+    shown = show_time(plan, seconds)
+    return shown if seconds is None or ":" not in shown else show_time(plan, 60.0 * round(seconds / 60))
+
+
+def describe_window(plan: Plan, stop: Stop) -> str:
+    """When its service may begin; empty where it may at any time."""
+    if plan.instance.windows is None:
+        return ""
+    earliest, latest = plan.instance.windows[stop.customer].tolist()
+    opening, closing = show_time(plan, earliest), show_time(plan, latest)
+    if latest == math.inf:
+        return f"from {opening}" if earliest > 0 else ""
+    return f"{opening}-{closing}" if earliest > 0 else f"until {closing}"
+
+
 def describe_stop(plan: Plan, stop: Stop) -> str:
     """What it wants, how far it is, and what else the file tells of it; of a depot the last alone."""
     facts = [] if stop.customer == 0 else [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)]
     if stop.customer and stop.arrival is not None:
         facts.append(f"at {show_time(plan, stop.arrival)}")
+    if stop.customer and (window := describe_window(plan, stop)):
+        facts.append(f"window {window}")
     return "; ".join([*facts, *(f"{column}: {text}" for column, text in stop.details.items())])

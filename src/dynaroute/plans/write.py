@@ -1,8 +1,9 @@
-"""Write plans in any format, chosen by suffix."""
+"""Writing plans in any format, chosen by suffix."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from dynaroute.formats import write
 from dynaroute.plans.csv_plan import format_csv_plan
 from dynaroute.plans.geojson import format_geojson
 from dynaroute.plans.gpx import format_gpx
-from dynaroute.plans.html_plan import format_html_plan, format_html_sheet
+from dynaroute.plans.html_plan import GENERATOR_MARK, format_html_plan, format_html_sheet
 from dynaroute.plans.json_plan import format_json_plan
 from dynaroute.plans.kml import format_kml
 from dynaroute.plans.pdf import format_pdf
@@ -35,23 +36,26 @@ _FORMATS: dict[str, Callable[[Plan], str | bytes]] = {
 
 PLAN_SUFFIXES = (".sol", *_FORMATS)
 
+_SHEET = re.compile(r"route-[0-9]{2,}\.html")
+_HEAD = 4096  # bytes of a page that hold its head, up to the title
+
 
 def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write a plan, wholly or not at all.
+    """Write a plan, completely or not at all.
 
     Parameters
     ----------
     plan
         An instance and its routes.
     path
-        The file to make or to replace. Its suffix says what it holds: .json instance and routes together; .csv and
-        .xlsx a row for each stop; .html and .pdf sheets for drivers; .geojson, .gpx and .kml for maps, which need
-        degrees; .sol the routes alone.
+        The file to create or replace. Its suffix determines the content: .json instance and routes; .csv and .xlsx one
+        row per stop; .html and .pdf sheets for drivers; .geojson, .gpx and .kml maps, which need degrees; .sol only
+        routes.
 
     Raises
     ------
     UnsupportedError
-        If the format cannot hold the plan; it says which can.
+        If the format cannot hold the plan; the error says which can.
     DynarouteError
         If the suffix is unknown or the file cannot be written.
     """
@@ -66,7 +70,7 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
 
 
 def require_plan_suffix(path: Path) -> str:
-    """The suffix in small letters, if plans have such a format."""
+    """Return the suffix in lower case, or raise if plans have no such format."""
     suffix = path.suffix.lower()
     if suffix in PLAN_SUFFIXES:
         return suffix
@@ -78,20 +82,22 @@ def require_plan_suffix(path: Path) -> str:
 
 
 def list_sheets(routes: int, folder: Path) -> list[Path]:
-    """The files that `write_sheets` makes for so many routes."""
+    """List the files that `write_sheets` writes for this many routes."""
     digits = max(2, len(str(routes)))
     return [folder / f"route-{number:0{digits}}.html" for number in range(1, routes + 1)]
 
 
 def write_sheets(plan: Plan, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write a printable HTML sheet for each driver into a folder, which is made if it is not there.
+    """Write one printable HTML sheet per driver into a folder, which is created if necessary.
+
+    Sheets of an earlier plan that are left over there are taken away: nobody should drive one of them.
 
     Parameters
     ----------
     plan
         An instance and its routes.
     folder
-        Where to: route-01.html and so on.
+        Folder for route-01.html and so on.
 
     Returns
     -------
@@ -102,4 +108,15 @@ def write_sheets(plan: Plan, folder: str | os.PathLike[str]) -> list[Path]:
     Path(folder).mkdir(exist_ok=True)
     for file, route in zip(files, plan.routes, strict=True):
         write_bytes(file, format_html_sheet(plan, route).encode("utf-8", errors="replace"))
+    for page in set(Path(folder).iterdir()) - set(files):
+        if _SHEET.fullmatch(page.name) and _is_ours(page):
+            page.unlink()
     return files
+
+
+def _is_ours(page: Path) -> bool:
+    """Whether a page is one that `write_sheets` made."""
+    if page.is_symlink() or not page.is_file():
+        return False
+    with page.open("rb") as file:
+        return GENERATOR_MARK.encode() in file.read(_HEAD)

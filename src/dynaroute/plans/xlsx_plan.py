@@ -1,4 +1,4 @@
-"""Plans as workbooks: a sheet with a row for each stop, and one with a row for each route."""
+"""Plans as workbooks: one sheet with a row per stop, and one with a row per route."""
 
 from __future__ import annotations
 
@@ -25,13 +25,7 @@ _WIDEST = 40  # letters of a column
 
 
 def format_xlsx_plan(plan: Plan) -> bytes:
-    """Write a plan as a workbook. Texts are stored as texts, whatever they begin with.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    """
+    """Write a plan as a workbook. Texts are always stored as texts, never as formulas."""
     from openpyxl import Workbook
 
     book = Workbook()
@@ -68,19 +62,12 @@ def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]]) -> None:
 
 
 def parse_xlsx_plan(content: bytes, instance: Instance) -> Solution:
-    """Read the routes of a plan from the first sheet of a workbook that has them.
-
-    Parameters
-    ----------
-    content
-        The file.
-    instance
-        Whose customers it visits.
+    """Read the routes of a plan from the first sheet that has them.
 
     Raises
     ------
     DynarouteError
-        If it is no workbook, or its first sheet is no such table.
+        If it is not a workbook, or has no such table.
     """
     with gather_notes():  # which sheet was read needs no word: the other one is ours, too
         grid = cut_workbook(content, None, _has_header, "")

@@ -1,7 +1,7 @@
-"""Pictures of instances, of their routes, and of how a search came to them.
+"""Plots of instances, routes, timetables, and the progress of a search.
 
-Every drawing function takes ``ax=None`` and returns the axes it drew on. Without axes it makes a figure of its own,
-apart from pyplot, so that nothing stays open and no screen is needed:
+Every plotting function takes ``ax=None`` and returns the axes it drew on. Without axes it makes a new figure outside of
+pyplot, so that nothing stays open and no screen is needed:
 
     >>> ax = plot_solution(instance, solution)
     >>> save_figure(ax, "routes.svg")

@@ -22,9 +22,9 @@ PICTURE_SUFFIXES = tuple(_UNDATED)
 
 
 def save_figure(ax: Axes, path: str | Path) -> None:
-    """Write the figure that axes belong to: PNG, SVG or PDF by the suffix.
+    """Write the figure of some axes as PNG, SVG or PDF, by suffix.
 
-    The same figure gives the same bytes, and a write that fails leaves an older file as it was.
+    The same figure gives the same bytes, and a failed write leaves an existing file untouched.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def save_figure(ax: Axes, path: str | Path) -> None:
     Raises
     ------
     OptionError
-        If the suffix is none of `PICTURE_SUFFIXES`.
+        If the suffix is not one of `PICTURE_SUFFIXES`.
     FileError
         If the file cannot be written.
     """
@@ -48,14 +48,14 @@ def save_figure(ax: Axes, path: str | Path) -> None:
     suffix = target.suffix.lower()
     picture = BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "dynaroute"}), warnings.catch_warnings():
-        # a name in a script that the font lacks is drawn as boxes: no reason to trouble anyone
+        # a script that the font lacks is drawn as boxes, which is no reason to warn
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(picture, format=suffix[1:], dpi=160, bbox_inches="tight", metadata=_UNDATED[suffix])
     write_bytes(target, picture.getvalue())
 
 
 def check_picture_path(path: str | Path) -> Path:
-    """Refuse a file name that says no picture format, before any work is done for it.
+    """Raise if a file name has no picture suffix, before any work is done.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def check_picture_path(path: str | Path) -> Path:
     Raises
     ------
     OptionError
-        If the suffix is none of `PICTURE_SUFFIXES`.
+        If the suffix is not one of `PICTURE_SUFFIXES`.
     """
     target = Path(path)
     if target.suffix.lower() not in PICTURE_SUFFIXES:
         raise OptionError(
-            f"pictures have no format {target.suffix!r}." if target.suffix else "the picture's name has no suffix.",
+            f"{target.suffix!r} is not a picture format." if target.suffix else "the picture's name has no suffix.",
             where=Where(file=str(path)),
             remedy=f"End the name in {join_with_or(PICTURE_SUFFIXES)}.",
         )

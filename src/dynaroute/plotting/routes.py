@@ -1,4 +1,4 @@
-"""Pictures of instances and of their routes."""
+"""Plots of instances and routes."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ __all__ = [
 INK = "#22252b"
 FAINT = "#8a8f98"
 
-LARGEST_LEGEND = 60  # routes; a longer list tells a reader less than its summary
+LARGEST_LEGEND = 60  # routes; a summary is clearer than a longer list
 LEGEND_ROWS = 30
-MOST_NUMBERED = 100  # customers; the numbers of more would hide the map
+MOST_NUMBERED = 100  # customers; more numbers would hide the map
 LONGEST_LABEL = 24  # characters of a customer's name
-LEAST_ARROW = 0.05  # of the picture's width: legs that are shorter have no arrow
+LEAST_ARROW = 0.05  # of the plot's width; shorter legs have no arrow
 LONGEST_TITLE = 80  # characters of a name
 FIGURE_INCHES = (7.0, 7.0)
 GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
@@ -46,7 +46,7 @@ FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers in a legend line 
 
 
 class Plane(NamedTuple):
-    """Positions as they are drawn, and how much longer than x one unit of y is."""
+    """Positions as drawn, and the ratio of a unit of y to a unit of x."""
 
     points: NDArray[np.float64]
     aspect: float
@@ -54,21 +54,21 @@ class Plane(NamedTuple):
 
 
 def plot_instance(instance: Instance, ax: Axes | None = None, *, names: bool = False) -> Axes:
-    """Draw the depot and the customers, each as large as its demand.
+    """Plot the depot and the customers, sized by demand.
 
     Parameters
     ----------
     instance
-        The problem; it needs coordinates.
+        An instance with coordinates.
     ax
-        Axes to draw on; a new figure's if None.
+        Axes to draw on; None makes a new figure.
     names
-        Whether the customers' names, or numbers, stand beside them.
+        Whether to label customers with their names or numbers.
 
     Raises
     ------
     UnsupportedError
-        If the instance has distances but no coordinates.
+        If the instance has no coordinates.
     """
     plane = project(instance)
     axes = _prepare(plane, ax)
@@ -83,29 +83,29 @@ def plot_instance(instance: Instance, ax: Axes | None = None, *, names: bool = F
 
 
 def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None, *, names: bool = False) -> Axes:
-    """Draw the routes, each in a colour of its own, with load and length in a legend beside the axes.
+    """Plot the routes in different colours, with a legend of loads and lengths.
 
-    The first and the last leg of a route are drawn thin, so that the depot stays visible under many routes; arrows on
-    long legs show the direction. Up to 100 customers carry the number of their stop. A customer that no route visits is
-    hollow. Above 60 routes the legend is a summary.
+    The first and last leg of each route are thin, so that the depot stays visible. Arrows on long legs show the
+    direction. With up to 100 customers, each shows its stop number. Unvisited customers are hollow. With more than 60
+    routes the legend is a summary.
 
     Parameters
     ----------
     instance
-        The problem; it needs coordinates.
+        An instance with coordinates.
     solution
-        Its routes; they may be wrong in every way but visiting customers that do not exist.
+        Routes over its customers. They may be infeasible.
     ax
-        Axes to draw on; a new figure's if None.
+        Axes to draw on; None makes a new figure.
     names
-        Whether the customers' names, or numbers, stand beside them.
+        Whether to label customers with their names or numbers.
 
     Raises
     ------
     UnsupportedError
-        If the instance has distances but no coordinates.
+        If the instance has no coordinates.
     SolutionError
-        If a route visits a customer that does not exist.
+        If a route visits an unknown customer.
     """
     plane = project(instance)
     lengths = solution.route_costs(instance)
@@ -138,17 +138,12 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
 
 
 def project(instance: Instance) -> Plane:
-    """Lay positions out as a map shows them.
-
-    Parameters
-    ----------
-    instance
-        The problem; it needs coordinates.
+    """Project positions onto a map.
 
     Raises
     ------
     UnsupportedError
-        If the instance has distances but no coordinates.
+        If the instance has no coordinates.
     """
     if instance.coordinates is None:
         raise UnsupportedError(
@@ -159,15 +154,15 @@ def project(instance: Instance) -> Plane:
     if instance.metric == "euclidean":
         return Plane(instance.coordinates, 1.0, ("x", "y"))
     latitudes, longitudes = instance.coordinates[:, 0], instance.coordinates[:, 1]
-    if np.ptp(longitudes) > 180:  # they lie on both sides of the date line: keep them together
+    if np.ptp(longitudes) > 180:  # keep places on both sides of the date line together
         longitudes = longitudes % 360
     middle = math.radians(float(latitudes.min() + latitudes.max()) / 2)
-    aspect = 1 / max(math.cos(middle), 0.05)  # at the poles no flat map is right
+    aspect = 1 / max(math.cos(middle), 0.05)  # near the poles every flat map is distorted
     return Plane(np.column_stack([longitudes, latitudes]), aspect, ("longitude", "latitude"))
 
 
 def _prepare(plane: Plane, ax: Axes | None) -> Axes:
-    """Frame the points: equal scales on both axes, a small margin, no more ink than needed."""
+    """Set up axes around the points, with equal scales and a small margin."""
     if ax is None:
         from matplotlib.figure import Figure
 
@@ -176,7 +171,7 @@ def _prepare(plane: Plane, ax: Axes | None) -> Axes:
     stretch = np.array([1.0, plane.aspect])
     middle, half = (low + high) / 2, (high - low) / 2 * stretch
     widest = half.max() or max(1.0, float(np.abs(middle).max()) * 1e-6)  # all in one place
-    half = np.maximum(half, 0.35 * widest) + 0.06 * widest  # customers in a line still get a picture, not a thread
+    half = np.maximum(half, 0.35 * widest) + 0.06 * widest  # customers in a line still get a reasonable height
     (left, bottom), (right, top) = middle - half / stretch, middle + half / stretch
     ax.set(xlim=(left, right), ylim=(bottom, top), aspect=plane.aspect)
     ax.set_xlabel(plane.labels[0], color=FAINT, fontsize=8)
@@ -216,7 +211,7 @@ def _draw_routes(ax: Axes, plane: Plane, solution: Solution, colours: list[str],
 
 
 def _draw_numbers(ax: Axes, plane: Plane, solution: Solution, colours: list[str]) -> None:
-    """Write each route's number beside its farthest customer, since no eye tells fifty colours apart."""
+    """Write each route's number next to its farthest customer, because colours are hard to tell apart."""
     from matplotlib.patheffects import withStroke
 
     depot, stretch = plane.points[0], np.array([1.0, plane.aspect])
@@ -241,7 +236,7 @@ def _draw_numbers(ax: Axes, plane: Plane, solution: Solution, colours: list[str]
 
 
 def _draw_arrows(ax: Axes, plane: Plane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
-    """Show on each leg that is long enough which way it is driven."""
+    """Draw arrows on long legs."""
     shortest = LEAST_ARROW * float(np.ptp(ax.get_xlim()))
     stretch = np.array([1.0, plane.aspect])
     starts, directions, paints = [], [], []
@@ -257,7 +252,7 @@ def _draw_arrows(ax: Axes, plane: Plane, solution: Solution, colours: list[str],
     if not starts:
         return
     at, towards = np.array(starts), np.array(directions)
-    # heads without shafts, in the plane of the paper: the same size whatever the map's scale
+    # heads without shafts, in display units: the same size at every scale of the map
     ax.quiver(
         at[:, 0],
         at[:, 1],
@@ -279,7 +274,7 @@ def _draw_arrows(ax: Axes, plane: Plane, solution: Solution, colours: list[str],
 
 
 def _draw_order(ax: Axes, plane: Plane, solution: Solution) -> None:
-    """Write on each customer which stop of its route it is."""
+    """Write each customer's stop number on it."""
     from matplotlib.patheffects import withStroke
 
     for route in solution.routes:
@@ -298,7 +293,7 @@ def _draw_order(ax: Axes, plane: Plane, solution: Solution) -> None:
 
 
 def _draw_names(ax: Axes, plane: Plane, instance: Instance) -> None:
-    """Write each customer's name beside it."""
+    """Write each customer's name next to it."""
     from matplotlib.patheffects import withStroke
 
     for customer in range(1, instance.size + 1):
@@ -317,7 +312,7 @@ def _draw_names(ax: Axes, plane: Plane, instance: Instance) -> None:
 
 
 def _draw_scale(ax: Axes, plane: Plane, instance: Instance) -> None:
-    """A bar of so many kilometres in the lower left corner, where places are in degrees."""
+    """Draw a scale bar in the lower left corner, if places are in degrees."""
     if instance.metric != "great_circle":
         return
     left, right = ax.get_xlim()
@@ -398,7 +393,7 @@ def _padded(cells: list[str]) -> list[str]:
 
 
 def _lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> list[str]:
-    """Write lengths alike: whole numbers as such, others with so many digits of the largest, or more."""
+    """Format lengths consistently: integers as they are, others to a common number of digits."""
     if instance.metric == "great_circle" and instance.distances is None:
         return [f"{length / 1000:.1f} km" for length in lengths]
     if all(length == round(length) for length in lengths):
@@ -408,23 +403,23 @@ def _lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> l
 
 
 def colour_routes(instance: Instance, solution: Solution) -> list[str]:
-    """The colour of each route, the same in all pictures of a solution."""
+    """Return each route's colour, the same in all plots of a solution."""
     if instance.coordinates is None:
         return ["#4477aa"] * len(solution.routes)
     return _route_colours(project(instance).points, solution)
 
 
 def _route_colours(points: NDArray[np.float64], solution: Solution) -> list[str]:
-    """Give routes that lie side by side colours that lie far apart.
+    """Give neighbouring routes clearly different colours.
 
-    Seen from the depot the routes are taken in order of direction, and each turns the hue by the golden angle: any few
-    in a row, and so any neighbours, are about as far apart on the colour circle as that many can be.
+    Routes are taken in order of direction from the depot, and each turns the hue by the golden angle. So any few in a
+    row, and thus neighbours, are far apart on the colour circle.
     """
     centres = [points[list(route)].mean(axis=0) - points[0] for route in solution.routes]
     directions = [math.atan2(centre[1], centre[0]) for centre in centres]
     colours = [""] * len(centres)
     for rank, number in enumerate(sorted(range(len(centres)), key=lambda number: directions[number])):
-        # the hue nearly comes back after 13, 21 and 34 turns: four steps of lightness keep those routes apart
+        # hues nearly repeat after 13, 21 and 34 turns, so four levels of lightness separate those routes
         lightness = (0.64, 0.46, 0.73, 0.55)[rank % 4]
         colours[number] = _oklch(lightness, 0.15, 0.6 + rank * GOLDEN_ANGLE)
     return colours
@@ -449,7 +444,7 @@ def _encode(part: float) -> float:
 
 
 def tidy_axes(ax: Axes) -> None:
-    """Draw no more of the axes than needed."""
+    """Remove what is not needed from the axes."""
     ax.tick_params(colors=FAINT, labelsize=8, length=3)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color("#c9ccd1")

@@ -1,4 +1,4 @@
-"""Pictures of when routes drive, wait and serve: a Gantt chart."""
+"""Timetables as Gantt charts."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ __all__ = ["plot_solution_and_timetable", "plot_timetable"]
 
 LATE = "#cc3311"
 ROW_INCHES = 0.28
-LONGEST_NAME = 16  # characters of a vehicle's
-PANEL_GAP, PANEL_WIDTH = 0.09, 0.9  # parts of the width of the figure of routes
+LONGEST_NAME = 16  # characters of a vehicle's name
+PANEL_GAP, PANEL_WIDTH = 0.09, 0.9  # relative to the width of the routes' figure
 
 
 def plot_timetable(instance: Instance, solution: Solution, ax: Axes | None = None) -> Axes:
-    """Draw a row for each route: driving thin, service thick, waiting hatched, and late services red.
+    """Plot one row per route: driving thin, service thick, waiting hatched, late services red.
 
     Parameters
     ----------
     instance
-        The problem; it has durations or a speed.
+        An instance with durations or a speed.
     solution
-        Its routes.
+        Routes over its customers.
     ax
-        Axes to draw on; a new figure's if None.
+        Axes to draw on; None makes a new figure.
 
     Raises
     ------
     InstanceError
-        If nothing says how long a leg takes.
+        If travel times are unknown.
     """
     timetable = make_timetable(instance, solution)
     if ax is None:
@@ -58,7 +58,7 @@ def plot_timetable(instance: Instance, solution: Solution, ax: Axes | None = Non
 
 
 def plot_solution_and_timetable(instance: Instance, solution: Solution, *, names: bool = False) -> Axes:
-    """Draw the routes and, beside them, when they drive.
+    """Plot the routes with their timetable next to them.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def plot_solution_and_timetable(instance: Instance, solution: Solution, *, names
     Returns
     -------
     Axes
-        Those of the routes; the figure holds both.
+        The axes of the routes; their figure holds both.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -108,7 +108,9 @@ def _draw_route(ax: Axes, instance: Instance, row: int, times: RouteSchedule, co
         ax.barh(
             row, stop.leave - stop.start, left=stop.start, height=0.62, color=served, edgecolor="white", linewidth=0.5
         )
-        ax.plot([stop.start], [row], "|", color=served, markersize=7, zorder=3)  # a service of no time is seen, too
+        ax.plot(
+            [stop.start], [row], "|", color=served, markersize=7, zorder=3
+        )  # so that services without duration are visible too
 
 
 def _label_times(ax: Axes, instance: Instance) -> None:

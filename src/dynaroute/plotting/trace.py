@@ -1,4 +1,4 @@
-"""Pictures of cost over time."""
+"""Plots of cost over time."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 __all__ = ["plot_solution_and_trace", "plot_trace"]
 
 LINE = "#4477aa"
-PANEL_GAP, PANEL_HEIGHT = 0.15, 0.15  # parts of the height of the picture of routes
+PANEL_GAP, PANEL_HEIGHT = 0.15, 0.15  # relative to the height of the routes' plot
 
 
 def plot_trace(trace: Sequence[tuple[float, float]], *, until: float | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the cost of the best solution over time, as the steps that it takes.
+    """Plot the cost of the best solution over time, as steps.
 
     Parameters
     ----------
     trace
-        (seconds, cost) of every better solution, at least one.
+        (seconds, cost) of every improvement, at least one.
     until
-        When the search ended, if it went on after the last improvement.
+        When the search ended, if after the last improvement.
     ax
-        Axes to draw on; a new figure's if None.
+        Axes to draw on; None makes a new figure.
     """
     if ax is None:
         from matplotlib.figure import Figure
@@ -50,7 +50,7 @@ def plot_trace(trace: Sequence[tuple[float, float]], *, until: float | None = No
 def plot_solution_and_trace(
     instance: Instance, solution: Solution, trace: Sequence[tuple[float, float]], *, until: float | None = None
 ) -> Axes:
-    """Draw the routes and, in a panel below them, how a search came to them.
+    """Plot the routes, with the search's cost over time below them.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def plot_solution_and_trace(
     Returns
     -------
     Axes
-        Those of the routes; the figure holds both.
+        The axes of the routes; their figure holds both.
     """
     above = plot_solution(instance, solution)
     above.apply_aspect()  # moves the axes to where they will be drawn
     left, bottom, width, _ = above.get_position().bounds
-    # on a page of its own below the map: a layout for both would shrink the map beside a long legend
+    # placed below the map by hand: an automatic layout would shrink the map next to a long legend
     below = above.figure.add_axes((left, bottom - PANEL_GAP - PANEL_HEIGHT, width, PANEL_HEIGHT))
     plot_trace(trace, until=until, ax=below)
     return above

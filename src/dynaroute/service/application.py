@@ -1,4 +1,4 @@
-"""The application: endpoints, failures, the page, and the gate before them."""
+"""The application: endpoints, error responses, the page, and the gate in front of them."""
 
 from __future__ import annotations
 
@@ -34,13 +34,7 @@ _METHODS = ("GET", "POST", "DELETE")
 
 
 def make_application(service: Service) -> ASGIApp:
-    """Put the application together.
-
-    Parameters
-    ----------
-    service
-        What does the work; it is started and stopped with the application.
-    """
+    """Build the application; it starts and stops the service."""
 
     @asynccontextmanager
     async def run_service(_: FastAPI) -> AsyncIterator[None]:
@@ -53,8 +47,8 @@ def make_application(service: Service) -> ASGIApp:
         version=__version__,
         description="Plans routes for vehicles of limited capacity with a policy that learned to build them.",
         lifespan=run_service,
-        openapi_url=None,  # it would write the description anew for everybody who asks
-        docs_url=None,  # it would load scripts from elsewhere
+        openapi_url=None,  # it would generate the description for every request
+        docs_url=None,  # it would load scripts from other servers
         redoc_url=None,
         redirect_slashes=False,
     )
@@ -80,7 +74,7 @@ def _serve_description(application: FastAPI, document: bytes) -> None:
 
 
 def _answer_failures(application: FastAPI) -> None:
-    """Give every failure the one shape."""
+    """Give all errors the same shape."""
 
     async def answer_own(_: Request, error: Any) -> Response:
         return to_response(error)
@@ -101,16 +95,18 @@ def _answer_failures(application: FastAPI) -> None:
 
 
 def _translate(error: HTTPException, request: Request, routes: list[BaseRoute]) -> RequestError:
-    """Say in our words what the framework refused."""
+    """Translate an error of the framework into ours."""
     status = HTTPStatus(error.status_code)
     if status == HTTPStatus.NOT_FOUND:
-        return RequestError(status, "not_found", "there is nothing at this address.", remedy="See /openapi.json.")
+        return RequestError(
+            status, "not_found", "there is nothing at this address.", remedy="See /openapi.json for all addresses."
+        )
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = ", ".join(_allowed_methods(request, routes))
         return RequestError(
             status,
             "method",
-            "this address does not take this method.",
+            "this address does not support this method.",
             remedy=f"Use {allowed}.",
             headers={"Allow": allowed},
         )
@@ -118,7 +114,7 @@ def _translate(error: HTTPException, request: Request, routes: list[BaseRoute]) 
 
 
 def _allowed_methods(request: Request, routes: list[BaseRoute]) -> list[str]:
-    """All methods of an address; the framework names those of the first route alone."""
+    """List all methods of an address; the framework names only those of the first route."""
     return [
         method
         for method in _METHODS

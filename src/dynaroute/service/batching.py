@@ -1,7 +1,7 @@
-"""Small requests that come at the same time are solved in one batch of the policy.
+"""Solving small simultaneous requests in one batch of the policy.
 
-While a batch runs in the worker thread the next one collects, so that a busy service forms large batches without
-anybody waiting on purpose; an idle one waits a few milliseconds for company.
+While a batch runs in the worker thread, the next one collects. So a busy service forms large batches without extra
+delay; an idle one waits a few milliseconds for a second request.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dynaroute.instance import Instance
-from dynaroute.service.answers import TimingAnswer
-from dynaroute.service.choices import ask_alike, count_work
 from dynaroute.service.refusals import refuse_busy
+from dynaroute.service.request_options import can_be_solved_together, count_work
+from dynaroute.service.response_schemas import TimingSchema
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 
@@ -28,15 +28,15 @@ SolveBatch = Callable[[Sequence[Instance], SolveOptions], list[Result]]
 
 
 class Solved(NamedTuple):
-    """A result, and where its time went."""
+    """A result with its timing."""
 
     result: Result
-    timing: TimingAnswer
+    timing: TimingSchema
 
 
 @dataclass(frozen=True, eq=False)
 class _Ticket:
-    """A request that waits."""
+    """A waiting request."""
 
     instance: Instance
     options: SolveOptions
@@ -49,22 +49,22 @@ class _Ticket:
 
 
 class Batcher:
-    """Solves requests with equal options together, in one thread of its own.
+    """Solves requests with equal options together, in its own thread.
 
     Parameters
     ----------
     solve
         Solves instances together; called in the thread.
     largest
-        Most requests of one batch.
+        Most requests per batch.
     most_work
-        Of one batch, as customers times solutions.
+        Most work per batch, as customers times solutions.
     patience
         Seconds that an idle batcher waits for a second request.
     most_waiting
-        Requests that may wait.
+        Most requests that may wait.
     on_batch
-        Told the size of every batch.
+        Called with the size of every batch.
     """
 
     def __init__(
@@ -87,19 +87,19 @@ class Batcher:
         self._arrival = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "dynaroute-batch")
         self._task: asyncio.Task[None] | None = None
-        self._pace = 0.01  # seconds a request, of late
+        self._pace = 0.01  # recent seconds per request
 
     @property
     def waiting(self) -> int:
-        """Requests that wait."""
+        """Number of waiting requests."""
         return len(self._waiting)
 
     def start(self) -> None:
-        """Begin to solve."""
+        """Start solving."""
         self._task = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
-        """End; nothing may be waiting any more."""
+        """Stop; nothing may be waiting."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -107,19 +107,12 @@ class Batcher:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def solve(self, instance: Instance, options: SolveOptions) -> Solved:
-        """Solve one instance, with whatever else is there.
-
-        Parameters
-        ----------
-        instance
-            The problem.
-        options
-            How.
+        """Solve one instance, together with other waiting requests.
 
         Raises
         ------
         RequestError
-            429 if too many wait.
+            429 if too many are waiting.
         """
         if len(self._waiting) >= self._most_waiting:
             raise refuse_busy(len(self._waiting) * self._pace, "requests")
@@ -140,11 +133,11 @@ class Batcher:
                 await self._solve_batch(batch)
 
     def _take(self) -> list[_Ticket]:
-        """The request that waits longest, and those that can be solved with it."""
+        """Take the oldest request, and those that can be solved with it."""
         batch: list[_Ticket] = []
         others: deque[_Ticket] = deque()
         for ticket in self._waiting:
-            if ticket.answer.done():  # its client left
+            if ticket.answer.done():  # its client has left
                 continue
             (batch if self._fits(ticket, batch) else others).append(ticket)
         self._waiting = others
@@ -153,7 +146,7 @@ class Batcher:
     def _fits(self, ticket: _Ticket, batch: list[_Ticket]) -> bool:
         if not batch:
             return True
-        if not ask_alike(ticket.options, batch[0].options) or len(batch) == self._largest:
+        if not can_be_solved_together(ticket.options, batch[0].options) or len(batch) == self._largest:
             return False
         return sum(other.work for other in batch) + ticket.work <= self._most_work
 
@@ -169,11 +162,11 @@ class Batcher:
             if isinstance(outcome, Exception):
                 ticket.answer.set_exception(outcome)
                 continue
-            timing = TimingAnswer(waited=begin - ticket.since, solved=seconds, batch=len(batch))
+            timing = TimingSchema(waited=begin - ticket.since, solved=seconds, batch=len(batch))
             ticket.answer.set_result(Solved(outcome, timing))
 
     def _solve_each(self, batch: list[_Ticket]) -> Sequence[Result | Exception]:
-        """Solve all together; if that fails, one by one, so that one bad instance fails alone."""
+        """Solve all together or, if that fails, one by one, so that only the bad instance fails."""
         try:
             return self._solve([ticket.instance for ticket in batch], batch[0].options)
         except Exception as error:

@@ -1,49 +1,49 @@
-"""All connections of the service: not more than there are file handles for, and none that holds an answer for ever."""
+"""Limits on connections: their number, and how long they may leave answers unread."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Protocol
 
-from dynaroute.service.seldom import SeldomLog
+from dynaroute.service.throttled_log import ThrottledLog
 
 __all__ = ["ACCEPTED_AT_ONCE", "Connection", "Connections", "afford_connections"]
 
-ACCEPTED_AT_ONCE = 32  # connections that the event loop takes before it looks at anything else
-_SPARE_HANDLES = 64 + 3 * ACCEPTED_AT_ONCE  # for files, libraries, jobs on disk, and those accepted but not counted yet
+ACCEPTED_AT_ONCE = 32  # connections that the event loop accepts at a time
+_SPARE_HANDLES = 64 + 3 * ACCEPTED_AT_ONCE  # for files, libraries, jobs on disk, and connections not yet counted
 _FEWEST = 16
 
 
 class Connection(Protocol):
-    """What is asked of a connection."""
+    """The interface of a connection."""
 
     @property
     def unread(self) -> int:
-        """Bytes of answers that the client has not taken."""
+        """Bytes of answers that the client has not read."""
 
     def drop(self) -> None:
-        """End it now, whatever it still has to send."""
+        """Close it at once, discarding unsent data."""
 
 
 class Connections:
-    """Counts connections, and chooses which to drop where there are too many.
+    """Counts connections, and drops some if there are too many.
 
     Parameters
     ----------
     most
-        At the same time.
+        Most connections at a time.
     most_unread
-        Bytes of answers that clients have not taken, all together.
+        Most unread bytes of answers, over all clients.
     log
-        Told when connections are dropped.
+        Where dropped connections are reported.
     """
 
-    def __init__(self, most: int, most_unread: int, log: SeldomLog) -> None:
+    def __init__(self, most: int, most_unread: int, log: ThrottledLog) -> None:
         self.most = most
         self._most_unread = most_unread
         self._log = log
         self._all: set[Connection] = set()
-        # the longest there first
+        # oldest first
         self._idle: dict[Connection, None] = {}
         self._stalled: dict[Connection, None] = {}
 
@@ -52,11 +52,11 @@ class Connections:
 
     @property
     def stalled(self) -> int:
-        """Connections whose clients do not take their answers as fast as they are sent."""
+        """Number of connections whose clients read too slowly."""
         return len(self._stalled)
 
     def add(self, connection: Connection) -> None:
-        """Count a new connection, and drop the one that has been idle longest if there are too many."""
+        """Add a connection; if there are too many, drop the one idle longest."""
         self._all.add(connection)
         self._idle[connection] = None
         if len(self._all) > self.most:
@@ -64,34 +64,34 @@ class Connections:
             self._drop(next(iter(self._idle)))
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection that has ended."""
+        """Remove a closed connection."""
         self._all.discard(connection)
         self._idle.pop(connection, None)
         self._stalled.pop(connection, None)
 
     def note_request(self, connection: Connection) -> None:
-        """A request is there: the connection is not idle."""
+        """Mark the connection as busy."""
         self._idle.pop(connection, None)
 
     def note_answer(self, connection: Connection) -> None:
-        """The request is answered: the connection is idle from now on."""
+        """Mark the connection as idle."""
         if connection in self._all:
             self._idle.pop(connection, None)
             self._idle[connection] = None
 
     def note_stall(self, connection: Connection) -> None:
-        """The client is behind; drop those that have been for longest, where too much is held for them all."""
+        """Record a slow client; if too much is unread in total, drop the slowest."""
         self._stalled[connection] = None
         while len(self._stalled) > 1 and sum(other.unread for other in self._stalled) > self._most_unread:
             self._log.warn(f"Clients leave more than {self._most_unread} bytes of answers unread: some are dropped.")
             self._drop(next(iter(self._stalled)))
 
     def note_progress(self, connection: Connection) -> None:
-        """The client has caught up."""
+        """Record that a client has caught up."""
         self._stalled.pop(connection, None)
 
     def drop_unread(self) -> None:
-        """Drop all whose clients have not taken their answers: the service ends."""
+        """Drop all clients with unread answers, because the service ends."""
         for connection in [connection for connection in self._all if connection.unread]:
             self._drop(connection)
 
@@ -101,16 +101,10 @@ class Connections:
 
 
 def afford_connections(wanted: int) -> int:
-    """How many connections there are file handles for; the system is asked for more where it has them.
-
-    Parameters
-    ----------
-    wanted
-        As many, if possible.
-    """
+    """Return how many connections the file handles allow, raising the system's limit if possible."""
     try:
         import resource
-    except ModuleNotFoundError:  # Windows, which counts otherwise
+    except ModuleNotFoundError:  # Windows has no such limit
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + _SPARE_HANDLES

@@ -1,4 +1,4 @@
-"""Solving, apart from the event loop: policies that stay loaded, and results as answers."""
+"""Solving outside of the event loop, with policies that stay loaded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,14 @@ from dynaroute.device import choose_device
 from dynaroute.errors import OptionError, UnsupportedError, Where
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
-from dynaroute.service.answers import ImprovementAnswer, SolveAnswer, TimingAnswer, TracePoint, ViolationAnswer
 from dynaroute.service.gathering import Gathering
+from dynaroute.service.response_schemas import (
+    ImprovementSchema,
+    SolveResponse,
+    TimingSchema,
+    TracePoint,
+    ViolationSchema,
+)
 from dynaroute.service.settings import PREFIX
 from dynaroute.solution import Solution
 from dynaroute.solver import load_policy, solve_all
@@ -35,24 +41,24 @@ __all__ = ["Engine", "check_device", "describe_improvement", "describe_result"]
 
 _LOG = logging.getLogger("dynaroute.service")
 _CERTAIN_DEVICES = ("auto", "cpu")
-_MOST_POINTS = 2_000  # of a trace
+_MOST_POINTS = 2_000  # in a trace
 _TINY = Instance(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 1]), 1)
 
 
 def check_device(device: str) -> None:
-    """Try a device, where it is not one that is always there.
+    """Raise if a device cannot be used.
 
     Parameters
     ----------
     device
-        Where policies shall work: auto, cpu, cuda, ...
+        Device for policies: auto, cpu, cuda, ...
 
     Raises
     ------
     OptionError
-        If it cannot be used; it names the variable that sets it.
+        The error names the environment variable.
     """
-    if device in _CERTAIN_DEVICES:  # PyTorch takes seconds to load, which the start need not wait for
+    if device in _CERTAIN_DEVICES:  # loading PyTorch takes seconds, which the start should not wait for
         return
     try:
         load_policy(next(iter(shipped_models())), device)
@@ -61,14 +67,14 @@ def check_device(device: str) -> None:
 
 
 class Engine:
-    """Solves instances with policies that are loaded once.
+    """Solves instances with preloaded policies.
 
     Parameters
     ----------
     device
-        Where policies work: auto, cpu, ...
+        Device for policies: auto, cpu, ...
     kernels
-        What searches many instances at once; None: the GPU, if the device is one.
+        Device that searches many instances at once; None: the GPU, if there is one.
     """
 
     def __init__(self, device: str, kernels: KernelDevice | None = None) -> None:
@@ -87,14 +93,14 @@ class Engine:
         """
         import torch
 
-        torch.set_num_threads(1)  # several that wait for each other on busy cores were a hundred times slower
+        torch.set_num_threads(1)  # several threads waiting for each other on busy cores were a hundred times slower
         self._policies = {name: load_policy(name, self._device) for name in shipped_models()}
         for name in (*self._policies, "auto"):
             self.solve([_TINY], SolveOptions(model=name))
         self._gathering = self._prepare_gathering()
 
     def _prepare_gathering(self) -> Gathering | None:
-        """Load the kernels of the search, where there is a GPU."""
+        """Load the search kernels, if there is a GPU."""
         from dynaroute.gpu_search.devices import find_device
         from dynaroute.solving.together import search_together
 
@@ -103,18 +109,18 @@ class Engine:
             return None
         try:
             kernels = self._kernels or find_device(device)
-        except UnsupportedError as error:  # too old a GPU, or a library is missing: each search has a core
+        except UnsupportedError as error:  # the GPU is too old, or a library is missing; searches then use cores
             _LOG.warning("Searches are not done on the GPU: %s", error)
             return None
         return Gathering(partial(search_together, kernels=kernels))
 
     @property
     def gathers(self) -> bool:
-        """Whether searches that begin at the same time are done together, so that many may run."""
+        """Whether simultaneous searches are done together on a GPU."""
         return self._gathering is not None
 
     def warm_up(self) -> None:
-        """Load what improves routes, so that the first who asks for it need not wait."""
+        """Load the search code, so that the first request need not wait."""
         for improver in IMPROVERS.values():
             improver.prepare()
 
@@ -124,11 +130,11 @@ class Engine:
         Parameters
         ----------
         instances
-            At least one.
+            At least one instance.
         options
-            How, for all of them.
+            Options for all of them.
         seconds
-            For all of them; a policy that is not ready then is given up for savings.
+            Time for all of them; after that, savings replace the policy.
         """
         end = time.perf_counter() + seconds
         observers = Observers(is_cancelled=lambda: time.perf_counter() > end)
@@ -141,14 +147,14 @@ class Engine:
         is_cancelled: Callable[[], bool],
         on_improvement: Callable[[Improvement], object],
     ) -> Result:
-        """Solve one instance, and tell of every improvement.
+        """Solve one instance, reporting every improvement.
 
         Parameters
         ----------
         instance
             The problem.
         options
-            How.
+            How to solve it.
         is_cancelled
             True ends a search.
         on_improvement
@@ -164,24 +170,14 @@ class Engine:
         return solve_all([instance], self._equip(options), observers)[0]
 
     def _equip(self, options: SolveOptions) -> SolveOptions:
-        """The same with a policy that is loaded, on the service's device, and one thread for each request."""
+        """Fill in the loaded policy, the service's device, and one thread."""
         model = self._policies.get(str(options.model), options.model)
         return replace(options, model=model, device=self._device, threads=1)
 
 
-def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) -> SolveAnswer:
-    """The answer that a result is.
-
-    Parameters
-    ----------
-    result
-        Of the solver.
-    timing
-        Where the time went.
-    notes
-        Remarks about the input.
-    """
-    return SolveAnswer(
+def describe_result(result: Result, timing: TimingSchema, notes: Sequence[str]) -> SolveResponse:
+    """Convert a result to a response."""
+    return SolveResponse(
         **result.to_json(),
         route_costs=result.solution.route_costs(result.instance),
         messages=[*notes, *result.messages],
@@ -190,29 +186,19 @@ def describe_result(result: Result, timing: TimingAnswer, notes: Sequence[str]) 
         is_interrupted=result.is_interrupted,
         violations=None
         if result.instance.is_plain
-        else [ViolationAnswer(**asdict(violation)) for violation in result.violations],
+        else [ViolationSchema(**asdict(violation)) for violation in result.violations],
     )
 
 
 def _thin_out(trace: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
-    """A curve that can still be drawn, with its end: a search of many minutes finds thousands of improvements."""
+    """Thin out a trace, keeping its end, because long searches find thousands of improvements."""
     step = -(-len(trace) // _MOST_POINTS)
     return trace if step <= 1 else [*trace[:-1:step], trace[-1]]
 
 
-def describe_improvement(instance: Instance, solution: Solution, cost: float, seconds: float) -> ImprovementAnswer:
-    """The best so far as an answer.
-
-    Parameters
-    ----------
-    instance, solution
-        The problem and its routes.
-    cost
-        Of the routes.
-    seconds
-        When they were found.
-    """
-    return ImprovementAnswer(
+def describe_improvement(instance: Instance, solution: Solution, cost: float, seconds: float) -> ImprovementSchema:
+    """Convert the best routes so far to a response."""
+    return ImprovementSchema(
         seconds=seconds,
         cost=cost,
         routes=[list(route) for route in solution.routes],

@@ -1,4 +1,4 @@
-"""Server-sent events: what a job finds, as it finds it."""
+"""Server-sent events of a job."""
 
 from __future__ import annotations
 
@@ -9,36 +9,21 @@ from dynaroute.service.jobs import Job
 
 __all__ = ["count_seen", "stream_events"]
 
-_GAP = 0.05  # seconds between improvements: more often nobody can look
+_GAP = 0.05  # least seconds between improvements
 _HEARTBEAT = b": still here\n\n"
 _LONGEST_NUMBER = 19
 
 
 def count_seen(last_event_id: str | None) -> int:
-    """How many improvements a listener has heard of, as its browser tells when it comes again.
-
-    Parameters
-    ----------
-    last_event_id
-        The header; whatever is no identifier of ours counts as none.
-    """
+    """Return how many improvements a reconnecting client has seen, from its Last-Event-ID header."""
     text = last_event_id or ""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < _LONGEST_NUMBER else 0
 
 
 async def stream_events(job: Job, heartbeat: float, told: int = 0) -> AsyncIterator[bytes]:
-    """Tell of every improvement, beginning with the best so far; the last event is the end of the job.
+    """Send the best so far, then every improvement; the last event is the end of the job.
 
-    A listener that is slower than the search gets the latest improvement each time, and misses those between.
-
-    Parameters
-    ----------
-    job
-        To be followed; others may follow it, too.
-    heartbeat
-        Longest silence, in seconds.
-    told
-        How many improvements the listener has heard of before.
+    A slow client gets the latest improvement each time, and misses those in between.
     """
     while not job.is_put_aside:
         if job.improvements > told and job.best_json is not None:

@@ -1,4 +1,4 @@
-"""The door of the service: who may enter, what is counted, and which headers every answer has."""
+"""The gate of the service: access control, metrics, and headers of every response."""
 
 from __future__ import annotations
 
@@ -16,24 +16,16 @@ from dynaroute.service.streams import name_client
 
 __all__ = ["Gate"]
 
-# Probes may come under any name.
+# Probes may use any host name.
 _PROBES = ("/healthz", "/readyz")
-# Probes and browsers that open the page cannot bring a token, and find no secret there.
+# Probes, and browsers that open the page, cannot send a token, and find no secrets there.
 _OPEN_PATHS = ("/", *_PROBES)
 _OPEN_FOLDER = "/page/"
 _STREAMS = "/events"
 
 
 class Gate:
-    """Wraps the application.
-
-    Parameters
-    ----------
-    application
-        What answers the requests that may enter.
-    service
-        Whose requests these are.
-    """
+    """Wraps the application."""
 
     def __init__(self, application: ASGIApp, service: Service) -> None:
         self._application = application
@@ -57,7 +49,7 @@ class Gate:
                 status = message["status"]
                 self._mark(MutableHeaders(scope=message))
                 await send(message)
-                if is_head:  # that is all; a stream would go on
+                if is_head:  # no body; a stream would go on
                     await send({"type": "http.response.body", "body": b""})
             elif not is_head:
                 await send(message)
@@ -90,16 +82,16 @@ class Gate:
         if scope["path"] not in _OPEN_PATHS and not self._service.has_room():
             return refuse_busy(1.0, "requests")
         if scope["path"].endswith(_STREAMS) and (busy := self._service.streams.refuse_client(name_client(scope))):
-            return busy  # before the application has looked at it: they come by the thousand
+            return busy  # before the application sees it, because there may be thousands
         if self._service.is_stopping and scope["method"] == "POST":
-            return refuse_unavailable("stopping", "the service is being stopped.")
+            return refuse_unavailable("stopping", "the service is stopping.")
         return None
 
     def _may_enter(self, path: str, headers: Headers) -> bool:
         if self._token is None or path in _OPEN_PATHS or path.startswith(_OPEN_FOLDER):
             return True
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        # in constant time, so that nobody can guess the token letter by letter
+        # in constant time, so that the token cannot be guessed letter by letter
         return hmac.compare_digest(given.encode("latin-1"), self._token.encode()) and scheme.lower() == "bearer"
 
     def _mark(self, headers: MutableHeaders) -> None:
@@ -110,5 +102,5 @@ class Gate:
 
 
 def _known_method(scope: Scope) -> str:
-    """The method, if it is a usual one: a client may make up any number of words."""
+    """Return the method if it is a known one, since clients may send anything."""
     return scope["method"] if scope["method"] in ("GET", "POST", "DELETE", "OPTIONS", "HEAD", "PUT") else "other"

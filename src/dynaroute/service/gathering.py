@@ -1,4 +1,4 @@
-"""Searches that begin at about the same time are one search on the GPU, which each may leave before the others."""
+"""Combining simultaneous searches into one search on the GPU, which each may leave early."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from dynaroute.instance import Instance
-from dynaroute.service.choices import ask_alike
+from dynaroute.service.request_options import can_be_solved_together
 from dynaroute.solution import Solution
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import Result
@@ -22,7 +22,7 @@ __all__ = ["Gathering", "SearchTogether"]
 
 
 class SearchTogether(Protocol):
-    """What searches many instances at once; `search_together` is one."""
+    """A function that searches many instances at once, such as `search_together`."""
 
     def __call__(
         self,
@@ -32,13 +32,13 @@ class SearchTogether(Protocol):
         observers: Observers,
         entered: float,
     ) -> list[Result]:
-        """Search them for the total time of the options."""
+        """Search the instances for the total time of the options."""
         ...
 
 
 @dataclass(eq=False)
 class _Member:
-    """A search, in a thread that waits for its outcome."""
+    """One search, whose thread waits for the outcome."""
 
     instance: Instance
     is_cancelled: Callable[[], bool]
@@ -48,13 +48,13 @@ class _Member:
     told: float = float("inf")
 
     def tell(self, improvement: Improvement) -> None:
-        """Pass an improvement on; one that goes on after others have left is told of its start again."""
+        """Pass on an improvement, except the start that is reported again after others have left."""
         if improvement.cost < self.told:
             self.told = improvement.cost
             self.on_improvement(improvement)
 
     def add(self, result: Result) -> None:
-        """Take note of what the search came to since the last time."""
+        """Add the result of a part of the search."""
         if self.so_far is not None:
             before = self.so_far
             done = (before.iterations or 0) + (result.iterations or 0)
@@ -62,21 +62,21 @@ class _Member:
         self.so_far = replace(result, messages=(result.improvement,))
 
     def finish(self, seconds: float, is_interrupted: bool) -> None:
-        """Let the thread that waits go on."""
+        """Wake the waiting thread."""
         assert self.so_far is not None
         self.outcome.set_result(replace(self.so_far, seconds=seconds, is_interrupted=is_interrupted))
 
 
 @dataclass(eq=False)
 class _Group:
-    """Searches that ask alike."""
+    """Searches with the same options."""
 
     options: SolveOptions
     members: list[_Member]
 
 
 class Gathering:
-    """Gathers searches, each of which is in a thread of its own, and searches them together in one of those.
+    """Collects searches from several threads, and runs them together in one of these threads.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Gathering:
 
     @staticmethod
     def takes(options: SolveOptions) -> bool:
-        """Whether a search can be one of many: it has a time, and nothing else that ends it."""
+        """Whether a search can be combined with others: only a time limit ends it."""
         only_time = options.time_limit is not None and options.iterations is None and options.target is None
         return options.searches and only_time and options.start is None
 
@@ -105,18 +105,18 @@ class Gathering:
         is_cancelled: Callable[[], bool],
         on_improvement: Callable[[Improvement], object],
     ) -> Result:
-        """Search one instance, with whatever else begins now; returns when it is done.
+        """Search one instance together with others that start now; returns when it is done.
 
         Parameters
         ----------
         instance
             The problem.
         options
-            How; `takes` has said yes.
+            Options for which `takes` is true.
         is_cancelled
             True ends this search.
         on_improvement
-            Called with every better solution, in whichever thread searches.
+            Called with every better solution, in the searching thread.
         """
         member = _Member(instance, is_cancelled, on_improvement)
         group = self._join(member, options)
@@ -128,10 +128,10 @@ class Gathering:
         return member.outcome.result()
 
     def _join(self, member: _Member, options: SolveOptions) -> _Group | None:
-        """Add a search to a group that is still open; else begin one, which is returned."""
+        """Join an open group, or else create and return a new one."""
         with self._lock:
             for group in self._open:
-                if ask_alike(group.options, options):
+                if can_be_solved_together(group.options, options):
                     group.members.append(member)
                     return None
             begun = _Group(options, [member])
@@ -149,7 +149,7 @@ class Gathering:
                 raise
 
     def _search_until_all_are_done(self, group: _Group) -> None:
-        """Search for the time of the group; whoever is cancelled leaves with its best, and the others go on."""
+        """Search for the group's time; a cancelled member leaves with its best, and the others continue."""
         assert group.options.time_limit is not None
         options = replace(group.options, time_limit=None, total_time=group.options.time_limit)
         began, left = time.perf_counter(), list(group.members)
@@ -168,13 +168,13 @@ class Gathering:
 
 
 def _list_starts(members: Sequence[_Member]) -> list[Solution] | None:
-    """What searches go on from: None at the beginning."""
+    """Return the solutions to continue from; None at the start."""
     found = [member.so_far for member in members]
     return [result.solution for result in found if result is not None] or None
 
 
 def _observe(members: list[_Member]) -> Observers:
-    """One who is cancelled ends the search for a moment, so that it can leave."""
+    """Make observers that interrupt the search when a member is cancelled, so that it can leave."""
     return Observers(
         on_improvement=lambda row, improvement: members[row].tell(improvement),
         is_cancelled=lambda: any(member.is_cancelled() for member in members),

@@ -1,4 +1,4 @@
-"""Taking in bodies: not without end, not for ever, not too many at once, and without holding up other requests."""
+"""Receiving and parsing bodies, with limits on size, time and number."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from dynaroute.service.refusals import RequestError, refuse_busy
 
 __all__ = ["Intake"]
 
-_FAIR_SECONDS = 1.0  # for a body to arrive, however many requests there are
+_FAIR_SECONDS = 1.0  # granted to every body, however many requests there are
 # in bytes
-_SMALL_BODY = 16_000  # understood at once, since a change of processes would take longer
-_USUAL_BODY = 250_000  # so that a thousand customers do not wait behind matrices, and whatever else is large
+_SMALL_BODY = 16_000  # parsed at once, because another process would take longer
+_USUAL_BODY = 250_000  # so that ordinary bodies do not wait behind very large ones
 
 Value = TypeVar("Value")
 
@@ -29,13 +29,13 @@ class Intake:
     Parameters
     ----------
     largest
-        Of one body, in bytes.
+        Largest body, in bytes.
     seconds
-        For a body to arrive.
+        Time for a body to arrive.
     most_held
-        Of all bodies that are not parsed yet, in bytes.
+        Most bytes of all bodies that are not yet parsed.
     read_seconds, read_bytes
-        Time and memory for understanding one body.
+        Time and memory for parsing one body.
     """
 
     def __init__(self, *, largest: int, seconds: float, most_held: int, read_seconds: float, read_bytes: int) -> None:
@@ -43,11 +43,11 @@ class Intake:
         self._seconds = seconds
         self._most_held = most_held
         self._held = 0
-        self._arriving: dict[asyncio.Timeout, float] = {}  # since when; the longest there first
+        self._arriving: dict[asyncio.Timeout, float] = {}  # start times, oldest first
         self._reader, self._reader_of_large = (Reader(read_seconds, read_bytes) for _ in range(2))
 
     def prepare(self) -> None:
-        """Start what reads large bodies before there is one."""
+        """Start the processes for large bodies in advance."""
         self._reader.prepare()
         self._reader_of_large.prepare()
 
@@ -57,14 +57,14 @@ class Intake:
         Parameters
         ----------
         request
-            Whose body nobody has read yet.
+            A request whose body is unread.
         parse
-            Understands the body: a function of a module, or a partial one.
+            Parses the body; it must be picklable.
 
         Raises
         ------
         RequestError
-            413 if it is too large to be taken or understood, 408 if it does not arrive, 429 if there are too many.
+            413 if it is too large, 408 if it does not arrive in time, 429 if there are too many.
         """
         self._refuse_by_head(request)
         body = bytearray()
@@ -78,13 +78,7 @@ class Intake:
             self._held -= len(body)
 
     def hurry(self, seconds: float) -> None:
-        """Give bodies that are still arriving no more than this time: the service stops.
-
-        Parameters
-        ----------
-        seconds
-            From now.
-        """
+        """Give arriving bodies at most this many seconds, because the service stops."""
         end = asyncio.get_running_loop().time() + seconds
         for timeout in self._arriving:
             when = timeout.when()
@@ -92,7 +86,7 @@ class Intake:
                 timeout.reschedule(end)
 
     def give_up_slowest(self) -> bool:
-        """Wait no longer for the body that has been arriving for longest; false if all are recent."""
+        """Stop waiting for the slowest body; false if all are recent."""
         now = asyncio.get_running_loop().time()
         timeout, since = next(iter(self._arriving.items()), (None, now))
         if timeout is None or now - since < _FAIR_SECONDS:
@@ -115,20 +109,20 @@ class Intake:
             raise RequestError(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
                 "media_type",
-                "compressed bodies are not read here.",
+                "compressed bodies are not supported.",
                 where=Where(field="Content-Encoding"),
-                remedy="Send the body as it is.",
+                remedy="Send the body uncompressed.",
             )
 
     async def _collect(self, request: Request, body: bytearray) -> None:
-        """Fill in the body, and count it as held."""
+        """Receive the body, counting its bytes."""
         try:
             async with asyncio.timeout(self._seconds) as timeout:
                 self._arriving[timeout] = asyncio.get_running_loop().time()
                 try:
                     while await self._collect_chunk(request, body):
                         pass
-                finally:  # before it ends: one that has ended cannot be hurried
+                finally:  # before the timeout ends, because then it cannot be changed
                     self._arriving.pop(timeout, None)
         except TimeoutError:
             raise RequestError(
@@ -140,10 +134,12 @@ class Intake:
             ) from None
 
     async def _collect_chunk(self, request: Request, body: bytearray) -> bool:
-        """Take the next part of a body; return whether there is more."""
+        """Receive the next part of a body; returns whether there is more."""
         message = await request.receive()
         if message["type"] == "http.disconnect":
-            raise RequestError(HTTPStatus.BAD_REQUEST, "disconnected", "the client left before its body had arrived.")
+            raise RequestError(
+                HTTPStatus.BAD_REQUEST, "disconnected", "the client disconnected before its body had arrived."
+            )
         chunk = message.get("body", b"")
         body += chunk
         self._held += len(chunk)

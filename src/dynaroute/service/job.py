@@ -1,4 +1,4 @@
-"""One job, from its beginning to its end, which may come after a restart of the service."""
+"""A job, which may continue after a restart of the service."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 
 from dynaroute.errors import DynarouteError
 from dynaroute.instance import Instance
-from dynaroute.service.answers import ErrorAnswer, ImprovementAnswer, JobAnswer, JobState, SolveAnswer, TimingAnswer
 from dynaroute.service.engine import describe_improvement, describe_result
 from dynaroute.service.job_file import KeptJob
 from dynaroute.service.refusals import INTERNAL, describe_error
+from dynaroute.service.response_schemas import (
+    ErrorResponse,
+    ImprovementSchema,
+    JobResponse,
+    JobState,
+    SolveResponse,
+    TimingSchema,
+)
 from dynaroute.solution import Solution
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
@@ -23,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Job"]
 
-_SHORTEST = 0.1  # seconds for the rest of a search that a restart interrupted at its end
-_CONTINUED = "The search was interrupted by a restart of the service, and went on from its best routes."
+_SHORTEST = 0.1  # seconds for the rest of a search that a restart interrupted near its end
+_CONTINUED = "The search was interrupted by a restart of the service, and continued from its best routes."
 
 
 class Job:
@@ -33,41 +40,39 @@ class Job:
     Parameters
     ----------
     instance
-        What to solve; None if that has been done before a restart.
+        The problem; None if it was solved before a restart.
     options
-        How.
+        How to solve it.
     notes
-        Remarks about the input.
+        Notes about the input.
+    replica
+        Name of this replica of the service; empty without replicas.
     """
 
-    def __init__(self, instance: Instance | None, options: SolveOptions, notes: tuple[str, ...]) -> None:
-        self.identifier = secrets.token_hex(16)
+    def __init__(
+        self, instance: Instance | None, options: SolveOptions, notes: tuple[str, ...], replica: str = ""
+    ) -> None:
+        self.identifier = f"{replica}-{secrets.token_hex(16)}" if replica else secrets.token_hex(16)
         self.name = "" if instance is None else instance.name
         self.options = options
         self.notes = notes
         self.state: JobState = "queued"
         self.improvements = 0
-        self.result: SolveAnswer | None = None
-        self.error: ErrorAnswer | None = None
+        self.result: SolveResponse | None = None
+        self.error: ErrorResponse | None = None
         self.ended_at: float | None = None
-        self.is_put_aside = False  # the service stops; the job goes on after its restart
+        self.is_put_aside = False  # the service stops, and the job continues after its restart
         self._instance = instance
         self._latest: Improvement | None = None
-        self._best: ImprovementAnswer | None = None
+        self._best: ImprovementSchema | None = None
         self._best_json: str | None = None
         self._began_at: float | None = None
-        self._seconds_before = 0.0  # of the search, up to a restart
+        self._seconds_before = 0.0  # of the search before a restart
         self._changed = asyncio.Event()
 
     @classmethod
     def restore(cls, kept: KeptJob) -> Job:
-        """Bring a job back from the disk: as it ended, or to go on from its best routes.
-
-        Parameters
-        ----------
-        kept
-            What is on disk.
-        """
+        """Restore a job from disk: finished, or to continue from its best routes."""
         answer = kept.answer
         job = cls(kept.instance, kept.options, kept.notes)
         job.identifier, job.name = answer.id, answer.instance
@@ -79,13 +84,13 @@ class Job:
 
     @property
     def instance(self) -> Instance:
-        """What to solve; there until the job has ended."""
+        """The problem; available until the job has ended."""
         assert self._instance is not None
         return self._instance
 
     @property
     def remaining(self) -> SolveOptions:
-        """How to go on: as was asked for, or from the best routes for the rest of the time."""
+        """Options to continue with: as given, or from the best routes for the remaining time."""
         if self._best is None or self.options.time_limit is None:
             return self.options
         return SolveOptions(
@@ -97,12 +102,12 @@ class Job:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing will change any more."""
+        """Whether the job has ended."""
         return self.ended_at is not None
 
     @property
-    def best(self) -> ImprovementAnswer | None:
-        """The best so far; worked out when somebody asks, since a search may find hundreds a second."""
+    def best(self) -> ImprovementSchema | None:
+        """The best so far, computed on demand, because a search may find hundreds per second."""
         if self._best is None and self._latest is not None:
             found = self._latest
             seconds = self._seconds_before + found.seconds
@@ -111,28 +116,28 @@ class Job:
 
     @property
     def best_json(self) -> str | None:
-        """The best so far as JSON; written once for all who listen."""
+        """The best so far as JSON, written once for all listeners."""
         if self._best_json is None and self.best is not None:
             self._best_json = self.best.model_dump_json()
         return self._best_json
 
     async def wait_for_change(self) -> None:
-        """Wait until the job begins, finds something better, or ends."""
+        """Wait until the job starts, improves, or ends."""
         await self._changed.wait()
 
     async def wait_for_end(self) -> None:
-        """Wait until nothing will change any more, or not in this life of the service."""
+        """Wait until the job has ended, or is put aside until a restart."""
         while not (self.has_ended or self.is_put_aside):
             await self.wait_for_change()
 
     def begin(self) -> None:
-        """Note that the search runs."""
+        """Record that the search runs."""
         self.state = "running"
         self._began_at = time.perf_counter()
         self._announce()
 
     def record(self, improvement: Improvement) -> None:
-        """Note a better solution; a search that goes on after a restart begins with what is known."""
+        """Record a better solution. A search that continues after a restart starts with a known one."""
         if self.has_ended or (self._seconds_before and self._best is not None and improvement.cost >= self._best.cost):
             return
         self.improvements += 1
@@ -141,8 +146,8 @@ class Job:
         self._announce()
 
     def finish(self, result: Result, waited: float) -> None:
-        """Note the result."""
-        timing = TimingAnswer(waited=waited, solved=result.seconds, batch=1)
+        """Record the result."""
+        timing = TimingSchema(waited=waited, solved=result.seconds, batch=1)
         before = self._seconds_before
         self.result = describe_result(
             replace(
@@ -154,30 +159,30 @@ class Job:
             timing,
             self.notes,
         )
-        # when the routes were found, which may be long before the search ended
+        # when the routes were found, possibly long before the search ended
         seconds = before + (result.trace[-1][0] if result.trace else result.seconds)
         self._best = describe_improvement(self.instance, result.solution, result.cost, seconds)
         self._best_json = None
         self._end("stopped" if result.is_interrupted else "finished")
 
     def fail(self, error: Exception) -> None:
-        """Note why there is no result."""
+        """Record why it failed."""
         self.error = describe_error(error if isinstance(error, DynarouteError) else INTERNAL)
         self._end("failed")
 
     def abandon(self) -> None:
-        """Note that it was stopped before it began."""
+        """Record that it was stopped before it started."""
         self._end("stopped")
 
     def put_aside(self) -> None:
-        """Note that it will not go on before the service is started again."""
+        """Record that it will continue after a restart."""
         self.is_put_aside = True
         self._announce()
 
-    def describe(self) -> JobAnswer:
-        """The job as an answer."""
+    def describe(self) -> JobResponse:
+        """Convert the job to a response."""
         until = time.perf_counter() if self.ended_at is None else self.ended_at
-        return JobAnswer(
+        return JobResponse(
             id=self.identifier,
             state=self.state,
             instance=self.name,
@@ -190,18 +195,18 @@ class Job:
         )
 
     def keep(self) -> KeptJob:
-        """The job as it goes to disk."""
+        """Convert the job to its form on disk."""
         ended_at = None if self.ended_at is None else time.time() - (time.perf_counter() - self.ended_at)
         return KeptJob(self.describe(), self.options, self.notes, self._instance, ended_at)
 
     def _end(self, state: JobState) -> None:
-        _ = self.best  # while its instance is there
-        self._instance = None  # which may be large, and is not needed any more
+        _ = self.best  # while its instance still exists
+        self._instance = None  # it may be large, and is no longer needed
         self.state = state
         self.ended_at = time.perf_counter()
         self._announce()
 
     def _announce(self) -> None:
-        """Wake all who wait, and let later ones wait for the next change."""
+        """Wake all waiting tasks; later ones wait for the next change."""
         self._changed.set()
         self._changed = asyncio.Event()

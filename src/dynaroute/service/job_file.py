@@ -1,7 +1,6 @@
-"""Jobs on disk: what is needed to tell of those that have ended, and to go on with the others after a restart.
+"""Jobs on disk, so that results survive a restart and unfinished jobs continue.
 
-One SQLite file, which survives the end of the process at any moment. It is written by one thread, and belongs to one
-service at a time.
+One SQLite file, which survives a crash at any moment. It is written by one thread, and used by one service at a time.
 """
 
 from __future__ import annotations
@@ -18,43 +17,43 @@ from dynaroute.errors import DynarouteError, OptionError, Where
 from dynaroute.formats import instance_from_json, instance_to_json
 from dynaroute.formats.json_document import load_json
 from dynaroute.instance import Instance
-from dynaroute.service.answers import JobAnswer
-from dynaroute.service.seldom import SeldomLog
+from dynaroute.service.response_schemas import JobResponse
 from dynaroute.service.settings import PREFIX
+from dynaroute.service.throttled_log import ThrottledLog
 from dynaroute.solving.options import SolveOptions
 
 __all__ = ["JobFile", "KeptJob"]
 
 _NAME = "jobs.sqlite3"
 _VERSION = 1
-_PATIENCE = 10.0  # seconds for another service to let go of the file: it may be about to stop
+_PATIENCE = 10.0  # seconds to wait for another service to release the file, since it may be stopping
 _TABLES = """
     CREATE TABLE IF NOT EXISTS jobs (
         id TEXT PRIMARY KEY, number INTEGER, options TEXT, notes TEXT, answer TEXT, ended_at REAL
     );
     CREATE TABLE IF NOT EXISTS problems (id TEXT PRIMARY KEY, instance TEXT);
 """
-# the service's, by their names in requests
+# options of the service, by their names in requests
 _OPTIONS = ("model", "decode", "samples", "augment", "improve", "time_limit", "seed")
 
 
 @dataclass(frozen=True)
 class KeptJob:
-    """A job as it is on disk.
+    """A job on disk.
 
     Attributes
     ----------
     answer
-        What was last told of it.
+        Its last response.
     options, notes
-        As it was made with.
+        Its options, and notes about the input.
     instance
         The problem; None once the job has ended.
     ended_at
-        When, in seconds of `time.time`; None before.
+        When it ended, as `time.time`; None before.
     """
 
-    answer: JobAnswer
+    answer: JobResponse
     options: SolveOptions
     notes: tuple[str, ...]
     instance: Instance | None
@@ -62,12 +61,12 @@ class KeptJob:
 
 
 class JobFile:
-    """The file; all methods but the first are for one thread at a time, and none of them fails.
+    """The file. Apart from the constructor, its methods never fail, and must be called by one thread at a time.
 
     Parameters
     ----------
     folder
-        Where it lies; made if it is not there, for nobody else to read.
+        Its folder, created if necessary, readable only by this user.
 
     Raises
     ------
@@ -76,38 +75,39 @@ class JobFile:
     """
 
     def __init__(self, folder: str) -> None:
-        self._log = SeldomLog()
+        self._log = ThrottledLog()
         path = Path(folder) / _NAME
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite would let everybody read it
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite would make it readable by everyone
             self._database = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
             self._prepare()
         except (OSError, sqlite3.Error) as error:
             raise OptionError(
                 f"jobs cannot be kept in {folder}: {error}.",
                 where=Where(field=f"{PREFIX}JOBS_FOLDER"),
-                remedy=f"Name a folder that can be written and that no other service uses. A damaged {_NAME} can be "
-                "moved away; its jobs are lost then.",
+                remedy=f"Name a writable folder that no other service uses. A damaged {_NAME} can be moved away, but "
+                "its "
+                "jobs are then lost.",
             ) from error
 
     def load(self) -> list[KeptJob]:
-        """All jobs, the oldest first; those that cannot be read are left out."""
+        """Load all jobs, oldest first, skipping unreadable ones."""
         try:
             rows = self._database.execute(
                 "SELECT answer, options, notes, instance, ended_at "
                 "FROM jobs LEFT JOIN problems USING (id) ORDER BY number"
             ).fetchall()
         except sqlite3.Error as error:  # parts of the file are damaged
-            self._log.warn(f"Jobs on disk cannot be read and are left out: {error}.")
+            self._log.warn(f"Jobs on disk cannot be read and were skipped: {error}.")
             return []
         kept = [job for row in rows if (job := _restore(*row)) is not None]
         if len(kept) < len(rows):
-            self._log.warn("Some jobs on disk cannot be read and are left out.")
+            self._log.warn("Some jobs on disk cannot be read and were skipped.")
         return kept
 
     def add(self, job: KeptJob) -> None:
-        """Write down a new job."""
+        """Write a new job."""
         assert job.instance is not None
         given = {name: getattr(job.options, name) for name in _OPTIONS}
         row = (job.answer.id, json.dumps(given), json.dumps(job.notes), job.answer.model_dump_json())
@@ -122,8 +122,8 @@ class JobFile:
 
         self._change(write)
 
-    def update(self, answer: JobAnswer, ended_at: float | None) -> None:
-        """Write down how a job is doing; one that has ended needs its problem no more."""
+    def update(self, answer: JobResponse, ended_at: float | None) -> None:
+        """Write the state of a job; a finished job no longer needs its problem."""
 
         def write() -> None:
             self._database.execute(
@@ -136,7 +136,7 @@ class JobFile:
         self._change(write)
 
     def remove(self, identifier: str) -> None:
-        """Forget a job."""
+        """Delete a job."""
 
         def write() -> None:
             self._database.execute("DELETE FROM jobs WHERE id = ?", (identifier,))
@@ -145,14 +145,14 @@ class JobFile:
         self._change(write)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with suppress(sqlite3.Error):
             self._database.close()
 
     def _prepare(self) -> None:
         self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("BEGIN EXCLUSIVE")  # the lock is kept from here on
+        self._database.execute("BEGIN EXCLUSIVE")  # the lock is held from here on
         self._database.execute("COMMIT")
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version not in (0, _VERSION):
@@ -162,7 +162,7 @@ class JobFile:
         self._database.commit()
 
     def _change(self, write: Callable[[], None]) -> None:
-        """Write all or nothing; a full disk costs what should have been written, and no request."""
+        """Write in one transaction; an error is logged and does not affect requests."""
         try:
             with self._database:
                 write()
@@ -171,12 +171,12 @@ class JobFile:
 
 
 def _restore(answer: str, options: str, notes: str, instance: str | None, ended_at: float | None) -> KeptJob | None:
-    """The job of a row; None if it makes no sense, or if its problem is gone though it has not ended."""
+    """Restore a job from a row; None if it is damaged, or unfinished without its problem."""
     if instance is None and ended_at is None:
         return None
     with suppress(ValueError, TypeError, DynarouteError):
         return KeptJob(
-            JobAnswer.model_validate_json(answer),
+            JobResponse.model_validate_json(answer),
             SolveOptions(**json.loads(options)),
             tuple(json.loads(notes)),
             None if instance is None else instance_from_json(load_json(instance)),
@@ -186,7 +186,7 @@ def _restore(answer: str, options: str, notes: str, instance: str | None, ended_
 
 
 def _write_instance(instance: Instance) -> str:
-    """JSON, the matrix row by row: in one go it would hold up every other thread."""
+    """Write an instance as JSON, the matrix row by row, so as not to block other threads."""
     document = instance_to_json(instance)
     matrix = document.pop("distances", None)
     text = json.dumps(document, allow_nan=False)

@@ -1,6 +1,6 @@
-"""Jobs: searches that nobody waits for, kept until they are fetched, deleted or too old.
+"""Jobs: background searches, kept until they are deleted or too old.
 
-All of this is touched by the event loop alone; the thread of a search only posts messages to it.
+Only the event loop touches this; search threads just post messages to it.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class JobStore:
     Parameters
     ----------
     engine
-        Solves.
+        Solves instances.
     pool
         Runs searches.
     most
-        Jobs that are kept.
+        Most jobs to keep.
     age
         Seconds that a finished job is kept.
     longest
-        Seconds of a job that does not search, but builds routes.
+        Most seconds of a job that builds routes without a search.
     archive
-        Where they are kept on disk, if anywhere.
+        Keeps jobs on disk, if at all.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class JobStore:
         self._most = most
         self._age = age
         self._longest = longest
-        self._jobs: dict[str, Job] = {}  # the oldest first
+        self._jobs: dict[str, Job] = {}  # oldest first
         self._searches: dict[str, Search] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -72,49 +72,39 @@ class JobStore:
         return len(self._jobs)
 
     def add(self, job: Job) -> None:
-        """Keep a job, and queue its search.
-
-        Parameters
-        ----------
-        job
-            A new one.
+        """Add a job, and queue its search.
 
         Raises
         ------
         RequestError
-            429 if there are too many jobs, or searches that wait.
+            429 if there are too many jobs or waiting searches.
         """
         outdated = self._choose_outdated()
         self._pool.refuse_full()
-        if outdated is not None:  # only now: a job that is refused costs nobody a result
+        if outdated is not None:  # only now, so that a refused job displaces no result
             self._forget(outdated)
         self._jobs[job.identifier] = job
         self._archive.add(job)
         self._begin(job)
 
     def restore(self) -> None:
-        """Bring back the jobs that are on disk; those that have not ended wait for `resume`."""
+        """Load the jobs on disk; unfinished ones wait for `resume`."""
         for job in self._archive.load():
             self._jobs[job.identifier] = job
         self._drop_old()
 
     def resume(self) -> None:
-        """Go on with the jobs that were brought back."""
+        """Continue unfinished jobs."""
         for job in self._jobs.values():
             if not job.has_ended and job.identifier not in self._searches:
                 self._begin(job)
 
     async def settle(self) -> None:
-        """Wait until the disk has what was told of all jobs so far."""
+        """Wait until the state of all jobs is on disk."""
         await self._archive.settle()
 
     def get(self, identifier: str) -> Job:
         """Find a job.
-
-        Parameters
-        ----------
-        identifier
-            As `Job.identifier`.
 
         Raises
         ------
@@ -129,17 +119,12 @@ class JobStore:
                 "not_found",
                 "there is no such job.",
                 where=Where(field="id"),
-                remedy="It may have been deleted, or be too old; POST /v1/jobs makes a new one.",
+                remedy="It may have been deleted, or expired; POST /v1/jobs creates a new one.",
             )
         return job
 
     async def remove(self, identifier: str) -> Job:
-        """Forget a job, stop it, and return it when it has ended.
-
-        Parameters
-        ----------
-        identifier
-            As `Job.identifier`.
+        """Stop and delete a job, and return it when it has ended.
 
         Raises
         ------
@@ -154,7 +139,7 @@ class JobStore:
         return job
 
     def stop_all(self) -> None:
-        """End all searches early: their jobs have ended, or go on after a restart if they are on disk."""
+        """End all searches early; jobs on disk continue after a restart."""
         for job in self._jobs.values():
             if self._archive.is_kept and not job.has_ended:
                 job.put_aside()
@@ -191,7 +176,7 @@ class JobStore:
     def _stop(self, job: Job) -> None:
         search = self._searches.get(job.identifier)
         if search is None:
-            if not (job.has_ended or job.is_put_aside):  # it was brought back, and has not gone on yet
+            if not (job.has_ended or job.is_put_aside):  # it was restored, but has not continued yet
                 job.abandon()
             return
         search.cancel()
@@ -215,7 +200,7 @@ class JobStore:
                 self._archive.update(job)
 
     def _choose_outdated(self) -> Job | None:
-        """The job that a new one would displace, if there is no room; refuse the new one if there cannot be any."""
+        """Return the job that a new one displaces, if any; raise if there is no room."""
         self._drop_old()
         if len(self._jobs) < self._most:
             return None

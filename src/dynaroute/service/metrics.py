@@ -1,4 +1,4 @@
-"""What the service counts, in Prometheus's text format."""
+"""Metrics in Prometheus's text format."""
 
 from __future__ import annotations
 
@@ -33,28 +33,18 @@ class Metrics:
         ProcessCollector(registry=self._registry)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Note an answer; `route` is the path's template, since paths themselves are without number."""
+        """Count a response; `route` is the path's template, because there may be any number of paths."""
         self._requests.labels(method, route, str(status)).inc()
         self._latency.labels(route).observe(seconds)
 
     def count_batch(self, size: int) -> None:
-        """Note how many requests were solved together."""
+        """Count a batch of requests."""
         self._batches.observe(size)
 
     def watch(self, name: str, description: str, measure: Callable[[], float]) -> None:
-        """Show what a function returns whenever somebody looks.
-
-        Parameters
-        ----------
-        name
-            Without the prefix dynaroute_.
-        description
-            For people.
-        measure
-            Quick, and callable from any thread.
-        """
+        """Expose the value of a function."""
         Gauge(f"dynaroute_{name}", description, registry=self._registry).set_function(measure)
 
     def expose(self) -> bytes:
-        """All counters as text."""
+        """Return all metrics as text."""
         return generate_latest(self._registry)

@@ -22,9 +22,9 @@ class Part:
     Attributes
     ----------
     name
-        Of the field.
+        Name of the field.
     file_name
-        Of the file, without folders; None for a field that is no file.
+        Name of the file without folders; None if it is not a file.
     content
         Its bytes.
     """
@@ -35,19 +35,12 @@ class Part:
 
 
 def read_form(body: bytes, content_type: str) -> list[Part]:
-    """Take a form apart.
-
-    Parameters
-    ----------
-    body
-        All of it.
-    content_type
-        The header, which holds the boundary.
+    """Parse a form.
 
     Raises
     ------
     RequestError
-        400 if this is no form.
+        400 if it is not a form.
     """
     _, parameters = parse_options_header(content_type)
     boundary = parameters.get(b"boundary")
@@ -77,7 +70,7 @@ def read_form(body: bytes, content_type: str) -> list[Part]:
 
 
 class _Collector:
-    """Gathers what the parser reports piece by piece."""
+    """Collects the parser's events."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []

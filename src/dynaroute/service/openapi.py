@@ -1,4 +1,4 @@
-"""The parts of the API's description that FastAPI cannot see: bodies in several formats, limits, failures."""
+"""Parts of the API description that FastAPI cannot infer: bodies in several formats, limits, errors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from dynaroute.service.answers import ErrorAnswer
-from dynaroute.service.questions import CheckQuestion, InsertQuestion, InstanceQuestion, SolveQuestion, UploadQuestion
+from dynaroute.service.request_schemas import CheckRequest, InsertRequest, InstanceSchema, SolveRequest, UploadRequest
+from dynaroute.service.response_schemas import ErrorResponse
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.weights import shipped_models
 
@@ -32,10 +32,10 @@ _FAILURES = {
     404: "There is no such job.",
     408: "The body did not arrive in time.",
     413: "The body or the problem is too large.",
-    415: "The type of the body is not known.",
-    422: "This cannot be a problem, or an option makes no sense; `where.field` names the fault.",
-    429: "Too many requests wait.",
-    503: "The service starts or stops.",
+    415: "The body's media type is not supported.",
+    422: "The problem or an option is invalid; `where.field` says where.",
+    429: "Too many requests are waiting.",
+    503: "The service is starting or stopping.",
 }
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 
@@ -55,21 +55,21 @@ def _describe_problem(document: type[BaseModel]) -> dict[str, Any]:
         "application/json": {"schema": _refer(document)},
         "text/plain": {"schema": {"type": "string", "description": "A .vrp file."}, "example": _VRP_EXAMPLE},
         "text/csv": {"schema": {"type": "string", "description": "A .csv file."}, "example": _CSV_EXAMPLE},
-        "multipart/form-data": {"schema": _refer(UploadQuestion)},
+        "multipart/form-data": {"schema": _refer(UploadRequest)},
     }
     return {"requestBody": {"required": True, "content": content}}
 
 
-SOLVE_BODY = _describe_problem(SolveQuestion)
-CONVERT_BODY = _describe_problem(InstanceQuestion)
+SOLVE_BODY = _describe_problem(SolveRequest)
+CONVERT_BODY = _describe_problem(InstanceSchema)
 CHECK_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(CheckQuestion)}}}
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(CheckRequest)}}}
 }
 INSERT_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(InsertQuestion)}}}
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(InsertRequest)}}}
 }
 JOB_ANSWER: dict[int | str, dict[str, Any]] = {
-    202: {"headers": {"Location": {"description": "Of the job.", "schema": {"type": "string"}}}}
+    202: {"headers": {"Location": {"description": "Address of the job.", "schema": {"type": "string"}}}}
 }
 _EVENT = {
     "type": "object",
@@ -83,10 +83,10 @@ _EVENT = {
 }
 EVENTS_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Events `improvement`, with what `best` of a job holds, and one `end`, with the whole job.",
+        "description": "Events `improvement` with the same data as a job's `best`, and one `end` with the whole job.",
         "content": {"text/event-stream": {"schema": _EVENT}},
     },
-    204: {"description": "The listener has heard the end already."},
+    204: {"description": "The client has already received the end."},
 }
 METRICS_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {"description": "Prometheus's text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -94,31 +94,17 @@ METRICS_ANSWER: dict[int | str, dict[str, Any]] = {
 
 
 def describe_failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the failures of an endpoint.
-
-    Parameters
-    ----------
-    statuses
-        Of its answers.
-    """
+    """Describe the errors of an endpoint."""
     failures: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
-        failures[status] = {"model": ErrorAnswer, "description": _FAILURES[status]}
+        failures[status] = {"model": ErrorResponse, "description": _FAILURES[status]}
         if status in (429, 503):
             failures[status]["headers"] = _RETRY_AFTER
     return failures
 
 
 def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, Any]:
-    """The OpenAPI document, with the bodies and the limits of this service.
-
-    Parameters
-    ----------
-    application
-        With all its endpoints.
-    settings
-        The limits.
-    """
+    """Make the OpenAPI document, with bodies and limits of this service."""
     document = get_openapi(
         title=application.title,
         version=application.version,
@@ -128,10 +114,10 @@ def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, A
     )
     schemas = document["components"]["schemas"]
     schemas |= _describe_bodies()
-    for name in ("InstanceQuestion", "SolveQuestion"):
+    for name in ("InstanceSchema", "SolveRequest"):
         for choice in schemas[name]["properties"]["customers"]["anyOf"]:
             choice |= {"minItems": 1, "maxItems": settings.customers}
-    _state_limits(schemas["OptionsQuestion"]["properties"], max(settings.job_seconds, settings.solve_seconds), settings)
+    _state_limits(schemas["OptionsSchema"]["properties"], max(settings.job_seconds, settings.solve_seconds), settings)
     for path, seconds in (("/v1/solve", settings.solve_seconds), ("/v1/jobs", settings.job_seconds)):
         parameters = _forbid_null(document["paths"][path]["post"]["parameters"])
         _state_limits({parameter["name"]: parameter["schema"] for parameter in parameters}, seconds, settings)
@@ -144,7 +130,7 @@ def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, A
 
 def _describe_bodies() -> dict[str, Any]:
     _, definitions = models_json_schema(
-        [(model, "validation") for model in (SolveQuestion, CheckQuestion, InsertQuestion, UploadQuestion)],
+        [(model, "validation") for model in (SolveRequest, CheckRequest, InsertRequest, UploadRequest)],
         ref_template="#/components/schemas/{model}",
     )
     schemas: dict[str, Any] = definitions["$defs"]
@@ -152,14 +138,14 @@ def _describe_bodies() -> dict[str, Any]:
 
 
 def _state_limits(options: dict[str, Any], longest: float, settings: ServiceSettings) -> None:
-    """Write the limits of the service into the schemas of the options."""
+    """Put the service's limits into the schemas of the options."""
     _typed(options["time_limit"])["maximum"] = longest
     _typed(options["samples"])["maximum"] = settings.work
     _typed(options["model"])["enum"] = ["auto", "savings", *shipped_models()]
 
 
 def _forbid_null(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A query has no null: what is not given is left out."""
+    """Remove null from query parameters, which can only be left out."""
     for parameter in parameters:
         rest = {key: value for key, value in parameter["schema"].items() if key not in ("anyOf", "default")}
         parameter["schema"] = {**rest, **_typed(parameter["schema"])}
@@ -167,5 +153,5 @@ def _forbid_null(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _typed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of the value itself, where null is allowed, too."""
+    """Return the schema of the value without null."""
     return next((choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"), schema)

@@ -1,7 +1,7 @@
-"""Who may ask: requests to a name that is ours, from pages that are ours.
+"""Access control by origin: only requests to our own names, from our own pages or from programs.
 
-A page from anywhere, open in a browser on this machine or in this network, can send requests here; a name that its
-owner points to this address makes them look like our own (DNS rebinding). Both are told by their headers.
+Any page open in a browser on this machine or network can send requests here, and a name pointed at this address can
+make them look like our own (DNS rebinding). Both are recognised by their headers.
 """
 
 from __future__ import annotations
@@ -22,54 +22,48 @@ from dynaroute.service.settings import PREFIX
 __all__ = ["Origins"]
 
 _ANY = "*"
-_REMEMBERED = 64  # names and addresses: nearly all requests have the same
-_ALIEN_SITES = ("cross-site", "same-site")  # of Sec-Fetch-Site
+_REMEMBERED = 64  # cached names and addresses; nearly all requests have the same
+_ALIEN_SITES = ("cross-site", "same-site")  # values of Sec-Fetch-Site
 
 
 @dataclass(frozen=True)
 class Origins:
-    """Tells requests of our own pages, and of programs, from those of strange pages.
+    """Distinguishes requests of our own pages and of programs from those of other pages.
 
     Attributes
     ----------
     hosts
-        Names of ours, beside those that nobody else can have.
+        Our names, in addition to those that nobody else can have.
     pages
-        Origins of other pages that may ask.
+        Origins of other allowed pages.
     """
 
     hosts: Sequence[str] = ()
     pages: Sequence[str] = ()
 
     def refuse(self, method: str, headers: Headers) -> RequestError | None:
-        """Why a request is not served; None if it is.
-
-        Parameters
-        ----------
-        method, headers
-            Of the request.
-        """
+        """Return why a request is refused; None if it is allowed."""
         host = headers.get("host")
         if host is not None and not self._is_ours(_name_in(host)):
             return _refuse(
                 "host",
-                "this service is not known by the name in Host.",
+                "this service is not known by the name in the Host header.",
                 "Host",
-                f"Use its address, or let who runs it add the name to {PREFIX}HOSTS.",
+                f"Use its address, or ask its operator to add the name to {PREFIX}HOSTS.",
             )
         if not self._may_ask(method, headers, host):
             return _refuse(
                 "origin",
                 "pages of this origin may not use the service.",
                 "Origin",
-                f"Open the page of the service, or let who runs it add the origin to {PREFIX}CORS_ORIGINS.",
+                f"Open the page of the service, or ask its operator to add the origin to {PREFIX}CORS_ORIGINS.",
             )
         return None
 
     def _is_ours(self, name: str | None) -> bool:
         if name is None:
             return False
-        # Nobody can point a number elsewhere, and names without a dot are of this machine or this network.
+        # Numeric addresses cannot be redirected, and names without a dot belong to this machine or network.
         is_near = _is_address(name) or "." not in name or name.endswith(".localhost")
         return is_near or _ANY in self.hosts or self._is_named(name)
 
@@ -79,18 +73,18 @@ class Origins:
     def _may_ask(self, method: str, headers: Headers, host: str | None) -> bool:
         origin = headers.get("origin")
         if origin is None:
-            # programs send neither header, browsers at least one with what a page may change
+            # programs send neither header; browsers send at least one with requests that change something
             return method in ("GET", "HEAD") or headers.get("sec-fetch-site") not in _ALIEN_SITES
         if _ANY in self.pages or origin in self.pages:
             return True
         authority = origin.partition("://")[2].lower()
-        # a proxy may speak another protocol than we do, and may rename us
+        # a proxy may use another protocol and name
         return bool(authority) and (authority == (host or "").lower() or self._is_named(_name_in(authority)))
 
 
 @lru_cache(_REMEMBERED)
 def _name_in(authority: str) -> str | None:
-    """The name or the address in what stands before a path, without the port; None if there is none."""
+    """Return the host of an authority, without the port; None if there is none."""
     if set(authority) & set("/?#@\\ "):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The web page: a folder of plain files, and nothing else."""
+"""Serving the files of the web page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CONTENT_POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; form-
 
 @dataclass(frozen=True)
 class _PageFile:
-    """A file as it is sent."""
+    """A file ready to be sent."""
 
     content: bytes
     media_type: str
@@ -33,13 +33,7 @@ class _PageFile:
 
 
 def make_page_router(settings: ServiceSettings) -> APIRouter:
-    """Serve the files of the page, index.html at ``/`` and all under ``/page/``.
-
-    Parameters
-    ----------
-    settings
-        Those of the street map.
-    """
+    """Serve the files of the page, index.html at ``/`` and all under ``/page/``."""
     policy = make_content_policy(settings.tiles)
     files = {
         path.relative_to(FOLDER).as_posix(): _load(path)
@@ -62,12 +56,12 @@ def make_page_router(settings: ServiceSettings) -> APIRouter:
 
 
 def make_content_policy(tiles: str | None) -> str:
-    """What the page may load: its own files, and pictures of the street map's server if there is one.
+    """Make the content policy: the page may load its own files, and tiles from the street map's server.
 
     Parameters
     ----------
     tiles
-        Address of the pictures, as in the settings.
+        Address of the tiles, as in the settings.
     """
     if tiles is None:
         return _CONTENT_POLICY
@@ -86,7 +80,7 @@ def _make_file(content: bytes, media_type: str) -> _PageFile:
 def _send(file: _PageFile | None, request: Request, policy: str) -> Response:
     if file is None:
         raise RequestError(HTTPStatus.NOT_FOUND, "not_found", "there is no such file.", remedy="The page is at /.")
-    # no-cache: browsers may keep the file, but ask whether it is still the same
+    # no-cache: browsers may keep the file, but must revalidate it
     headers = {"Cache-Control": "no-cache", "ETag": file.tag, "Content-Security-Policy": policy}
     if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as uvicorn speaks it, with less patience for clients that are slow, do not read, or speak something else."""
+"""Uvicorn's HTTP/1.1 protocol, with time limits for clients that send or read slowly."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from dynaroute.service.refusals import RequestError, to_response
 __all__ = ["make_protocol"]
 
 _CLOSE = (b"connection", b"close")
-_AT_ONCE = struct.pack("ii", 1, 0)  # linger, for no second
+_AT_ONCE = struct.pack("ii", 1, 0)  # linger for 0 seconds
 _NOT_HTTP = RequestError(HTTPStatus.BAD_REQUEST, "http", "this is not HTTP/1.1.", remedy="Send a well-formed request.")
 
 
 def make_protocol(connections: Connections, patience: float, answer_seconds: float) -> type[H11Protocol]:
-    """Make a protocol for uvicorn, which wants a class.
+    """Make a protocol class for uvicorn.
 
     Parameters
     ----------
     connections
-        Of the service.
+        The service's connections.
     patience
-        Seconds in which the head of a request must have arrived.
+        Seconds for the head of a request to arrive.
     answer_seconds
-        In which a client must have taken its answer.
+        Seconds for a client to read its answer.
     """
     settled = {"everybody": connections, "patience": patience, "answer_seconds": answer_seconds}
     return type("PatientProtocol", (_Protocol,), settled)
 
 
 class _Protocol(H11Protocol):
-    """Ends connections on which nothing arrives or nothing is read, and answers in our shape what is no HTTP."""
+    """Closes connections that send or read nothing, and answers invalid HTTP with our error shape."""
 
     everybody: ClassVar[Connections]
     patience: ClassVar[float]
@@ -48,20 +48,20 @@ class _Protocol(H11Protocol):
 
     @property
     def unread(self) -> int:
-        """Bytes of answers that the client has not taken."""
+        """Bytes of answers that the client has not read."""
         return self.transport.get_write_buffer_size()
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request waits for its answer."""
+        """Whether no request is waiting for an answer."""
         return self.cycle is None or self.cycle.response_complete
 
     def drop(self) -> None:
-        """End the connection now; closing it would wait until the client has taken everything."""
+        """Abort the connection; closing it would wait until the client has read everything."""
         if not self.unread:
             self.transport.close()
             return
-        # or the system would go on to hold what it has taken of the answer
+        # otherwise the system would keep its buffered part of the answer
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         self.transport.abort()
 
@@ -83,8 +83,8 @@ class _Protocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         self._end_request_watch()
-        # An idle connection is closed earlier; this is for one on which the next head, or the rest of a body that was
-        # refused, comes in drops, and for the end of an answer that nobody reads.
+        # Idle connections are closed earlier. This is for a next head, or the rest of a refused body, that arrives very
+        # slowly, and for the end of an answer that is not read.
         self._watch_for_request(self.timeout_keep_alive + self.patience)
         self.everybody.note_answer(self)
         super().on_response_complete()
@@ -100,7 +100,7 @@ class _Protocol(H11Protocol):
         self.everybody.note_progress(self)
 
     def timeout_keep_alive_handler(self) -> None:
-        if not self.unread:  # else the watch decides
+        if not self.unread:  # otherwise the watch decides
             super().timeout_keep_alive_handler()
 
     def send_400_response(self, msg: str) -> None:

@@ -1,4 +1,4 @@
-"""What runs in a process of its own to understand bodies: it may be ended at any moment, and its memory is bounded."""
+"""The process that parses bodies. It may be killed at any moment, and its memory is limited."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Parse = Callable[[bytes], Any]
 
 @dataclass(frozen=True)
 class Reading:
-    """What became of a body: a value, an error of ours, or a failure of ours in words."""
+    """The outcome of parsing: a value, a `DynarouteError`, or the text of an unexpected failure."""
 
     value: Any = None
     error: DynarouteError | None = None
@@ -29,16 +29,8 @@ class Reading:
 
 
 def keep_reading(questions: Connection, memory: int) -> None:
-    """Understand one body after the other, until the service is gone.
-
-    Parameters
-    ----------
-    questions
-        Brings a function and a body, and takes the outcome.
-    memory
-        Bytes that may be taken beside what is taken already.
-    """
-    # They are for the service, which stops us when it has no more questions; a terminal sends them to all of us.
+    """Parse one body after the other until the service ends, with this much additional memory."""
+    # A terminal sends signals to all processes, but only the service should handle them; it stops this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _bound_memory(memory)
@@ -57,14 +49,14 @@ def _read(parse: Parse, body: bytes) -> Reading:
     except DynarouteError as error:
         return Reading(error=error.with_traceback(None))
     except MemoryError:
-        return Reading(error=refuse_large("reading this takes more memory than a request may have."))
+        return Reading(error=refuse_large("parsing this body takes more memory than a request may use."))
     except Exception:
         return Reading(failure=traceback.format_exc())
 
 
 def _bound_memory(more: int) -> None:
-    """Make what would take more memory than that fail in this process, and in no other."""
-    with suppress(ImportError, ValueError, OSError):  # where the system does not know of such limits
+    """Limit the memory of this process."""
+    with suppress(ImportError, ValueError, OSError):  # the system has no such limits
         import resource
 
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])

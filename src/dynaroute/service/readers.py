@@ -1,7 +1,6 @@
-"""Understanding large bodies beside the event loop, in processes that can be ended.
+"""Parsing large bodies in separate processes, which can be killed.
 
-A thread would not do: Python runs one of them at a time, so that a large body held up everybody, and none can be ended
-when it takes too long.
+Threads would not do: Python runs one at a time, so a large body would block everything, and a thread cannot be killed.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ Value = TypeVar("Value")
 
 
 class Reader:
-    """One process that understands bodies, one after the other; started when it is first needed.
+    """A process that parses bodies one after the other; started when first needed.
 
     Parameters
     ----------
     seconds
-        For one body.
+        Time for one body.
     memory
-        Bytes for one body.
+        Memory for one body, in bytes.
     """
 
     def __init__(self, seconds: float, memory: int) -> None:
@@ -41,18 +40,18 @@ class Reader:
         self._process: BaseProcess | None = None
         self._questions: Connection | None = None
         self._is_stopped = False
-        self._lock = threading.Lock()  # of the process: it may be stopped while it starts
-        self._thread = ThreadPoolExecutor(1, "dynaroute-read")  # which waits for the process
+        self._lock = threading.Lock()  # protects the process, which may be stopped while it starts
+        self._thread = ThreadPoolExecutor(1, "dynaroute-read")  # waits for the process
 
     async def read(self, parse: Callable[[bytes], Value], body: bytes) -> Value:
-        """Understand a body, after those that came before.
+        """Parse a body, after earlier ones.
 
         Parameters
         ----------
         parse
-            Does it: a function of a module, or a partial one, so that it can be sent.
+            The parser; it must be picklable.
         body
-            All of it.
+            The whole body.
 
         Raises
         ------
@@ -70,27 +69,27 @@ class Reader:
         return value
 
     def prepare(self) -> None:
-        """Start the process, so that the first body need not wait for it."""
+        """Start the process in advance."""
         self._thread.submit(self._connect)
 
     def stop(self) -> None:
-        """End the process, whatever it is at."""
+        """Kill the process."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._is_stopped = True
         with self._lock:
             self._end()
 
     def _ask(self, parse: Callable[[bytes], object], body: bytes) -> Reading:
-        """Wait for the process's answer; in the thread."""
+        """Wait for the process's answer, in the thread."""
         try:
             questions = self._connect()
             questions.send((parse, body))
             if questions.poll(self._seconds):
                 outcome: Reading = questions.recv()
                 return outcome
-            message = f"reading this takes more than {self._seconds:g} s."
-        except (EOFError, OSError):  # it died, of the body or with the service
-            message = "this cannot be read in the memory that a request may have."
+            message = f"parsing this body takes more than {self._seconds:g} s."
+        except (EOFError, OSError):  # it died, because of the body or with the service
+            message = "parsing this body takes more memory than a request may use."
         with self._lock:
             self._end()
         return Reading(error=refuse_large(message))
@@ -106,7 +105,7 @@ class Reader:
             return self._questions
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would inherit the locks of other threads
+        context = multiprocessing.get_context("spawn")  # a fork would inherit locks of other threads
         self._questions, theirs = context.Pipe()
         self._process = context.Process(target=keep_reading, args=(theirs, self._memory), daemon=True)
         self._process.start()

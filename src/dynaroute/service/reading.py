@@ -1,4 +1,4 @@
-"""Problems and solutions from the bodies of requests, by the parsers that read files."""
+"""Reading problems and solutions from bodies of requests, with the parsers for files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from dynaroute.plans.additions import Customers
 from dynaroute.plans.json_plan import plan_from_json
 from dynaroute.plans.plan import Plan
 from dynaroute.service.multipart import read_form
-from dynaroute.service.questions import MOST_NEW_CUSTOMERS, FileOptions, OptionsQuestion, QueryOptions
 from dynaroute.service.refusals import RequestError, refuse_invalid, refuse_large
+from dynaroute.service.request_schemas import MOST_NEW_CUSTOMERS, FileOptions, OptionsSchema, QueryOptions
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import Solution
 
@@ -49,23 +49,23 @@ JSON = "application/json"
 FORM = "multipart/form-data"
 SUFFIXES = {JSON: ".json", "text/csv": ".csv", "text/plain": ".vrp"}
 _TEXT_TABLES = (".csv", ".tsv", ".txt")
-_UPLOADS = (*SUFFIXES.values(), ".tsv", ".txt", ".xlsx")  # of forms, where the file's name tells what it is
+_UPLOADS = (*SUFFIXES.values(), ".tsv", ".txt", ".xlsx")  # in forms, where the file's name tells its format
 
 _CONSTANT = re.compile(r"NaN|Infinity")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What a request asks to be solved.
+    """A problem to solve.
 
     Attributes
     ----------
     instance
         The problem.
     options
-        The options that were given, by their names.
+        The given options by name.
     notes
-        Remarks about the input.
+        Notes about the input.
     """
 
     instance: Instance
@@ -75,7 +75,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a request asks to be judged."""
+    """A solution to check, with its instance."""
 
     instance: Instance
     solution: Solution
@@ -83,7 +83,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class _Upload:
-    """A file, whichever way it came, and the options beside it."""
+    """An uploaded file and its options."""
 
     content: bytes
     suffix: str
@@ -92,23 +92,12 @@ class _Upload:
 
 
 def read_problem(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> Problem:
-    """Understand the body of a request that brings a problem.
-
-    Parameters
-    ----------
-    body
-        All of it.
-    content_type
-        The header.
-    query
-        Options from the query.
-    limits
-        What is larger is refused.
+    """Read a problem from a body.
 
     Raises
     ------
     DynarouteError
-        If it is no problem that is solved here; a refusal where the status is not 422.
+        If it is not a supported problem; a `RequestError` if the status is not 422.
     """
     upload = _receive(body, content_type, query.model_dump(exclude_none=True))
     with gather_notes() as notes, _in_upload(upload.name):
@@ -122,44 +111,29 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
 
 
 def read_solvable_problem(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> Problem:
-    """Understand the body of a request for routes, and refuse what would fail others that are solved with it.
-
-    Parameters
-    ----------
-    body, content_type, query, limits
-        As for `read_problem`.
-    """
+    """Read a problem to solve, and raise if it would make a whole batch fail."""
     problem = read_problem(body, content_type, query, limits)
     refuse_impossible(problem.instance)
     if not problem.instance.is_plain and problem.options.get("improve") in ("2opt", "local"):
-        message = "time windows, limits and types of vehicles take a search."
+        message = "time windows, limits and vehicle types need a search."
         raise OptionError(message, where=Where(field="improve"), remedy="Give a time limit, or improve search.")
     return problem
 
 
 def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Judgement:
-    """Understand the body of a request to check a solution.
-
-    Parameters
-    ----------
-    body
-        All of it.
-    content_type
-        The header.
-    limits
-        What is larger is refused.
+    """Read an instance and a solution from a body.
 
     Raises
     ------
     DynarouteError
-        If there is no instance or no solution in it.
+        If the instance or the solution is missing or invalid.
     """
     if _media_type(content_type) != JSON:
         _refuse_media_type(content_type, [JSON])
     limits.refuse_large_json(body)
     document = require_object(_load_strictly(body), "")
     for key in document.keys() - {"instance", "solution"}:
-        raise FormatError("there is no such key.", where=Where(field=key), remedy="Give instance and solution.")
+        raise FormatError("this key is missing.", where=Where(field=key), remedy="Give instance and solution.")
     problem, answer = require(document, "instance", ""), require(document, "solution", "")
     with placed(partial(_prefix, "instance")):
         limits.refuse_large_document(require_object(problem, ""))
@@ -173,27 +147,22 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
 
 
 def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tuple[Plan, Customers]:
-    """Understand the body of a request to put new customers into a plan.
-
-    Parameters
-    ----------
-    body, content_type, limits
-        As in `read_judgement`.
+    """Read a plan and new customers from a body.
 
     Returns
     -------
     tuple[Plan, Customers]
-        The plan, whose routes may be wrong but visit nobody unknown; and the customers, in decoded JSON.
+        The plan, whose routes visit only known customers but may be wrong; and the customers as decoded JSON.
     """
     if _media_type(content_type) != JSON:
         _refuse_media_type(content_type, [JSON])
     limits.refuse_large_json(body)
     document = require_object(_load_strictly(body), "")
     for key in document.keys() - {"plan", "customers"}:
-        raise FormatError("there is no such key.", where=Where(field=key), remedy="Give plan and customers.")
+        raise FormatError("this key is missing.", where=Where(field=key), remedy="Give plan and customers.")
     customers = require_list(require(document, "customers", ""), "customers")
     if len(customers) > MOST_NEW_CUSTOMERS:
-        message = f"there are {len(customers)} new customers; {MOST_NEW_CUSTOMERS} are put in at a time."
+        message = f"there are {len(customers)} new customers; at most {MOST_NEW_CUSTOMERS} can be inserted at a time."
         raise refuse_large(message, "customers")
     limits.refuse_large_document({"customers": customers})
     with placed(partial(_prefix, "plan")):
@@ -230,7 +199,7 @@ def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Uplo
     suffix = PurePosixPath(name).suffix.lower()
     if suffix not in _UPLOADS:
         raise FormatError(
-            f"the suffix {suffix!r} of the file is not one for an instance.",
+            f"the file's suffix {suffix!r} is not one for instances.",
             where=Where(file=name, field="file"),
             remedy=f"Use one of {', '.join(_UPLOADS)}.",
         )
@@ -241,6 +210,12 @@ def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, di
     limits.refuse_large_json(upload.content)
     document = dict(require_object(_load_strictly(upload.content), ""))
     options = _merge(upload.options, _read_options(document.pop("options", None)))
+    if "time_limit" in document:  # a problem with such a key would ask for more than is solved
+        raise FormatError(
+            "time_limit is an option of solving, not a part of the problem.",
+            where=Where(field="time_limit"),
+            remedy='Put it into the options: "options": {"time_limit": 5}.',
+        )
     if "capacity" in options:
         _refuse_capacity()
     limits.refuse_large_document(document)
@@ -269,7 +244,7 @@ def _read_text(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[s
 
 
 def _read_options(data: object) -> dict[str, Any]:
-    """Options of a JSON body, whose numbers the parser left as decimals."""
+    """Read the options of a JSON body, whose numbers are decimals."""
     if data is None:
         return {}
     document = require_object(data, "options")
@@ -278,7 +253,7 @@ def _read_options(data: object) -> dict[str, Any]:
         for key, value in document.items()
     }
     try:
-        return OptionsQuestion.model_validate(plain).model_dump(exclude_none=True)
+        return OptionsSchema.model_validate(plain).model_dump(exclude_none=True)
     except ValidationError as error:
         raise refuse_invalid(error.errors(), "options") from None
 
@@ -290,11 +265,11 @@ def _merge(some: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load_strictly(body: bytes) -> object:
-    """Decode JSON, and refuse with 400 what is none, NaN and Infinity included."""
+    """Decode JSON; invalid JSON, including NaN and Infinity, is refused with 400."""
     try:
         text = body.decode("utf-8-sig")
         document = load_json(text)
-        if _CONSTANT.search(text):  # seldom, and mostly in a name: then it is worth a second look
+        if _CONSTANT.search(text):  # rare, and mostly within a name, so check again
             json.loads(text, parse_constant=_refuse_constant)
     except UnicodeDecodeError:
         raise RequestError(
@@ -311,14 +286,12 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def _refuse_capacity() -> NoReturn:
-    message = "only a table can lack its capacity."
+    message = "this option only applies to tables."
     raise OptionError(message, where=Where(field="capacity"), remedy="Leave the option out.")
 
 
 def _refuse_media_type(content_type: str, known: list[str]) -> NoReturn:
-    shown = (
-        f"bodies of the type {content_type[:80]!r} are not read here" if content_type else "there is no Content-Type"
-    )
+    shown = f"bodies of type {content_type[:80]!r} are not supported" if content_type else "there is no Content-Type"
     raise RequestError(
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
         "media_type",
@@ -333,7 +306,7 @@ def _media_type(content_type: str) -> str:
 
 
 def _prefix(part: str, where: Where) -> Where:
-    """Place errors inside one part of the body."""
+    """Place errors in one part of the body."""
     return replace(where, field=part if where.field in (None, "document") else f"{part}.{where.field}")
 
 

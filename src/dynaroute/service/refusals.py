@@ -1,4 +1,4 @@
-"""What a request is answered when it cannot be served: a status, and the one shape of all errors."""
+"""Error responses: a status, and the same shape for all errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from dynaroute.errors import DynarouteError, FileError, ModelError, Where
-from dynaroute.service.answers import ErrorAnswer, PlaceAnswer
+from dynaroute.service.response_schemas import ErrorResponse, FaultPlaceSchema
 
 __all__ = [
     "INTERNAL",
@@ -27,18 +27,18 @@ _LONGEST_TEXT = 1_000
 
 
 class RequestError(DynarouteError):
-    """A request that is not served, with its HTTP status.
+    """A refused request, with its HTTP status.
 
     Parameters
     ----------
     status
-        Of the answer.
+        HTTP status.
     code
         One word for programs.
     message, where, remedy
-        As in every error of Dynaroute.
+        As in every `DynarouteError`.
     headers
-        To be sent with the answer.
+        Headers of the response.
     """
 
     def __init__(
@@ -57,28 +57,20 @@ class RequestError(DynarouteError):
         self.headers = dict(headers or {})
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For the way from one process to another: exceptions are made anew from their message alone."""
+        """Make it picklable: by default, exceptions are restored from their message only."""
         return type(self), (self.status, self.kind, self.message), self.__dict__
 
 
 INTERNAL = RequestError(
     HTTPStatus.INTERNAL_SERVER_ERROR,
     "internal",
-    "the service failed; this is not the fault of your request.",
-    remedy="Try again; if it stays, tell who runs the service.",
+    "the service failed; your request is not at fault.",
+    remedy="Try again; if it persists, tell the operator of the service.",
 )
 
 
 def refuse_busy(seconds: float, what: str) -> RequestError:
-    """A full queue.
-
-    Parameters
-    ----------
-    seconds
-        When to come back, as far as can be told.
-    what
-        What there are too many of.
-    """
+    """Make the error for a full queue: too many of `what`, try again in about this many seconds."""
     wait = max(1, min(60, math.ceil(seconds)))
     return RequestError(
         HTTPStatus.TOO_MANY_REQUESTS,
@@ -90,13 +82,7 @@ def refuse_busy(seconds: float, what: str) -> RequestError:
 
 
 def refuse_unavailable(code: str, message: str) -> RequestError:
-    """A service that starts or stops.
-
-    Parameters
-    ----------
-    code, message
-        Which of the two.
-    """
+    """Make the error for a service that is starting or stopping."""
     return RequestError(
         HTTPStatus.SERVICE_UNAVAILABLE,
         code,
@@ -107,15 +93,7 @@ def refuse_unavailable(code: str, message: str) -> RequestError:
 
 
 def refuse_large(message: str, field: str | None = None) -> RequestError:
-    """A body with more in it than is read here.
-
-    Parameters
-    ----------
-    message
-        What there is too much of.
-    field
-        Where.
-    """
+    """Make the error for a body that is too large."""
     return RequestError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "too_large",
@@ -126,15 +104,7 @@ def refuse_large(message: str, field: str | None = None) -> RequestError:
 
 
 def refuse_invalid(errors: Sequence[Any], path: str = "") -> RequestError:
-    """What pydantic found wrong first.
-
-    Parameters
-    ----------
-    errors
-        Its list of errors.
-    path
-        Where the values stand in the request.
-    """
+    """Make the error for the first thing that pydantic found wrong."""
     first = errors[0]
     parts = [str(part) for part in first["loc"] if part not in ("query", "body", "path")]
     name = ".".join([path, *parts] if path else parts)
@@ -146,13 +116,7 @@ def refuse_invalid(errors: Sequence[Any], path: str = "") -> RequestError:
 
 
 def to_response(error: DynarouteError) -> Response:
-    """Answer an error of ours.
-
-    Parameters
-    ----------
-    error
-        A refusal, or an error of the parsers or the solver, which blames the problem.
-    """
+    """Convert an error to a response; errors of the parsers and the solver are about the problem."""
     shown = _public(error)
     status = shown.status if isinstance(shown, RequestError) else HTTPStatus.UNPROCESSABLE_ENTITY
     headers = shown.headers if isinstance(shown, RequestError) else {}
@@ -160,20 +124,14 @@ def to_response(error: DynarouteError) -> Response:
     return Response(body, status.value, headers=headers, media_type="application/json")
 
 
-def describe_error(error: DynarouteError) -> ErrorAnswer:
-    """The shape of all errors.
-
-    Parameters
-    ----------
-    error
-        As above.
-    """
+def describe_error(error: DynarouteError) -> ErrorResponse:
+    """Convert an error to the common shape."""
     shown = _public(error)
     where = shown.where
-    return ErrorAnswer(
+    return ErrorResponse(
         code=shown.kind if isinstance(shown, RequestError) else type(shown).code,
         message=_plain(shown.message),
-        where=PlaceAnswer(
+        where=FaultPlaceSchema(
             file=None if where.file is None else _plain(where.file),
             line=where.line,
             field=None if where.field is None else _plain(where.field),
@@ -184,11 +142,11 @@ def describe_error(error: DynarouteError) -> ErrorAnswer:
 
 
 def _public(error: DynarouteError) -> DynarouteError:
-    """The error, but for one of the service's own files, whose paths are not to be told."""
+    """Return the error, without paths of the service's own files."""
     return INTERNAL if isinstance(error, FileError | ModelError) else error
 
 
 def _plain(text: str) -> str:
-    """Text that UTF-8 can hold, and not without end: it may quote the request."""
+    """Make text safe for UTF-8 and limit its length, because it may quote the request."""
     shown = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
     return shown.encode("utf-8", "backslashreplace").decode()

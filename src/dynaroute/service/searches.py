@@ -1,4 +1,4 @@
-"""Searches, and whatever is too large for a batch: a few threads, and a short queue before them."""
+"""Running searches, and problems too large for a batch, in a few threads with a short queue."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Search:
     Parameters
     ----------
     work
-        Does it; is given a function to ask whether to end early.
+        Runs it; gets a function that tells whether to end early.
     seconds
-        How long it will take, as far as can be told.
+        Estimated duration.
     longest
-        Seconds after which it is ended, where it does not end itself.
+        Seconds after which it is ended.
     """
 
     def __init__(self, work: Work, seconds: float, longest: float = math.inf) -> None:
@@ -44,11 +44,11 @@ class Search:
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """End it early; its best so far is its result."""
+        """End it early, with the best so far."""
         self._cancelled.set()
 
     def run(self) -> Result:
-        """Do it, in the calling thread."""
+        """Run it in the calling thread."""
         begin = time.perf_counter()
         self.waited = begin - self._since
         return self._work(lambda: self._cancelled.is_set() or time.perf_counter() - begin > self.longest)
@@ -60,9 +60,9 @@ class SearchPool:
     Parameters
     ----------
     workers
-        How many at the same time.
+        Searches that run at the same time.
     most_waiting
-        How many may wait.
+        Searches that may wait.
     """
 
     def __init__(self, workers: int, most_waiting: int) -> None:
@@ -73,13 +73,7 @@ class SearchPool:
         self._is_ending = False
 
     def widen(self, workers: int) -> None:
-        """Run more searches at the same time from now on; nothing may have been queued yet.
-
-        Parameters
-        ----------
-        workers
-            How many; fewer than there are change nothing.
-        """
+        """Allow at least this many searches at the same time; nothing may have been queued yet."""
         if workers <= self._workers:
             return
         assert not self._outcomes
@@ -89,21 +83,21 @@ class SearchPool:
 
     @property
     def running(self) -> int:
-        """Searches that run."""
+        """Number of running searches."""
         return min(len(self._outcomes), self._workers)
 
     @property
     def waiting(self) -> int:
-        """Searches that wait."""
+        """Number of waiting searches."""
         return len(self._outcomes) - self.running
 
     @property
     def delay(self) -> float:
-        """Seconds until all that is there is done, as far as can be told."""
+        """Estimated seconds until all searches are done."""
         return sum(search.seconds for search in self._outcomes) / self._workers
 
     def refuse_full(self) -> None:
-        """Refuse one more search where too many wait.
+        """Raise if too many searches are waiting.
 
         Raises
         ------
@@ -114,46 +108,34 @@ class SearchPool:
             raise refuse_busy(self.delay, "searches")
 
     def submit(self, search: Search) -> asyncio.Future[Result]:
-        """Queue a search.
-
-        Parameters
-        ----------
-        search
-            One that was never queued before.
-        """
+        """Queue a search."""
         if self._is_ending:
             search.cancel()
         loop = asyncio.get_running_loop()
         outcome = self._threads.submit(search.run)
         self._outcomes[search] = outcome
-        # of the thread's own future: the one that is awaited may be cancelled while the thread still works
+        # on the thread's own future, because the awaited one may be cancelled while the thread still works
         outcome.add_done_callback(lambda _: self._forget(search, loop))
         return asyncio.wrap_future(outcome)
 
     def withdraw(self, search: Search) -> None:
-        """Drop a search that has not begun; whoever awaits it is cancelled.
-
-        Parameters
-        ----------
-        search
-            One that was queued.
-        """
+        """Drop a search that has not started, and cancel whoever awaits it."""
         if search in self._outcomes:
             self._outcomes[search].cancel()
 
     def end_all(self) -> None:
-        """End all searches early, those that wait, or are still to come, as soon as they begin."""
+        """End all searches early; waiting and later ones end as soon as they start."""
         self._is_ending = True
         for search in self._outcomes:
             search.cancel()
 
     def stop(self) -> None:
-        """End the threads; nothing may be waiting any more."""
+        """Stop the threads; nothing may be waiting."""
         self.end_all()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _forget(self, search: Search, loop: asyncio.AbstractEventLoop) -> None:
-        with suppress(RuntimeError):  # the service has ended in the meantime
+        with suppress(RuntimeError):  # the service has ended meanwhile
             loop.call_soon_threadsafe(self._outcomes.pop, search, None)
 
 
@@ -162,6 +144,6 @@ def _make_threads(workers: int) -> ThreadPoolExecutor:
 
 
 def _give_way() -> None:
-    """Let whoever answers requests go first, where processors are scarce; for the calling thread alone."""
-    if sys.platform == "linux":  # elsewhere it would be the whole process
+    """Lower the priority of the calling thread, so that requests are answered first."""
+    if sys.platform == "linux":  # on other systems this would affect the whole process
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

@@ -1,4 +1,4 @@
-"""Running the service: a socket, signals, and an end that leaves nobody without an answer."""
+"""Running the service: its socket, signals, and a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from dynaroute.service.settings import ServiceSettings
 __all__ = ["serve"]
 
 _KEEP_ALIVE = 5  # seconds that an idle connection is kept
-_LINGER = 0.5  # seconds in which newcomers are told that the service stops; and then those who are there already
-_WAITING_AT_THE_DOOR = 1_024  # connections that the system keeps until they are let in
+_LINGER = 0.5  # seconds in which new, and then existing, clients are told that the service stops
+_WAITING_AT_THE_DOOR = 1_024  # connections that the system queues until they are accepted
 _TICK = 0.02
 
 
@@ -35,21 +35,23 @@ def serve(host: str, port: int, settings: ServiceSettings, on_start: Callable[[s
     Parameters
     ----------
     host, port
-        Where to listen; port 0 takes a free one.
+        Address to listen on; port 0 takes a free one.
     settings
         The limits.
     on_start
-        Told the address when requests are answered.
+        Called with the address when the service is ready.
 
     Raises
     ------
     OptionError
-        If the address, the device or the folder of jobs cannot be used.
+        If the address, the device or the jobs folder cannot be used.
     """
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before PyTorch is loaded: one thread a worker
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before PyTorch is loaded: one thread per worker
     check_device(settings.device)
     listener = _listen(host, port)
-    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # whose warnings are about requests, not about us
+    logging.getLogger("python_multipart").setLevel(
+        logging.ERROR
+    )  # its warnings are about requests, not about the service
     service = Service(settings)
     config = uvicorn.Config(
         make_application(service),
@@ -57,12 +59,12 @@ def serve(host: str, port: int, settings: ServiceSettings, on_start: Callable[[s
         ws="none",
         loop="asyncio",
         lifespan="on",
-        log_level="error",  # its warnings are about requests, and strangers can send any number of them
+        log_level="error",  # its warnings are about requests, of which strangers can send any number
         backlog=ACCEPTED_AT_ONCE,
         access_log=False,
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=1,  # what may take longer has been awaited before
+        timeout_graceful_shutdown=1,  # longer work has already been awaited
     )
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listener.getsockname()[1]}"
@@ -70,13 +72,13 @@ def serve(host: str, port: int, settings: ServiceSettings, on_start: Callable[[s
     try:
         _Server(config, service, listener, lambda: on_start(address)).run(sockets=[listener])
     finally:
-        service.intake.stop()  # whatever happened: it has processes of its own
+        service.intake.stop()  # in any case, because it has its own processes
 
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # with its protocol named: asyncio sends small packets without delay only on sockets that say they are TCP
+        # with its protocol, because asyncio only sends small packets without delay on sockets marked as TCP
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -91,7 +93,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn's server, with a gentle end: it answers all, and exits as if nothing had happened."""
+    """Uvicorn's server with a graceful shutdown: it answers all requests, and exits normally."""
 
     def __init__(
         self, config: uvicorn.Config, service: Service, listener: socket.socket, on_start: Callable[[], None]
@@ -102,31 +104,31 @@ class _Server(uvicorn.Server):
         self._on_start = on_start
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note that the service shall stop; being told twice, without waiting for anybody."""
-        # Not uvicorn's way, which remembers the signal and dies of it in the end.
+        """Start to stop; a second signal stops without waiting."""
+        # Unlike uvicorn, which raises the signal again at the end.
         self.force_exit = self.should_exit
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start listening."""
         asyncio.get_running_loop().set_exception_handler(self._note_failure)
         await super().startup(sockets)
-        self._listener.listen(_WAITING_AT_THE_DOOR)  # more than are let in at once, which uvicorn has for both
+        self._listener.listen(_WAITING_AT_THE_DOOR)  # more than are accepted at once; uvicorn uses one number for both
 
     async def main_loop(self) -> None:
-        """Run until told to stop, then until everybody has an answer."""
+        """Run until told to stop, then until all requests are answered."""
         self._on_start()
         await super().main_loop()
         self._service.begin_to_stop()
         end = asyncio.get_running_loop().time() + self._service.settings.stop_seconds
         await self._wait_for_answers(_LINGER, end)
         await self._close_door()
-        if self._service.connections:  # some may just have been let in, with a request on its way
+        if self._service.connections:  # some may have just been accepted, with a request on its way
             await self._wait_for_answers(_LINGER, end)
         self._service.connections.drop_unread()
 
     async def _wait_for_answers(self, least: float, end: float) -> None:
-        """Wait until everybody has an answer, and for a moment at least; being told twice to stop, not at all."""
+        """Wait until all requests are answered, at least for a moment; after a second signal, not at all."""
         loop = asyncio.get_running_loop()
         begin = loop.time()
         while not self.force_exit and loop.time() < end:
@@ -135,14 +137,14 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(_TICK)
 
     async def _close_door(self) -> None:
-        """Let in who has knocked, and nobody else: who comes later shall find nobody, not wait for an answer."""
+        """Accept queued connections, then close, so that later ones fail at once instead of waiting."""
         loop = asyncio.get_running_loop()
         arrivals: list[socket.socket] = []
-        with self._listener.dup() as door:  # asyncio closes its own, and with it whoever still waits there
+        with self._listener.dup() as door:  # asyncio closes its own socket, and with it the queue
             for server in self.servers:
                 server.close()
             door.setblocking(False)
-            with suppress(OSError):  # nobody waits any more
+            with suppress(OSError):  # the queue is empty
                 while len(arrivals) < _WAITING_AT_THE_DOOR:
                     arrivals.append(door.accept()[0])
         for arrival in arrivals:
@@ -151,7 +153,7 @@ class _Server(uvicorn.Server):
                 await loop.connect_accepted_socket(self._make_connection, arrival)
 
     def _make_connection(self) -> asyncio.Protocol:
-        """As uvicorn makes them."""
+        """Make a connection as uvicorn does."""
         make: Any = self.config.http_protocol_class
         protocol: asyncio.Protocol = make(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
@@ -159,7 +161,7 @@ class _Server(uvicorn.Server):
         return protocol
 
     def _note_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Tell of what went wrong outside of requests; of a lack of handles once a minute, and in one line."""
+        """Log failures outside of requests; a lack of file handles only once a minute."""
         if isinstance(context.get("exception"), OSError) and "accept" in context.get("message", ""):
             self._service.log.warn("The system has no more file handles or memory: new connections have to wait.")
         else:
@@ -167,5 +169,5 @@ class _Server(uvicorn.Server):
 
 
 def _is_worth_a_line(record: logging.LogRecord) -> bool:
-    """Whether uvicorn has something to tell; that a request was given up when the service ended is none."""
+    """Whether a log record of uvicorn matters; requests cancelled at shutdown do not."""
     return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)

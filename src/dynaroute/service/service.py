@@ -1,4 +1,4 @@
-"""The parts of the service, put together, from its start to its end."""
+"""The parts of the service, and its life cycle."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from functools import partial
 from http import HTTPStatus
 
 from dynaroute.errors import OptionError, Where
-from dynaroute.service.answers import SolveAnswer, TimingAnswer
 from dynaroute.service.batching import Batcher
-from dynaroute.service.choices import choose_options, count_work, refuse_excess
 from dynaroute.service.connections import Connections, afford_connections
 from dynaroute.service.engine import Engine, describe_result
 from dynaroute.service.intake import Intake
@@ -21,11 +19,13 @@ from dynaroute.service.jobs import Job, JobStore
 from dynaroute.service.metrics import Metrics
 from dynaroute.service.reading import Problem
 from dynaroute.service.refusals import RequestError, refuse_unavailable
+from dynaroute.service.request_options import choose_options, count_work, refuse_excess
+from dynaroute.service.response_schemas import SolveResponse, TimingSchema
 from dynaroute.service.searches import Search, SearchPool
-from dynaroute.service.seldom import SeldomLog
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.service.streams import Streams
+from dynaroute.service.throttled_log import ThrottledLog
 from dynaroute.service.turns import Turns
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
@@ -34,10 +34,10 @@ from dynaroute.weights import shipped_models
 __all__ = ["Service"]
 
 _LOG = logging.getLogger("dynaroute.service")
-_LARGEST_SHARE = 8  # of a batch, that one request may be, as 1 in so many
-_GATHERED_SEARCHES = 64  # at the same time, where a GPU does them together
+_LARGEST_SHARE = 8  # one request may be at most this fraction (1 in 8) of a batch
+_GATHERED_SEARCHES = 64  # at the same time, if a GPU does them together
 _LAST_CHANCE = 0.5  # seconds for bodies that arrive while the service stops
-# of all connections, that requests and streams may hold, so that some are left for whoever comes
+# share of connections that requests and streams may hold, so that some are left for new ones
 _REQUESTS_SHARE = 0.5
 _STREAMS_SHARE = 0.25
 
@@ -53,15 +53,15 @@ class Service:
     Raises
     ------
     OptionError
-        If jobs cannot be kept where they shall be.
+        If jobs cannot be kept in their folder.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.log = SeldomLog()
+        self.log = ThrottledLog()
         self.turns = Turns()
-        self.active = 0  # requests that have begun and are not answered yet, streams of events included
+        self.active = 0  # requests that are not yet answered, including event streams
         self.is_stopping = False
         self.connections = Connections(afford_connections(settings.connections), settings.unread_bytes, self.log)
         self._most_requests = min(settings.requests, int(_REQUESTS_SHARE * self.connections.most))
@@ -80,7 +80,7 @@ class Service:
         )
         self._engine = Engine(settings.device)
         self._searches = SearchPool(settings.search_workers, settings.waiting_searches)
-        # of their own, so that nobody who waits for an answer waits for the jobs of others
+        # separate, so that requests do not wait for jobs
         self._job_searches = SearchPool(settings.search_workers, settings.waiting_searches)
         self._archive = JobArchive(None if settings.jobs_folder is None else JobFile(settings.jobs_folder))
         self.jobs = JobStore(
@@ -102,21 +102,21 @@ class Service:
         self._preparation: asyncio.Task[None] | None = None
         self._is_ready = False
         self._is_broken = False
-        self.metrics.watch("waiting_solves", "Small requests that wait.", lambda: self._batcher.waiting)
-        self.metrics.watch("waiting_searches", "Larger requests that wait.", lambda: self._searches.waiting)
-        self.metrics.watch("running_searches", "Larger requests that are solved.", lambda: self._searches.running)
-        self.metrics.watch("waiting_jobs", "Jobs that wait.", lambda: self._job_searches.waiting)
-        self.metrics.watch("running_jobs", "Jobs that run.", lambda: self._job_searches.running)
-        self.metrics.watch("jobs", "Jobs that are kept.", lambda: len(self.jobs))
+        self.metrics.watch("waiting_solves", "Waiting small requests.", lambda: self._batcher.waiting)
+        self.metrics.watch("waiting_searches", "Waiting larger requests.", lambda: self._searches.waiting)
+        self.metrics.watch("running_searches", "Running larger requests.", lambda: self._searches.running)
+        self.metrics.watch("waiting_jobs", "Waiting jobs.", lambda: self._job_searches.waiting)
+        self.metrics.watch("running_jobs", "Running jobs.", lambda: self._job_searches.running)
+        self.metrics.watch("jobs", "Stored jobs.", lambda: len(self.jobs))
 
     def start(self) -> None:
-        """Load the models while the first requests are already told to wait."""
+        """Start loading the models; requests are refused until then."""
         self.jobs.restore()
         self._batcher.start()
         self._preparation = asyncio.create_task(self._prepare())
 
     def begin_to_stop(self) -> None:
-        """End searches with their best, and do not wait for bodies that do not come."""
+        """End searches with their best so far, and stop waiting for slow bodies."""
         self.is_stopping = True
         self.intake.hurry(_LAST_CHANCE)
         self.jobs.stop_all()
@@ -124,7 +124,7 @@ class Service:
         self._job_searches.end_all()
 
     async def stop(self) -> None:
-        """End all threads."""
+        """Stop all threads."""
         if self._preparation is not None:
             self._preparation.cancel()
         self._searches.stop()
@@ -135,19 +135,19 @@ class Service:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether everybody has an answer."""
+        """Whether all requests are answered."""
         return self.active == 0 and not self.turns and self.connections.stalled == 0
 
     def has_room(self) -> bool:
-        """Whether one more request may come in; a request whose body comes in drops may have to go for it.
+        """Whether another request may come in; a request with a very slow body may be dropped for it.
 
-        Requests whose answers nobody takes are counted, streams of events are not.
+        Requests with unread answers count; event streams do not.
         """
         requests = self.active - len(self.streams) + self.connections.stalled
         return requests <= self._most_requests or self.intake.give_up_slowest()
 
     def refuse_unready(self) -> None:
-        """Refuse work before the models are loaded, and when the service stops.
+        """Raise before the models are loaded, and while the service stops.
 
         Raises
         ------
@@ -161,54 +161,26 @@ class Service:
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "broken",
                 "the models cannot be loaded.",
-                remedy="Tell who runs the service: its log has the reason, and it must be started again.",
+                remedy="Tell the operator: the log has the reason, and the service must be restarted.",
             )
         if not self._is_ready:
             raise refuse_unavailable("starting", "the models are still being loaded.")
 
     def choose(self, problem: Problem) -> SolveOptions:
-        """The options of a request that waits for its answer.
-
-        Parameters
-        ----------
-        problem
-            Whose options to complete and to check.
-        """
+        """Fill in and check the options of a request."""
         return self._check(problem, choose_options(problem.options, "none", self.settings.solve_seconds))
 
     def choose_for_job(self, problem: Problem) -> SolveOptions:
-        """The options of a job, which searches unless it is told not to.
-
-        Parameters
-        ----------
-        problem
-            Whose options to complete and to check.
-        """
+        """Fill in and check the options of a job, which searches by default."""
         return self._check(problem, choose_options(problem.options, "search", self.settings.job_seconds))
 
     def is_batched(self, problem: Problem, options: SolveOptions) -> bool:
-        """Whether a problem is solved with others, and not by itself.
-
-        Parameters
-        ----------
-        problem
-            What to solve.
-        options
-            How.
-        """
+        """Whether a problem is solved in a batch with others."""
         is_small = count_work(options, problem.instance.size) <= self.settings.batch_work // _LARGEST_SHARE
         return is_small and not options.searches
 
-    async def solve(self, problem: Problem, options: SolveOptions) -> SolveAnswer:
-        """Solve a problem: a small one with others, a large one or a search by itself.
-
-        Parameters
-        ----------
-        problem
-            What to solve.
-        options
-            How.
-        """
+    async def solve(self, problem: Problem, options: SolveOptions) -> SolveResponse:
+        """Solve a problem: small ones in batches, large ones and searches separately."""
         if self.is_batched(problem, options):
             solved = await self._batcher.solve(problem.instance, options)
             return self._describe(problem, options, solved.result, solved.timing)
@@ -221,29 +193,21 @@ class Service:
         try:
             result = await self._searches.submit(search)
         except asyncio.CancelledError:
-            search.cancel()  # nobody waits for it any more
+            search.cancel()  # nobody is waiting for it
             raise
-        timing = TimingAnswer(waited=search.waited, solved=result.seconds, batch=1)
+        timing = TimingSchema(waited=search.waited, solved=result.seconds, batch=1)
         return self._describe(problem, options, result, timing)
 
     async def add_job(self, problem: Problem, options: SolveOptions) -> Job:
-        """Begin a job, and return it when it is on disk, if that is where jobs are kept.
-
-        Parameters
-        ----------
-        problem
-            What to solve.
-        options
-            How.
-        """
-        job = Job(problem.instance, options, problem.notes)
+        """Start a job; returns when it is on disk, if jobs are kept there."""
+        job = Job(problem.instance, options, problem.notes, self.settings.replica)
         self.jobs.add(job)
         await self.jobs.settle()
         return job
 
-    def _describe(self, problem: Problem, options: SolveOptions, result: Result, timing: TimingAnswer) -> SolveAnswer:
+    def _describe(self, problem: Problem, options: SolveOptions, result: Result, timing: TimingSchema) -> SolveResponse:
         is_late = result.is_interrupted and not options.searches and not self.is_stopping
-        late = f"Building took longer than the {self.settings.solve_seconds:g} s of this service."
+        late = f"Building took longer than the {self.settings.solve_seconds:g} s that this service allows."
         return describe_result(result, timing, (*problem.notes, late) if is_late else problem.notes)
 
     async def _prepare(self) -> None:
@@ -253,7 +217,7 @@ class Service:
             _LOG.exception("The models cannot be loaded.")
             self._is_broken = True
             return
-        if self._engine.gathers:  # a thread of each waits for the GPU, and no core is busy
+        if self._engine.gathers:  # their threads only wait for the GPU
             self._searches.widen(_GATHERED_SEARCHES)
             self._job_searches.widen(_GATHERED_SEARCHES)
         self._is_ready = True
@@ -265,7 +229,7 @@ class Service:
         self.intake.prepare()
 
     def _check(self, problem: Problem, options: SolveOptions) -> SolveOptions:
-        # names alone: a path would let strangers look for folders of this machine
+        # only names: paths would let strangers probe this machine's folders
         known = ("auto", "savings", *shipped_models())
         if options.model not in known:
             message = f"there is no model {str(options.model)[:80]!r}."

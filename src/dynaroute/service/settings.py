@@ -1,4 +1,4 @@
-"""Every limit of the service in one place, set by environment variables."""
+"""All limits of the service, set by environment variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ __all__ = ["PREFIX", "ServiceSettings"]
 
 PREFIX = "DYNAROUTE_"
 
-# What stands between quotes and semicolons of a content policy must not end it.
+_REPLICA = re.compile(r"[A-Za-z0-9]{1,16}")  # it ends at the dash of a job's identifier
+
+# Characters that would end a part of a content policy are not allowed.
 _TILES = re.compile(
     r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?=[^\s]*\{z\})(?=[^\s]*\{x\})(?=[^\s]*\{y\})[^\s;,'\"<>]*"
 )
@@ -23,85 +25,88 @@ _TILES = re.compile(
 
 @dataclass(frozen=True)
 class ServiceSettings:
-    """What the service allows; the variable of `body_bytes` is DYNAROUTE_BODY_BYTES, and so on.
+    """Settings of the service; the variable of `body_bytes` is DYNAROUTE_BODY_BYTES, and so on.
 
     Attributes
     ----------
     token
-        If set, requests must bring it as ``Authorization: Bearer TOKEN``.
+        If set, requests must send it as ``Authorization: Bearer TOKEN``.
     cors_origins
-        Origins of other pages that may use the API; in the environment separated by commas.
+        Origins of other pages that may use the API, separated by commas.
     hosts
-        Names under which a proxy or another machine reaches the service, beside addresses and names without a dot; "*"
-        takes any.
+        Host names under which a proxy or another machine reaches the service, in addition to addresses and names
+        without a dot; "*" allows any.
     tiles
-        Address of a street map's pictures, which the page may show behind the routes: https://.../{z}/{x}/{y}.png.
-        Without one, no street map is offered. The browser of whoever looks at it asks that server.
+        Address of a street map's tiles, which the page can show behind the routes: https://.../{z}/{x}/{y}.png. Without
+        it there is no street map. The user's browser loads the tiles from that server.
     tiles_attribution
-        Who made the street map; shown on it, as licences demand.
+        Attribution of the street map, shown on it as licences require.
+    replica
+        Name of this replica behind a load balancer. The ids of its jobs begin with it, so that the balancer can find
+        the replica that has a job.
     device
-        Where policies work: auto, cpu, cuda, ...
+        Device for policies: auto, cpu, cuda, ...
     body_bytes
         Largest body of a request.
     body_seconds
-        Time in which a request must have arrived, its head and its body each.
+        Time for a request's head, and for its body, to arrive.
     held_bytes
-        Largest sum of bodies that are being read at the same time.
+        Largest total size of bodies being read at the same time.
     read_seconds
-        Time in which a body must have been understood.
+        Time to parse a body.
     read_bytes
-        Memory that understanding one body may take.
+        Memory to parse a body.
     answer_bytes
         Largest answer.
     answer_seconds
-        Time in which a client must have taken its answer.
+        Time for a client to read its answer.
     unread_bytes
-        Largest sum of answers that clients have not taken yet; beyond it those who wait longest are cut off.
+        Largest total size of unread answers; beyond it, the slowest clients are cut off.
     connections
-        Connections at the same time; fewer where the system gives fewer file handles.
+        Connections at the same time; fewer if the system has fewer file handles.
     requests
-        Requests that may be there at the same time, those included whose answers nobody takes.
+        Requests at the same time, including those with unread answers.
     streams
-        Streams of events at the same time.
+        Event streams at the same time.
     job_streams
-        Streams of events of one job.
+        Event streams per job.
     client_streams
-        Streams of events of one client, as told by its address.
+        Event streams per client address.
     customers
         Largest instance.
     stops
-        Largest number of stops in a solution to check, and of routes.
+        Most stops, and most routes, of a solution to check.
     name_length
         Longest name of an instance or a customer.
     work
-        Largest number of customers times solutions built of them: 1,000 customers in 8 orientations are 8,000.
+        Largest number of customers times solutions: 1,000 customers in 8 orientations are 8,000.
     solve_seconds
-        Longest time limit of a request that waits for its answer.
+        Longest time limit of a direct request.
     job_seconds
         Longest time limit of a job.
     batch_size
-        Most requests that are solved together; 1 solves each alone.
+        Most requests solved together; 1 solves each separately.
     batch_seconds
-        How long an idle service waits for a second request before it solves the first.
+        How long an idle service waits for a second request.
     batch_work
-        Largest number of customers times solutions built of them in one batch. A request with more than an eighth of
-        it is solved by itself, as searches are.
+        Largest number of customers times solutions per batch. A request with more than an eighth of it is solved
+        separately, like a search.
     search_workers
-        Requests that are solved by themselves at the same time; and as many jobs.
+        Separately solved requests at the same time; and as many jobs.
     waiting_solves
-        Small requests that may wait; the next one is told to come back later.
+        Small requests that may wait; further ones are refused.
     waiting_searches
-        Requests that may wait to be solved by themselves; and as many jobs.
+        Separately solved requests that may wait; and as many jobs.
     jobs
         Jobs that are kept, running and finished.
     jobs_folder
-        Where jobs are kept on disk, so that they outlive the service.
+        Folder to keep jobs on disk, so that they survive a restart.
     job_age_seconds
         How long a finished job is kept.
     heartbeat_seconds
-        Longest silence in a stream of events.
+        Longest silence in an event stream.
     stop_seconds
-        Time for what runs when the service is told to stop.
+        Time for running requests when the service stops.
     """
 
     token: str | None = field(default=None, repr=False)
@@ -109,8 +114,9 @@ class ServiceSettings:
     hosts: tuple[str, ...] = ()
     tiles: str | None = None
     tiles_attribution: str = ""
+    replica: str = ""
     device: str = "auto"
-    body_bytes: int = 40_000_000  # two matrices of 1,000 customers with all digits of a float
+    body_bytes: int = 40_000_000  # two matrices of 1,000 customers with all digits
     body_seconds: float = 10.0
     held_bytes: int = 128_000_000
     read_seconds: float = 20.0
@@ -156,12 +162,14 @@ class ServiceSettings:
             raise _fault("tiles", self.tiles, "an address such as https://tiles.example.org/{z}/{x}/{y}.png")
         if self.tiles is not None and not self.tiles_attribution.strip():
             raise _fault("tiles_attribution", "", "who made the street map, such as © OpenStreetMap contributors")
+        if self.replica and not _REPLICA.fullmatch(self.replica):
+            raise _fault("replica", self.replica, "1 to 16 letters and digits")
         if any("/" in host for host in self.hosts):
-            raise _fault("hosts", ", ".join(self.hosts), "names alone, such as routes.example.org")
+            raise _fault("hosts", ", ".join(self.hosts), "host names such as routes.example.org")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> ServiceSettings:
-        """Read the settings that are there; an empty variable counts as one that is not.
+        """Read the settings; empty variables are ignored.
 
         Parameters
         ----------
@@ -171,7 +179,7 @@ class ServiceSettings:
         Raises
         ------
         OptionError
-            If a variable does not hold what it should; it names the variable.
+            If a variable is invalid; the error names it.
         """
         readers: dict[str, Callable[[str], Any]] = {
             "int": int,

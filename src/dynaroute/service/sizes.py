@@ -1,7 +1,7 @@
-"""How much there is in a body, counted before time and memory are spent on understanding it.
+"""Estimating the content of a body before spending time and memory on parsing it.
 
-A few kilobytes of text can become a thousand times as much work. What is counted are signs and lines, so that it may be
-a little more than what is meant (a colon in a name), but never less.
+A few kilobytes of text can cause a thousand times as much work. Punctuation and lines are counted, so the estimate may
+be slightly too high (a colon in a name), but never too low.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dynaroute.service.refusals import refuse_large
 
 __all__ = ["ReadingLimits"]
 
-_PARTS_A_CUSTOMER = 64  # keys, objects or cells: far more than a customer has
-_FEW_LISTS = 250_000  # are no burden, whatever the size of instances
-_LINES_A_CUSTOMER = 8  # with sections, comments, empty lines and addresses of several lines
+_PARTS_A_CUSTOMER = 64  # keys, objects or cells per customer; far more than needed
+_FEW_LISTS = 250_000  # always allowed, whatever the size of instances
+_LINES_A_CUSTOMER = 8  # allows for sections, comments, empty lines and addresses of several lines
 _MOST_DIFFERENT_KEYS = 256
-_LONGEST_LINE = 100_000  # characters of a line of a table
-_ENTRY, _MOST_MEMBERS = b"PK\x01\x02", 1_000  # of the list of a workbook's parts
-_LARGEST_RIM, _BYTES_A_ROW = 2_000_000, 4_000  # of a workbook, unpacked: styles and the like, and a row's XML
-_SMALL_WORKBOOK = 200_000  # bytes, unpacked; below, how well it was packed does not matter
-_MOST_UNPACKING = 25  # times that a workbook may grow when it is unpacked; those of spreadsheets grow six to ten times
-_LONGEST_TITLE = 1_000  # characters of a line of a .vrp file that does not begin with a number
+_LONGEST_LINE = 100_000  # characters per line of a table
+_ENTRY, _MOST_MEMBERS = b"PK\x01\x02", 1_000  # entries in a workbook's directory
+_LARGEST_RIM, _BYTES_A_ROW = 2_000_000, 4_000  # unpacked bytes of a workbook: styles and so on, and XML per row
+_SMALL_WORKBOOK = 200_000  # unpacked bytes, below which the compression ratio does not matter
+_MOST_UNPACKING = 25  # largest compression ratio; workbooks of spreadsheet programs have six to ten
+_LONGEST_TITLE = 1_000  # characters of a line in a .vrp file that does not start with a number
 _LARGEST_STOP = 2**31
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -39,7 +39,7 @@ _DIMENSION = re.compile(r"^[ \t]*DIMENSION[ \t]*:[ \t]*(\d{1,18})[ \t]*\r?$", re
 
 @dataclass(frozen=True)
 class ReadingLimits:
-    """What a body may hold.
+    """Limits on the content of a body.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ReadingLimits:
     name_length: int
 
     def refuse_large_json(self, body: bytes) -> None:
-        """Refuse JSON that cannot be an instance or a solution of the size that is read."""
+        """Raise if JSON is too large for an allowed instance or solution."""
         parts = _PARTS_A_CUSTOMER * (self.customers + 1)
         numbers = 2 * (self.customers + 1) ** 2 + self.stops + parts  # distances and durations
         for sign, what, most in (
@@ -69,7 +69,7 @@ class ReadingLimits:
                 raise refuse_large(f"there are more than {most} {what}.")
 
     def refuse_large_table(self, text: str) -> None:
-        """Refuse a CSV file with far more lines or cells than the largest instance has."""
+        """Raise if a CSV file has far more lines or cells than the largest instance."""
         self._refuse_lines(text, "customers")
         if max(map(len, _LINE_END.split(text))) > _LONGEST_LINE:
             raise refuse_large(f"a line has more than {_LONGEST_LINE} characters.")
@@ -78,20 +78,20 @@ class ReadingLimits:
             raise refuse_large(f"there are more than {most} cells.")
 
     def refuse_large_workbook(self, content: bytes) -> None:
-        """Refuse a workbook that would unpack to far more than the largest instance takes, or than it is itself."""
+        """Raise if a workbook would unpack to far more than the largest instance needs, or than its own size."""
         if content.count(_ENTRY) > _MOST_MEMBERS:
             raise refuse_large(f"the workbook has more than {_MOST_MEMBERS} parts.")
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 size = sum(member.file_size for member in archive.infolist())
         except zipfile.BadZipFile:
-            return  # which its reader tells in better words
+            return  # its reader gives a better error
         most = min(_LARGEST_RIM + _BYTES_A_ROW * self.customers, max(_SMALL_WORKBOOK, _MOST_UNPACKING * len(content)))
         if size > most:
-            raise refuse_large(f"the workbook has {size} bytes when unpacked, of {most} at most.")
+            raise refuse_large(f"the workbook has {size} bytes when unpacked, more than the limit of {most}.")
 
     def refuse_large_vrp(self, text: str) -> None:
-        """Refuse a .vrp file with far more in it than the largest instance has."""
+        """Raise if a .vrp file has far more content than the largest instance."""
         if dimension := _DIMENSION.search(text):
             self.refuse_customers(int(dimension[1]) - 1, "DIMENSION")
         if _LONG_TITLE.search(text):
@@ -103,13 +103,13 @@ class ReadingLimits:
             raise refuse_large(f"there are more than {most} numbers and words.")
 
     def refuse_customers(self, count: int, field: str = "customers") -> None:
-        """Refuse too many customers."""
+        """Raise if there are too many customers."""
         if count > self.customers:
             message = f"there are {count} customers; this service takes up to {self.customers}."
             raise refuse_large(message, field)
 
     def refuse_large_document(self, document: Mapping[str, object]) -> None:
-        """Look at an instance in JSON, before time is spent on what is in it."""
+        """Check the size of an instance in JSON before parsing it."""
         customers = document.get("customers")
         if not isinstance(customers, list):
             return
@@ -121,15 +121,15 @@ class ReadingLimits:
                 keys.update(customer)
                 self._refuse_long_name(customer.get("id"), f"customers[{index}].id")
         if len(keys) > _MOST_DIFFERENT_KEYS:
-            raise refuse_large(f"there are {len(keys)} different keys, of {_MOST_DIFFERENT_KEYS} at most.")
+            raise refuse_large(f"there are {len(keys)} different keys, more than the limit of {_MOST_DIFFERENT_KEYS}.")
 
     def refuse_large_solution(self, solution: Any, customers: int) -> None:
-        """Look at a solution in JSON, before time is spent on what is in it."""
+        """Check the size of a solution in JSON before parsing it."""
         routes = solution.get("routes") if isinstance(solution, dict) else None
         if not isinstance(routes, list):
             return
         if len(routes) > self.stops:
-            raise refuse_large(f"there are {len(routes)} routes, of {self.stops} at most.", "routes")
+            raise refuse_large(f"there are {len(routes)} routes, more than the limit of {self.stops}.", "routes")
         lengths = [len(route) if isinstance(route, list) else 0 for route in routes]
         for index, length in enumerate(lengths):
             if length > customers:
@@ -139,24 +139,26 @@ class ReadingLimits:
                     remedy="Visit each customer once.",
                 )
         if sum(lengths) > self.stops:
-            raise refuse_large(f"there are {sum(lengths)} stops, of {self.stops} at most.", "routes")
+            raise refuse_large(f"there are {sum(lengths)} stops, more than the limit of {self.stops}.", "routes")
         for index, route in enumerate(routes):
             if isinstance(route, list) and any(type(stop) is int and abs(stop) > _LARGEST_STOP for stop in route):
                 raise SolutionError(
-                    "a stop is far beyond any customer.",
+                    "a stop is far larger than any customer number.",
                     where=Where(field=f"routes[{index}]"),
-                    remedy="Write the numbers of customers, from 1.",
+                    remedy="Write customer numbers, from 1.",
                 )
 
     def refuse_long_names(self, instance: Instance) -> None:
-        """Refuse names that are there to fill the memory."""
+        """Raise if a name is too long."""
         self._refuse_long_name(instance.name, "name")
         for index, name in enumerate(instance.customer_names or ()):
             self._refuse_long_name(name, f"customers[{index}].id")
 
     def _refuse_long_name(self, name: object, field: str) -> None:
         if isinstance(name, str) and len(name) > self.name_length:
-            raise refuse_large(f"the name has {len(name)} characters, of {self.name_length} at most.", field)
+            raise refuse_large(
+                f"the name has {len(name)} characters, more than the limit of {self.name_length}.", field
+            )
 
     def _refuse_lines(self, text: str, field: str) -> None:
         most = _LINES_A_CUSTOMER * (self.customers + 16)
@@ -166,5 +168,5 @@ class ReadingLimits:
 
 
 def _has_more(pattern: re.Pattern[str], text: str, most: int) -> bool:
-    """Whether something occurs more often than so; the first that is too many ends the count."""
+    """Whether a pattern occurs more than `most` times."""
     return any(count > most for count, _ in enumerate(pattern.finditer(text), start=1))

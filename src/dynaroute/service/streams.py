@@ -1,4 +1,4 @@
-"""Streams of events: a share of them for each job and each client, and none of the requests that are solved."""
+"""Limits on event streams, in total, per job and per client."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _COME_BACK = 10.0  # seconds
 
 
 class Streams:
-    """Counts the streams that are open.
+    """Counts open streams.
 
     Parameters
     ----------
     most
-        In all.
+        Most streams in total.
     most_of_job, most_of_client
-        Of one of them.
+        Most streams per job and per client.
     """
 
     def __init__(self, *, most: int, most_of_job: int, most_of_client: int) -> None:
@@ -37,21 +37,12 @@ class Streams:
         return self._by_job.total()
 
     def open(self, events: AsyncIterator[bytes], job: str, client: str) -> StreamingResponse:
-        """Send events; the share is taken now, and given back when the response has ended.
-
-        Parameters
-        ----------
-        events
-            To be sent.
-        job
-            Whose events these are.
-        client
-            Address of who listens.
+        """Send events; the stream counts until the response has ended.
 
         Raises
         ------
         RequestError
-            429 if the share is used up.
+            429 if there are too many streams.
         """
         if self._by_job[job] >= self._most_of_job:
             raise refuse_busy(_COME_BACK, "streams of this job")
@@ -62,7 +53,7 @@ class Streams:
         return _Stream(events, self, job, client)
 
     def refuse_client(self, client: str) -> RequestError | None:
-        """Why a client gets no stream, whatever the job; None if it may."""
+        """Return why a client may not open a stream, whatever the job; None if it may."""
         if self._by_client[client] >= self._most_of_client:
             return refuse_busy(_COME_BACK, "streams of this client")
         if len(self) >= self._most:
@@ -70,18 +61,18 @@ class Streams:
         return None
 
     def close(self, job: str, client: str) -> None:
-        """Give a share back."""
+        """Stop counting a stream."""
         for counter, key in ((self._by_job, job), (self._by_client, client)):
             counter[key] -= 1
             if not counter[key]:
-                del counter[key]  # or it would remember everybody who ever came
+                del counter[key]  # otherwise it would grow with every client
 
 
 class _Stream(StreamingResponse):
-    """Server-sent events, which hold their share until they end."""
+    """Server-sent events, counted until they end."""
 
     def __init__(self, events: AsyncIterator[bytes], streams: Streams, job: str, client: str) -> None:
-        # X-Accel-Buffering: a proxy shall pass on each event at once
+        # X-Accel-Buffering: proxies should pass on each event at once
         super().__init__(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
         self._streams = streams
         self._job = job
@@ -95,6 +86,6 @@ class _Stream(StreamingResponse):
 
 
 def name_client(scope: Scope) -> str:
-    """The address that a request comes from, or that a proxy on this machine names."""
+    """Return the client's address, as seen here or as named by a proxy on this machine."""
     host: str = (scope.get("client") or ("",))[0]
     return host

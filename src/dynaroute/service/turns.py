@@ -1,4 +1,4 @@
-"""Requests begin a few at a time, so that a thousand which arrive at once do not make the event loop deaf."""
+"""Starting requests a few at a time, so that a thousand at once do not block the event loop."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections import deque
 
 __all__ = ["Turns"]
 
-_MOST = 32  # requests that begin before the loop looks at other things; fewer would make smaller batches
+_MOST = 32  # requests per round of the event loop; fewer would make smaller batches
 
 
 class Turns:
-    """Lets the first requests of a round begin at once, and the others in later rounds, in the order they came."""
+    """Lets the first requests of a round start at once, and the others in later rounds, in order."""
 
     def __init__(self) -> None:
         self._begun = 0  # in this round of the event loop
@@ -21,7 +21,7 @@ class Turns:
         return len(self._waiting)
 
     async def take(self) -> None:
-        """Wait for a turn; where there are few requests, there is nothing to wait for."""
+        """Wait for a turn; with few requests there is no wait."""
         if self._begun < _MOST and not self._waiting:
             self._note_begin()
             return
@@ -38,6 +38,6 @@ class Turns:
         self._begun = 0
         while self._waiting and self._begun < _MOST:
             turn = self._waiting.popleft()
-            if not turn.done():  # its request has been given up
+            if not turn.done():  # its request was cancelled
                 self._note_begin()
                 turn.set_result(None)

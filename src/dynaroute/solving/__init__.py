@@ -1,1 +1,1 @@
-"""What solve() is made of: options, results, building with a policy, searching for a time."""
+"""The parts of solve(): options, results, building with a policy, and searching."""

@@ -1,4 +1,4 @@
-"""Building routes with a policy: load it, choose the strategy, build; and how to give up when time is short."""
+"""Building routes with a policy: loading it, choosing the strategy, building."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["BuiltRoutes", "build_by_policy", "load_policy", "make_strategy", "na
 
 
 class BuiltRoutes(NamedTuple):
-    """What a policy built.
+    """Routes built by a policy.
 
     Attributes
     ----------
     batch, routes
-        The instances and a solution of each.
+        The instances, and a solution for each.
     seconds
-        Time of building, the policy being loaded.
+        Time to build, without loading the policy.
     model
         Name of the policy.
     """
@@ -44,16 +44,16 @@ class BuiltRoutes(NamedTuple):
 def build_by_policy(
     instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions, observers: Observers
 ) -> BuiltRoutes:
-    """Build routes with one policy, and nothing else.
+    """Build routes with one policy only.
 
     Parameters
     ----------
     instances
-        At least one; each with coordinates.
+        Instances with coordinates, at least one.
     model
         A shipped model's name, a folder, or a policy.
     options, observers
-        How to decode, whatever their model is; and who is told.
+        Decoding options (their model is ignored), and callbacks.
 
     Raises
     ------
@@ -79,20 +79,20 @@ def build_by_policy(
 
 
 def load_policy(model: str | Path | Policy, device: str | None) -> Policy:
-    """Find the policy, and put it where it shall work.
+    """Load a policy, and move it to a device.
 
     Parameters
     ----------
     model
         A shipped model's name, a folder, or a policy.
     device
-        What PyTorch calls it; "auto" or None: a GPU if there is one.
+        PyTorch's name of the device; "auto" or None for a GPU if there is one.
     """
     from dynaroute.model import Policy
 
     chosen = choose_device(device)
     if isinstance(model, Policy):
-        # one that is still being trained would normalise over the batch, and change
+        # a policy in training mode would normalise over the batch, and change
         return _move(model.eval(), chosen)
     folder = find_model(model)
     return _load_once(folder, _date(folder), chosen)
@@ -100,14 +100,14 @@ def load_policy(model: str | Path | Policy, device: str | None) -> Policy:
 
 @lru_cache(maxsize=8)
 def _load_once(folder: Path, date: int, device: str) -> Policy:
-    """Read weights once for all calls: nobody but the solver holds what comes from here, and it changes nothing."""
+    """Load weights once for all calls. Only the solver holds the policy, and never changes it."""
     from dynaroute.model import Policy
 
     return _move(Policy.from_pretrained(folder), device)
 
 
 def _date(folder: Path) -> int:
-    """When the weights were written, so that others under the same name are read anew; 0 where there are none."""
+    """Return when the weights were written, so that changed files are loaded again; 0 if there are none."""
     weights = folder / "model.safetensors"
     return weights.stat().st_mtime_ns if weights.is_file() else 0
 
@@ -116,22 +116,16 @@ def _move(policy: Policy, device: str) -> Policy:
     fault = OptionError(
         f"the device {device!r} cannot be used here.", where=Where(field="device"), remedy="Use cpu, or auto."
     )
-    if str(device).startswith("meta"):  # PyTorch's device that takes every weight and keeps none
+    if str(device).startswith("meta"):  # PyTorch's device without storage
         raise fault
     try:
         return policy.to(device)
-    except (RuntimeError, AssertionError, ImportError) as error:  # PyTorch's words for a device it does not have
+    except (RuntimeError, AssertionError, ImportError) as error:  # raised by PyTorch for missing devices
         raise fault from error
 
 
 def make_strategy(options: SolveOptions) -> Strategy:
-    """The strategy that the options describe.
-
-    Parameters
-    ----------
-    options
-        Their decoding is read.
-    """
+    """Make the strategy described by the options."""
     from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling
 
     decoding = options.decoding
@@ -145,5 +139,5 @@ def make_strategy(options: SolveOptions) -> Strategy:
 
 
 def name_policy(policy: Policy, model: str | Path | Policy) -> str:
-    """What reports call the policy that this model was loaded as."""
+    """Return the policy's name for reports."""
     return policy.card.name or ("unnamed" if model is policy else str(model))

@@ -1,4 +1,4 @@
-"""Building routes with a policy while a clock runs: attempt after attempt, given up in the midst of one if need be."""
+"""Building routes with a policy within a time limit: as many attempts as fit."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class HurriedRoutes:
     Attributes
     ----------
     solution
-        The best so far; None before the first attempt is finished.
+        The best so far; None before the first finished attempt.
     attempts
-        How many were finished.
+        Number of finished attempts.
     """
 
     solution: Solution | None = None
     attempts: int = 0
 
     def add(self, solution: Solution, attempts: int) -> None:
-        """Take note of the best of some more attempts."""
-        assert solution.stated_cost is not None  # whoever reads routes from tensors states it
+        """Add the best of some more attempts."""
+        assert solution.stated_cost is not None  # solutions from tensors always state it
         if self.solution is None or solution.stated_cost < (self.solution.stated_cost or 0.0):
             self.solution = solution
         self.attempts += attempts
@@ -52,23 +52,23 @@ class HurriedRoutes:
 def build_in_time(
     policy: Policy, instance: Instance, strategy: Strategy, seed: int, stopping: Stopping
 ) -> HurriedRoutes:
-    """Make a strategy's attempts at one instance, as many as fit.
+    """Make as many of a strategy's attempts at one instance as time allows.
 
     Parameters
     ----------
     policy
-        On its device.
+        The policy, on its device.
     instance
-        With coordinates.
+        An instance with coordinates.
     strategy
-        Which attempts to make; all of them make the same routes as without a clock.
+        The attempts; if all are made, the routes are the same as without a time limit.
     seed
-        Of sampling.
+        Seed of sampling.
     stopping
-        Its deadline and its cancelling count.
+        Its deadline and cancellation apply.
     """
     found = HurriedRoutes()
-    # In a thread that is left behind when it is late: at thousands of customers one encoding takes a second.
+    # In a thread that is abandoned if late, because one encoding of thousands of customers takes a second.
     worker = ThreadPoolExecutor(1)
     try:
         work = worker.submit(_keep_building, found, policy, instance, strategy, seed, stopping)
@@ -81,29 +81,21 @@ def build_in_time(
 
 
 def make_interruptible(strategy: Strategy, stopping: Stopping) -> Strategy:
-    """The same attempts, given up by an OutOfTimeError when they shall stop.
-
-    Parameters
-    ----------
-    strategy
-        Which attempts to make.
-    stopping
-        Its deadline and its cancelling count.
-    """
+    """Wrap a strategy so that it raises OutOfTimeError when it has to stop."""
     return choose_attempts(strategy, 0, strategy.attempts, stopping)
 
 
 def choose_attempts(strategy: Strategy, first: int, count: int, stopping: Stopping | None = None) -> Strategy:
-    """Some of a strategy's attempts, the same as among all; given up by an OutOfTimeError when they shall stop.
+    """Select some of a strategy's attempts, with the same routes; raises OutOfTimeError when it has to stop.
 
     Parameters
     ----------
     strategy
-        Which attempts there are.
+        The strategy.
     first, count
-        Which of them to make.
+        The attempts to make.
     stopping
-        Its deadline and its cancelling count; None: they are not given up.
+        Its deadline and cancellation apply; None: no limit.
     """
     return _Part(strategy, first, count, stopping or Stopping())
 
@@ -112,17 +104,17 @@ def _keep_building(
     found: HurriedRoutes, policy: Policy, instance: Instance, strategy: Strategy, seed: int, stopping: Stopping
 ) -> None:
     batch = InstanceBatch.from_instances([instance])
-    # the first attempt alone, so that there is something soon
+    # the first attempt alone, so that there are routes soon
     for first in (0, *range(1, strategy.attempts, _ATTEMPTS_AT_ONCE)):
         count = 1 if first == 0 else min(_ATTEMPTS_AT_ONCE, strategy.attempts - first)
-        generator = torch.Generator().manual_seed(seed)  # each part gets the seed that all attempts together would get
+        generator = torch.Generator().manual_seed(seed)  # each part gets the same seed as all attempts together
         routes = construct(policy, batch, _Part(strategy, first, count, stopping), generator)
         found.add(routes.to_solutions(batch)[0], count)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Some attempts of another strategy, which give up when the time is up."""
+    """Some attempts of another strategy, with a time limit."""
 
     strategy: Strategy
     first: int
@@ -136,13 +128,13 @@ class _Part:
         if self.stopping.is_time_up():
             raise OutOfTimeError
         choose = self.strategy.chooser(batch, attempt + self.first, seed)
-        # kernels, on a GPU, know only the choosers of our own; but there an attempt takes no time
+        # kernels on a GPU only support our own choosers, but there an attempt takes no time
         return choose if batch.device.type != "cpu" else _Hurried(choose, self.stopping)
 
 
 @dataclass(frozen=True, eq=False)
 class _Hurried:
-    """Another chooser, which looks at the clock before every step."""
+    """Another chooser, with a check of the clock before every step."""
 
     choose: Chooser
     stopping: Stopping

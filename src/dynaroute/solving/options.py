@@ -1,6 +1,6 @@
-"""How to solve: every option declared and checked in one place, which the command line and the service read.
+"""Options of solve(), declared and checked in one place for Python, the command line and the service.
 
-It is light to import, for ``--help``; and options are data alone, so that they can travel to another process.
+Light to import, for ``--help``. Options are plain data, so that they can be sent to another process.
 """
 
 from __future__ import annotations
@@ -36,39 +36,39 @@ __all__ = [
 Decode = Literal["greedy", "sample", "multistart"]
 Improve = Literal["none", "2opt", "local", "search"]
 
-USUAL_TIME_LIMIT = 10.0  # seconds of a search that was given no end
+USUAL_TIME_LIMIT = 10.0  # seconds of a search without a limit
 
-_SECONDS_A_CUSTOMER = 0.01  # of a search that nobody asked for: 1 s at 100 customers, 10 s at 1,000
+_SECONDS_A_CUSTOMER = 0.01  # default search time: 1 s at 100 customers, 10 s at 1,000
 _SHORTEST_SEARCH, _LONGEST_SEARCH = 0.1, 30.0
 
 _ORIENTATIONS = 8  # of the square
-_LIMITS = ("time_limit", "total_time", "iterations", "target")  # of a search alone
+_LIMITS = ("time_limit", "total_time", "iterations", "target")  # these apply only to a search
 
 
 def choose_search_seconds(size: int) -> float:
-    """How long the command line and the page search an instance of n customers where nothing else is asked for."""
+    """Return the default search time of the command line and the page, for n customers."""
     return min(max(_SHORTEST_SEARCH, _SECONDS_A_CUSTOMER * size), _LONGEST_SEARCH)
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is to be known of an option, beside its name, its type and its default.
+    """Description and limits of an option.
 
     Attributes
     ----------
     about
-        What it is about: the policy that builds the first routes, or improving them.
+        What it affects: the policy that builds the first routes, or their improvement.
     help
-        What it does, in a line.
+        What it does, in one line.
     expected
-        What to give, in words, where a value is refused.
+        What to give instead of an invalid value.
     choices, noun
-        The words that may be given, and what they are called.
+        The allowed words, and what they are called.
     least, most, above
-        Limits of a number: the smallest and the largest one allowed, or the largest one that is too small.
+        Limits of a number: the smallest and largest allowed value, or a bound it must exceed.
     """
 
-    about: Literal["policy", "improving"]
+    about: Literal["policy", "improvement"]
     help: str
     expected: str = ""
     choices: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Declaration:
     above: float = -math.inf
 
     def refuse_wrong(self, entry: Field[Any], value: object) -> None:
-        """Refuse a value that is no choice, or no number within the limits."""
+        """Raise if the value is not one of the choices, or not a number within the limits."""
         if self.choices and value not in self.choices:
             raise _fault(entry.name, f"there is no {self.noun} {value!r}.", f"Use {', '.join(self.choices)}.")
         if self.expected and not (_is_number(value, entry) and self._allows(value)):
@@ -94,13 +94,13 @@ def _on_policy(help: str, *, default: object = None, **more: Any) -> Any:
     return field(default=default, metadata={"declaration": Declaration("policy", help, **more)})
 
 
-def _on_improving(help: str, **more: Any) -> Any:
-    return field(default=None, metadata={"declaration": Declaration("improving", help, **more)})
+def _on_improvement(help: str, **more: Any) -> Any:
+    return field(default=None, metadata={"declaration": Declaration("improvement", help, **more)})
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How a policy decodes, nothing left open.
+    """How a policy decodes, with all defaults filled in.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Decoding:
 
     @property
     def attempts(self) -> int:
-        """How many solutions are built of each instance."""
+        """Number of solutions built per instance."""
         return (1 if self.decode == "greedy" else self.samples) * (_ORIENTATIONS if self.augment else 1)
 
     def __str__(self) -> str:
@@ -125,14 +125,14 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Limit:
-    """How long a search may take; whichever comes first.
+    """The limits of a search, whichever is reached first.
 
     Attributes
     ----------
     seconds
-        Of each instance, or of all.
+        Seconds per instance, or in total.
     iterations
-        Of each instance.
+        Iterations per instance.
     is_total
         Whether the seconds are for all instances together.
     """
@@ -149,114 +149,115 @@ class Limit:
 
 @dataclass(frozen=True)
 class SolveOptions:
-    """How to solve; None stands for what is not given.
+    """How to solve; None means not given.
 
     Attributes
     ----------
     model
-        "auto": the shipped model of the nearest size, and savings beside it, whichever is better; a search starts from
-        savings alone. "savings": no policy. Else a shipped model's name, a folder, or a policy.
+        "auto": the shipped model that suits the instance or savings, whichever is better; a search starts from savings.
+        "savings": no policy. Otherwise a shipped model's name, a folder, or a `Policy`.
     decode
-        How the policy's next node is chosen; None: "greedy".
+        How the policy chooses nodes: "greedy" (default), "sample" or "multistart".
     samples
-        Number of samples, or of starts of multistart; None: 16.
+        Number of samples, or of first customers for multistart; 16 by default.
     temperature
-        Of sampling; None: 1.
+        Temperature of sampling; 1 by default.
     augment
-        Whether to decode in all eight orientations of the square.
+        Whether to decode in all eight orientations of the map, and keep the best.
     seed
-        Of sampling and of the search; None: 0.
+        Seed of sampling and of the search; 0 by default.
     device
-        "auto" (a GPU if there is one), "cpu", "cuda", ...; None: "auto".
+        "auto" (default: a GPU if there is one), "cpu", "cuda", ...
     improve
-        "none"; "2opt": each route to a local optimum; "local": local search within and between routes; "search": goes
-        on until its end. None: "search" where time_limit, total_time, iterations or target is given, else "none".
+        "none"; "2opt": within each route; "local": local search within and between routes; "search": runs until its
+        limit. By default "search" if time_limit, total_time, iterations or target is given, else "none".
     time_limit
-        Seconds of a search for each instance, counted from entering `solve`, or from when an instance of many is
-        taken up. A search with neither this nor total_time nor iterations gets 10 s.
+        Seconds of the search per instance, counted from the call of `solve` or, for many instances, from when each one
+        starts. Without this, total_time and iterations, a search gets 10 s.
     total_time
-        Seconds of a search for all instances together, counted from entering `solve`. On a GPU all of them are
-        searched at once, from a policy's routes; without one, the time of the cores is shared out.
+        Seconds of the search for all instances together, counted from the call of `solve`. On a GPU all are searched at
+        once, from a policy's routes; otherwise the time is divided among the instances.
     iterations
-        Of a search. A seed and a number of iterations determine the routes, for a given number of threads, if there is
-        neither a time limit nor a target.
+        Iterations of the search per instance. Without a time limit and a target, the seed, the iterations and the
+        number of threads determine the routes.
     target
-        A cost at which a search ends early.
+        A cost at which the search ends early.
     objective
-        "distance": the length of all routes; "vehicles": first their number. None: "distance".
+        "distance" (default): the total length; "vehicles": first the number of routes.
     start
-        Known routes to improve, instead of building some: one solution, or one for each instance.
+        Known routes to improve: one solution, or one per instance.
     threads
-        Processor cores to use; None: one for a single search, else all of them.
+        CPU cores to use; by default one for a single search, else all.
 
     Raises
     ------
     OptionError
-        If a value makes no sense, or an option would have to be disobeyed because of another.
+        If a value is invalid, or options contradict each other.
     """
 
     model: str | Path | Policy = _on_policy(
-        "A shipped model, or a folder with one. auto: the shipped one of the nearest size, or savings where that is "
+        "A shipped model, or a folder with one. auto: the shipped model that suits the instance, or savings if "
         "better; a search starts from savings. savings: no policy.",
         default="auto",
     )
     decode: Decode | None = _on_policy(
-        "greedy: the likeliest stop each time (the default). sample: the best of K samples. multistart: the best of K "
-        "first customers.",
+        "greedy: always the likeliest next stop (the default). sample: the best of K samples. multistart: the best of "
+        "K first customers.",
         choices=get_args(Decode),
         noun="decoding",
     )
     samples: int | None = _on_policy(
-        "Samples, or first customers of multistart; 16 by default.", least=1, expected="a whole number above 0"
+        "Number of samples, or of first customers for multistart; 16 by default.",
+        least=1,
+        expected="a whole number above 0",
     )
     temperature: float | None = _on_policy(
-        "Of samples: above 1 wilder, below 1 tamer; 1 by default.",
+        "Randomness of samples: above 1 more, below 1 less; 1 by default.",
         least=1e-6,
         most=1e6,
         expected="a number from 1e-06 to 1e+06; greedy decoding is temperature 0",
     )
     augment: bool = _on_policy("Decode in all eight orientations of the map, and keep the best.", default=False)
     seed: int | None = _on_policy(
-        "Same seed, same samples; and the same search for a number of iterations. 0 by default.",
+        "The same seed gives the same samples and, with --iterations, the same search; 0 by default.",
         least=0,
         most=2**63 - 1,
         expected="a whole number from 0 to 2^63 - 1",
     )
     device: str | None = _on_policy("cpu, cuda, ...; a GPU by default if there is one.")
-    improve: Improve | None = _on_improving(
-        "none (the default). 2opt: within each route. local: within and between routes, milliseconds. search: goes on "
-        "until its time is up; the default where a limit is given.",
+    improve: Improve | None = _on_improvement(
+        "none (the default). 2opt: within each route. local: within and between routes, in milliseconds. search: runs "
+        "until its time is up; the default if a limit is given.",
         choices=get_args(Improve),
-        noun="way to improve",
+        noun="improver",
     )
-    time_limit: float | None = _on_improving(
-        "Seconds of the search for each instance; 10 by default. Many instances are searched side by side, on all "
-        "cores.",
+    time_limit: float | None = _on_improvement(
+        "Seconds of the search per instance; 10 by default. Many instances are searched in parallel, on all cores.",
         above=0,
         expected="a number of seconds above 0",
     )
-    total_time: float | None = _on_improving(
-        "Seconds of the search for all instances together, instead of a time for each: at once on a GPU, else shared "
-        "out among the cores.",
+    total_time: float | None = _on_improvement(
+        "Seconds of the search for all instances together, instead of per instance: all at once on a GPU, otherwise "
+        "divided among them.",
         above=0,
         expected="a number of seconds above 0",
     )
-    iterations: int | None = _on_improving(
-        "Iterations of the search for each instance. Without a time limit, the same seed gives the same routes.",
+    iterations: int | None = _on_improvement(
+        "Iterations of the search per instance. Without a time limit, the same seed gives the same routes.",
         least=1,
         expected="a whole number above 0, or leave it out",
     )
-    target: float | None = _on_improving(
+    target: float | None = _on_improvement(
         "End the search early at this cost.", expected="a cost in the unit of the instance"
     )
-    objective: Objective | None = _on_improving(
-        "What the search makes less. distance: the length of all routes (the default). vehicles: first their number.",
+    objective: Objective | None = _on_improvement(
+        "What the search minimises. distance: the total length (the default). vehicles: first the number of routes.",
         choices=get_args(Objective),
         noun="objective",
     )
-    start: Solution | Sequence[Solution] | None = _on_improving("Known routes to improve.")
-    threads: int | None = _on_improving(
-        "Cores to use; by default all of them for many instances, one for a single search.",
+    start: Solution | Sequence[Solution] | None = _on_improvement("Known routes to improve.")
+    threads: int | None = _on_improvement(
+        "CPU cores to use; by default all for many instances, one for a single search.",
         least=1,
         expected="a whole number above 0, or leave it out",
     )
@@ -267,60 +268,62 @@ class SolveOptions:
                 DECLARATIONS[entry.name].refuse_wrong(entry, value)
         self._refuse_void_decoding()
         self._refuse_void_limits()
-        if self.start is not None and self.way == "none":
-            raise _fault("start", "known routes are there to be improved.", "Add improve 'local', or a time limit.")
+        if self.start is not None and self.improver == "none":
+            raise _fault(
+                "start", "known routes are given, but nothing improves them.", "Add improve 'local', or a time limit."
+            )
         if self.start is not None and self.model != "auto":
-            raise _fault("start", "routes are given, so no model builds any.", "Leave the start or the model out.")
+            raise _fault("start", "known routes are given, so no model is needed.", "Leave out the start or the model.")
 
     def _refuse_void_decoding(self) -> None:
         if self.model == "savings":
             for name in self.given_decoding:
-                raise _fault(name, "savings has no policy to decode.", "Leave the option out, or name a model.")
+                raise _fault(name, "savings does not use a policy.", "Leave out the option, or name a model.")
         if self.samples is not None and self.decode in (None, "greedy"):
             raise _fault("samples", "greedy decoding builds one solution.", "Use decode sample or multistart.")
         if self.temperature is not None and self.decode != "sample":
-            raise _fault("temperature", "only samples have a temperature.", "Use decode sample.")
+            raise _fault("temperature", "the temperature only applies to samples.", "Use decode sample.")
 
     def _refuse_void_limits(self) -> None:
         if self.time_limit is not None and self.total_time is not None:
-            message = "there is a time limit, which is for each instance, and a total time, which is for all of them."
+            message = "both a time limit per instance and a total time for all instances are given."
             raise _fault("total_time", message, "Give one of the two.")
         for name in _LIMITS:
             if getattr(self, name) is not None and not self.searches:
-                message = f"improve is {self.improve!r}, and only a search has a {name.replace('_', ' ')}."
+                message = f"improve is {self.improve!r}, but only a search uses the {name.replace('_', ' ')}."
                 raise _fault(name, message, "Leave it out, or use improve 'search'.")
 
     @property
     def given_decoding(self) -> dict[str, Any]:
-        """The options that were given on how to decode."""
+        """The decoding options that were given."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(Decoding)}
         return {name: value for name, value in values.items() if value is not None and value is not False}
 
     @property
     def decoding(self) -> Decoding:
-        """How the policy decodes, with the usual value for what was not given."""
+        """How the policy decodes, with defaults for what was not given."""
         return Decoding(**self.given_decoding)
 
     @property
     def usual_seed(self) -> int:
-        """The seed, 0 where none was given; a whole number of NumPy becomes one of Python."""
+        """The seed as a plain int, 0 if none was given."""
         return int(self.seed or 0)
 
     @property
-    def way(self) -> Improve:
-        """How routes are improved: what was asked for, or what follows from a limit that was given."""
+    def improver(self) -> Improve:
+        """How routes are improved: as given, or "search" if a limit is given."""
         if self.improve is not None:
             return self.improve
         return "search" if any(getattr(self, name) is not None for name in _LIMITS) else "none"
 
     @property
     def searches(self) -> bool:
-        """Whether there is a search, which takes the time it is given."""
-        return self.way == "search"
+        """Whether the improver is a search."""
+        return self.improver == "search"
 
     @property
     def search_seconds(self) -> float | None:
-        """The time of a search, of each instance or of all; None where the iterations alone end it."""
+        """Seconds of the search, per instance or in total; None if only iterations end it."""
         if self.total_time is not None:
             return self.total_time
         if self.time_limit is None and self.iterations is None:
@@ -329,7 +332,7 @@ class SolveOptions:
 
     @property
     def limit(self) -> Limit | None:
-        """How long the search may take; None without one."""
+        """The limits of the search; None without a search."""
         if not self.searches:
             return None
         iterations = None if self.iterations is None else int(self.iterations)  # NumPy's integers too
@@ -348,18 +351,18 @@ DECLARATIONS: dict[str, Declaration] = {entry.name: entry.metadata["declaration"
 
 @dataclass(frozen=True)
 class Observers:
-    """Who is told while it is solved, and who may end it: callbacks, which stay in their process.
+    """Callbacks during solving. They stay in their process.
 
     Attributes
     ----------
     progress
         Called with the number of instances finished since the last call.
     on_improvement
-        Called with the index of an instance and a better solution that a search has found, the first included; of
-        those in quick succession with the last. Where there are many instances, from several threads.
+        Called with the index of an instance and a better solution found by a search, including the first. Of several in
+        quick succession only the last is reported. With many instances, called from several threads.
     is_cancelled
-        Asked again and again; true ends the search, and the best so far is returned. A policy that is building is
-        given up, too: savings are returned then.
+        Called repeatedly; True ends the search and returns the best so far. A policy that is building is stopped too,
+        and savings are returned instead.
     """
 
     progress: Callable[[int], None] | None = None
@@ -367,13 +370,13 @@ class Observers:
     is_cancelled: Callable[[], bool] | None = None
 
     def note_progress(self, count: int) -> None:
-        """Tell that so many instances more are finished."""
+        """Report that this many more instances are finished."""
         if self.progress is not None:
             self.progress(count)
 
 
 def _is_number(value: object, entry: Field[Any]) -> bool:
-    """Whether it is a number as the field wants it, whole or finite; True and False are none."""
+    """Whether it is a number of the field's type, finite, and not a bool."""
     if isinstance(value, bool):
         return False
     if str(entry.type).startswith("int"):

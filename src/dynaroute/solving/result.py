@@ -1,4 +1,4 @@
-"""Result: a solution and how it was found, kept as data and put into words when somebody asks."""
+"""Result: a solution and how it was found."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _WORDS: dict[Improve, str] = {"none": "", "2opt": "2opt", "local": "local search
 
 @dataclass(frozen=True)
 class Start:
-    """How the first routes came to be.
+    """How the first routes were built.
 
     Attributes
     ----------
     kind
-        By savings, by insertion (where there is more to heed than capacity), by a policy, or given by the user.
+        By savings, by insertion (if more than capacity limits routes), by a policy, or given by the user.
     model, decoding
-        Name of the policy, and how it decoded.
+        Name of the policy, and its decoding.
     """
 
     kind: Literal["savings", "insertion", "policy", "given"]
@@ -35,7 +35,7 @@ class Start:
 
     @classmethod
     def by_policy(cls, model: str, decoding: Decoding) -> Start:
-        """Routes that a policy built."""
+        """Describe routes built by a policy."""
         return cls("policy", model, decoding)
 
     def __str__(self) -> str:
@@ -60,20 +60,20 @@ class Result:
     seconds
         Time taken; for instances solved together, an equal share.
     start
-        How the first routes came to be.
+        How the first routes were built.
     improver
         What improved them: "2opt", "local" or "search"; None if nothing did.
     limit
-        How long a search was allowed to take; None without one.
+        Limits of the search; None without one.
     messages
-        What a user should know about the choice that was made, and what improving did.
+        Notes for the user about choices that were made.
     trace
-        Cost over time, as (seconds since `solve` took up the instance, cost), from the first routes on; empty where
-        nothing was to be improved.
+        Cost over time: (seconds since the instance was started, cost), from the first routes on. Empty without
+        improvement.
     iterations
-        Of the search; None without one.
+        Iterations of the search; None without one.
     is_interrupted
-        Whether the search was ended before its time: by Ctrl-C, or by `is_cancelled`.
+        Whether the search was ended early, by Ctrl-C or `is_cancelled`.
     """
 
     instance: Instance
@@ -91,7 +91,7 @@ class Result:
     def __repr__(self) -> str:
         name = f"{self.instance.name!r}, " if self.instance.name else ""
         routes = f"{len(self.solution.routes)} routes"
-        return f"Result({name}cost {self._show(self.cost)}, {routes}, {self.how}, {self.seconds:.2f} s)"
+        return f"Result({name}cost {self._show(self.cost)}, {routes}, {self.model_and_method}, {self.seconds:.2f} s)"
 
     def _repr_html_(self) -> str:
         return self.instance.sketch(self.solution.routes, repr(self))._repr_html_()
@@ -103,53 +103,53 @@ class Result:
 
     @property
     def method(self) -> str:
-        """How the first routes were built, and how they were improved: "greedy x8 + 2opt", "savings + search 2 s"."""
+        """How routes were built and improved: "greedy x8 + 2opt", "savings + search 2 s"."""
         return describe_method(self.start, self.improver, self.limit)
 
     @property
-    def how(self) -> str:
-        """Model and method in words."""
+    def model_and_method(self) -> str:
+        """Model and method: "amd-20 (greedy + 2opt)"."""
         return self.method if self.model is None else f"{self.model} ({self.method})"
 
     @property
     def first_cost(self) -> float:
-        """Cost of the first routes, before they were improved."""
+        """Cost of the first routes, before improvement."""
         return self.trace[0][1] if self.trace else self.cost
 
     @property
     def improvement(self) -> str:
-        """What improving did to the cost, in a sentence; empty where nothing was to be improved."""
+        """A sentence on how the cost improved; empty without improvement."""
         if not self.trace:
             return ""
-        way, before, after = _describe_improver(self.improver, self.limit), self.first_cost, self.cost
+        improver, before, after = _describe_improver(self.improver, self.limit), self.first_cost, self.cost
         if after < before:
             change = f"{self._show(before)} -> {self._show(after)} ({100 * (after / before - 1):.2f} %)"
-        elif after > before:  # where their number comes first
+        elif after > before:  # if the number of routes comes first
             change = f"{self._show(before)} -> {self._show(after)}, with fewer vehicles"
         else:
             change = f"no improvement of {self._show(before)}"
         is_counted = self.iterations is not None and self.limit is not None and self.limit.seconds is not None
-        return f"{way}: {change} in {self.iterations:,} iterations." if is_counted else f"{way}: {change}."
+        return f"{improver}: {change} in {self.iterations:,} iterations." if is_counted else f"{improver}: {change}."
 
     def _show(self, cost: float) -> str:
         return show_length(cost, self.instance.unit)
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:
-        """What is wrong with the plan, where no better one was found in time; nothing, for a plain problem."""
+        """What is wrong with the routes, if no feasible plan was found; always empty for a plain instance."""
         return () if self.instance.is_plain else tuple(check(self.instance, self.solution))
 
     @property
     def unserved(self) -> list[int]:
-        """Customers that are on no route, because no plan was found that serves them."""
+        """Customers on no route, because no plan was found that serves them."""
         served = {customer for route in self.solution.routes for customer in route}
         return [customer for customer in range(1, self.instance.size + 1) if customer not in served]
 
     def to_json(self) -> dict[str, Any]:
-        """The keys that ``dynaroute solve --json`` and ``/v1/solve`` promise; loads are in the user's unit.
+        """Return the keys of ``dynaroute solve --json`` and ``/v1/solve``; loads are in the user's unit.
 
-        A fleet has ``vehicles`` (the type of each route: its name, or its number from 0), ``unserved`` and, where
-        legs take time, ``arrivals`` in seconds, a list for each route.
+        With vehicles or times there are also ``vehicles`` (each route's vehicle type, by name or by number from 0),
+        ``unserved`` and, if travel times are known, ``arrivals`` in seconds, one list per route.
         """
         instance, solution = self.instance, self.solution
         document: dict[str, Any] = {
@@ -174,15 +174,9 @@ class Result:
 
 
 def describe_method(start: Start, improver: Improve | None, limit: Limit | None) -> str:
-    """How routes were built and improved, in words.
-
-    Parameters
-    ----------
-    start, improver, limit
-        As in `Result`.
-    """
-    improving = _describe_improver(improver, limit)
-    return f"{start} + {improving}" if improving else f"{start}"
+    """Describe how routes were built and improved."""
+    improvement = _describe_improver(improver, limit)
+    return f"{start} + {improvement}" if improvement else f"{start}"
 
 
 def _describe_improver(improver: Improve | None, limit: Limit | None) -> str:

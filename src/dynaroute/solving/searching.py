@@ -1,4 +1,4 @@
-"""Searching instances, each for its time or all for a time: first routes, the search, and what to tell of both."""
+"""Searching instances, with a time limit for each or for all: first routes, search, results."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["search_all"]
 
-_NOT_ON_GPU = "The search on a GPU knows capacities and lengths only, so the processor's cores searched."
-_POLICY_SHARE = 0.5  # of the time limit, at most, for the first routes of a policy that was asked for
+_NOT_ON_GPU = "The search on a GPU only handles capacities, so the CPU searched instead."
+_POLICY_SHARE = 0.5  # largest share of the time limit for the first routes of a requested policy
 
 
 def search_all(
@@ -36,19 +36,19 @@ def search_all(
     observers: Observers,
     entered: float,
 ) -> list[Result]:
-    """Search every instance for as long as the options say.
+    """Search every instance within the limits of the options.
 
     Parameters
     ----------
     instances
         Any problems.
     starts
-        Known routes of each, if there are any.
+        Known routes for each, if any.
     options, observers
-        How to search, and who is told.
+        Options and callbacks.
     entered
-        The value of `time.perf_counter` from which the time of a single instance, and the total time, count; each of
-        many has its time from when it is taken up.
+        The value of `time.perf_counter` from which the time of a single instance, and the total time, count. Each of
+        many instances has its time from when it starts.
     """
     is_on_gpu = options.total_time is not None and choose_device(options.device).startswith("cuda")
     if is_on_gpu and options.objective != "vehicles" and all(instance.is_plain for instance in instances):
@@ -66,7 +66,7 @@ def search_all(
         on_improvement=observers.on_improvement,
         on_finished=observers.progress,
     )
-    outcomes = IMPROVERS[options.way].make_searcher(options.threads).search(request)
+    outcomes = IMPROVERS[options.improver].make_searcher(options.threads).search(request)
     results = [
         _report(instance, first.found[index], outcome, options)
         for index, (instance, outcome) in enumerate(zip(instances, outcomes, strict=True))
@@ -75,17 +75,17 @@ def search_all(
 
 
 def _load_machine_code(instances: Sequence[Instance], options: SolveOptions) -> float:
-    """Load, or compile, what a search of these instances runs; how many seconds that took, which are nobody's time."""
+    """Load or compile the search code for these instances; returns the seconds it took, which do not count."""
     began = time.perf_counter()
     largest = max((each.size for each in instances if each.distances is None), default=0)
-    IMPROVERS[options.way].prepare(largest)
+    IMPROVERS[options.improver].prepare(largest)
     return time.perf_counter() - began
 
 
 def _choose_beginning(
     count: int, options: SolveOptions, observers: Observers, entered: float
 ) -> Callable[[], Stopping]:
-    """What tells each instance, when it is taken up, when it has to stop."""
+    """Return the function that says, when an instance starts, when it has to stop."""
     if options.total_time is not None:
         shared = _SharedTime(entered + options.total_time, options.threads or count_cores(), count)
         return lambda: _begin(options, observers, time.perf_counter(), shared.take())
@@ -95,16 +95,16 @@ def _choose_beginning(
 
 @dataclass
 class _SharedTime:
-    """Shares the time of cores out among instances: each takes its part of what is left.
+    """Divides the time of all cores among instances.
 
     Attributes
     ----------
     end
-        The value of `time.perf_counter` at which all have to be over.
+        The value of `time.perf_counter` at which all must end.
     cores
-        How many work side by side.
+        Number of cores in use.
     waiting
-        Instances that have not been taken up.
+        Number of instances that have not started.
     """
 
     end: float
@@ -131,7 +131,7 @@ def _begin(options: SolveOptions, observers: Observers, began: float, limit: flo
 
 
 class _FirstRoutes(NamedTuple):
-    """Where a search starts: routes, or None for those by savings, which it builds itself."""
+    """Routes to start from; None for savings, which the search builds itself."""
 
     start: Start
     solution: Solution | None = None
@@ -145,7 +145,7 @@ def _report(instance: Instance, first: _FirstRoutes, outcome: SearchOutcome, opt
         outcome.cost,
         outcome.seconds,
         first.start,
-        options.way,
+        options.improver,
         options.limit,
         trace=outcome.trace,
         iterations=outcome.iterations,
@@ -156,7 +156,7 @@ def _report(instance: Instance, first: _FirstRoutes, outcome: SearchOutcome, opt
 
 @dataclass(frozen=True)
 class _FirstRoutesOfAll:
-    """Finds first routes for each instance, and remembers how."""
+    """Builds the first routes of each instance, and records how."""
 
     instances: Sequence[Instance]
     starts: Sequence[Solution] | None
@@ -173,7 +173,7 @@ class _FirstRoutesOfAll:
         return cls(instances, starts, options, policy, [_FirstRoutes(SAVINGS)] * len(instances))
 
     def find(self, index: int, stopping: Stopping) -> Solution | None:
-        """Routes to start from; None for savings, which the search builds itself."""
+        """Return routes to start from; None for savings."""
         self.found[index] = self._find(index, stopping)
         return self.found[index].solution
 
@@ -181,12 +181,12 @@ class _FirstRoutesOfAll:
         if self.starts is not None:
             return _FirstRoutes(GIVEN, self.starts[index])
         if not self.instances[index].is_plain or self.options.objective == "vehicles":
-            message = "The search starts from insertion: policies and savings know capacities and lengths only."
+            message = "Policies and savings only handle capacities, so the search starts from insertion."
             return _FirstRoutes(INSERTION, messages=() if self.policy is None else (message,))
         if self.policy is None:
             return _FirstRoutes(SAVINGS)
         if self.instances[index].coordinates is None:
-            message = "There are no coordinates for a policy to read, so the search starts from savings."
+            message = "Policies need coordinates, and there are none, so the search starts from savings."
             return _FirstRoutes(SAVINGS, messages=(message,))
         return self._build_by_policy(self.policy, self.instances[index], stopping)
 
@@ -197,10 +197,10 @@ class _FirstRoutesOfAll:
         deadline = None if stopping.deadline is None else began + _POLICY_SHARE * (stopping.deadline - began)
         built = build_in_time(policy, instance, strategy, self.options.usual_seed, replace(stopping, deadline=deadline))
         start = Start.by_policy(name_policy(policy, self.options.model), self.options.decoding)
-        how = f"{start.model} ({start})"
+        builder = f"{start.model} ({start})"
         if built.solution is None:
-            return _FirstRoutes(SAVINGS, messages=(f"There was no time for {how}.",))
+            return _FirstRoutes(SAVINGS, messages=(f"There was no time for {builder}.",))
         messages: tuple[str, ...] = ()
         if built.attempts < strategy.attempts:
-            messages = (f"There was time for {built.attempts} of the {strategy.attempts} attempts of {how}.",)
+            messages = (f"There was time for {built.attempts} of the {strategy.attempts} attempts of {builder}.",)
         return _FirstRoutes(start, built.solution, messages)

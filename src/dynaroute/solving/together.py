@@ -1,4 +1,4 @@
-"""Searching all instances together on a GPU: a policy's routes, the search, and what to tell of both, on tensors."""
+"""Searching all instances together on a GPU: a policy's routes, search, results, on tensors."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchedTogether", "prepare_device", "search_routes", "search_together"]
 
-_POLICY_SHARE = 0.6  # of the time that is left after its first attempt, at most, for the other attempts of a policy
-_LOOKS_A_DOUBLING = 6  # at the costs, for traces: as many in the second half of the time as in the quarter before
-_EXACTNESS = 1e-7  # of the costs that kernels tell
-_TELLING_SHARE = 20  # of the time, one part at most goes into telling of improvements
+_POLICY_SHARE = 0.6  # largest share of the time after a policy's first attempt for its other attempts
+_LOOKS_A_DOUBLING = 6  # checks of the costs per doubling of the time, for traces
+_EXACTNESS = 1e-7  # relative precision of the kernels' costs
+_TELLING_SHARE = 20  # at most one part in this many of the time goes into reporting improvements
 
 
 class SearchedTogether(NamedTuple):
-    """What a search of a batch came to.
+    """The result of a search of a batch.
 
     Attributes
     ----------
     routes
-        The best of each instance, on the batch's device.
+        The best routes of each instance, on the batch's device.
     start
-        How the first routes came to be.
+        How the first routes were built.
     iterations
-        (B,) int64 of each instance.
+        (B,) int64 iterations of each instance.
     looks
-        Seconds since the clock began, and the (B,) costs then, the first routes' included.
+        Seconds since the start, and the (B,) costs then, including those of the first routes.
     is_interrupted
-        Whether it was ended before its time.
+        Whether it was ended early.
     """
 
     routes: RouteBatch
@@ -68,13 +68,7 @@ class SearchedTogether(NamedTuple):
 
 
 def prepare_device(device: str | None) -> None:
-    """Load the kernels, and compile them if that was never done on this machine; nothing without a GPU.
-
-    Parameters
-    ----------
-    device
-        As in `SolveOptions`.
-    """
+    """Load the kernels, compiling them if necessary; does nothing without a GPU."""
     chosen = choose_device(device)
     if chosen.startswith("cuda"):
         find_device(chosen)
@@ -95,13 +89,13 @@ def search_together(
     instances
         Any problems.
     starts
-        Known routes of each, if there are any.
+        Known routes for each, if any.
     options, observers
-        How to search, and who is told.
+        Options and callbacks.
     entered
         The value of `time.perf_counter` from which the total time counts.
     kernels
-        What searches; None: the GPU of the options.
+        The device that searches; None: the GPU of the options.
     """
     results: dict[int, Result] = {}
     groups = _group_by_model(instances, options, starts is not None)
@@ -133,22 +127,22 @@ def search_routes(
     kernels: KernelDevice | None = None,
     settings: PopulationSettings | None = None,
 ) -> SearchedTogether:
-    """Search a batch at once, from a policy's routes; nothing but tensors is touched.
+    """Search a batch at once, from a policy's routes, on tensors only.
 
     Parameters
     ----------
     batch
-        Instances of any sizes, for which one policy is used: that of the options, or the one for the largest.
+        Instances of any sizes; one policy is used for all: that of the options, or the one for the largest.
     options
-        With a total time or a number of iterations.
+        Options with a total time or a number of iterations.
     observers
-        Who may end it.
+        Callbacks; `is_cancelled` may end the search.
     entered
         The value of `time.perf_counter` from which the time counts; None: now.
     kernels
-        What searches; None: the GPU of the options.
+        The device that searches; None: the GPU of the options.
     settings
-        Temperatures and extent; None: the usual ones.
+        Settings of the search; None for the defaults.
     """
     began = time.perf_counter() if entered is None else entered
     watchers = observers or Observers()
@@ -193,7 +187,7 @@ def _search(
     settings: PopulationSettings | None,
     watch: _Watch,
 ) -> SearchedBatch:
-    """Search large instances in parts, where the clock ends it; else all as they are."""
+    """Search large instances in parts if there is a deadline; otherwise all as a whole."""
     is_large = int(batch.sizes.min()) >= PartSettings().least_size
     if is_large and stopping.deadline is not None and stopping.iterations is None:
         return search_in_parts(device, batch, first, stopping, seed=seed, on_launch=watch.look)
@@ -203,9 +197,9 @@ def _search(
 def _build(
     policy: Policy, batch: InstanceBatch, options: SolveOptions, stopping: Stopping
 ) -> tuple[RouteBatch, Decoding]:
-    """A policy's routes: the best of the attempts that were asked for, or all orientations that there is time for.
+    """Build a policy's routes: the best of the requested attempts, or all orientations that there is time for.
 
-    Those of one instance stand in a row, the best first.
+    Solutions are grouped by instance, the best first.
     """
     generator = torch.Generator().manual_seed(options.usual_seed)
     if options.given_decoding:
@@ -216,7 +210,7 @@ def _build(
         return _line_up(batch, routes), Decoding(augment=True)
     before = time.perf_counter()
     first = _build_apart(policy, batch, every, range(1), Stopping())
-    first.route[0, 0].item()  # waits until the GPU is done
+    first.route[0, 0].item()  # waits for the GPU
     seconds = max(time.perf_counter() - before, 1e-9)
     more = min(every.attempts - 1, int(_POLICY_SHARE * stopping.seconds_left / seconds))
     if more < 1:
@@ -231,14 +225,14 @@ def _build(
 def _build_apart(
     policy: Policy, batch: InstanceBatch, strategy: Augmented, attempts: range, stopping: Stopping
 ) -> RouteBatch:
-    """The routes of every attempt, those of one instance in a row."""
+    """Build the routes of every attempt, grouped by instance."""
     copies = batch.repeat_each(len(attempts))
     placed = strategy.place(copies, torch.tensor(attempts, device=batch.device).repeat(len(batch)))
     return construct(policy, placed, make_interruptible(strategy.strategy, stopping))
 
 
 def _line_up(batch: InstanceBatch, *parts: RouteBatch) -> RouteBatch:
-    """Solutions of each instance in a row, the best first."""
+    """Group solutions by instance, the best first."""
     count = len(batch)
     route, position = (
         torch.cat([getattr(part, name).view(count, -1, batch.nodes) for part in parts], dim=1)
@@ -254,7 +248,7 @@ def _line_up(batch: InstanceBatch, *parts: RouteBatch) -> RouteBatch:
 def _group_by_model(
     instances: Sequence[Instance], options: SolveOptions, is_started: bool
 ) -> dict[str | Path | Policy | None, list[int]]:
-    """Which instances one policy builds first routes of; None: they are known, or by savings."""
+    """Group instances by the policy that builds their first routes; None: known routes or savings."""
     groups: defaultdict[str | Path | Policy | None, list[int]] = defaultdict(list)
     for row, instance in enumerate(instances):
         model: str | Path | Policy | None = options.model
@@ -267,14 +261,14 @@ def _group_by_model(
 
 
 def _with_positions(instance: Instance) -> Instance:
-    """The same problem with a place for every node, which a batch wants; a matrix says how long legs are."""
+    """Add dummy positions to an instance with only a matrix, because a batch needs them."""
     if instance.coordinates is not None:
         return instance
     return replace(instance, coordinates=np.zeros((instance.size + 1, 2)), metric="euclidean")
 
 
 def _share_out(options: SolveOptions, observers: Observers, began: float, share: float) -> Stopping:
-    """The limits of instances that make up a share of what is left to do."""
+    """Return the limits for instances that are a share of the remaining work."""
     deadline = None
     if options.search_seconds is not None:
         now = time.perf_counter()
@@ -285,16 +279,16 @@ def _share_out(options: SolveOptions, observers: Observers, began: float, share:
 
 @dataclass
 class _Watch:
-    """Looks at costs while instances are searched, more and more seldom, and tells of improvements.
+    """Records costs during the search, less and less often, and reports improvements.
 
     Attributes
     ----------
     began
         The value of `time.perf_counter` from which seconds are counted.
     rows
-        Numbers of the instances, as whoever is told knows them.
+        Indices of the instances, for the callbacks.
     observers
-        Who is told.
+        The callbacks.
     """
 
     began: float
@@ -302,12 +296,12 @@ class _Watch:
     observers: Observers
     looks: list[tuple[float, NDArray[np.float64]]] = field(default_factory=list)
     _batch: InstanceBatch = field(init=False)
-    _told: NDArray[np.float64] = field(init=False)  # costs of which somebody was told
+    _told: NDArray[np.float64] = field(init=False)  # costs that were reported
     _next_look: float = 0.0
     _next_telling: float = 0.0
 
     def begin(self, batch: InstanceBatch, routes: RouteBatch) -> None:
-        """Take note of the first routes."""
+        """Record the first routes."""
         costs = routes.lengths(batch).cpu().numpy()
         self._batch = batch
         self._told = np.full(len(batch), np.inf)
@@ -316,7 +310,7 @@ class _Watch:
             self._tell(np.arange(len(batch)), routes)
 
     def look(self, progress: BatchProgress) -> None:
-        """Read the costs, if it is time to."""
+        """Record the costs, if it is time to."""
         seconds = time.perf_counter() - self.began
         tells = self.observers.on_improvement is not None and seconds >= self._next_telling
         if seconds < self._next_look and not tells:
@@ -334,7 +328,7 @@ class _Watch:
             self._next_telling = seconds + (_TELLING_SHARE + 1) * spent
 
     def conclude(self, routes: RouteBatch) -> None:
-        """Tell of what was not told before."""
+        """Report what was not reported before."""
         if self.observers.on_improvement is None:
             return
         rows = np.flatnonzero(routes.lengths(self._batch).cpu().numpy() < self._told * (1 - _EXACTNESS))
@@ -369,7 +363,7 @@ def _report(
             cost,
             seconds / len(instances),
             found.start,
-            options.way,
+            options.improver,
             options.limit,
             trace=_trace(found.looks, row, seconds, cost),
             iterations=int(found.iterations[row]),
@@ -382,7 +376,7 @@ def _report(
 def _trace(
     looks: Sequence[tuple[float, NDArray[np.float64]]], row: int, seconds: float, cost: float
 ) -> tuple[tuple[float, float], ...]:
-    """Cost over time: each look at which it had fallen, and the end."""
+    """Return cost over time: each record at which it had fallen, and the end."""
     trace: list[tuple[float, float]] = []
     for when, costs in looks:
         if not trace or costs[row] < trace[-1][1]:

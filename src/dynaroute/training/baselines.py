@@ -1,4 +1,4 @@
-"""What the length of a sampled solution is compared with: b(X) of eq 26."""
+"""Baselines: what the length of a sampled solution is compared with, b(X) of eq 26."""
 
 from __future__ import annotations
 
@@ -40,55 +40,55 @@ _WARM_UP_DECAY = 0.8
 
 
 class Baseline(Protocol):
-    """Advantages from lengths, and what has to be remembered for them."""
+    """Turns lengths into advantages, and keeps the state needed for that."""
 
     def advantages(self, batch: InstanceBatch, lengths: Tensor) -> Tensor:
-        """(B,) how much longer than expected each solution is.
+        """Compute (B,) advantages: how much longer than expected each solution is.
 
         Parameters
         ----------
         batch
-            The instances, each once.
+            The instances, without repetition.
         lengths
-            (B,) lengths of sampled solutions, those of an instance in a row.
+            (B,) lengths of sampled solutions, grouped by instance.
         """
 
     def end_epoch(self, policy: Policy) -> str:
-        """Take notice that an epoch is over; returns what was decided, in words, or nothing."""
+        """End an epoch; returns a description of what was decided, or ""."""
 
     def state(self) -> dict[str, Any]:
-        """All that a resumed run needs."""
+        """Return the state that a resumed run needs."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Be as when `state` was taken."""
+        """Restore a saved state."""
 
 
 def subtract(length: Tensor, expected: Tensor) -> Tensor:
-    """How much longer than expected a solution is."""
+    """Return the difference from the expected length."""
     return length - expected
 
 
 def subtract_relatively(length: Tensor, expected: Tensor) -> Tensor:
-    """The same as a part of what was expected: for instances whose lengths differ, or the longest would teach all."""
+    """Return the relative difference. Without it, long instances would dominate where lengths differ."""
     return (length - expected) / expected.clamp(min=1e-9)
 
 
 class SharedBaseline:
-    """The mean length of an instance's samples; differences are divided by their deviation over all processes.
+    """The mean length of an instance's samples; differences are divided by their overall standard deviation.
 
     Parameters
     ----------
     ranks
         The processes.
     compare
-        What a difference is.
+        How lengths are compared.
     """
 
     def __init__(self, ranks: Ranks, compare: Comparison = subtract) -> None:
         self.ranks, self.compare = ranks, compare
 
     def advantages(self, batch: InstanceBatch, lengths: Tensor) -> Tensor:
-        """(B,) length minus the mean of the siblings, over the deviation."""
+        """Compute (B,) length minus the mean of the instance's samples, over the standard deviation."""
         grouped = lengths.view(len(batch), -1)  # (instances, samples)
         difference = self.compare(grouped, grouped.mean(1, keepdim=True))
         count = difference.numel() * self.ranks.count
@@ -96,67 +96,67 @@ class SharedBaseline:
         return (difference / deviation.clamp(min=1e-9)).flatten()
 
     def end_epoch(self, policy: Policy) -> str:
-        """Nothing to do."""
+        """Do nothing."""
         return ""
 
     def state(self) -> dict[str, Any]:
-        """Nothing to remember."""
+        """Return no state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Nothing to restore."""
+        """Do nothing."""
 
 
 class GreedyBaseline:
-    """L(π^g) of eq 27: the greedy solution of the policy as it is now (Algorithm 1).
+    """L(π^g) of eq 27: the greedy solution of the current policy (Algorithm 1).
 
     Parameters
     ----------
     policy
-        What learns.
+        The policy being trained.
     compare
-        What a difference is.
+        How lengths are compared.
     """
 
     def __init__(self, policy: Policy, compare: Comparison = subtract) -> None:
         self.policy, self.compare = policy, compare
 
     def advantages(self, batch: InstanceBatch, lengths: Tensor) -> Tensor:
-        """(B,) length minus that of the greedy solution."""
+        """Compute (B,) length minus that of the greedy solution."""
         grouped = lengths.view(len(batch), -1)  # (instances, samples)
         return self.compare(grouped, greedy_lengths(self.policy, batch)[:, None]).flatten()
 
     def end_epoch(self, policy: Policy) -> str:
-        """Nothing to do."""
+        """Do nothing."""
         return ""
 
     def state(self) -> dict[str, Any]:
-        """Nothing to remember."""
+        """Return no state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Nothing to restore."""
+        """Do nothing."""
 
 
 class RolloutBaseline:
-    """The greedy solution of a frozen policy, replaced after an epoch if the new one is better beyond doubt (AM).
+    """The greedy solution of a frozen policy, replaced after an epoch if the new one is significantly better (AM).
 
-    In the first epoch, before there is a policy worth comparing with, a moving average of the lengths stands in.
+    In the first epoch, before there is a useful policy, a moving average of the lengths is used instead.
 
     Parameters
     ----------
     policy
-        What learns; frozen as it is at first.
+        The policy being trained; a copy of it is frozen.
     task
-        Where the instances of the comparison come from.
+        Source of the instances for the comparison.
     count
-        How many there are.
+        Number of instances.
     seed
-        Of these instances; a new set is drawn after each replacement, so that none is learned by heart.
+        Seed of these instances; a new set is drawn after each replacement, so that none is memorised.
     ranks
         The processes.
     compare
-        What a difference is.
+        How lengths are compared.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class RolloutBaseline:
         self.average: Tensor | None = None
 
     def advantages(self, batch: InstanceBatch, lengths: Tensor) -> Tensor:
-        """(B,) length minus that of the frozen policy's greedy solution; in the first epoch, minus the average."""
+        """Compute (B,) length minus the frozen policy's greedy length or, in the first epoch, minus the average."""
         grouped = lengths.view(len(batch), -1)  # (instances, samples)
         if self.is_warm:
             return self.compare(grouped, greedy_lengths(self.frozen, batch)[:, None]).flatten()
@@ -184,7 +184,7 @@ class RolloutBaseline:
         return self.compare(lengths, self.average)
 
     def end_epoch(self, policy: Policy) -> str:
-        """Compare the policy with the frozen one, paired on the same instances."""
+        """Compare the policy with the frozen one on the same instances."""
         self.is_warm = True
         generator = torch.Generator(policy.device).manual_seed(self.seed + self.replacements)
         batch = self.task.draw(self.count, generator, first_key=0)
@@ -199,7 +199,7 @@ class RolloutBaseline:
         return f"baseline replaced (difference {float(difference.mean()):+.4f}, p = {doubt:.3g})"
 
     def state(self) -> dict[str, Any]:
-        """The frozen policy, the average, and how far the comparison is."""
+        """Return the frozen policy, the average, and the number of replacements."""
         return {
             "frozen": self.frozen.state_dict(),
             "replacements": self.replacements,
@@ -208,9 +208,11 @@ class RolloutBaseline:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Be as when `state` was taken."""
+        """Restore a saved state."""
         if type(state["replacements"]) is not int or state["replacements"] < 0 or type(state["is_warm"]) is not bool:
-            raise ValueError("the number of replacements is a whole number from 0, is_warm true or false")
+            raise ValueError(
+                "the number of replacements must be a whole number of 0 or more, and is_warm true or false"
+            )
         self.frozen.load_state_dict(state["frozen"])
         self.replacements, self.is_warm = state["replacements"], state["is_warm"]
         self.average = None if state["average"] is None else state["average"].to(self.frozen.device)
@@ -225,20 +227,20 @@ def make_baseline(
     ranks: Ranks,
     compare: Comparison = subtract,
 ) -> Baseline:
-    """The baseline of that name.
+    """Make the baseline of this name.
 
     Parameters
     ----------
     name
         shared, greedy or rollout.
     policy
-        What learns.
+        The policy being trained.
     task, count, seed
-        Instances that a rollout baseline is compared on.
+        Instances for a rollout baseline's comparison.
     ranks
         The processes.
     compare
-        What a difference is: `subtract`, or `subtract_relatively` where lengths differ.
+        `subtract`, or `subtract_relatively` if lengths differ between instances.
     """
     if name == "shared":
         return SharedBaseline(ranks, compare)
@@ -248,15 +250,14 @@ def make_baseline(
 
 
 def doubt_improvement(difference: Tensor) -> float:
-    """One-sided p-value that the mean of paired differences is not below 0.
+    """Compute the one-sided p-value that the mean of paired differences is not below 0.
 
-    Student's t has as many degrees of freedom as there are instances, thousands, where it is the normal distribution
-    to three digits.
+    With thousands of instances, Student's t equals the normal distribution to three digits.
 
     Parameters
     ----------
     difference
-        (count,) at least two.
+        (count,) differences, at least two.
     """
     error = float(difference.std()) / math.sqrt(len(difference))
     mean = float(difference.mean())
@@ -266,12 +267,12 @@ def doubt_improvement(difference: Tensor) -> float:
 
 
 def greedy_lengths(policy: Policy, batch: InstanceBatch) -> Tensor:
-    """(B,) lengths of a policy's greedy solutions.
+    """Compute (B,) lengths of a policy's greedy solutions.
 
     Parameters
     ----------
     policy
-        Used as for evaluation, whatever mode it is in.
+        The policy; it is used in evaluation mode.
     batch
         The instances.
     """
@@ -281,7 +282,7 @@ def greedy_lengths(policy: Policy, batch: InstanceBatch) -> Tensor:
 
 @contextmanager
 def evaluating(policy: Policy) -> Iterator[None]:
-    """Within this block the policy does not normalise over the batch; after it, it is as it was."""
+    """Put the policy into evaluation mode inside this block."""
     was_training = policy.training
     policy.eval()
     try:

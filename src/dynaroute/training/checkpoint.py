@@ -1,4 +1,4 @@
-"""The whole state of a run in a file."""
+"""Checkpoints: the whole state of a run in a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dynaroute.training.run_files import replace_file
 __all__ = ["WAY_OUT", "load_checkpoint", "require_finite", "save_checkpoint"]
 
 _VERSION = 1
-WAY_OUT = "Copy the run's best.pt over it and go on from there, or start from the run's model with the option init."
+WAY_OUT = "Copy the run's best.pt over it and resume from there, or start from the run's model with the option init."
 
 
 def save_checkpoint(state: dict[str, Any], path: Path) -> None:
@@ -24,14 +24,14 @@ def save_checkpoint(state: dict[str, Any], path: Path) -> None:
     Parameters
     ----------
     state
-        Tensors, numbers and texts.
+        Tensors, numbers and strings.
     path
-        Where to; its folder must be there.
+        The file; its folder must exist.
 
     Raises
     ------
     FileError
-        If it cannot be written; what was there before is untouched.
+        If it cannot be written; an existing file is left untouched.
     """
     contents = io.BytesIO()
     torch.save({"version": _VERSION, **state}, contents)
@@ -46,34 +46,29 @@ def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
     path
         The file.
     device
-        Where its tensors go; generators' states stay on the CPU.
+        Device for the tensors; generator states stay on the CPU.
 
     Raises
     ------
     ModelError
-        If it is missing, damaged, or of a newer version.
+        If it is missing, damaged, or from another version.
     """
     with in_file(path):
         if not path.exists():
-            raise ModelError(
-                "there is no checkpoint to go on from.", remedy="Name the folder of a run that was started."
-            )
+            raise ModelError("there is no checkpoint to resume from.", remedy="Name the folder of a run.")
         try:
             state = load_torch_file(path, device)
         except FormatError as error:
             raise ModelError(f"the checkpoint is damaged: {error.message}", remedy=WAY_OUT) from error
         if not isinstance(state, dict) or state.get("version") != _VERSION:
-            raise ModelError("the checkpoint is of another version.", remedy="Use the Dynaroute that wrote it.")
+            raise ModelError(
+                "the checkpoint is from another version.", remedy="Use the version of Dynaroute that wrote it."
+            )
     return state
 
 
 def require_finite(contents: dict[str, Any]) -> None:
-    """Refuse a checkpoint in which a number is none: a run would go on with it, and end much later.
-
-    Parameters
-    ----------
-    contents
-        What `load_checkpoint` gave.
+    """Raise if a checkpoint holds a number that is not finite; a run would fail with it much later.
 
     Raises
     ------
@@ -82,4 +77,4 @@ def require_finite(contents: dict[str, Any]) -> None:
     """
     for name, part in contents.items():
         if not all(bool(tensor.isfinite().all()) for tensor in find_tensors(part)):
-            raise ModelError(f"{name} holds numbers that are not finite.", where=Where(field=name), remedy=WAY_OUT)
+            raise ModelError(f"{name} contains numbers that are not finite.", where=Where(field=name), remedy=WAY_OUT)

@@ -1,4 +1,4 @@
-"""A deeper policy that begins by doing what a shallower one does: no training is lost by adding layers."""
+"""Adding layers to a trained policy without losing its training."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from dynaroute.training.drawing import draw_instances
 __all__ = ["deepen"]
 
 _SIZES = (10, 120)
-_INSTANCES = 512  # whose nodes' embeddings a layer learns to leave alone
+_INSTANCES = 512  # on whose embeddings a new layer is fitted to the identity
 _STEPS, _ROWS, _RATE = 1200, 1024, 2e-3
 
 
 def deepen(policy: Policy, layers: int, generator: torch.Generator) -> Policy:
-    """A policy with more layers that builds nearly the same routes.
+    """Return a policy with more layers that builds nearly the same routes.
 
-    A new layer comes after the last one. Its attention adds nothing at first (W^O = 0), and its feed-forward sub-layer
-    is fitted so that tanh(ĥ + FF(ĥ)) with ĥ = tanh(h) gives h back, on embeddings of random instances. All new layers
-    are alike in that; their attention is random.
+    New layers come after the last one. Their attention is random but adds nothing at first (W^O = 0). Their
+    feed-forward sub-layer is fitted on embeddings of random instances so that tanh(ĥ + FF(ĥ)) with ĥ = tanh(h) gives h
+    again.
 
     Parameters
     ----------
     policy
-        With tanh after each sub-layer; it stays as it is.
+        A policy with tanh after each sub-layer; it is not changed.
     layers
-        How many the result has.
+        Number of layers of the result.
     generator
         Source of instances and new parameters, on the CPU.
 
     Raises
     ------
     OptionError
-        If the policy has as many layers or more, or another normalisation than tanh.
+        If the policy already has that many layers, or uses another normalisation than tanh.
     """
     own = policy.config.layers
     if layers <= own or policy.config.normalisation != "tanh":
         raise OptionError(
-            f"a policy of {own} layers with {policy.config.normalisation} cannot be given {layers}.",
+            f"a policy with {own} layers and {policy.config.normalisation} cannot be extended to {layers} layers.",
             where=Where(field="layers"),
-            remedy="Give more layers to a policy with tanh, or start from another model.",
+            remedy="Choose more layers and a policy with tanh, or start from another model.",
         )
     deeper = type(policy)(replace(policy.config, layers=layers), generator=generator, card=policy.card)
     deeper.load_state_dict({**deeper.state_dict(), **policy.state_dict()})
@@ -62,7 +62,7 @@ def deepen(policy: Policy, layers: int, generator: torch.Generator) -> Policy:
 
 
 def _embed_instances(policy: Policy, generator: torch.Generator) -> Tensor:
-    """(T, d_h) embeddings of what is left of random instances at random moments."""
+    """Embed the remaining nodes of random instances at random moments: (T, d_h)."""
     batch = draw_instances(find_distribution("mixed").resize(*_SIZES), _INSTANCES, generator, 0)
     part = torch.rand(len(batch), 1, generator=generator)
     is_left = batch.is_customer & (torch.rand(batch.demands.shape, generator=generator) < part)  # (B, M)
@@ -77,7 +77,7 @@ def _embed_instances(policy: Policy, generator: torch.Generator) -> Tensor:
 
 
 def _leave_alone(layer: AttentionLayer, embedded: Tensor, generator: torch.Generator) -> None:
-    """Fit a layer's feed-forward sub-layer so that, without attention, it returns what it is given."""
+    """Fit a layer's feed-forward sub-layer so that, without attention, the layer is the identity."""
     inner, outer = layer.feed_forward_in, layer.feed_forward_out
     width = embedded.shape[1]
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What instances to train on: a mixture of kinds, as data that is saved with a run."""
+"""Distributions of training instances: mixtures of kinds, saved with a run."""
 
 from __future__ import annotations
 
@@ -42,31 +42,30 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "depots": get_args(DepotPosition),
     "demands": get_args(DemandKind),
 }
-_LARGEST_SIZE = 100_000  # a batch of them fills any memory
-MOST_SEEDS = 32  # of clusters; all are drawn for every instance
+_LARGEST_SIZE = 100_000  # a batch of these exceeds any memory
+MOST_SEEDS = 32  # cluster seeds; all are drawn for every instance
 _EXAMPLE = "the example in docs/training.md"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A kind of instances. Of what is listed, each instance gets one at random, all equally likely.
+    """A kind of instances. From each list, every instance gets one value at random, all equally likely.
 
     Attributes
     ----------
     sizes
-        Fewest and most customers; every number between is as likely.
+        Fewest and most customers; all numbers in between are equally likely.
     customers, depots, demands
         As in `dynaroute.distributions.XSettings`.
     route_lengths
-        How many customers a vehicle holds on average, which gives the capacity: "x", triangular from 3 over 6 to 25
-        as in the X set; two numbers, between which all are as likely; or "usual", the field's capacity for the size.
+        Average number of customers per route, which determines the capacity: "x" for a triangular distribution (3, 6,
+        25) as in the X set; two numbers for a uniform distribution; or "usual" for the usual capacity of the size.
     capacities
-        Of vehicles, instead of route lengths.
+        Capacities of vehicles, instead of route lengths.
     coordinates
-        "unit": anywhere in the unit square, which the policy sees as it is. "grid": whole numbers up to 1000, which it
-        sees moved and scaled to fill the unit square, as it does those of a file.
+        "unit": anywhere in the unit square. "grid": integers up to 1000, scaled to fill the unit square, as for files.
     cluster_seeds
-        Fewest and most seeds of clusters.
+        Fewest and most cluster seeds.
     weight
         How often this part is drawn, relative to the others.
     """
@@ -98,36 +97,36 @@ class Part:
             is_range = len(limits) == 2 and all(type(limit) in (int, float) for limit in limits)
             if not is_range or not 1 <= limits[0] <= limits[1] <= _LARGEST_SIZE:
                 message = f"route lengths are {list(limits)!r}."
-                raise refuse_setting("route_lengths", message, "Give two numbers from 1, the smaller one first.")
+                raise refuse_setting("route_lengths", message, "Give two numbers of 1 or more, the smaller one first.")
         elif limits not in ("x", "usual"):
             message = f"route lengths are {limits!r}."
             raise refuse_setting("route_lengths", message, "Use x, usual, or two numbers: [3, 25].")
         if self.capacities and limits != "usual":
             message = "route lengths and capacities are both given."
-            raise refuse_setting("capacities", message, "Leave one of them out: each says how much a vehicle holds.")
+            raise refuse_setting("capacities", message, "Leave one of them out: each determines the capacity.")
 
     def _require_room_for_demands(self) -> None:
         for capacity in self.capacities:
             require_count("capacities", capacity)
         if self.route_lengths != "usual":
-            return  # a vehicle holds the largest demand, whatever the route length
+            return  # the capacity is always at least the largest demand
         largest = max(map(largest_demand, self.demands))
         least = min(self.capacities or (usual_capacity(self.sizes[0]),))
         if largest > least:
-            message = f"demands go up to {largest}, and a vehicle may hold {least}."
+            message = f"demands go up to {largest}, but a capacity is {least}."
             raise refuse_setting("capacities", message, "Give larger capacities, or route_lengths instead.")
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Kinds of instances, each with its weight.
+    """A mixture of kinds of instances.
 
     Attributes
     ----------
     parts
-        At least one.
+        The kinds, at least one.
     name
-        What it is called, for cards.
+        Name for model cards.
     """
 
     parts: tuple[Part, ...]
@@ -135,9 +134,9 @@ class Distribution:
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise refuse_setting("parts", "a distribution has no parts.", "Write [[parts]] before each.")
+            raise refuse_setting("parts", "a distribution has no parts.", "Write [[parts]] before each part.")
         if not isinstance(self.name, str):
-            raise refuse_setting("name", f"the name is {self.name!r}.", "Give a text.")
+            raise refuse_setting("name", f"the name is {self.name!r}.", "Give a string.")
 
     @property
     def smallest(self) -> int:
@@ -151,12 +150,12 @@ class Distribution:
 
     @property
     def mean_size(self) -> float:
-        """Customers on average."""
+        """Mean number of customers."""
         return sum(part.weight * sum(part.sizes) / 2 for part in self.parts) / sum(part.weight for part in self.parts)
 
     @property
     def mean_square_size(self) -> float:
-        """The square of the customers, on average: what attention costs."""
+        """Mean square of the number of customers, which attention grows with."""
         squares = [
             (part.weight, sum(size * size for size in part.sizes) + part.sizes[0] * part.sizes[1])
             for part in self.parts
@@ -164,35 +163,29 @@ class Distribution:
         return sum(weight * square / 3 for weight, square in squares) / sum(weight for weight, _ in squares)
 
     def resize(self, smallest: int, largest: int) -> Distribution:
-        """The same kinds with other sizes, in every part.
-
-        Parameters
-        ----------
-        smallest, largest
-            Fewest and most customers.
-        """
+        """Return the same kinds with other sizes."""
         return replace(self, parts=tuple(replace(part, sizes=(smallest, largest)) for part in self.parts))
 
     def describe(self) -> str:
-        """What it is, in a few words for a card."""
+        """Describe it briefly, for a model card."""
         whole = sum(part.weight for part in self.parts)
         words = [f"{100 * part.weight / whole:.0f} % {_describe_part(part)}" for part in self.parts]
         return f"{self.name}: {'; '.join(words)}" if self.name else "; ".join(words)
 
 
 def largest_demand(kind: DemandKind) -> int:
-    """The most that a customer of this kind wants."""
+    """Return the largest demand of this kind."""
     more = {"quadrant": DEMAND_RANGES[kind][1] + RICH_QUADRANTS, "many-small": LARGE_DEMANDS[1]}
     return more.get(kind, DEMAND_RANGES[kind][1])
 
 
 def find_distribution(name: str) -> Distribution:
-    """The built-in distribution of that name, or that of a file.
+    """Return the built-in distribution of this name, or read one from a file.
 
     Parameters
     ----------
     name
-        paper, x, mixed, or the path of a TOML file.
+        "paper", "x", "mixed", or the path of a TOML file.
     """
     if name in BUILT_IN:
         return BUILT_IN[name]
@@ -208,7 +201,7 @@ def read_distribution(path: Path) -> Distribution:
     Parameters
     ----------
     path
-        A file with a table ``[[parts]]`` for each part; it is called as the file is, unless it has a name.
+        A file with one table ``[[parts]]`` per part. The file's name is used if it states no name.
     """
     with in_file(path):
         table = load_toml(path, "distribution", _EXAMPLE)
@@ -216,17 +209,11 @@ def read_distribution(path: Path) -> Distribution:
 
 
 def parse_distribution(table: dict[str, Any]) -> Distribution:
-    """A distribution from the table of a file.
-
-    Parameters
-    ----------
-    table
-        With a list of tables, `parts`.
-    """
+    """Build a distribution from a TOML table."""
     require_known(table, Distribution)
     parts = table.get("parts", [])
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-        raise refuse_setting("parts", "parts are no tables.", "Write [[parts]] before each.")
+        raise refuse_setting("parts", "parts are not tables.", "Write [[parts]] before each part.")
     for part in parts:
         require_known(part, Part)
         if "sizes" not in part:
@@ -234,20 +221,12 @@ def parse_distribution(table: dict[str, Any]) -> Distribution:
     try:
         read = tuple(Part(**{name: tupled(value) for name, value in part.items()}) for part in parts)
         return Distribution(read, **{name: value for name, value in table.items() if name != "parts"})
-    except TypeError as error:  # a list within a list, or a text for a number
-        raise FormatError(f"the distribution cannot be: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
+    except TypeError as error:  # a list within a list, or a string for a number
+        raise FormatError(f"the distribution is invalid: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
 
 
 def show_distribution(distribution: Distribution, heading: str) -> list[str]:
-    """Lines of TOML that `parse_distribution` reads back.
-
-    Parameters
-    ----------
-    distribution
-        What to write.
-    heading
-        Of the table that it is in.
-    """
+    """Format a distribution as lines of TOML."""
     lines = ["", f"[{heading}]", *show_table({"name": distribution.name})]
     for part in distribution.parts:
         lines += ["", f"[[{heading}.parts]]", *show_table(asdict(part))]
@@ -259,7 +238,7 @@ def _describe_part(part: Part) -> str:
     if part.capacities:
         held = f"capacity {', '.join(map(str, part.capacities))}"
     elif isinstance(part.route_lengths, tuple):
-        held = f"{part.route_lengths[0]:g} to {part.route_lengths[1]:g} customers a route"
+        held = f"{part.route_lengths[0]:g} to {part.route_lengths[1]:g} customers per route"
     else:
         held = "X route lengths" if part.route_lengths == "x" else "usual capacities"
     size = f"n={low}" if low == high else f"n={low} to {high}"
@@ -300,7 +279,7 @@ def _x_part(smallest: int, largest: int, weight: float) -> Part:
     )
 
 
-# Small instances teach the most a minute; the large ones have to be seen, too.
+# Small instances teach most per minute, but large ones must be seen too.
 _X_PARTS = (_x_part(20, 100, 4.0), _x_part(100, 250, 2.0), _x_part(250, 500, 1.0))
 BUILT_IN = {
     "paper": Distribution((Part(sizes=(20, 100)),), "paper"),
@@ -308,7 +287,7 @@ BUILT_IN = {
     "mixed": Distribution(
         (
             *_X_PARTS,
-            # as a third of XML100 has them
+            # as in a third of XML100
             replace(_x_part(60, 150, 1.0), route_lengths=(16.0, 50.0), cluster_seeds=(2, 6)),
             Part(sizes=(10, 100), weight=2.0),
             Part(sizes=(100, 500), route_lengths=(6.0, 45.0), weight=1.0),

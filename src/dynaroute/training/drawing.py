@@ -1,11 +1,11 @@
-"""Instances of a distribution, drawn as tensors: nothing is copied from the host, and nobody waits for the device.
+"""Drawing instances of a distribution as tensors on the device, without waiting for the host.
 
-The X kinds are those of the published files, which differ from the words of Uchoa et al. (2017) and so from
-`dynaroute.distributions.draw_x_set`: a seed's attraction halves every 40 units instead of falling to 1/e; of demands
-many of which are small, 1.5 a route are large; and a capacity for unit demands is rounded down. Measured on the files,
-and so in the generator that came with XML100 (Queiroga et al. 2022). What differs from that: two customers may share a
-place; the outermost rows of the grid are half as likely; and of the places near a seed, those that fall off the grid
-three times in a row are reflected into it instead of drawn until one fits.
+The X kinds follow the published files, which differ from the text of Uchoa et al. (2017) and so from
+`dynaroute.distributions.draw_x_set`: a seed's attraction halves every 40 units instead of falling to 1/e; with many
+small demands, 1.5 customers per route have large ones; and the capacity for unit demands is rounded down. This was
+measured on the files, and agrees with the generator of XML100 (Queiroga et al. 2022). Three things differ from that
+generator: two customers may share a place; the outermost rows of the grid are half as likely; and a place near a seed
+that falls off the grid three times in a row is reflected into it instead of drawn again.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
 __all__ = ["draw_instances", "fill_unit_square", "make_training_batch"]
 
-_PROPOSALS = 3  # of a place near a seed, until one is on the grid
+_PROPOSALS = 3  # draws of a place near a seed before it is reflected
 _DECAY = CLUSTER_DECAY / math.log(2) / GRID
 _LARGE_A_ROUTE = 1.5
 _UNIFORM, _CLUSTERED, _MIXED = (get_args(CustomerPositions).index(kind) for kind in ("uniform", "clustered", "mixed"))
 _CENTRE, _CORNER = (get_args(DepotPosition).index(kind) for kind in ("centre", "corner"))
 _UNITARY, _QUADRANT, _MANY_SMALL = (get_args(DemandKind).index(kind) for kind in ("unitary", "quadrant", "many-small"))
-_TRIANGULAR, _RANGE, _USUAL, _FIXED = range(4)  # how a capacity is found
-_NO_RANGE = (6.0, 25.0)  # of route lengths, where capacities do not go by them but the number of large demands does
+_TRIANGULAR, _RANGE, _USUAL, _FIXED = range(4)  # rules for the capacity
+_NO_RANGE = (6.0, 25.0)  # of route lengths, for parts where only the number of large demands depends on them
 
 
 def draw_instances(distribution: Distribution, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
@@ -54,7 +54,7 @@ def draw_instances(distribution: Distribution, count: int, generator: torch.Gene
     generator
         Source of the instances.
     first_key
-        Name of the first one's random stream; the others follow.
+        Key of the first instance's random stream; the others follow.
     """
     tables = _Tables.of(distribution, str(generator.device))
     random = _Random(generator, count)
@@ -83,14 +83,14 @@ def draw_instances(distribution: Distribution, count: int, generator: torch.Gene
 def make_training_batch(
     locations: Tensor, demands: Tensor, capacity: Tensor, sizes: Tensor, first_key: int
 ) -> InstanceBatch:
-    """Instances whose lengths are those that the policy sees, named by their numbers.
+    """Make a batch whose lengths are measured as the policy sees positions; keys are consecutive.
 
     Parameters
     ----------
     locations, demands, capacity, sizes
         As in `InstanceBatch`.
     first_key
-        Name of the first one's random stream; the others follow.
+        Key of the first instance's random stream; the others follow.
     """
     return InstanceBatch(
         locations=locations,
@@ -104,7 +104,7 @@ def make_training_batch(
 
 
 def fill_unit_square(places: Tensor, is_node: Tensor) -> Tensor:
-    """(B, M, 2) positions moved and scaled as the policy sees those of a file.
+    """Move and scale (B, M, 2) positions into the unit square, as for files.
 
     Twin of `dynaroute.batch.policy_view.locate_in_unit_square`.
 
@@ -113,7 +113,7 @@ def fill_unit_square(places: Tensor, is_node: Tensor) -> Tensor:
     places
         (B, M, 2) positions.
     is_node
-        (B, M) which of them are there.
+        (B, M) false for padding.
     """
     there = is_node[..., None]  # (B, M, 1)
     low = torch.where(there, places, torch.inf).amin(1, keepdim=True)  # (B, 1, 2)
@@ -123,7 +123,7 @@ def fill_unit_square(places: Tensor, is_node: Tensor) -> Tensor:
 
 
 class _Random(NamedTuple):
-    """Random numbers, a row for each of B instances."""
+    """Random numbers with one row per instance."""
 
     generator: torch.Generator
     rows: int
@@ -133,17 +133,17 @@ class _Random(NamedTuple):
         return torch.rand(self.rows, *shape, generator=self.generator, device=self.generator.device)
 
     def whole(self, low: Tensor, high: Tensor, *shape: int) -> Tensor:
-        """(B, ...) int64 from low to high; these are (B,), or of the whole shape."""
+        """Draw (B, ...) int64 from low to high, which are (B,) or of the whole shape."""
         wide = [limit if limit.dim() > 1 else limit.view(-1, *(1 for _ in shape)) for limit in (low, high)]
         drawn = wide[0] + (self.unit(*shape) * (wide[1] - wide[0] + 1)).long()
-        return torch.minimum(drawn, wide[1])  # rounding may have brought it one too far
+        return torch.minimum(drawn, wide[1])  # rounding may have gone one too far
 
 
 # Places
 
 
 def _draw_places(kind: Tensor, sizes: Tensor, seed_count: Tensor, nodes: int, random: _Random) -> Tensor:
-    """(B, M, 2) in the unit square: first those that are anywhere, then the seeds, then those near them."""
+    """Draw (B, M, 2) places in the unit square: first scattered ones, then seeds, then those near seeds."""
     scattered = torch.where(kind == _UNIFORM, sizes, torch.where(kind == _MIXED, sizes // 2, 0))  # (B,)
     seeds = random.unit(MOST_SEEDS, 2)  # (B, S, 2)
     seed_count = torch.minimum(seed_count, (sizes - scattered).clamp(min=1))  # (B,)
@@ -154,7 +154,7 @@ def _draw_places(kind: Tensor, sizes: Tensor, seed_count: Tensor, nodes: int, ra
 
 
 def _draw_near(seeds: Tensor, seed_count: Tensor, nodes: int, random: _Random) -> Tensor:
-    """(B, M, 2) as likely as the sum of all seeds' attractions: radii around a seed are Gamma(2, decay) distributed."""
+    """Draw (B, M, 2) places near seeds: radii are Gamma(2, decay) distributed."""
     none = torch.zeros_like(seed_count)
     places = torch.full((len(seeds), nodes, 2), -1.0, device=seeds.device)
     for _ in range(_PROPOSALS):
@@ -170,7 +170,7 @@ def _draw_near(seeds: Tensor, seed_count: Tensor, nodes: int, random: _Random) -
 
 
 def _take(seeds: Tensor, index: Tensor) -> Tensor:
-    """(B, M, 2) of the seeds with these numbers."""
+    """Select (B, M, 2) seeds by index."""
     return seeds.gather(1, index.clamp(0, seeds.shape[1] - 1)[..., None].expand(-1, -1, 2))
 
 
@@ -184,14 +184,14 @@ def _draw_depots(kind: Tensor, random: _Random) -> Tensor:
 
 
 def _draw_route_lengths(tables: _Tables, part: Tensor, random: _Random) -> Tensor:
-    """(B,) float64: how many customers a vehicle holds on average, where that is what is drawn."""
+    """Draw (B,) float64 route lengths, for parts that use them."""
     unit = random.unit().double()
     shortest, longest = tables.shortest[part], tables.longest[part]
     return torch.where(tables.rule[part] == _TRIANGULAR, _triangular(unit), shortest + unit * (longest - shortest))
 
 
 def _draw_demands(tables: _Tables, kind: Tensor, length: Tensor, places: Tensor, random: _Random) -> Tensor:
-    """(B, M) int64, of all slots."""
+    """Draw (B, M) int64 demands for all slots."""
     nodes = places.shape[1]
     low, high = tables.demand_low[kind], tables.demand_high[kind]  # (B,)
     large_part = (_LARGE_A_ROUTE / length).float()[:, None]  # (B, 1)
@@ -207,37 +207,37 @@ def _draw_demands(tables: _Tables, kind: Tensor, length: Tensor, places: Tensor,
 
 
 def _settle_capacities(tables: _Tables, part: Tensor, sizes: Tensor, fitted: Tensor, random: _Random) -> Tensor:
-    """(B,) int64: what fits the route length, or what is usual, or what is listed."""
+    """Choose (B,) int64 capacities: from the route length, the usual one, or from a list."""
     rule = tables.rule[part]
     capacity = torch.where(rule == _USUAL, tables.usual[sizes], fitted.long())
     return torch.where(rule == _FIXED, tables.capacities.pick(part, random), capacity)
 
 
 def _triangular(unit: Tensor) -> Tensor:
-    """The X set's route lengths, from numbers between 0 and 1."""
+    """Convert numbers between 0 and 1 to the X set's route lengths."""
     least, likely, most = ROUTE_LENGTHS
     rising = least + (unit * (most - least) * (likely - least)).sqrt()
     falling = most - ((1 - unit) * (most - least) * (most - likely)).sqrt()
     return torch.where(unit < (likely - least) / (most - least), rising, falling)
 
 
-# What the parts say, where it is needed
+# The parts as tensors
 
 
-class _Choices(NamedTuple):
-    """For each part, codes to choose from: (P, K), and how many there are: (P,)."""
+class _CodeTable(NamedTuple):
+    """For each part, (P, K) codes to choose from and their (P,) number."""
 
     codes: Tensor
     numbers: Tensor
 
     @classmethod
-    def of(cls, choices: list[list[int]], device: str) -> _Choices:
+    def of(cls, choices: list[list[int]], device: str) -> _CodeTable:
         longest = max(map(len, choices))
         padded = [[*row, *([0] * (longest - len(row)))] for row in choices]
         return cls(torch.tensor(padded, device=device), torch.tensor([len(row) for row in choices], device=device))
 
     def pick(self, part: Tensor, random: _Random) -> Tensor:
-        """(B,) one of those of each instance's part."""
+        """Pick (B,) codes, one for each instance's part."""
         last = self.numbers[part] - 1
         return self.codes[part, random.whole(torch.zeros_like(last), last)]
 
@@ -248,10 +248,10 @@ class _Tables(NamedTuple):
     cumulative: Tensor
     smallest: Tensor
     largest: Tensor
-    customers: _Choices
-    depots: _Choices
-    demands: _Choices
-    capacities: _Choices
+    customers: _CodeTable
+    depots: _CodeTable
+    demands: _CodeTable
+    capacities: _CodeTable
     fewest_seeds: Tensor
     most_seeds: Tensor
     rule: Tensor
@@ -270,8 +270,8 @@ class _Tables(NamedTuple):
         ranges = [part.route_lengths if isinstance(part.route_lengths, tuple) else _NO_RANGE for part in parts]
         limits = [DEMAND_RANGES[kind] for kind in get_args(DemandKind)]
 
-        def codes(field: str, kinds: tuple[str, ...]) -> _Choices:
-            return _Choices.of([[kinds.index(kind) for kind in getattr(part, field)] for part in parts], device)
+        def codes(field: str, kinds: tuple[str, ...]) -> _CodeTable:
+            return _CodeTable.of([[kinds.index(kind) for kind in getattr(part, field)] for part in parts], device)
 
         return cls(
             cumulative=(weights.cumsum(0) / weights.sum()).float().to(device),
@@ -280,7 +280,7 @@ class _Tables(NamedTuple):
             customers=codes("customers", get_args(CustomerPositions)),
             depots=codes("depots", get_args(DepotPosition)),
             demands=codes("demands", get_args(DemandKind)),
-            capacities=_Choices.of([list(part.capacities) or [0] for part in parts], device),
+            capacities=_CodeTable.of([list(part.capacities) or [0] for part in parts], device),
             fewest_seeds=torch.tensor([part.cluster_seeds[0] for part in parts], device=device),
             most_seeds=torch.tensor([part.cluster_seeds[1] for part in parts], device=device),
             rule=torch.tensor([_find_rule(part) for part in parts], device=device),

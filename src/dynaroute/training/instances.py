@@ -1,4 +1,4 @@
-"""Random instances for training, drawn where the policy is."""
+"""Sources of random training instances, drawn on the policy's device."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ __all__ = ["DistributionTask", "InstanceSource", "TrainingTask"]
 
 
 class InstanceSource(Protocol):
-    """Where the instances of a training step come from."""
+    """A source of instances for training steps."""
 
     def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
-        """Draw instances on the generator's device, without a word to the host.
+        """Draw instances on the generator's device, without waiting for the host.
 
         Parameters
         ----------
         count
-            How many.
+            Number of instances.
         generator
-            Source of the instances.
+            Source of randomness.
         first_key
-            Name of the first one's random stream; the others follow.
+            Key of the first instance's random stream; the others follow.
         """
 
 
 @dataclass(frozen=True)
 class DistributionTask:
-    """Instances of several kinds and sizes, mixed.
+    """Instances from a mixture of kinds and sizes.
 
     Attributes
     ----------
     distribution
-        What they look like.
+        The mixture.
     """
 
     distribution: Distribution
@@ -59,7 +59,7 @@ class TrainingTask:
     size
         Customers.
     capacities
-        Of vehicles; each instance gets one of them, all equally likely.
+        Capacities; each instance gets one of them, all equally likely.
     """
 
     size: int
@@ -90,7 +90,7 @@ class TrainingTask:
 
     def _draw_capacities(self, count: int, generator: torch.Generator) -> Tensor:
         """(B,) capacities."""
-        # fills, no copy from the host, which would wait for all that the device has still to do
+        # fill on the device: a copy from the host would wait for pending work
         drawn = torch.full((count,), self.capacities[0], dtype=torch.int32, device=generator.device)
         if len(self.capacities) == 1:
             return drawn

@@ -1,4 +1,4 @@
-"""What a run writes down on its way: metrics.jsonl, TensorBoard, and a picture of the curve."""
+"""The records of a run: metrics.jsonl, TensorBoard, and a plot of the learning curve."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Reference(NamedTuple):
     Attributes
     ----------
     name
-        Whose it is.
+        Where the length comes from.
     length
-        Its value: 1 where validation is relative to it.
+        The length; 1 if validation is relative to it.
     """
 
     name: str
@@ -44,18 +44,18 @@ class Reference(NamedTuple):
 
 
 class Journal:
-    """Appends lines of metrics, to a file and to TensorBoard.
+    """Appends lines of metrics to a file and to TensorBoard.
 
     Parameters
     ----------
     folder
         Of the run.
     validated
-        The last validation that the run remembers; later ones of a run that was killed are forgotten.
+        The last validation in the checkpoint; later ones, of a run that was killed, are dropped.
     step
-        The last update that it remembers, likewise; that of the validation if None.
+        The last update in the checkpoint; that of the validation if None.
     track
-        Called with every line, for trackers of your own.
+        Called with every line, for your own tracker.
     """
 
     def __init__(
@@ -76,13 +76,7 @@ class Journal:
         self._board = _open_board(folder / "tensorboard", last + 1)
 
     def add(self, line: dict[str, Any]) -> None:
-        """Write a line down.
-
-        Parameters
-        ----------
-        line
-            Numbers by name; `step` is one of them.
-        """
+        """Write a line."""
         with _telling_of(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         self.track(dict(line))
@@ -101,13 +95,7 @@ class Journal:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The validations of a run's metrics; what is no line, such as one that was cut off, is left out.
-
-    Parameters
-    ----------
-    folder
-        Of the run.
-    """
+    """Read the validations from a run's metrics; incomplete lines are skipped."""
     return [line for line in _read_lines(folder) if "validation" in line]
 
 
@@ -115,24 +103,16 @@ def _read_lines(folder: Path) -> list[dict[str, Any]]:
     lines = []
     path = folder / "metrics.jsonl"
     content = b""
-    with in_file(path), suppress(FormatError):  # of a run that was killed at once it is empty
+    with in_file(path), suppress(FormatError):  # empty if the run was killed at once
         content = read_bytes(path)
     for text in content.decode(errors="replace").splitlines():
-        with suppress(ValueError, RecursionError):  # the run was killed while it wrote
+        with suppress(ValueError, RecursionError):  # the run was killed while writing
             lines.append(json.loads(text))
     return [line for line in lines if _is_line(line)]
 
 
 def save_learning_curve(folder: Path, references: dict[int, Reference]) -> Path:
-    """Draw a run's curve into its folder; returns the picture's path.
-
-    Parameters
-    ----------
-    folder
-        Of the run.
-    references
-        What to compare with, by size.
-    """
+    """Plot a run's learning curve into its folder; returns the file's path."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
@@ -147,16 +127,16 @@ def save_learning_curve(folder: Path, references: dict[int, Reference]) -> Path:
 def draw_learning_curve(
     metrics: list[dict[str, Any]], references: dict[int, Reference], ax: Axes | None = None
 ) -> Axes:
-    """Greedy validation length over minutes, a line for each size.
+    """Plot greedy validation length over minutes, one line per size.
 
     Parameters
     ----------
     metrics
-        Lines of a journal.
+        Lines of metrics.
     references
-        What to compare with, by size; sizes that were not trained on are not drawn.
+        Lengths to compare with, by size; only trained sizes are drawn.
     ax
-        Where to draw; a new figure if None.
+        Axes to draw on; None makes a new figure.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, NullLocator
@@ -178,9 +158,9 @@ def draw_learning_curve(
         return axes
     lengths = [line["validation"] for line in metrics]
     if max(lengths) > 1.5 * min(lengths):
-        axes.set_yscale("log")  # a random policy is far off, and would flatten the rest
+        axes.set_yscale("log")  # a random policy is far off and would flatten the rest
         axes.set_ylim(0.97 * min(lengths), 1.03 * max(lengths))
-    axes.yaxis.set_major_locator(MaxNLocator(8))  # plain numbers at round places, on either scale
+    axes.yaxis.set_major_locator(MaxNLocator(8))  # plain, round numbers on either scale
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_locator(NullLocator())
     axes.legend()
@@ -200,7 +180,7 @@ def _is_number(value: object) -> bool:
 
 
 def _open_board(folder: Path, step: int) -> Any:
-    """TensorBoard's writer, which forgets what it has from this step on; None where it is not installed."""
+    """Open TensorBoard's writer, dropping entries from this step on; None if it is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
@@ -214,7 +194,7 @@ def _open_board(folder: Path, step: int) -> Any:
 
 @contextmanager
 def _telling_of(path: Path) -> Iterator[None]:
-    """Name what could not be written, and say how to go on."""
+    """Name the file that could not be written, and say how to continue."""
     try:
         yield
     except OSError as error:

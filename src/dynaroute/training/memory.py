@@ -1,4 +1,4 @@
-"""How much memory a replay takes, and into how many parts a step is cut so that each part's fits."""
+"""Memory of a replay, and how many parts a training step is cut into so that each fits."""
 
 from __future__ import annotations
 
@@ -10,24 +10,12 @@ from dynaroute.training.replay_layout import ReplaySize
 
 __all__ = ["count_parts", "estimate_bytes"]
 
-_PART_OF_GPU = 0.6  # of the memory that is there for us: what is kept for the way back is not all
+_PART_OF_GPU = 0.6  # of the available memory; what is kept for the backward pass is not all that is used
 _ON_CPU = 4 << 30
 
 
 def count_parts(policy: Policy, needed: ReplaySize, nodes: int, instances: int) -> int:
-    """Into how many parts of equally many instances a step is cut.
-
-    Parameters
-    ----------
-    policy
-        What is replayed.
-    needed
-        By the whole step.
-    nodes
-        Of the largest instance.
-    instances
-        Of the step.
-    """
+    """Return the number of equal parts that a step is cut into."""
     budget = _find_budget(policy.device)
     wanted = estimate_bytes(policy, needed, nodes) / budget
     return next(
@@ -36,15 +24,9 @@ def count_parts(policy: Policy, needed: ReplaySize, nodes: int, instances: int) 
 
 
 def estimate_bytes(policy: Policy, needed: ReplaySize, nodes: int) -> float:
-    """What a replay keeps for the way back, roughly: numbers per token, and scores where no kernel avoids them.
-
-    Parameters
-    ----------
-    policy, needed, nodes
-        As for `count_parts`.
-    """
+    """Estimate what a replay keeps for the backward pass: numbers per token, and scores if no kernel avoids them."""
     config = policy.config
-    # of a layer: input, queries, keys and values, heads, middle, inner; on the way back as much again once
+    # per layer: input, queries, keys and values, heads, middle, inner; as much again once in the backward pass
     per_state_token = (config.layers + 1) * (7 * config.dimension + config.feed_forward)
     per_route_token = 13 * config.dimension  # embedding, five projections, and their gradients
     numbers = needed.state_tokens * per_state_token + needed.route_tokens * per_route_token
@@ -55,7 +37,7 @@ def estimate_bytes(policy: Policy, needed: ReplaySize, nodes: int) -> float:
 
 
 def _find_budget(device: torch.device) -> float:
-    """Bytes that a part may take."""
+    """Return how many bytes a part may take."""
     if device.type != "cuda":
         return float(_ON_CPU)
     free, _ = torch.cuda.mem_get_info(device)

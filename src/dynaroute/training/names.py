@@ -1,4 +1,4 @@
-"""The words of a training plan, light to import: ``--help`` reads them."""
+"""Names used in training plans. Light to import, for ``--help``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradient steps: Adam, or Adam for vectors with orthogonalised momentum (Muon) for matrices."""
+"""Optimisers: Adam, and Muon (orthogonalised momentum for matrices, Adam for the rest)."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from dynaroute.training.names import OptimiserName
 
 __all__ = ["AdamOptimiser", "MuonOptimiser", "Optimiser", "OptimiserName", "make_optimiser", "orthogonalise"]
 
-_SMALLEST_SIDE = 64  # of a matrix that is worth orthogonalising; embeddings of three features are not
+_SMALLEST_SIDE = 64  # of matrices that are orthogonalised; embeddings of three features are not
 
 
 class Optimiser(Protocol):
-    """What an update asks of it, and what a checkpoint does."""
+    """What an update and a checkpoint need from an optimiser."""
 
     def zero_grad(self) -> None:
-        """Forget gradients."""
+        """Reset gradients."""
 
     def step(self) -> None:
-        """Move the parameters."""
+        """Update the parameters."""
 
     def state(self) -> dict[str, Any]:
-        """All that a resumed run needs."""
+        """Return the state that a resumed run needs."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Be as when `state` was taken."""
+        """Restore a saved state."""
 
 
 class AdamOptimiser:
@@ -37,9 +37,9 @@ class AdamOptimiser:
     Parameters
     ----------
     parameters
-        What moves.
+        Parameters to update.
     rate
-        Learning rate; a tensor, so that steps that were recorded as a CUDA graph follow its changes.
+        Learning rate as a tensor, so that recorded CUDA graphs follow its changes.
     """
 
     def __init__(self, parameters: list[nn.Parameter], rate: Tensor) -> None:
@@ -48,7 +48,7 @@ class AdamOptimiser:
         self.adam = torch.optim.Adam(parameters, lr=rate, fused=on_gpu, capturable=on_gpu)
 
     def zero_grad(self) -> None:
-        """Forget gradients."""
+        """Reset gradients."""
         self.adam.zero_grad(set_to_none=True)
 
     def step(self) -> None:
@@ -56,36 +56,36 @@ class AdamOptimiser:
         self.adam.step()
 
     def state(self) -> dict[str, Any]:
-        """Moments and counts."""
+        """Return moments and counts."""
         return {"adam": self.adam.state_dict()["state"]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Be as when `state` was taken."""
+        """Restore a saved state."""
         groups = self.adam.state_dict()["param_groups"]
         for index, moments in state["adam"].items():
             like = self.adam.param_groups[0]["params"][index]
             for name in ("exp_avg", "exp_avg_sq"):
                 _require_shape(moments[name], like)
             if float(moments["step"]) < 0 or bool((moments["exp_avg_sq"] < 0).any()):
-                raise ValueError("counts and squares are 0 or more")
+                raise ValueError("counts and squares must be 0 or more")
         self.adam.load_state_dict({"state": state["adam"], "param_groups": groups})
         for group in self.adam.param_groups:
-            group["lr"] = self.rate  # loading made a copy
+            group["lr"] = self.rate  # loading replaced it by a copy
 
 
 class MuonOptimiser:
-    """Momentum of each matrix, with all singular values brought to 1 (Jordan et al. 2024); Adam for the rest.
+    """Muon: momentum of each matrix with all singular values set to about 1 (Jordan et al. 2024); Adam for the rest.
 
-    A step has the length that Adam's has: 0.2 for each entry on average, times the rate.
+    Steps are as long as Adam's: on average 0.2 per entry, times the learning rate.
 
     Parameters
     ----------
     parameters
-        What moves.
+        Parameters to update.
     rate
         Learning rate, a tensor.
     momentum
-        Of the matrices.
+        Momentum of the matrices.
     """
 
     def __init__(self, parameters: list[nn.Parameter], rate: Tensor, momentum: float = 0.95) -> None:
@@ -95,7 +95,7 @@ class MuonOptimiser:
         self.momenta = [torch.zeros_like(matrix) for matrix in self.matrices]
 
     def zero_grad(self) -> None:
-        """Forget gradients."""
+        """Reset gradients."""
         for matrix in self.matrices:
             matrix.grad = None
         self.rest.zero_grad()
@@ -110,7 +110,7 @@ class MuonOptimiser:
             ahead = matrix.grad.lerp(momentum, self.keep)
             for part, direction in zip(_split(matrix), _split(ahead), strict=True):
                 groups[tuple(part.shape)].append((part, direction))
-        for shape, members in groups.items():  # matrices of one shape in one product
+        for shape, members in groups.items():  # matrices of the same shape together
             moves = orthogonalise(torch.stack([direction for _, direction in members]))
             length = 0.2 * max(shape) ** 0.5
             for (part, _), move in zip(members, moves, strict=True):
@@ -122,7 +122,7 @@ class MuonOptimiser:
         return {"momenta": self.momenta, "rest": self.rest.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Be as when `state` was taken."""
+        """Restore a saved state."""
         for mine, theirs in zip(self.momenta, state["momenta"], strict=True):
             _require_shape(theirs, mine)
             mine.copy_(theirs)
@@ -130,15 +130,15 @@ class MuonOptimiser:
 
 
 def orthogonalise(matrices: Tensor) -> Tensor:
-    """(G, a, b) matrices with the same singular vectors and singular values near 1.
+    """Return (G, a, b) matrices with the same singular vectors, and singular values near 1.
 
-    Newton and Schulz's iteration X <- 3.4445 X - 4.7750 (X Xᵀ) X + 2.0315 (X Xᵀ)² X, five times, whose coefficients
-    bring small singular values up quickly and leave all of them between about 0.7 and 1.2.
+    Five steps of the Newton-Schulz iteration X <- 3.4445 X - 4.7750 (X Xᵀ) X + 2.0315 (X Xᵀ)² X. Its coefficients raise
+    small singular values quickly and leave all of them between about 0.7 and 1.2.
 
     Parameters
     ----------
     matrices
-        (G, a, b) any.
+        (G, a, b) matrices.
     """
     is_tall = matrices.shape[1] > matrices.shape[2]
     estimate = matrices.mT if is_tall else matrices
@@ -153,24 +153,14 @@ def orthogonalise(matrices: Tensor) -> Tensor:
 
 
 def make_optimiser(name: OptimiserName, parameters: list[nn.Parameter], rate: Tensor) -> Optimiser:
-    """The optimiser of that name.
-
-    Parameters
-    ----------
-    name
-        adam or muon.
-    parameters
-        What moves.
-    rate
-        Learning rate, a tensor.
-    """
+    """Make the optimiser of this name."""
     return AdamOptimiser(parameters, rate) if name == "adam" else MuonOptimiser(parameters, rate)
 
 
 def _require_shape(tensor: Tensor, like: Tensor) -> None:
-    """What is copied or kept would otherwise be stretched, or fail at the next step."""
+    """Raise unless the shapes are equal; otherwise copying would broadcast, or the next step fail."""
     if tensor.shape != like.shape:
-        raise ValueError(f"a tensor has the shape {tuple(tensor.shape)}, not {tuple(like.shape)}")
+        raise ValueError(f"a tensor has shape {tuple(tensor.shape)}, not {tuple(like.shape)}")
 
 
 def _is_matrix(parameter: nn.Parameter) -> bool:
@@ -178,5 +168,5 @@ def _is_matrix(parameter: nn.Parameter) -> bool:
 
 
 def _split(matrix: Tensor) -> tuple[Tensor, ...]:
-    """Query, key and value are stacked in one parameter, and are three matrices."""
+    """Split stacked query, key and value into three matrices."""
     return matrix.chunk(3) if matrix.shape[0] == 3 * matrix.shape[1] else (matrix,)

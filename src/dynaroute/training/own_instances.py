@@ -1,4 +1,4 @@
-"""Training on instances of somebody's own: turned, mirrored, and with their demands dealt anew."""
+"""Training on the user's own instances: rotated, mirrored, and with shuffled demands."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from dynaroute.training.toml_tables import refuse_setting
 
 __all__ = ["InstanceFiles", "OwnInstancesTask"]
 
-_AS_THEY_ARE, _PERMUTED = 0, 1  # what becomes of demands; 2: drawn from the instance's own, some several times
+_AS_THEY_ARE, _PERMUTED = 0, 1  # rules for demands; 2: resampled from the instance's own
 
 
 @dataclass(frozen=True)
 class InstanceFiles:
-    """Instances that a run needs: where they are, and how to know that they are the same.
+    """The files of a run's instances, and a hash to detect changes.
 
     Attributes
     ----------
     path
-        A folder of .vrp files, or a set's file.
+        A folder of .vrp files, or a set file.
     digest
-        Of the contents, when the run was begun.
+        Hash of the contents when the run began.
     best
-        A table of best known costs; None: there is none.
+        A table of best known costs, or None.
     """
 
     path: str
@@ -41,84 +41,70 @@ class InstanceFiles:
     def __post_init__(self) -> None:
         for field in ("path", "digest"):
             if not isinstance(getattr(self, field), str):
-                raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", "Give a text.")
+                raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", "Give a string.")
         if not isinstance(self.best, str | None):
             raise refuse_setting("best", f"best is {self.best!r}.", "Give the path of a table.")
 
     @classmethod
     def at(cls, path: Path, best: Path | None = None) -> InstanceFiles:
-        """The files as they are now.
+        """Describe the files as they are now.
 
         Parameters
         ----------
         path
-            A folder of .vrp files, or a set's file.
+            A folder of .vrp files, or a set file.
         best
             A table of best known costs.
         """
         return cls(str(path.absolute()), hash_collection(path), None if best is None else str(best.absolute()))
 
     def read(self) -> Collection:
-        """All instances.
+        """Read all instances.
 
         Raises
         ------
         TrainingError
-            If they are not what they were when the run was begun.
+            If they have changed since the run began.
         """
         if hash_collection(self.path) != self.digest:
             raise TrainingError(
-                "the instances have changed since the run was begun.",
+                "the instances have changed since the run began.",
                 where=Where(file=self.path),
-                remedy="Bring them back as they were, or begin another run from this one's model (the option init).",
+                remedy="Restore them, or start another run from this one's model (the option init).",
             )
         collection = read_collection(self.path)
         for name, instance in zip(collection.names, collection.instances, strict=True):
             if instance.coordinates is None:
-                message = f"{name or 'an instance'} has no coordinates, which the policy reads."
+                message = f"{name or 'an instance'} has no coordinates, which a policy needs."
                 raise InstanceError(message, where=Where(file=self.path), remedy="Leave it out.")
         return collection
 
     def read_best(self, collection: Collection) -> list[float] | None:
-        """The best known cost of each instance, if there is a table.
-
-        Parameters
-        ----------
-        collection
-            What `read` returned.
-        """
+        """Read the best known cost of each instance, if there is a table."""
         return None if self.best is None else read_best_costs(self.best, collection).costs
 
 
 @dataclass(frozen=True, eq=False)
 class OwnInstancesTask:
-    """Each instance is one of these, turned by any angle, mirrored or not; demands as they are, or dealt anew.
+    """Draws the given instances, rotated by a random angle and possibly mirrored.
 
-    Its demands stay (a third of the draws), are permuted among the customers (a third), or are drawn anew from the
+    Their demands are kept (a third of the draws), permuted among the customers (a third), or resampled from the
     instance's own (a third). Lengths are straight lines between the positions that the policy sees.
 
     Attributes
     ----------
     instances
-        On the device where they are drawn.
+        The instances, on the device that draws.
     """
 
     instances: InstanceBatch
 
     @classmethod
     def of(cls, collection: Collection, device: torch.device) -> OwnInstancesTask:
-        """The task of some instances.
-
-        Parameters
-        ----------
-        collection
-            Of any sizes.
-        device
-            Where to draw.
-        """
+        """Make the task from a collection."""
         for name, instance in zip(collection.names, collection.instances, strict=True):
             if instance.distances is not None:
-                message = f"{name or 'an instance'} has distances of its own, which do not turn with it."
+                message = f"{name or 'an instance'} has its own distances, which cannot be rotated."
                 raise InstanceError(message, where=Where(field="distances"), remedy="Leave it out.")
         batch = replace(InstanceBatch.from_instances(collection.instances), distances=None)
         return cls(batch.to(device))
@@ -136,7 +122,7 @@ class OwnInstancesTask:
 
 
 def _turn(places: Tensor, generator: torch.Generator) -> Tensor:
-    """(B, M, 2) each instance turned by an angle of its own, and half of them mirrored."""
+    """Rotate each instance by a random angle, and mirror half of them: (B, M, 2)."""
     count, device = len(places), generator.device
     angle = torch.rand(count, generator=generator, device=device) * (2 * math.pi)
     mirror = torch.where(torch.rand(count, generator=generator, device=device) < 0.5, -1.0, 1.0)
@@ -146,13 +132,13 @@ def _turn(places: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _deal_demands(batch: InstanceBatch, generator: torch.Generator) -> Tensor:
-    """(B, M) as they are, permuted, or drawn from the instance's own."""
+    """Keep, permute or resample the demands: (B, M)."""
     shape, device, is_customer = batch.demands.shape, generator.device, batch.is_customer
-    way = torch.randint(3, (shape[0], 1), generator=generator, device=device)
+    rule = torch.randint(3, (shape[0], 1), generator=generator, device=device)
     unit = torch.rand(shape, generator=generator, device=device)
     slot = torch.arange(shape[1], device=device).expand(shape)
-    # the depot first, then the customers in a random order, then what is empty
+    # the depot first, then the customers in random order, then padding
     order = torch.where(slot == 0, -1.0, torch.where(is_customer, unit, 2.0)).argsort(1)
     any_customer = 1 + torch.minimum((unit * batch.sizes[:, None]).long(), batch.sizes[:, None] - 1)
-    source = torch.where(way == _AS_THEY_ARE, slot, torch.where(way == _PERMUTED, order, any_customer))
+    source = torch.where(rule == _AS_THEY_ARE, slot, torch.where(rule == _PERMUTED, order, any_customer))
     return batch.demands.gather(1, source) * is_customer

@@ -1,4 +1,4 @@
-"""What to train, on what, how, and for how long: all of it in one object that is saved with the run."""
+"""Training plans: what to train, on which instances, how, and for how long. Saved with the run."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a run: instances of one size, of a distribution, or of somebody's own.
+    """A part of a run: instances of one size, of a distribution, or from files.
 
     Attributes
     ----------
     size
-        Customers; those of the largest instances, where sizes differ.
+        Number of customers; the largest if sizes vary.
     capacities
-        Of vehicles; each instance gets one of them at random. Validation uses the first. None where instances come
-        from a distribution or from files, which say themselves what a vehicle holds.
+        Capacities; each instance gets one of them at random, validation uses the first. None if instances come from a
+        distribution or from files.
     instances, samples
-        Instances of an update (of each process), and solutions sampled of each.
+        Instances per update and process, and solutions sampled per instance.
     rate
         Peak learning rate.
     share
-        Part of the budget, relative to the other stages'.
+        Share of the budget, relative to the other stages.
     entropy
-        What a unit of entropy is worth, in the units of the advantages (deviations of the samples' lengths with a
-        shared baseline). Above 0 it keeps a policy from being too sure of itself to try anything new.
+        Weight of the entropy bonus, in units of the advantages (with a shared baseline, standard deviations of the
+        samples' lengths). Above 0 it keeps the policy exploring.
     distribution
-        What instances look like; None: the paper's, of this size.
+        Distribution of instances; None for the paper's at this size.
     data
-        Files with instances to train on, instead of random ones.
+        Files with instances to train on instead of random ones.
     """
 
     size: int
@@ -84,18 +84,18 @@ class Stage:
 
     @property
     def lengths_differ(self) -> bool:
-        """Whether instances are not all of one size and kind, so that only relative lengths can be compared."""
+        """Whether instances vary in size or kind, so that only relative lengths are comparable."""
         return self.distribution is not None or self.data is not None
 
     @property
     def title(self) -> str:
-        """What it is trained on, as briefly as can be."""
+        """Short name of the training instances."""
         if self.distribution is not None:
             return f"{self.distribution.name or 'mixed'}, n={self.distribution.smallest} to {self.size}"
         return f"n={self.size}" if self.data is None else f"own instances, up to n={self.size}"
 
     def describe(self) -> str:
-        """What it is trained on, in a few words."""
+        """Describe the training instances."""
         return self.title if self.distribution is None else self.distribution.describe()
 
     def __post_init__(self) -> None:
@@ -104,10 +104,10 @@ class Stage:
         for field in ("rate", "share"):
             require_amount(field, getattr(self, field))
         if type(self.entropy) not in (int, float) or not 0 <= self.entropy < math.inf:
-            raise refuse_setting("entropy", f"entropy is {self.entropy!r}.", "Give a number from 0.")
+            raise refuse_setting("entropy", f"entropy is {self.entropy!r}.", "Give a number of 0 or more.")
         if self.entropy > 0 and self.samples < 2:
             raise refuse_setting(
-                "samples", "entropy is measured on samples of an instance.", "Give 2 or more, or entropy 0."
+                "samples", "entropy needs several samples per instance.", "Give 2 or more, or entropy 0."
             )
         if self.lengths_differ:
             self._require_one_source()
@@ -122,25 +122,25 @@ class Stage:
 
     def _require_one_source(self) -> None:
         if self.distribution is not None and self.data is not None:
-            raise refuse_setting("data", "a stage has a distribution and data.", "Leave one of them out.")
+            raise refuse_setting("data", "a stage has both a distribution and data.", "Leave one of them out.")
         if self.capacities:
-            message = "the capacities are those of the distribution, or of the instances."
+            message = "the distribution or the instances already determine the capacities."
             raise refuse_setting("capacities", message, "Leave them out here.")
         if self.distribution is not None and self.size != self.distribution.largest:
-            message = f"the size is {self.size}, and the largest of the distribution {self.distribution.largest}."
+            message = f"the size is {self.size}, but the distribution's largest is {self.distribution.largest}."
             raise refuse_setting("size", message, "Leave it out.")
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A short rise, a plateau, and a fall to nothing, fitted to any budget.
+    """A learning rate that rises briefly, stays, and falls to 0, scaled to any budget.
 
     Attributes
     ----------
     peak
-        The plateau's learning rate.
+        Learning rate of the plateau.
     rise, fall
-        Parts of the budget spent rising and falling.
+        Shares of the budget for rising and falling.
     """
 
     peak: float
@@ -151,15 +151,15 @@ class Schedule:
         if not self.peak > 0:
             raise refuse_setting("rate", f"the rate is {self.peak}.", "Give a number above 0.")
         if not (0 <= self.rise <= 1 and 0 <= self.fall <= 1 and self.rise + self.fall <= 1):
-            raise refuse_setting("rise", "rise and fall are not parts of 1.", "Give fractions.")
+            raise refuse_setting("rise", "rise and fall are not fractions of 1.", "Give fractions.")
 
     def rate(self, spent: float) -> float:
-        """The learning rate when this fraction of the budget is spent.
+        """Return the learning rate when this fraction of the budget is spent.
 
         Parameters
         ----------
         spent
-            From 0 to 1; beyond 1 the rate stays at its last value.
+            0 to 1; beyond 1 the rate keeps its last value.
         """
         if spent < self.rise:
             return self.peak * (0.01 + 0.99 * spent / self.rise)
@@ -176,41 +176,41 @@ class TrainingPlan:
     Attributes
     ----------
     recipe
-        Where the settings come from, for the card.
+        Name of the recipe, for the model card.
     policy
-        amd: the dynamic attention model; am: the attention model; rl: the pointer network of Nazari et al.
+        "amd": the dynamic attention model; "am": the attention model; "rl": the pointer network of Nazari et al.
     baseline
-        What a sample's length is compared with: the mean of its siblings (shared), the current policy's greedy
-        solution (greedy), or that of a frozen policy that is replaced when beaten (rollout).
+        What a sample's length is compared with: "shared", the mean of the instance's samples; "greedy", the current
+        policy's greedy solution; or "rollout", that of a frozen policy, replaced when beaten.
     optimiser
-        adam, or muon.
+        "adam" or "muon".
     stages
-        What is trained on, in this order.
+        The stages, in order.
     minutes, updates, epochs
-        The budget: exactly one of them is given. Minutes include compiling and validation.
+        The budget; give exactly one. Minutes include compiling and validation.
     updates_per_epoch
-        After an epoch the rollout baseline is put to the test.
+        Updates after which the rollout baseline is tested.
     rise, fall
-        Parts of each stage in which the learning rate rises and falls.
+        Shares of each stage in which the learning rate rises and falls.
     largest_norm
         Gradients are clipped to this norm.
     validations, validation_count
-        How many times the greedy length is measured on the way, and on how many instances; a rollout baseline is
-        tested on as many.
+        How many times the greedy length is measured, and on how many instances. A rollout baseline is tested on as
+        many.
     checkpoint_seconds
-        A run that is killed loses this much at the most.
+        Seconds between checkpoints: the most that a killed run loses.
     seed
-        Of parameters and instances; samples have random streams named by update and instance.
+        Seed of parameters and instances; samples have random streams keyed by update and instance.
     init
         Model to start from; random parameters if None.
     validation
-        Files with instances to validate on; None: on instances like those of the stage.
+        Files with validation instances; None to validate on instances like those of the stage.
     layers
-        Of the encoder; the paper's 3, or as many as the model to start from has, if None.
+        Encoder layers. None: 3 as in the paper, or as many as the model to start from has.
     growing_attention, distance_bias
         Settings of the policy: see `dynaroute.model.PolicyConfig`.
     forced_starts
-        Whether the k-th sample of an instance begins with its k-th customer (POMO).
+        Whether the k-th sample of an instance starts with its k-th customer (POMO).
     """
 
     stages: tuple[Stage, ...]
@@ -238,7 +238,7 @@ class TrainingPlan:
 
     @property
     def kind(self) -> str:
-        """The kind of policy that is trained."""
+        """The kind of policy."""
         return _KINDS[self.policy]
 
     def __post_init__(self) -> None:
@@ -248,7 +248,9 @@ class TrainingPlan:
             if getattr(self, field) not in choices:
                 raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", f"Use {', '.join(choices)}.")
         if sum(value is not None for value in (self.minutes, self.updates, self.epochs)) != 1:
-            raise refuse_setting("minutes", "the budget is not clear.", "Give one of minutes, updates and epochs.")
+            raise refuse_setting(
+                "minutes", "the budget is not clear.", "Give exactly one of minutes, updates and epochs."
+            )
         for field in ("updates", "epochs", "layers"):
             if getattr(self, field) is not None:
                 require_count(field, getattr(self, field))
@@ -259,7 +261,9 @@ class TrainingPlan:
         for field in ("largest_norm", "checkpoint_seconds"):
             require_amount(field, getattr(self, field))
         if not (0 <= self.rise <= 1 and 0 <= self.fall <= 1 and self.rise + self.fall <= 1):
-            raise refuse_setting("rise", f"rise {self.rise} and fall {self.fall} are no parts of 1.", "Give fractions.")
+            raise refuse_setting(
+                "rise", f"rise {self.rise} and fall {self.fall} are not fractions of 1.", "Give fractions."
+            )
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:
             raise refuse_setting("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
         for field in ("growing_attention", "distance_bias", "forced_starts"):
@@ -271,32 +275,32 @@ class TrainingPlan:
             raise refuse_setting("init", f"the model to start from is {self.init!r}.", "Give a name or a folder.")
         if self.baseline == "shared" and any(stage.samples < 2 for stage in self.stages):
             raise refuse_setting(
-                "samples", "a shared baseline compares samples of an instance.", "Give 2 samples or more."
+                "samples", "a shared baseline needs several samples per instance.", "Give 2 samples or more."
             )
         if self.baseline == "rollout" and self.validation_count < 2:
             raise refuse_setting(
-                "validation_count", "a rollout baseline is tested on these instances.", "Give 2 or more."
+                "validation_count", "a rollout baseline is tested on this many instances.", "Give 2 or more."
             )
 
     @property
     def all_updates(self) -> int | None:
-        """The budget in updates, if it is not one of time."""
+        """The budget in updates; None if it is in minutes."""
         return self.epochs * self.updates_per_epoch if self.epochs is not None else self.updates
 
     def extend(self, budget: str, more: float) -> TrainingPlan:
-        """The plan with a larger budget: the last stage goes on for longer.
+        """Return the plan with a larger budget, which extends the last stage.
 
         Parameters
         ----------
         budget
-            minutes, updates or epochs, whichever the plan's is.
+            "minutes", "updates" or "epochs", as in the plan.
         more
-            What is added to it.
+            Amount to add.
         """
         before = getattr(self, budget)
         if before is None:
             own = next(each for each in _BUDGETS if getattr(self, each) is not None)
-            raise refuse_setting(budget, f"the budget of the run is one of {own}.", f"Give more {own}.")
+            raise refuse_setting(budget, f"the budget of the run is in {own}.", f"Give more {own}.")
         require_amount(budget, more)
         shares = [stage.share * before / sum(each.share for each in self.stages) for stage in self.stages]
         shares[-1] += more
@@ -304,12 +308,12 @@ class TrainingPlan:
         return replace(self, stages=stages, **{budget: before + more})
 
     def find_stage(self, spent: float) -> tuple[int, float]:
-        """Which stage it is when this part of the budget is spent, and what part of that stage is spent.
+        """Return the stage when this share of the budget is spent, and the share of that stage that is spent.
 
         Parameters
         ----------
         spent
-            From 0 to 1.
+            0 to 1.
         """
         whole = sum(stage.share for stage in self.stages)
         begin = 0.0
@@ -322,20 +326,12 @@ class TrainingPlan:
 
 
 def write_plan(plan: TrainingPlan, path: Path) -> None:
-    """Write a plan as TOML.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    path
-        Where to.
-    """
+    """Write a plan as TOML."""
     replace_file(path, format_plan(plan).encode())
 
 
 def format_plan(plan: TrainingPlan) -> str:
-    """A plan as TOML."""
+    """Format a plan as TOML."""
     lines = show_table(_list_values(plan, "stages", "validation"))
     if plan.validation is not None:
         lines += ["", "[validation]", *show_table(asdict(plan.validation))]
@@ -354,8 +350,8 @@ def read_plan(path: Path) -> TrainingPlan:
     Parameters
     ----------
     path
-        A file as `write_plan` writes it; what has a default may be left out. A stage's distribution may be a name, or
-        the path of a file.
+        A file as written by `write_plan`; settings with a default may be left out. A stage's distribution may be a name
+        or the path of a file.
     """
     with in_file(path):
         return _build_plan(load_toml(path, "plan", _EXAMPLE))
@@ -369,43 +365,43 @@ def parse_plan(text: str) -> TrainingPlan:
 def _build_plan(document: dict[str, Any]) -> TrainingPlan:
     stages = document.pop("stages", [])
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
-        raise refuse_setting("stages", "stages are no tables.", "Write [[stages]] before each.")
+        raise refuse_setting("stages", "stages are not tables.", "Write [[stages]] before each stage.")
     require_known(document, TrainingPlan, ("stages",))
     try:
         parsed = tuple(_parse_stage(stage) for stage in stages)
         if "validation" in document:
             document["validation"] = _parse_files(document["validation"], "validation")
         return TrainingPlan(stages=parsed, **document)
-    except TypeError as error:  # a field that has no default is missing, or a text stands for a number
-        raise FormatError(f"the plan cannot be: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
+    except TypeError as error:  # a required field is missing, or a number is a string
+        raise FormatError(f"the plan is invalid: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
 
 
 def refuse_other_plan(plan: TrainingPlan, begun: str, *, extends: bool = False) -> None:
-    """Refuse to go on with a run by another plan than it was begun with.
+    """Raise if a run would be resumed with another plan than it began with.
 
     Parameters
     ----------
     plan
-        What plan.toml says now.
+        The current plan.toml.
     begun
-        What it said at first.
+        The plan at the start of the run, as TOML.
     extends
-        Whether the budget, and the shares of it, may be others.
+        Whether the budget and its shares may differ.
 
     Raises
     ------
     ModelError
-        If a setting differs; it names the first one.
+        If a setting differs; the error names the first.
     """
     now, then = (_list_settings(each) for each in (plan, parse_plan(begun)))
     for name in {**then, **now}:
         may_differ = extends and (name in _BUDGETS or name.endswith("].share"))
         if now.get(name) != then.get(name) and not may_differ:
             raise ModelError(
-                f"the plan was changed: {name} is {now.get(name)!r}, and was {then.get(name)!r} when the run began.",
+                f"the plan was changed: {name} is {now.get(name)!r}, but was {then.get(name)!r} when the run began.",
                 where=Where(field=name),
-                remedy="Change it back. To train by another plan, begin another run: the option config with the "
-                "changed file, the option init with this run's folder, the option out with a new one.",
+                remedy="Change it back. To train with another plan, start another run: the option config with the "
+                "changed file, the option init with this run's folder, and the option out with a new folder.",
             )
 
 
@@ -431,7 +427,7 @@ def _parse_stage(table: dict[str, Any]) -> Stage:
 
 def _parse_files(table: object, field: str) -> InstanceFiles:
     if not isinstance(table, dict):
-        raise refuse_setting(field, f"{field} is no table.", "Write path and digest, as in a run's plan.toml.")
+        raise refuse_setting(field, f"{field} is not a table.", "Write path and digest, as in a run's plan.toml.")
     require_known(table, InstanceFiles)
     return InstanceFiles(**table)
 

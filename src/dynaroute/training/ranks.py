@@ -1,4 +1,4 @@
-"""Several processes that train one policy, each on instances of its own."""
+"""Distributed training: several processes train one policy, each on its own instances."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Ranks"]
 
 @dataclass(frozen=True)
 class Ranks:
-    """Which process this is among the others; alone by default.
+    """The index of this process among the others; alone by default.
 
     Attributes
     ----------
     rank
-        Number of this process; 0 writes files.
+        Index of this process; 0 writes files.
     count
-        How many there are.
+        Number of processes.
     device
-        Where this one computes.
+        Device of this process.
     """
 
     rank: int = 0
@@ -34,12 +34,12 @@ class Ranks:
 
     @classmethod
     def join(cls, device: str) -> Ranks:
-        """Meet the processes that torchrun started; without torchrun, be alone.
+        """Join the processes started by torchrun; without torchrun, run alone.
 
         Parameters
         ----------
         device
-            "cuda": each process takes the GPU of its number; "cpu": they talk through gloo.
+            "cuda": each process takes the GPU of its index; "cpu": they communicate through gloo.
         """
         count = int(os.environ.get("WORLD_SIZE", "1"))
         if count == 1:
@@ -52,15 +52,15 @@ class Ranks:
 
     @property
     def writes(self) -> bool:
-        """Whether this process writes files and speaks to the user."""
+        """Whether this process writes files and reports to the user."""
         return self.rank == 0
 
     def part(self, each: int) -> slice:
-        """Which of `count` times `each` instances are this process's."""
+        """Return this process's slice of `count` times `each` instances."""
         return slice(self.rank * each, (self.rank + 1) * each)
 
     def sum(self, values: Tensor) -> Tensor:
-        """The sum over all processes."""
+        """Sum values over all processes."""
         if self.count == 1:
             return values
         total = values.clone()
@@ -68,7 +68,7 @@ class Ranks:
         return total
 
     def agree(self, values: list[float]) -> list[float]:
-        """The largest of each over all processes, so that all take the same decision."""
+        """Return the largest of each value over all processes, so that all decide the same."""
         if self.count == 1:
             return values
         largest = torch.tensor(values, dtype=torch.float64, device=self.device)
@@ -76,14 +76,14 @@ class Ranks:
         return largest.tolist()
 
     def share(self, tensors: Iterable[Tensor]) -> None:
-        """Give every process the first one's values."""
+        """Copy the first process's values to all."""
         if self.count == 1:
             return
         for tensor in tensors:
             processes.broadcast(tensor, 0)
 
     def leave(self) -> None:
-        """Part from the others; what held on to them must be gone, or a process may abort at its end."""
+        """Leave the group. References to it must be gone, or a process may abort at exit."""
         if self.count == 1:
             return
         gc.collect()

@@ -1,4 +1,4 @@
-"""Settings that belong together: the paper's, AM's, and ours."""
+"""Recipes: sets of training settings from the paper, from AM, from POMO, and our own."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from dynaroute.training.plan import Stage, TrainingPlan
 
 __all__ = ["RecipeName", "make_data_plan", "make_distribution_plan", "make_plan"]
 
-_RELATIVE_VALIDATION_COUNT = 1000  # savings, which they are compared with, has to solve them first
+_RELATIVE_VALIDATION_COUNT = 1000  # savings has to solve them first, for comparison
 
 
 def make_plan(
     recipe: RecipeName, sizes: Sequence[int], capacities: Sequence[int] = (), init: str | None = None
 ) -> TrainingPlan:
-    """The plan of a recipe, with the budget that it comes with.
+    """Make the plan of a recipe, with its default budget.
 
     Parameters
     ----------
     recipe
-        fast: what gives the best model per minute on one GPU. paper: Algorithm 1 with the paper's settings; it does
-        not state gradient clipping, which is to norm 1. am: Kool et al. (2019). pomo: a solution from each customer,
-        compared with their mean (Kwon et al. 2020).
+        "fast": the best model per minute on one GPU. "paper": Algorithm 1 with the paper's settings, plus gradient
+        clipping to norm 1, which the paper does not state. "am": Kool et al. (2019). "pomo": one solution from each
+        customer, compared with their mean (Kwon et al. 2020).
     sizes
-        Customers; several are trained on one after the other, larger ones longer.
+        Numbers of customers, trained one after the other, larger ones longer.
     capacities
-        Of vehicles, at random; the usual one for each size if empty.
+        Capacities, chosen at random; the usual one for each size if empty.
     init
         Model to start from; random parameters if None.
     """
@@ -44,14 +44,14 @@ def make_plan(
 def make_distribution_plan(
     recipe: RecipeName, distributions: Sequence[Distribution], init: str | None = None
 ) -> TrainingPlan:
-    """The plan of a recipe for instances of several kinds and sizes.
+    """Make the plan of a recipe for mixtures of instances.
 
     Parameters
     ----------
     recipe
         As for `make_plan`.
     distributions
-        Trained on one after the other.
+        Distributions, trained one after the other.
     init
         Model to start from; random parameters if None.
     """
@@ -62,14 +62,14 @@ def make_distribution_plan(
 
 
 def make_data_plan(recipe: RecipeName, data: InstanceFiles, init: str | None = None) -> TrainingPlan:
-    """The plan of a recipe for somebody's own instances.
+    """Make the plan of a recipe for the user's own instances.
 
     Parameters
     ----------
     recipe
         As for `make_plan`.
     data
-        Where they are.
+        Their files.
     init
         Model to start from; random parameters if None.
     """
@@ -79,7 +79,7 @@ def make_data_plan(recipe: RecipeName, data: InstanceFiles, init: str | None = N
 
 
 class _Instances(NamedTuple):
-    """What a stage is trained on: the arguments of `Stage`, and what its settings go by."""
+    """The training instances of a stage: arguments of `Stage`, and what its settings depend on."""
 
     size: int
     capacities: tuple[int, ...]
@@ -89,7 +89,7 @@ class _Instances(NamedTuple):
     data: InstanceFiles | None = None
 
     def make_stage(self, instances: int, samples: int, rate: float, share: float = 1.0, entropy: float = 0.0) -> Stage:
-        """A stage with these instances."""
+        """Make a stage with these instances."""
         return Stage(self.size, self.capacities, instances, samples, rate, share, entropy, self.distribution, self.data)
 
 
@@ -101,7 +101,7 @@ def _make_plan_of(recipe: RecipeName, settled: Sequence[_Instances], init: str |
             remedy=f"Use {', '.join(get_args(RecipeName))}.",
         )
     if recipe == "fast":
-        # what is random needs long steps, what is trained would forget by them
+        # a random policy needs long steps, by which a trained one would forget
         is_random = [init is None and index == 0 for index in range(len(settled))]
         stages = [_make_fast_stage(each, 1e-3 if new else 7e-4) for each, new in zip(settled, is_random, strict=True)]
         minutes = 0.4 * sum(each.size for each in settled)
@@ -145,13 +145,13 @@ def _make_plan_of(recipe: RecipeName, settled: Sequence[_Instances], init: str |
 
 
 def _make_fast_stage(settled: _Instances, rate: float) -> Stage:
-    """Instances enough for a low-noise gradient, few enough for many updates a minute and for 20 GB.
+    """Choose enough instances for a low-noise gradient, but few enough for many updates per minute and 20 GB.
 
-    A unit of entropy is worth less where a policy has more of it: docs/training-log.md, "What entropy is worth".
+    The entropy weight is smaller where a policy has more entropy: docs/training-log.md, "What entropy is worth".
     """
     size, typical = settled.mean_size, math.sqrt(settled.mean_square_size)
     instances = 1024 if typical <= 30 else 512 if typical <= 70 else 256
-    if settled.size > 127:  # some three million tokens a step
+    if settled.size > 127:  # about three million tokens per step
         instances = min(256, max(2, int(7_500_000 / typical**2)))
     return settled.make_stage(instances, samples=8, rate=rate, share=size, entropy=min(0.1, 3 / size))
 

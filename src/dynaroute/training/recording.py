@@ -1,4 +1,4 @@
-"""Gradient steps recorded as CUDA graphs, then replayed: one launch instead of hundreds."""
+"""Gradient steps recorded as CUDA graphs: one launch instead of hundreds."""
 
 from __future__ import annotations
 
@@ -16,32 +16,31 @@ from dynaroute.training.replay_layout import ReplaySize, RouteStarts
 __all__ = ["GraphedUpdate", "choose_recording"]
 
 _MOST_RECORDINGS = 8
-_ROOM = 1.06  # of what a step needs, in a new recording
+_ROOM = 1.06  # size of a new recording, relative to what a step needs
 
 
 class GraphedUpdate:
-    """`PolicyUpdate` recorded for arrays of a few sizes.
+    """A `PolicyUpdate`, recorded for a few array sizes.
 
-    A step uses the smallest recording that holds its solutions and is not much larger than they need. What a step
-    needs varies, the more so the fewer its instances are: a new recording holds, besides, what those before it held,
-    so that soon one of them holds nearly every step. A step that does not fit in memory is taken in parts, as many as
-    the first step needs. Adam must be made with capturable=True and a tensor as learning rate. All steps have as many
-    instances, nodes and samples as the first.
+    A step uses the smallest recording that holds its solutions without much waste. Needs vary from step to step, more
+    so with few instances. A new recording also covers all earlier ones, so that soon one of them fits nearly every
+    step. A step that does not fit in memory is taken in parts, as many as the first step needs. Adam must have
+    capturable=True and a tensor as learning rate. All steps must have the same numbers of instances, nodes and samples.
 
     Parameters
     ----------
     update
-        What to record; of a policy that `can_record`.
+        The update to record; its policy must satisfy `can_record`.
     """
 
     def __init__(self, update: PolicyUpdate) -> None:
         self.update = update
-        self._parts = 0  # not known before the first step
+        self._parts = 0  # unknown before the first step
         self._recordings: _Recordings[Any] | None = None
         self._finish: _Finish | None = None
 
     def __call__(self, given: UpdateInput) -> Tensor:
-        """Take one step; returns the gradient's norm before clipping."""
+        """Take one step; returns the gradient norm before clipping."""
         if self._recordings is None:
             return self._wake(given)
         if self._finish is None:
@@ -52,7 +51,7 @@ class GraphedUpdate:
         return self._finish()
 
     def _wake(self, given: UpdateInput) -> Tensor:
-        """The first step wakes what must not wake during a recording: libraries, kernels, Adam's moments."""
+        """Take the first step unrecorded, to initialise libraries, kernels and Adam's moments."""
         update = self.update
         self._parts = update.count_parts(given, ReplaySize.of(given.find_starts()))
         parts = given.split(self._parts)
@@ -64,7 +63,7 @@ class GraphedUpdate:
         if len(parts) == 1:
             self._recordings = _Recordings(update.step, given)
         else:
-            self._finish = _Finish(update, len(given.batch))  # which leaves gradients where parts add theirs
+            self._finish = _Finish(update, len(given.batch))  # it leaves the gradients where parts add theirs
             self._recordings = _Recordings(update.accumulate, parts[0])
         return norm
 
@@ -73,7 +72,7 @@ Result = TypeVar("Result")
 
 
 class _Recordings(Generic[Result]):
-    """Work on an input, recorded for arrays of a few sizes."""
+    """Work on an input, recorded for a few array sizes."""
 
     def __init__(self, work: Callable[[UpdateInput, RouteStarts, ReplaySize], Result], like: UpdateInput) -> None:
         self._work = work
@@ -88,10 +87,10 @@ class _Recordings(Generic[Result]):
         size = choose_recording(needed, given.instances, list(self._recordings))
         recording = self._recordings.pop(size, None)
         if recording is None:
-            # never two at a time: memory is shared
+            # never two at a time, because they share memory
             pool = next((other.graph.pool() for other in self._recordings.values()), None)
             recording = _Recording(self._work, self._input, size, pool)
-        self._recordings[size] = recording  # the one used last is the last to go
+        self._recordings[size] = recording  # the most recently used is dropped last
         if len(self._recordings) > _MOST_RECORDINGS:
             del self._recordings[next(iter(self._recordings))]
         recording.graph.replay()
@@ -99,7 +98,7 @@ class _Recordings(Generic[Result]):
 
 
 class _Finish:
-    """`PolicyUpdate.finish`, recorded; gradients are zero afterwards, and stay where they are."""
+    """`PolicyUpdate.finish`, recorded; afterwards gradients are zero and keep their memory."""
 
     def __init__(self, update: PolicyUpdate, solutions: int) -> None:
         gradients = [parameter.grad for parameter in update.replay.parameters() if parameter.grad is not None]
@@ -116,16 +115,16 @@ class _Finish:
 
 
 def choose_recording(needed: ReplaySize, instances: int, recorded: Sequence[ReplaySize]) -> ReplaySize:
-    """The smallest recording that holds a step and is not much larger than it needs, or the size of a new one.
+    """Choose the smallest recording that holds a step without much waste, or the size of a new one.
 
     Parameters
     ----------
     needed
-        By the step.
+        Size that the step needs.
     instances
-        Of the step: the more they are, the less do steps of one policy differ, and the more is room for them wasted.
+        Instances of the step; with more of them, steps vary less and extra room is wasted.
     recorded
-        What there is.
+        Existing recordings.
     """
     roomy = _with_room(needed)
     most_tokens = max(roomy.state_tokens, needed.state_tokens * (1.1 + 4 * instances**-0.5))
@@ -135,7 +134,7 @@ def choose_recording(needed: ReplaySize, instances: int, recorded: Sequence[Repl
 
 
 class _RecordedInput:
-    """Where recordings read what they are given, and where its routes begin, which is recorded as well."""
+    """The memory that recordings read their input from, with a recording of how route starts are found."""
 
     def __init__(self, like: UpdateInput) -> None:
         self.given = like.clone()
@@ -145,7 +144,7 @@ class _RecordedInput:
             self.starts = self.given.find_starts()
 
     def take(self, given: UpdateInput) -> ReplaySize:
-        """Copy it in, find its starts anew, and tell how much room it needs; the host waits for the device."""
+        """Copy an input in, find its route starts, and return the size it needs; waits for the device."""
         for mine, theirs in zip(self.given.tensors(), given.tensors(), strict=True):
             mine.copy_(theirs)
         self._graph.replay()
@@ -153,7 +152,7 @@ class _RecordedInput:
 
 
 class _Recording(Generic[Result]):
-    """The work on one input, in arrays of one size."""
+    """The work recorded for one array size."""
 
     def __init__(
         self,
@@ -169,7 +168,7 @@ class _Recording(Generic[Result]):
 
 
 def _with_room(size: ReplaySize) -> ReplaySize:
-    """Some room, so that the next steps fit as well, and routes up to the next tile of the kernels."""
+    """Add some room, so that the next steps fit too, and round routes up to the kernels' tile."""
     roomy = {name: _with_room_for_more(count) for name, count in asdict(size).items()}
     return ReplaySize(**roomy | {"longest_route": max(15, (1 << size.longest_route.bit_length()) - 1)})
 

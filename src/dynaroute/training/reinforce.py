@@ -1,4 +1,4 @@
-"""REINFORCE: one training step (eq 27, Algorithm 1's loop body)."""
+"""REINFORCE: one training step (eq 27, the loop body of Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -38,20 +38,22 @@ __all__ = [
     "train_step",
 ]
 
-_WEIGHED_TOGETHER = 16  # solutions that weigh 1 on the way back; fewer, and half precision loses small gradients
+_WEIGHED_TOGETHER = (
+    16  # solutions with total weight 1 in the backward pass; with fewer, half precision loses small gradients
+)
 
 
 def train_step(learner: Learner, step: int) -> StepReport:
-    """Draw instances, sample solutions, compare them with the baseline, and learn.
+    """Draw instances, sample solutions, compare them with the baseline, and update the policy.
 
     Parameters
     ----------
     learner
-        What learns, and from what.
+        The policy, and what it learns from.
     step
-        Number of this step; it names the random streams.
+        Number of this step, which keys the random streams.
     """
-    # every process draws the instances of all and keeps its part: the same as one process with all of them
+    # every process draws all instances and keeps its part, so that the result equals that of one process
     count = learner.instances * learner.ranks.count
     everyones = learner.task.draw(count, learner.generator, first_key=step * count)
     batch = everyones[learner.ranks.part(learner.instances)]
@@ -64,18 +66,18 @@ def train_step(learner: Learner, step: int) -> StepReport:
 
 
 def reinforce_loss(log_probability: Tensor, advantages: Tensor, samples: int, entropy: float) -> Tensor:
-    """Eq 27: the sum over solutions of advantage times log p, whose gradient is the policy's.
+    """Sum advantage times log p over solutions (eq 27).
 
     Parameters
     ----------
     log_probability
-        (B,) of the solutions, those of an instance in a row.
+        (B,) log p of the solutions, grouped by instance.
     advantages
         (B,) length minus baseline; negative is good.
     samples
-        Solutions of each instance.
+        Solutions per instance.
     entropy
-        What a unit of entropy is worth, in the units of the advantages: what is likely counts as longer.
+        Weight of the entropy bonus, in units of the advantages: likely solutions count as longer.
     """
     if entropy > 0:
         likelihood = log_probability.detach().view(-1, samples)  # (instances, samples)
@@ -92,14 +94,13 @@ class PolicyUpdate:
     replay
         Log-probabilities of solutions.
     optimiser
-        Over the policy's parameters.
+        Optimiser of the policy's parameters.
     ranks
         The processes, over which gradients are averaged.
     largest_norm
         Gradients are clipped to this norm.
     entropy
-        What a unit of entropy is worth: a policy that is sure of itself tries nothing new. Needs several samples of
-        an instance.
+        Weight of the entropy bonus, which keeps the policy exploring. Needs several samples per instance.
     """
 
     replay: Replay
@@ -110,21 +111,21 @@ class PolicyUpdate:
 
     @cached_property
     def shared_replay(self) -> nn.Module:
-        """The replay whose gradients are means over all processes."""
+        """The replay, with gradients averaged over all processes."""
         return self.replay if self.ranks.count == 1 else DistributedDataParallel(self.replay)
 
     @cached_property
     def means(self) -> Tensor:
-        """(2,) loss, and entropy (mean -log p), of the last step's solutions; on the device until they are read."""
+        """(2,) loss and entropy (mean -log p) of the last step, on the device."""
         return torch.zeros(2, dtype=torch.float64, device=self.replay.policy.device)
 
     @cached_property
     def _sums(self) -> Tensor:
-        """The same, added up over the parts of a step. Both are always in one place, where recordings find them."""
+        """The same, summed over the parts of a step. Both keep their memory, for recordings."""
         return torch.zeros_like(self.means)
 
     def __call__(self, given: UpdateInput) -> Tensor:
-        """Take one step, in as many parts as memory asks for; returns the gradient's norm before clipping."""
+        """Take one step, in as many parts as memory requires; returns the gradient norm before clipping."""
         starts = given.find_starts()
         needed = ReplaySize.of(starts)
         parts = self.count_parts(given, needed)
@@ -136,27 +137,27 @@ class PolicyUpdate:
         return self.finish(len(given.batch))
 
     def count_parts(self, given: UpdateInput, needed: ReplaySize) -> int:
-        """Into how many parts a step is cut."""
+        """Count the parts that a step is cut into."""
         return count_parts(self.replay.policy, needed, given.batch.nodes, given.instances)
 
     def step(self, given: UpdateInput, starts: RouteStarts, room: ReplaySize) -> Tensor:
-        """A whole step, as it is recorded: with known starts, in arrays of a given size."""
+        """Take a whole step as it is recorded: with known starts, in arrays of a given size."""
         self.optimiser.zero_grad()
         self.accumulate(given, starts, room)
         return self.finish(len(given.batch))
 
     def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> None:
-        """Add the gradients of a part; None: starts and sizes as they come."""
+        """Add the gradients of a part; None: find starts and sizes."""
         log_probability = self.shared_replay(part, starts, room)  # (B,)
         loss = reinforce_loss(log_probability, part.advantages, part.samples, self.entropy)
         self._sums.add_(torch.stack([loss.detach().double(), -log_probability.detach().sum(dtype=torch.float64)]))
         (loss / _WEIGHED_TOGETHER).backward()  # type: ignore[no-untyped-call]
 
     def finish(self, solutions: int) -> Tensor:
-        """Move the parameters by the gradients of so many solutions; returns their norm before clipping.
+        """Update the parameters from the gradients of this many solutions; returns their norm before clipping.
 
-        Once in a while a sum does not fit in half precision. Such gradients count as 0, so that momentum alone moves
-        the parameters; the norm that is returned tells, and nobody has to wait for it.
+        Rarely, a sum overflows half precision. Such gradients count as 0, so that only momentum moves the parameters.
+        The returned norm shows it, without waiting for the device.
         """
         torch.mul(self._sums, 1 / solutions, out=self.means)
         self._sums.zero_()
@@ -172,16 +173,16 @@ class PolicyUpdate:
 
 
 class Replay(nn.Module):
-    """`replay_log_probabilities` as a module, which is what PyTorch shares among processes.
+    """`replay_log_probabilities` as a module, which PyTorch needs for distributed training.
 
     Parameters
     ----------
     policy
-        What learns.
+        The policy being trained.
     precision
-        Of the matrix products.
+        Precision of the matrix products.
     forces_starts
-        Whether first customers were given, not chosen, so that their probability does not count.
+        Whether first customers were forced, so that their probability does not count.
     """
 
     def __init__(self, policy: Policy, precision: torch.dtype, forces_starts: bool = False) -> None:
@@ -189,7 +190,7 @@ class Replay(nn.Module):
         self.policy, self.precision, self.forces_starts = policy, precision, forces_starts
 
     def forward(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> Tensor:
-        """Eq 1: (B,) log p(π | X)."""
+        """Compute (B,) log p(π | X) (eq 1)."""
         log_probability = replay_log_probabilities(
             self.policy, given.batch, given.routes, given.samples, room, self.precision, starts
         )
@@ -201,7 +202,7 @@ class Replay(nn.Module):
 def sample_solutions(
     policy: Policy, copies: InstanceBatch, samples: int, seed: int, *, forces_starts: bool = False
 ) -> RouteBatch:
-    """One sampled solution for each copy of each instance.
+    """Sample one solution for each copy of each instance.
 
     Parameters
     ----------
@@ -210,11 +211,11 @@ def sample_solutions(
     copies
         Every instance `samples` times in a row.
     samples
-        How many times.
+        Copies per instance.
     seed
-        Of the samples.
+        Seed of the samples.
     forces_starts
-        Whether the k-th sample begins with the k-th customer (POMO), not with one that the policy chooses.
+        Whether the k-th sample is forced to start with the k-th customer (POMO).
     """
     sample = torch.arange(len(copies), device=copies.device) % samples
     if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
@@ -226,14 +227,14 @@ def sample_solutions(
 
 
 class StepReport(NamedTuple):
-    """What a step saw; tensors, so that nobody waits for them unless they are read.
+    """Figures of a step, as tensors, so that only a reader waits for them.
 
     Attributes
     ----------
     length
         Mean length of the samples.
     gradient_norm
-        Before clipping.
+        Gradient norm before clipping.
     """
 
     length: Tensor
@@ -242,18 +243,18 @@ class StepReport(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UpdateInput:
-    """What a step learns from: B solutions and how much worse than expected each is.
+    """The input of a step: B solutions and their advantages.
 
     Attributes
     ----------
     batch
-        The instances, one a solution.
+        The instances, one per solution.
     routes
         The solutions.
     advantages
         (B,) length minus baseline; negative is good.
     samples
-        Every instance stands so many times in a row, with a solution each.
+        Number of consecutive copies of every instance, each with its solution.
     """
 
     batch: InstanceBatch
@@ -263,7 +264,7 @@ class UpdateInput:
 
     @property
     def instances(self) -> int:
-        """How many instances there are."""
+        """Number of instances."""
         return len(self.batch) // self.samples
 
     def tensors(self) -> list[Tensor]:
@@ -274,11 +275,11 @@ class UpdateInput:
         ]
 
     def find_starts(self) -> RouteStarts:
-        """Where the routes begin, and which of them are alike."""
+        """Find where routes begin, and which are equal."""
         return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
 
     def split(self, parts: int) -> list[UpdateInput]:
-        """Parts of equally many instances, each with all its solutions."""
+        """Split into parts of equally many instances, each with all its solutions."""
         if parts == 1:
             return [self]
         together = len(self.batch) // parts
@@ -286,33 +287,33 @@ class UpdateInput:
         return [UpdateInput(self.batch[cut], self.routes[cut], self.advantages[cut], self.samples) for cut in cuts]
 
     def clone(self) -> UpdateInput:
-        """A copy in memory of its own."""
+        """Copy all tensors."""
         routes = RouteBatch(self.routes.route.clone(), self.routes.position.clone())
         return UpdateInput(self.batch.map_tensors(torch.clone), routes, self.advantages.clone(), self.samples)
 
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """All that a step needs.
+    """Everything a step needs.
 
     Attributes
     ----------
     policy
-        What learns.
+        The policy being trained.
     update
         Replays the solutions and takes the gradient step: a `PolicyUpdate`, or a recording of one.
     baseline
-        What lengths are compared with.
+        The baseline for lengths.
     task
-        Where instances come from.
+        Source of instances.
     instances, samples
-        How many instances of this process, and solutions of each.
+        Instances of this process, and solutions per instance.
     generator
         Source of the instances, on the policy's device and in the same state in all processes.
     ranks
         The processes.
     forces_starts
-        Whether the samples of an instance begin with different customers (POMO).
+        Whether the samples of an instance are forced to start with different customers (POMO).
     """
 
     policy: Policy

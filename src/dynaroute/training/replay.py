@@ -1,11 +1,11 @@
-"""Parallel replay: the log-probabilities of finished solutions, all steps of all routes at once, with gradients.
+"""Parallel replay: differentiable log-probabilities of finished solutions, all steps of all routes at once.
 
-Once a solution is known, so are all masks, loads and previous nodes. Sorted by their visits, what is left before
-each route is a suffix: a segment of the depot and all later customers. All segments of all solutions are encoded in
-one call, and all steps of all routes decoded in another: the depth is the number of layers, not of steps. What
-several solutions of an instance have in common is computed once (`replay_layout`).
+Once a solution is known, so are all masks, loads and previous nodes. In order of visits, the nodes that remain before
+each route are a suffix: the depot and all later customers. All segments of all solutions are encoded in one call, and
+all steps of all routes are decoded in another, so the depth is the number of layers, not of steps. What several
+solutions of an instance share is computed once (`replay_layout`).
 
-The encoder may be anybody's; a decoder that was changed is asked step by step instead.
+The encoder may be changed by the user. A changed decoder is called step by step instead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, RouteStar
 
 __all__ = ["REPLAYS", "Solutions", "can_record", "replay_log_probabilities", "route_log_probabilities", "run_layer"]
 
-_NUMBERS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}  # in the largest array of a pointer network's replay
+_NUMBERS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}  # elements in the largest array of a pointer network's replay
 
 
 class Solutions(NamedTuple):
@@ -43,13 +43,13 @@ class Solutions(NamedTuple):
     Attributes
     ----------
     batch, routes
-        B instances, and a feasible solution of each.
+        B instances, and a feasible solution for each.
     samples
-        Every instance stands so many times in a row, with a solution each.
+        Number of consecutive copies of every instance, each with its solution.
     starts
-        Where the routes begin, if that is known already.
+        Where the routes begin, if already known.
     room
-        How large arrays are made, if larger than needed: those of a recording must not change.
+        Size of the arrays, if larger than needed, as for recordings.
     """
 
     batch: InstanceBatch
@@ -71,7 +71,7 @@ def replay_log_probabilities(
     precision: torch.dtype | None = None,
     starts: RouteStarts | None = None,
 ) -> Tensor:
-    """Eq 1: (B,) log p(π | X), differentiable. Twin: `dynaroute.construct.log_probabilities`, step by step.
+    """Compute (B,) log p(π | X) (eq 1), differentiable. Step-by-step twin: `dynaroute.construct.log_probabilities`.
 
     Parameters
     ----------
@@ -80,21 +80,20 @@ def replay_log_probabilities(
     batch
         The instances.
     routes
-        A feasible solution of each.
+        A feasible solution for each instance.
     samples
-        Every instance stands so many times in a row, with a solution each.
+        Number of consecutive copies of every instance, each with its solution.
     size
-        Room to make, if more than needed; must hold the solutions.
+        Size of the arrays, if larger than needed.
     precision
-        Of the matrix products. None is for comparisons: the encoder is exact (`encode_exactly`), the rest of the
-        policy's own dtype, as in the twin. So is a changed encoder of AM-D, whatever the precision: nothing is known
-        of how it takes rounding. AM, and heads that the kernels cannot hold, have no other precision than the
-        policy's.
+        Precision of the matrix products. None is for comparisons: the encoder is exact (`encode_exactly`) and the rest
+        has the policy's dtype, as in the twin. A changed encoder of AM-D is always run like this, because its
+        sensitivity to rounding is unknown. AM, and heads that the kernels cannot hold, always use the policy's dtype.
     starts
-        Where the routes begin, if that is known already.
+        Where the routes begin, if already known.
     """
     replay = REPLAYS.get(policy.kind)
-    why_not = find_decoder_change(policy) if replay is not None else f"no parallel replay is known for {policy.kind}"
+    why_not = find_decoder_change(policy) if replay is not None else f"there is no parallel replay for {policy.kind}"
     if replay is None or why_not:
         tell_once(why_not)
         begin = policy.begin_exactly if precision is None else policy.begin
@@ -106,35 +105,35 @@ def replay_log_probabilities(
 
 
 def can_record(policy: Policy, nodes: int) -> bool:
-    """Whether a GPU's kernels replay such a policy, in arrays of a given size, so that a step can be recorded."""
+    """Whether kernels on a GPU can replay such a policy in arrays of fixed size, so that steps can be recorded."""
     is_known = REPLAYS.get(policy.kind) is _replay_states and not find_change(policy)
     return is_known and policy.device.type == "cuda" and _use_kernels(policy, policy.dtype, nodes)
 
 
 def _refuse_what_mixes_solutions(policy: Policy) -> None:
-    """Solutions are replayed with other neighbours, and other chances, than they were built with."""
+    """Raise if a module depends on the rest of the batch or on chance, which differ in a replay."""
     for name, module in policy.encoder.named_modules():
         mixes = isinstance(module, nn.modules.batchnorm._BatchNorm | nn.modules.dropout._DropoutNd)
         if mixes and module.training and policy.encodes_anew:
             raise ModelError(
-                f"{type(module).__name__} depends on the batch, or on chance, so that solutions cannot be replayed.",
+                f"{type(module).__name__} depends on the batch or on chance, so solutions cannot be replayed.",
                 where=Where(field=f"encoder.{name}"),
-                remedy="Use what looks at one node at a time, such as LayerNorm; or put it into evaluation mode.",
+                remedy="Use a module that works node by node, such as LayerNorm, or put it into evaluation mode.",
             )
 
 
-# AM-D: what is left before each route
+# AM-D: the remaining nodes before each route
 
 
 def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
-    """Every state is encoded once, every route that leaves it decoded once."""
+    """Encode every state once, and decode every route that leaves it once."""
     batch, starts, room = solutions.batch, solutions.starts, solutions.room
     if starts is None:
         starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples)
     room = ReplaySize.of(starts) if room is None else room
     by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes) and room.longest_route <= LONGEST_ROUTE
     if not by_kernels:
-        room = ReplaySize.of(starts)  # plain operations take arrays that fit exactly
+        room = ReplaySize.of(starts)  # plain operations use arrays that fit exactly
     layout = ReplayLayout.of_starts(starts, room)
     encoded = _encode_states(policy, batch, layout.states, precision)  # (T of states, d_h)
     hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
@@ -146,7 +145,7 @@ def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype 
 
 
 def _encode_states(policy: Policy, batch: InstanceBatch, states: Segments, precision: torch.dtype | None) -> Tensor:
-    """Eqs 2 to 11, 22: (T, d_h) of every token, in the context of its state."""
+    """Encode every token in the context of its state (eqs 2 to 11, 22): (T, d_h)."""
     encoder = policy.encoder
     if precision is None or find_encoder_change(policy):
         return _encode_tokens(partial(encode_exactly, encoder), policy, batch, states)
@@ -154,7 +153,7 @@ def _encode_states(policy: Policy, batch: InstanceBatch, states: Segments, preci
     if not by_kernels and (precision == policy.dtype or not _fits_kernels(policy, batch.nodes)):
         return _encode_tokens(encoder, policy, batch, states)
     features = batch.features(states.token_solution, states.token_node.clamp(min=0), policy.dtype)  # (T, 3)
-    # positions need all their digits
+    # positions need full precision
     hidden = _embed(encoder, features, states.token_node <= 0).to(precision)  # (T, d_h)
     packing = Packing(states.lengths, batch.nodes)
     for layer in encoder.layers:
@@ -166,9 +165,9 @@ def _encode_states(policy: Policy, batch: InstanceBatch, states: Segments, preci
 def _encode_tokens(
     encode: Callable[[Tensor, Tensor, Packing], Tensor], policy: Policy, batch: InstanceBatch, states: Segments
 ) -> Tensor:
-    """(T, d_h) of the tokens of states, by the encoder as it is; zeros where there is but room."""
+    """Encode the tokens of states with the policy's own encoder: (T, d_h), zeros at padding."""
     token = (states.token_node >= 0).nonzero().squeeze(1)
-    # in the order in which routes are built: an encoder of somebody's own may mind it
+    # in the order of construction, which may matter to a user's own encoder
     token = token[(states.token_segment * batch.nodes + states.token_node)[token].argsort()]
     node = states.token_node[token]
     lengths = states.lengths[states.lengths > 0]
@@ -178,9 +177,9 @@ def _encode_tokens(
 
 
 class _TakeRows(torch.autograd.Function):
-    """Rows of a table, some of them several times. Their gradients meet in float32, so that no digit is lost.
+    """Select rows of a table, possibly repeated. Gradients are summed in float32, so that no digit is lost.
 
-    Indices of rows that nobody reads should differ: sums at one place wait for each other.
+    Indices of unused rows should differ, because sums into the same row wait for each other.
     """
 
     @staticmethod
@@ -198,7 +197,7 @@ class _TakeRows(torch.autograd.Function):
 
 
 def _embed(encoder: Encoder, features: Tensor, is_depot: Tensor) -> Tensor:
-    """Eq 2 as one product: a node is (features, 1, zeros) if a customer, (zeros, features, 1) if a depot.
+    """Apply eq 2 as one product: a customer is (features, 1, zeros), a depot (zeros, features, 1).
 
     Twin: `Encoder.embed`.
     """
@@ -213,18 +212,18 @@ def _embed(encoder: Encoder, features: Tensor, is_depot: Tensor) -> Tensor:
 
 
 def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing, by_kernels: bool) -> Tensor:
-    """Eqs 3 to 10: a layer in the dtype of its input.
+    """Run a layer in the dtype of its input (eqs 3 to 10).
 
     Parameters
     ----------
     layer
-        With tanh after each half.
+        A layer with tanh after each sub-layer.
     hidden
         (T, d_h) tokens.
     packing
         Their segments.
     by_kernels
-        Whether kernels do it, or plain operations.
+        Whether to use kernels or plain operations.
     """
     if not by_kernels:
         is_half = hidden.dtype not in (torch.float32, torch.float64)
@@ -241,12 +240,12 @@ def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing, by_kernel
 
 
 def _use_kernels(policy: Policy, dtype: torch.dtype, nodes: int) -> bool:
-    """Whether kernels replay solutions of so many nodes."""
+    """Whether kernels can replay solutions with this many nodes."""
     return kernels_run_on(policy.device) and dtype != torch.float64 and _fits_kernels(policy, nodes)
 
 
 def _fits_kernels(policy: Policy, nodes: int) -> bool:
-    """Whether kernels hold a head of this policy: it has 16, 32, 64, ... columns; in long segments all heads have."""
+    """Whether kernels support the head dimension (16, 32, 64, ...) and, in long segments, all heads together."""
     columns = policy.config.head_dimension
     together = columns if nodes <= LONGEST_SEGMENT else policy.config.dimension
     return columns >= 16 and columns & (columns - 1) == 0 and together & (together - 1) == 0
@@ -255,7 +254,7 @@ def _fits_kernels(policy: Policy, nodes: int) -> bool:
 def _decode_by_kernels(
     policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
 ) -> Tensor:
-    """Eqs 12 to 20: (R,) log-probabilities of routes. Twin: `_decode_plainly`."""
+    """Compute (R,) log-probabilities of routes with kernels (eqs 12 to 20). Twin: `_decode_plainly`."""
     from dynaroute.kernels.route_parts import Routes, RouteShape
     from dynaroute.kernels.route_probability import RouteLogProbability
 
@@ -284,7 +283,7 @@ def _decode_by_kernels(
         nowhere if weight is None else weight,
         routes,
         shape,
-        len(batch) * batch.nodes + len(routes.lengths),  # customers of all solutions, and returns
+        len(batch) * batch.nodes + len(routes.lengths),  # customers of all solutions, plus returns
     )
     return per_route
 
@@ -292,10 +291,10 @@ def _decode_by_kernels(
 def _decode_plainly(
     policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
 ) -> Tensor:
-    """Eqs 12 to 20: (R,) log-probabilities of routes, in plain PyTorch."""
+    """Compute (R,) log-probabilities of routes in plain PyTorch (eqs 12 to 20)."""
     packing = Packing(layout.routes.lengths, int(layout.routes.lengths.max()))
     projections = policy.decoder.project(hidden, packing, policy.fold().to(hidden.dtype))
-    # softmax and logits want all digits
+    # softmax and logits need full precision
     projections = projections.to(policy.dtype)
     if policy.config.distance_bias:
         projections = projections.at(_list_positions(batch, layout.routes, policy.dtype), packing)
@@ -311,18 +310,18 @@ def route_log_probabilities(
     capacities: Tensor,
     demands: Tensor,
 ) -> Tensor:
-    """(R,) log-probabilities of routes, in plain PyTorch. Twin of `dynaroute.kernels.route_probability`.
+    """Compute (R,) log-probabilities of routes in plain PyTorch. Twin of `dynaroute.kernels.route_probability`.
 
     Parameters
     ----------
     policy
-        Its decoder is asked.
+        The policy, whose decoder is used.
     projections
-        Of the R segments that the routes leave, each in the order in which its route visits the nodes.
+        Projections of the R segments that the routes leave, with nodes in order of visit.
     packing
         The segments.
     route_lengths
-        (R,) customers on each route.
+        (R,) number of customers on each route.
     capacities
         (R,) int32.
     demands
@@ -345,11 +344,11 @@ def route_log_probabilities(
     return _sum_steps(policy, projections, steps, demands, capacities)
 
 
-# AM: a solution as a whole
+# AM: whole solutions
 
 
 def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
-    """A static policy has one stage: every instance is encoded once, and all its steps are decoded together."""
+    """Replay a static policy: every instance is encoded once, and all its steps are decoded together."""
     batch, samples = solutions.batch, solutions.samples
     is_node = batch.is_customer
     is_node[:, 0] = True
@@ -369,12 +368,12 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
 
 
 def _list_steps(batch: InstanceBatch, routes: RouteBatch, is_node: Tensor) -> KnownSteps:
-    """All steps of whole solutions, returns to the depot included."""
+    """List all steps of whole solutions, including returns to the depot."""
     visits = routes.visits()  # (B, n)
     route = routes.route.gather(1, visits).long()  # (B, n)
     count = batch.sizes + routes.route.amax(1) + 1  # (B,) steps: customers and returns
     step = torch.arange(int(count.max()), device=batch.device)  # (S,)
-    # the i-th visit comes after i others and as many returns as routes before; padding goes past the end
+    # the i-th visit follows i others and one return per earlier route; padding goes past the end
     when = torch.where(route >= 0, torch.arange(visits.shape[1], device=batch.device) + route, len(step))  # (B, n)
     target = visits.new_zeros(len(batch), len(step) + 1).scatter(1, when, visits)[:, :-1]  # (B, S); 0: a return
     previous = F.pad(target[:, :-1], (1, 0))
@@ -392,11 +391,11 @@ def _list_steps(batch: InstanceBatch, routes: RouteBatch, is_node: Tensor) -> Kn
     )
 
 
-# RL: a solution as a whole, too, but for what its LSTM remembers
+# RL: whole solutions, with the LSTM's states
 
 
 def _replay_pointer(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
-    """The LSTM goes through whole solutions in one call, and all their steps are decoded together, some at a time."""
+    """Run the LSTM over whole solutions in one call, and decode all their steps in chunks."""
     assert isinstance(policy, PointerNetwork)
     batch = solutions.batch
     is_node = batch.is_customer
@@ -411,7 +410,7 @@ def _replay_pointer(policy: Policy, solutions: Solutions, precision: torch.dtype
     feasible = find_feasible(known.is_open, batch.demands[:, None], known.remaining, may_return)  # (B, S, M)
 
     def decode(rows: slice, some_hidden: Tensor, folded: Tensor) -> Tensor:
-        """(P, S) log p of the steps of some solutions."""
+        """Compute (P, S) log p of the steps of some solutions."""
         demands = fraction[rows, None] * known.is_open[rows]  # (P, S, M)
         steps = PointerSteps(places[rows], demands, load[rows], some_hidden, is_node[rows], feasible[rows])
         target = torch.where(known.is_step[rows], known.target[rows], 0)[..., None]
@@ -422,7 +421,7 @@ def _replay_pointer(policy: Policy, solutions: Solutions, precision: torch.dtype
         return torch.where(known.is_step, decode(slice(None), hidden, folded), 0.0).sum(1)
     together = max(1, numbers // (feasible[0].numel() * policy.config.dimension))
     parts = [
-        # computed anew on the way back: all steps of all solutions are more than memory holds
+        # recomputed in the backward pass, because all steps of all solutions do not fit in memory
         checkpoint(decode, rows, hidden[rows], folded, use_reentrant=False)
         for rows in (slice(first, first + together) for first in range(0, len(batch), together))
     ]
@@ -438,7 +437,7 @@ class KnownSteps(NamedTuple):
     Attributes
     ----------
     previous, target
-        (P, S) int64: slots of the node visited last and of the next one.
+        (P, S) int64: slots of the last visited node and of the next one.
     is_step
         (P, S) false for padding.
     is_open
@@ -446,7 +445,7 @@ class KnownSteps(NamedTuple):
     is_node
         (P, M) false for padding.
     remaining
-        (P, S) what still fits.
+        (P, S) remaining capacity.
     """
 
     previous: Tensor
@@ -460,9 +459,9 @@ class KnownSteps(NamedTuple):
 def _sum_steps(
     policy: Policy, projections: Projections, steps: KnownSteps, demands: Tensor, capacities: Tensor
 ) -> Tensor:
-    """Eqs 12 to 20: (P,) sums of log p over known steps, by the decoder that also builds."""
+    """Sum log p over known steps, with the decoder used for construction (eqs 12 to 20): (P,)."""
     graph = projections.graph  # (P, M, d_h)
-    # padding may always return: something must be feasible
+    # padding may always return, because something must be feasible
     may_return = (steps.previous != 0) | ~steps.is_step | ~steps.is_node[:, :1]
     feasible = find_feasible(steps.is_open, demands[:, None], steps.remaining, may_return)  # (P, S, M)
     in_mean = steps.is_node[:, None, :].expand_as(feasible)
@@ -482,16 +481,16 @@ def _sum_steps(
 
 
 def _list_positions(batch: InstanceBatch, segments: Segments, dtype: torch.dtype) -> Tensor:
-    """(T, 2) of every token, in the unit square."""
+    """Return (T, 2) positions of all tokens in the unit square."""
     flat = segments.token_solution * batch.nodes + segments.token_node.clamp(min=0)  # (T,)
     return batch.locations.flatten(0, 1)[flat].to(dtype)
 
 
 def _list_demands(batch: InstanceBatch, segments: Segments) -> Tensor:
-    """(T,) of every token; 0 in no segment."""
+    """Return (T,) demands of all tokens; 0 at padding."""
     flat = segments.token_solution * batch.nodes + segments.token_node.clamp(min=0)  # (T,)
     return batch.demands.flatten()[flat] * (segments.token_node >= 0)
 
 
-# The parallel replay that each kind of policy offers; a kind without one is replayed step by step.
+# The parallel replay of each kind of policy. Other kinds are replayed step by step.
 REPLAYS: dict[str, ParallelReplay] = {"AM-D": _replay_states, "AM": _replay_whole, "RL": _replay_pointer}

@@ -1,9 +1,9 @@
-"""Where everything lies in a replay, and what several solutions of an instance have in common.
+"""The layout of a replay, which computes only once what solutions of an instance share.
 
-Sorted by their visits, what is left before each route of a solution is a suffix. Two solutions of one instance often
-leave the same customers before a route (all do before their first), and then often drive the same route. So a replay
-encodes each *state*, the customers left of an instance, once, and decodes each *route* that leaves a state once; an
-*occurrence* is a route of one of the solutions. How much there is in common: docs/engine.md.
+In order of visits, the nodes that remain before each route of a solution are a suffix. Two solutions of one instance
+often have the same remaining customers before a route (always before the first), and then often drive the same route.
+So a replay encodes each *state* (the remaining customers of an instance) once, and decodes each *route* that leaves a
+state once. An *occurrence* is a route of one of the solutions. docs/engine.md says how much is shared.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["ReplayLayout", "ReplaySize", "RouteStarts", "Segments"]
 
 @dataclass(frozen=True)
 class ReplaySize:
-    """How large the arrays of a replay are: at least what the solutions need.
+    """Array sizes of a replay, at least what the solutions need.
 
     Attributes
     ----------
     occurrences
-        Routes of all solutions.
+        Number of routes of all solutions.
     routes, route_tokens
-        Different ones, and the nodes of the states that they leave.
+        Number of distinct routes, and of nodes in the states they leave.
     states, state_tokens
-        Different states, and their nodes.
+        Number of distinct states, and of their nodes.
     longest_route
-        Customers on the longest route.
+        Number of customers on the longest route.
     """
 
     occurrences: int
@@ -45,55 +45,37 @@ class ReplaySize:
 
     @classmethod
     def of(cls, starts: RouteStarts) -> ReplaySize:
-        """Exactly what these solutions need; the one moment at which the host waits for the device.
-
-        Parameters
-        ----------
-        starts
-            Of the solutions.
-        """
+        """Compute exactly what these solutions need. This is the only point where the host waits for the device."""
         return cls(*starts.counts.tolist())
 
     def holds(self, needed: ReplaySize) -> bool:
-        """Whether arrays of this size hold what needs the other.
-
-        Parameters
-        ----------
-        needed
-            The other.
-        """
+        """Whether arrays of this size are large enough for the other."""
         return all(room >= count for room, count in zip(astuple(self), astuple(needed), strict=True))
 
     def join(self, *others: ReplaySize) -> ReplaySize:
-        """The smallest size that holds this one and others.
-
-        Parameters
-        ----------
-        others
-            Those.
-        """
+        """Return the smallest size that covers this one and the others."""
         return ReplaySize(*(max(counts) for counts in zip(*map(astuple, (self, *others)), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class RouteStarts:
-    """Where the routes of solutions begin, and which of them are alike; every two samples are compared.
+    """Where the routes of solutions begin, and which are equal, by comparing every two samples.
 
-    A visit's number is n times its solution plus its place.
+    The number of a visit is n times its solution plus its position.
 
     Attributes
     ----------
     visits
-        (B, n) customers in the order of their visits.
+        (B, n) customers in order of visit.
     sizes
-        (B,) customers of each instance.
+        (B,) number of customers of each instance.
     state
-        (B, n) for each visit that begins a route: the first with the same customers of the same instance left; -1 for
-        other visits.
+        (B, n) for each visit that begins a route: the first visit with the same remaining customers of the same
+        instance; -1 for other visits.
     route
-        (B, n) likewise: the first where, besides, the same route is driven.
+        (B, n) likewise: the first visit that also begins the same route.
     route_lengths
-        (B, n) customers from a visit to the end of its route.
+        (B, n) number of customers from a visit to the end of its route.
     counts
         (6,) the numbers of a `ReplaySize`.
     """
@@ -107,16 +89,16 @@ class RouteStarts:
 
     @classmethod
     def of_routes(cls, routes: RouteBatch, sizes: Tensor, samples: int = 1) -> RouteStarts:
-        """Find them; nothing waits for the device.
+        """Find them, without waiting for the device.
 
         Parameters
         ----------
         routes
             The solutions.
         sizes
-            (B,) customers of each instance.
+            (B,) number of customers of each instance.
         samples
-            Every instance has so many solutions in a row.
+            Number of consecutive solutions per instance.
         """
         visits = routes.visits()  # (B, n)
         count, customers = visits.shape
@@ -128,7 +110,7 @@ class RouteStarts:
         following = F.pad(following, (0, 1), value=customers).minimum(is_visit.sum(1, keepdim=True))
         following = following.flip(1).cummin(1).values.flip(1)  # (B, n) where the next route begins
 
-        # sums of pseudo-random numbers stand for sets of customers, and for customers at their places on a route
+        # sums of hashes identify sets of customers, and customers with their positions on a route
         customer = torch.where(is_visit, scramble(visits), 0)  # (B, n)
         left = customer.sum(1, keepdim=True) - customer.cumsum(1) + customer  # (B, n)
         at_place = torch.where(is_visit, scramble(visits + (routes.position.gather(1, visits) + 1) * customers), 0)
@@ -145,7 +127,7 @@ class RouteStarts:
             by_sample = values.view(-1, samples, customers).transpose(1, 2)  # (I, n, S)
             return by_sample[:, :, :, None] == by_sample[:, :, None, :]  # (I, n, S, S)
 
-        # visits that begin no route are like nothing that does
+        # visits that do not begin a route match none that do
         is_same_state = compare(torch.where(is_start, left, -1))
         state, same = first_alike(is_same_state), first_alike(is_same_state & compare(on_route))
         nodes = 1 + sizes[:, None] - place  # (B, n) of a state
@@ -163,24 +145,24 @@ class RouteStarts:
 
 @dataclass(frozen=True, eq=False)
 class ReplayLayout:
-    """Which nodes are in which segment: the S states, and the R routes, each with all nodes of the state it leaves.
+    """Which nodes are in which segment: S states, and R routes with all nodes of the state they leave.
 
-    A state's segment holds the depot and the customers left, in some order; a route's the same in the order in which
-    its solution visits them, so that its own customers come first. Where arrays are larger than needed, segments have
-    no length and tokens have node -1.
+    A state's segment holds the depot and the remaining customers in some order. A route's segment holds the same in
+    order of visit, so that its own customers come first. In arrays that are larger than needed, extra segments have
+    length 0 and extra tokens have node -1.
 
     Attributes
     ----------
     states, routes
         The two kinds of segments.
     state_token
-        (T,) for each token of the routes the token of the states that it is.
+        (T,) the token of the states for each token of the routes.
     route_lengths
         (R,) customers on each route.
     occurrence_route, occurrence_solution
-        (O,) each route of each solution.
+        (O,) route and solution of each occurrence.
     is_occurrence
-        (O,) false where the arrays are larger than needed.
+        (O,) false for padding.
     """
 
     states: Segments
@@ -193,15 +175,7 @@ class ReplayLayout:
 
     @classmethod
     def of_starts(cls, starts: RouteStarts, size: ReplaySize) -> ReplayLayout:
-        """Lay out states and routes; shapes depend on `size` alone, so nothing waits for the device.
-
-        Parameters
-        ----------
-        starts
-            Of the solutions.
-        size
-            Room to make.
-        """
+        """Lay out states and routes. Shapes depend only on `size`, so nothing waits for the device."""
         sizes, customers = starts.sizes, starts.visits.shape[1]
         is_state, is_route = _is_own(starts.state).flatten(), _is_own(starts.route).flatten()  # (B n,)
         first_of_state = _list_places(is_state, size.states)  # (S,)
@@ -209,7 +183,7 @@ class ReplayLayout:
         states = Segments.of_visits(starts.visits, first_of_state, sizes, size.state_tokens)
         leaving = Segments.of_visits(starts.visits, first_of_route, sizes, size.route_tokens)
 
-        # a customer of a route's segment is where the first solution that came to this state visits it
+        # a customer of a route's segment is found where the first solution with this state visits it
         place = torch.arange(customers, device=sizes.device)
         visit_place = starts.visits.new_zeros(len(sizes), customers + 1)  # (B, M)
         visit_place.scatter_(1, starts.visits, place.expand_as(starts.visits))
@@ -217,7 +191,7 @@ class ReplayLayout:
         state = (is_state.cumsum(0) - 1)[first_like]  # (T,)
         slot = visit_place[first_like // customers, leaving.token_node.clamp(min=0)] - first_like % customers + 1
         token = states.offsets[state.clamp(min=0)] + torch.where(leaving.token_node > 0, slot, 0)
-        # padding is spread: gradients that meet wait for each other
+        # padding is spread out, because gradients for the same row wait for each other
         padding = torch.arange(size.route_tokens, device=sizes.device) % size.state_tokens
 
         occurrence = _list_places((starts.route >= 0).flatten(), size.occurrences)  # (O,)
@@ -237,16 +211,16 @@ class ReplayLayout:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Depots, each with a suffix of a solution, one behind the other.
+    """Consecutive segments, each a depot with a suffix of a solution.
 
     Attributes
     ----------
     solution
-        (P,) whose suffix it is.
+        (P,) solution of each segment.
     lengths, offsets
-        (P,) tokens of each segment, and the first of them; a length of 0 where arrays are larger than needed.
+        (P,) number of tokens of each segment, and the first of them; length 0 for padding.
     token_segment, token_node
-        (T,) segment and node of each token; node -1 in no segment.
+        (T,) segment and node of each token; node -1 for padding.
     """
 
     solution: Tensor
@@ -262,11 +236,11 @@ class Segments:
         Parameters
         ----------
         visits
-            (B, n) customers in the order of their visits.
+            (B, n) customers in order of visit.
         first
-            (P,) where suffixes begin, as numbers of visits, all solutions one behind the other; -1 for none.
+            (P,) where suffixes begin, as numbers of visits over all solutions; -1 for padding.
         sizes
-            (B,) customers of each instance.
+            (B,) number of customers of each instance.
         tokens
             Room to make.
         """
@@ -294,12 +268,12 @@ class Segments:
 
 
 def _is_own(first_alike: Tensor) -> Tensor:
-    """(B, n) which visits are the first of their kind."""
+    """Mark (B, n) visits that are the first of their kind."""
     return first_alike == torch.arange(first_alike.numel(), device=first_alike.device).view_as(first_alike)
 
 
 def _list_places(is_there: Tensor, room: int) -> Tensor:
-    """(room,) where (N,) flags are true, in order, then -1; the device need not be waited for."""
+    """List (room,) positions of true (N,) flags, then -1, without waiting for the device."""
     place = torch.where(is_there, is_there.cumsum(0) - 1, room)
     listed = torch.full((room + 1,), -1, dtype=torch.int64, device=is_there.device)
     return listed.scatter(0, place, torch.arange(len(is_there), device=is_there.device))[:-1]

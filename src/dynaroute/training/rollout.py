@@ -1,4 +1,4 @@
-"""A policy as a plain module: call it with instances, and get routes and their log-probabilities."""
+"""A policy as a plain module that returns routes and their log-probabilities."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["Rollout"]
 
 
 class Rollout(nn.Module):
-    """Samples a solution of each instance in training mode; in evaluation mode it takes the greedy one.
+    """Samples one solution per instance in training mode, and decodes greedily in evaluation mode.
 
-    For training loops of your own, with any optimiser, baseline and library around them.
+    For your own training loops, with any optimiser, baseline and library.
 
     Parameters
     ----------
     policy
-        What builds routes.
+        The policy that builds routes.
     samples
-        Every instance stands so many times in a row in what it is called with, and gets as many samples.
+        Number of consecutive copies of every instance in the batches, each with its own sample.
     seed
-        Of the samples; each call draws new ones.
+        Seed of the samples; each call draws new ones.
 
     Examples
     --------
@@ -41,13 +41,7 @@ class Rollout(nn.Module):
         self.policy, self.samples, self.seed = policy, samples, seed
 
     def forward(self, batch: InstanceBatch) -> tuple[RouteBatch, Tensor]:
-        """Routes, and their (B,) log-probabilities, which are differentiable.
-
-        Parameters
-        ----------
-        batch
-            The instances, on the policy's device.
-        """
+        """Return routes and their (B,) differentiable log-probabilities."""
         if self.training:
             routes = sample_solutions(self.policy, batch, self.samples, self.seed)
             self.seed += 1

@@ -1,4 +1,4 @@
-"""Files of a run that are either the old ones or the new ones, never half of them."""
+"""Safe files of a run: replaced completely or not at all, by one process at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynaroute.files import write_bytes
 
 try:
     import fcntl
-except ImportError:  # Windows has none
+except ImportError:  # not available on Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["HOW_TO_GO_ON", "RUN_FILES", "hold_folder", "replace_file"]
@@ -29,12 +29,13 @@ RUN_FILES = (
 )
 
 HOW_TO_GO_ON = (
-    "Make room, or bring the folder back, and go on with the option resume; the last good checkpoint is untouched."
+    "Free some space, or restore the folder, and continue with the option resume; the last good checkpoint is "
+    "untouched."
 )
 
 
 def replace_file(path: Path, contents: bytes | memoryview) -> None:
-    """Write a whole file, or leave what was there and say how to go on."""
+    """Replace a whole file, or leave it untouched and say how to continue."""
     try:
         write_bytes(path, contents)
     except FileError as error:
@@ -44,12 +45,7 @@ def replace_file(path: Path, contents: bytes | memoryview) -> None:
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Keep other processes from training in this folder; a process that ends, however it ends, lets go of it.
-
-    Parameters
-    ----------
-    folder
-        Of the run.
+    """Keep other processes from training in this folder, until this process ends.
 
     Raises
     ------
@@ -61,7 +57,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some network disks know no locks
+        with suppress(OSError):  # some network disks do not support locks
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:

@@ -1,4 +1,4 @@
-"""AM while it learns: the statistics of its batch as constants, so that kernels can build its routes."""
+"""Batch statistics as constants, so that kernels can build routes with AM during training."""
 
 from __future__ import annotations
 
@@ -15,22 +15,15 @@ __all__ = ["hold_statistics"]
 
 
 def hold_statistics(policy: Policy, batch: InstanceBatch) -> Policy:
-    """A policy for evaluation that normalises as this one, in training, does over a batch.
+    """Return an evaluation-mode policy that normalises like this one does in training on a batch.
 
-    It has the same parameters, not copies of them, and running statistics of its own: those of the batch. A policy that
-    learns samples routes by it, as plain operations would, but by kernels, which know only constants.
-
-    Parameters
-    ----------
-    policy
-        With batch normalisation.
-    batch
-        The instances, each once.
+    It shares the parameters, but has its own running statistics, taken from the batch. So kernels, which need constant
+    statistics, sample the same routes as plain operations would in training mode.
     """
     still = copy.deepcopy(policy, {id(parameter): parameter for parameter in policy.parameters()}).train()
     normalisations = [module for module in still.modules() if isinstance(module, nn.BatchNorm1d)]
     for module in normalisations:
-        module.momentum = 1.0  # nothing of what was before
+        module.momentum = 1.0  # ignore earlier statistics
     is_node = batch.is_customer
     is_node[:, 0] = True
     instance, node = is_node.nonzero().unbind(1)  # (T,) each
@@ -39,5 +32,5 @@ def hold_statistics(policy: Policy, batch: InstanceBatch) -> Policy:
         still.encoder(features, node == 0, Packing(is_node.sum(1), batch.nodes))
         for module in normalisations:
             assert module.running_var is not None
-            module.running_var.mul_((len(node) - 1) / len(node))  # kept as an estimate, used as it is
+            module.running_var.mul_((len(node) - 1) / len(node))  # stored as an unbiased estimate, but applied as is
     return still.eval()

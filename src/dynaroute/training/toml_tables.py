@@ -1,4 +1,4 @@
-"""Settings as tables of TOML: reading a file, refusing what is unknown, writing values."""
+"""Settings in TOML: reading files, refusing unknown settings, writing values."""
 
 from __future__ import annotations
 
@@ -25,17 +25,7 @@ __all__ = [
 
 
 def load_toml(path: Path, what: str, example: str) -> dict[str, Any]:
-    """The tables of a file; call it within `in_file`.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it should be, in words.
-    example
-        Where to find one that is sound.
-    """
+    """Read the tables of a file; call it within `in_file`."""
     try:
         text = read_bytes(path, LARGEST_SETTINGS).decode()
     except UnicodeDecodeError as error:
@@ -44,48 +34,48 @@ def load_toml(path: Path, what: str, example: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str, example: str) -> dict[str, Any]:
-    """The tables of a text; parameters as in `load_toml`."""
+    """Read the tables of a text."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FormatError(f"this is not TOML: {error}.", remedy=f"Mend it, or start from {example}.") from error
+        raise FormatError(f"this is not TOML: {error}.", remedy=f"Correct it, or start from {example}.") from error
 
 
 def require_known(table: dict[str, Any], kind: type[Any], besides: tuple[str, ...] = ()) -> None:
-    """Refuse names that are no fields of a dataclass, or that are read elsewhere."""
+    """Raise if a name is neither a field of the dataclass nor in `besides`."""
     known = {field.name for field in fields(kind)} - set(besides)
     for name in table:
         if name not in known:
-            raise refuse_setting(name, "there is no such setting.", f"Known are {', '.join(sorted(known))}.")
+            raise refuse_setting(name, "there is no such setting.", f"Known settings are {', '.join(sorted(known))}.")
 
 
 def show_table(values: dict[str, Any]) -> list[str]:
-    """A line for each value that is there."""
+    """Format one line per value that is not None."""
     return [f"{name} = {_show(value)}" for name, value in values.items() if value is not None]
 
 
 def tupled(value: Any) -> Any:
-    """Lists of a file as the tuples of our dataclasses."""
+    """Convert lists to tuples."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def require_count(field: str, value: object) -> None:
-    """Refuse what is no whole number from 1."""
+    """Raise unless it is a whole number of 1 or more."""
     if type(value) is not int or value < 1:
-        raise refuse_setting(field, f"{field} is {value!r}.", "Give a whole number from 1.")
+        raise refuse_setting(field, f"{field} is {value!r}.", "Give a whole number of 1 or more.")
 
 
 def require_amount(field: str, value: object) -> None:
-    """Refuse what is no finite number above 0."""
+    """Raise unless it is a finite number above 0."""
     if type(value) not in (int, float) or not 0 < value < float("inf"):  # type: ignore[operator]
         raise refuse_setting(field, f"{field} is {value!r}.", "Give a number above 0.")
 
 
 def refuse_setting(field: str, message: str, remedy: str) -> OptionError:
-    """What is raised about a setting."""
+    """Make an error about a setting."""
     return OptionError(message, where=Where(field=field), remedy=remedy)
 
 
 def _show(value: object) -> str:
-    # TOML writes these as JSON does, but for its pairs of surrogates
+    # same as in JSON, except for surrogate pairs
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""A training run: updates until the budget is spent, and everything that makes it safe to interrupt."""
+"""A training run: updates until the budget is spent, safe to interrupt and resume."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ __all__ = ["BEST", "LAST", "Outcome", "RunProgress", "RunState", "Trainer"]
 
 LAST, BEST = "last.pt", "best.pt"
 _REPORT_SECONDS = 1.0
-_WATCH_SECONDS = 5.0  # between lines of metrics: reading them makes the host wait for the device
+_WATCH_SECONDS = 5.0  # between lines of metrics, because reading them waits for the device
 
 
 @dataclass(frozen=True)
 class RunState:
-    """How far a run is: all that a checkpoint holds besides tensors, under these names.
+    """Progress of a run: the part of a checkpoint that is not tensors.
 
     Attributes
     ----------
     step, trajectories
-        Updates done, and solutions sampled for them.
+        Updates done, and solutions sampled.
     validated, validated_step
-        How many of the planned validations are due or done, and after which update the last one was.
+        Number of planned validations due or done, and the update of the last one.
     seconds
-        Time spent, compiling and validation included.
+        Time spent, including compiling and validation.
     rate
         The last learning rate.
     best_length, best_step
-        Best greedy validation length in this stage, and after which update that was. Where instances' lengths differ it
-        is a mean of relative lengths, here and everywhere.
+        Best greedy validation length in this stage, and its update. For mixed instances it is a mean of relative
+        lengths.
     stage
         Number of the plan's stage, from 0.
     """
@@ -78,7 +78,7 @@ class RunState:
 
     @classmethod
     def from_checkpoint(cls, contents: dict[str, Any]) -> RunState:
-        """Pick it out of a checkpoint; early ones did not tell rate and best step."""
+        """Read it from a checkpoint; early ones lack rate and best step."""
         known = {field.name: contents[field.name] for field in fields(cls) if field.name in contents}
         validated = contents["validated_step"]
         return cls(**{"best_step": max(0, validated) if type(validated) is int else 0, **known})
@@ -86,24 +86,24 @@ class RunState:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How a run is doing, about once a second.
+    """Progress report of a run, about once a second.
 
     Attributes
     ----------
     spent
-        Part of the budget, 0 to 1.
+        Share of the budget, 0 to 1.
     step, size
-        Updates so far, and customers of the instances now.
+        Updates so far, and customers of the current instances.
     length
-        Mean length of the last update's samples.
+        Mean length of the last samples.
     rate
         Learning rate.
     trajectories_per_second
-        Since the last report.
+        Solutions sampled per second since the last report.
     best_length
-        Best greedy validation length at this size so far; infinite before the first one.
+        Best greedy validation length at this size; infinite before the first.
     seconds_left
-        Until the budget is spent, at this pace.
+        Estimated time until the budget is spent.
     """
 
     spent: float
@@ -123,13 +123,13 @@ class Outcome:
     Attributes
     ----------
     best_length
-        Best greedy validation length at the last size; None if it was stopped before the first one there.
+        Best greedy validation length at the last size; None without a validation there.
     best_step
-        After how many updates that was.
+        The update of the best length.
     step
         Updates done.
     is_interrupted
-        Whether it was stopped before its budget was spent.
+        Whether the run was stopped early.
     """
 
     best_length: float | None
@@ -139,30 +139,30 @@ class Outcome:
 
 
 class Trainer:
-    """Trains a policy. Its folder holds the best policy so far at any time, and all that is needed to go on.
+    """Trains a policy. At any time, its folder holds the best policy so far and a checkpoint to resume from.
 
     Parameters
     ----------
     policy
-        Where to start; it is changed.
+        The initial policy, which is changed.
     plan
-        What to do.
+        The training plan.
     folder
-        Of the run; must be there.
+        Folder of the run; it must exist.
     ranks
-        The processes; this one alone by default.
+        The processes; by default only this one.
     on_progress
         Called about once a second.
     on_event
-        Called with a line of metrics, or words about what happened.
+        Called with a line of metrics or a message.
     is_interrupted
-        Asked before each update: True saves and ends the run.
+        Called before each update; True saves and ends the run.
     track
-        Called with every line of metrics as it is written, for trackers of your own.
+        Called with every line of metrics, for your own tracker.
     task
-        Instances of your own instead of the plan's; validation is then on such, compared with savings.
+        Your own source of instances, instead of the plan's. Validation then uses it too, compared with savings.
     baseline
-        Of your own instead of the plan's.
+        Your own baseline, instead of the plan's.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class Trainer:
         self.track, self.own_task, self.own_baseline = track, task, baseline
         self.ancestor = policy.card
         self.generator = torch.Generator(policy.device).manual_seed(plan.seed)
-        self.rate = torch.zeros((), device=policy.device)  # a tensor, since recorded steps read it anew
+        self.rate = torch.zeros((), device=policy.device)  # a tensor, because recorded steps read it each time
         self.state = RunState()
         self.journal: Journal | None = None
         self.began = self.saved_at = self.reported_at = time.perf_counter()
@@ -194,20 +194,20 @@ class Trainer:
         self._enter_stage(0)
 
     def restore(self, *, extends: bool = False) -> None:
-        """Go on where the folder's last checkpoint is.
+        """Resume from the folder's last checkpoint.
 
         Parameters
         ----------
         extends
-            Whether the plan may have another budget than the checkpoint's.
+            Whether the plan may have a different budget from the checkpoint's.
 
         Raises
         ------
         ModelError
-            If there is none, or it is damaged, or another plan's.
+            If it is missing or damaged, or belongs to another plan.
         """
         contents = load_checkpoint(self.folder / LAST, self.policy.device)
-        if isinstance(begun := contents.get("plan"), str):  # checkpoints of version 0.1 have none
+        if isinstance(begun := contents.get("plan"), str):  # checkpoints of version 0.1 have no plan
             with in_file(self.folder / "plan.toml"):
                 refuse_other_plan(self.plan, begun, extends=extends)
         try:
@@ -215,12 +215,14 @@ class Trainer:
                 self._take_over(contents)
         except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise ModelError(
-                "the checkpoint does not fit the plan.",
+                "the checkpoint does not match the plan.",
                 where=Where(file=str(self.folder / LAST)),
-                remedy="Bring plan.toml back as it was, or start from the run's model with the option init.",
+                remedy="Restore plan.toml, or start from the run's model with the option init.",
             ) from error
         if extends:
-            self._save(LAST)  # with the new plan, before plan.toml is: whoever is killed between extends it again
+            self._save(
+                LAST
+            )  # with the new plan, before plan.toml is written: a run killed in between is simply extended again
 
     def _take_over(self, contents: dict[str, Any]) -> None:
         state = RunState.from_checkpoint(contents)
@@ -237,16 +239,16 @@ class Trainer:
         self.ancestor = ModelCard(**contents["ancestor"])
 
     def run(self) -> Outcome:
-        """Train until the budget is spent or the run is interrupted."""
+        """Train until the budget is spent, or the run is interrupted."""
         self.began = self.saved_at = self.reported_at = time.perf_counter()
         self.begun_spent, self.reported_trajectories = self._spent(), self.state.trajectories
         self.watched_at, self.watched_trajectories = self.began, self.state.trajectories
-        # of a budget that was extended less is spent than was
+        # after an extension, a smaller share of the budget is spent
         self._note(validated=min(self.state.validated, int(self.begun_spent * self.plan.validations)))
         if self.ranks.writes:
             self.journal = Journal(self.folder, self.state.validated_step, self.state.step, self.track)
         if self.state.step == 0:
-            self._save(LAST)  # at once: the first validation takes long on a CPU
+            self._save(LAST)  # at once, because the first validation takes long on a CPU
             self._validate()
         while True:
             spent, is_interrupted = self.ranks.agree([self._spent(), float(self.is_interrupted())])
@@ -285,28 +287,28 @@ class Trainer:
             self._watch(report)
 
     def _note(self, **changes: float) -> None:
-        self.state = replace(self.state, **changes)  # type: ignore[arg-type]  # whole numbers stay whole
+        self.state = replace(self.state, **changes)  # type: ignore[arg-type]  # integers stay integers
 
     def _end_epoch(self) -> None:
-        # each process normalised over its own batches, and would judge by its own statistics
+        # each process normalised over its own batches, so statistics differ
         self.ranks.share(self.policy.buffers())
         if words := self.learner.baseline.end_epoch(self.policy):
             self.on_event(words)
 
     def _enter_stage(self, index: int) -> None:
-        """Start on a size, with a fresh optimiser."""
+        """Start a stage with a new optimiser."""
         plan, policy, on_gpu = self.plan, self.policy, self.policy.device.type == "cuda"
         self.stage = stage = plan.stages[index]
         self.schedule = Schedule(stage.rate, plan.rise, plan.fall)
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
-        # float16 keeps three bits more than bfloat16, and tanh keeps everything within its range
+        # float16 has three more bits than bfloat16, and tanh keeps values within its range
         replay = Replay(policy, torch.float16 if on_gpu else torch.float32, plan.forced_starts)
         self.update = plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
         task = self.own_task or _make_task(stage, policy.device)
-        # first steps are decoded by plain operations, which wait for the device
+        # forced first steps are decoded by plain operations, which wait for the device
         records = self.ranks.count == 1 and not plan.forced_starts and can_record(policy, stage.size + 1)
         compare = subtract_relatively if stage.lengths_differ else subtract
-        self.validation: Validation | None = None  # made when it is needed, in the process that needs it
+        self.validation: Validation | None = None  # created when needed, only in the process that needs it
         self.learner = Learner(
             policy=policy,
             update=GraphedUpdate(plain) if records else plain,
@@ -322,7 +324,7 @@ class Trainer:
         self._note(stage=index, best_length=float("inf"))
 
     def _validate(self) -> None:
-        """Measure the greedy length, write it down, and keep the policy if it is the best so far."""
+        """Measure the greedy length, record it, and keep the policy if it is the best so far."""
         state = self.state
         if not self.ranks.writes or state.validated_step == state.step:
             return
@@ -342,7 +344,7 @@ class Trainer:
             self._save(BEST)
 
     def _begin_line(self) -> dict[str, Any]:
-        """What every line of metrics tells."""
+        """Return what every line of metrics contains."""
         return {
             "step": self.state.step,
             "trajectories": self.state.trajectories,
@@ -352,7 +354,7 @@ class Trainer:
         }
 
     def _watch(self, report: StepReport) -> None:
-        """Write down how the last step did, and the pace since the last such line."""
+        """Record figures of the last step, and the pace since the last record."""
         now, done = time.perf_counter(), self.state.trajectories
         pace = (done - self.watched_trajectories) / (now - self.watched_at)
         self.watched_at, self.watched_trajectories = now, done
@@ -367,7 +369,7 @@ class Trainer:
             "gradient_norm": float(report.gradient_norm),
             "trajectories_per_second": round(pace, 1),
         }
-        # JSON has no other numbers; a norm is infinite where a sum did not fit in half precision
+        # JSON has only finite numbers; a norm is infinite if a sum overflowed half precision
         self.journal.add({name: value for name, value in line.items() if math.isfinite(value)})
 
     def _make_validation(self) -> Validation:
@@ -379,7 +381,7 @@ class Trainer:
         try:
             self.policy.save_pretrained(self.folder)
         except FileError as error:
-            error.remedy = HOW_TO_GO_ON  # another folder is no way out for a run
+            error.remedy = HOW_TO_GO_ON  # a run cannot choose another folder
             raise
 
     def _save(self, name: str) -> None:
@@ -403,8 +405,8 @@ class Trainer:
             return
         raise TrainingError(
             f"the parameters are not finite after update {self.state.step}.",
-            remedy="The checkpoint before is untouched. Begin another run, from this one's model (the option init) or "
-            f"not, with a rate below {self.stage.rate:g}.",
+            remedy="The previous checkpoint is untouched. Start another run with a rate below "
+            f"{self.stage.rate:g}, from this one's model (the option init) or from scratch.",
         )
 
     def _report(self, spent: float, report: StepReport) -> None:
@@ -429,7 +431,7 @@ class Trainer:
         return self.state.seconds + time.perf_counter() - self.began
 
     def _spent(self) -> float:
-        """Part of the budget that is spent, 0 to 1."""
+        """Return the share of the budget that is spent, 0 to 1."""
         updates = self.plan.all_updates
         if updates is not None:
             return self.state.step / updates
@@ -469,7 +471,7 @@ def _make_task(stage: Stage, device: torch.device) -> InstanceSource:
 
 
 def _make_validation(plan: TrainingPlan, stage: Stage, device: torch.device) -> Validation:
-    """Files if there are any; else instances like those that are trained on."""
+    """Make the validation: from files if given, else on instances like the training ones."""
     files = plan.validation or stage.data
     if files is not None:
         return read_validation(files, device)
@@ -480,13 +482,13 @@ def _make_validation(plan: TrainingPlan, stage: Stage, device: torch.device) -> 
 
 def _require_count(name: str, value: object, least: int) -> None:
     if type(value) is not int or not least <= value < 2**63:
-        raise _wrong_record(name, value, f"not a whole number from {least}")
+        raise _wrong_record(name, value, f"not a whole number of {least} or more")
 
 
 def _require_amount(name: str, value: object, *, is_finite: bool) -> None:
     is_sound = type(value) in (int, float) and value >= 0 and (math.isfinite(value) or not is_finite)  # type: ignore[operator, arg-type]
     if not is_sound:
-        raise _wrong_record(name, value, "not a number from 0")
+        raise _wrong_record(name, value, "not a number of 0 or more")
 
 
 def _wrong_record(name: str, value: object, fault: str) -> ModelError:

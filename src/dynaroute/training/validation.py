@@ -1,4 +1,4 @@
-"""What models are chosen by: greedy lengths on instances that are the same at every validation."""
+"""Validation: greedy lengths on a fixed set of instances, by which models are selected."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ __all__ = [
     "read_validation",
 ]
 
-VALIDATION_SEED = 4321  # models are chosen on this set, and reported on that of 1234
+VALIDATION_SEED = 4321  # models are selected on this set, and reported on that of seed 1234
 
 
 class Validation(Protocol):
-    """A measure of policies; less is better."""
+    """A measure of policies; lower is better."""
 
     def measure(self, policy: Policy) -> float:
-        """How good the policy's greedy solutions are.
+        """Measure a policy's greedy solutions.
 
         Parameters
         ----------
         policy
-            Used as for evaluation, whatever mode it is in.
+            The policy; it is used in evaluation mode.
         """
 
 
 @dataclass(frozen=True)
 class PublishedValidation:
-    """The mean greedy length on a set that is drawn as the published ones are.
+    """The mean greedy length on a set drawn like the published ones.
 
     Attributes
     ----------
     size, count, capacity
-        Customers, instances, and what a vehicle holds.
+        Numbers of customers and instances, and the capacity.
     """
 
     size: int
@@ -60,13 +60,13 @@ class PublishedValidation:
     capacity: int
 
     def measure(self, policy: Policy) -> float:
-        """The mean greedy length."""
+        """Return the mean greedy length."""
         return measure_greedy_length(policy, self.size, VALIDATION_SEED, self.count, self.capacity)
 
 
 @dataclass(frozen=True, eq=False)
 class RelativeValidation:
-    """The mean of greedy lengths, each over a length known of its instance, so that long routes count no more.
+    """The mean of greedy lengths relative to known lengths, so that long instances do not dominate.
 
     Attributes
     ----------
@@ -88,48 +88,30 @@ class RelativeValidation:
         Parameters
         ----------
         batch, instances
-            The same instances, as policies and as savings see them.
+            The same instances, as a batch and as a list.
         best
-            The best known cost of each; the lengths of savings if None.
+            The best known cost of each instance; None to compare with savings.
         """
         known = best if best is not None else [build_by_savings(each).cost(each) for each in instances]
-        # where all customers are at the depot any solution is as good
+        # if all customers are at the depot, every solution has length 0
         positive = [cost if cost > 0 else 1.0 for cost in known]
         return cls(batch, torch.tensor(positive, dtype=torch.float64, device=batch.device))
 
     def measure(self, policy: Policy) -> float:
-        """The mean of greedy length over known length."""
+        """Return the mean of greedy length over known length."""
         with evaluating(policy):
             lengths = construct(policy, self.batch, Greedy()).lengths(self.batch)
         return float((lengths.double() / self.known).mean())
 
 
 def draw_validation(source: InstanceSource, count: int, device: torch.device) -> RelativeValidation:
-    """Instances of a source, drawn once and the same on every machine, compared with savings.
-
-    Parameters
-    ----------
-    source
-        Draws on the host.
-    count
-        How many.
-    device
-        Where policies are measured.
-    """
+    """Draw a fixed set of instances, the same on every machine, to compare with savings."""
     batch = source.draw(count, torch.Generator().manual_seed(VALIDATION_SEED), first_key=0)
     return RelativeValidation.of_instances(batch.to(device), _list_instances(batch), None)
 
 
 def read_validation(files: InstanceFiles, device: torch.device) -> RelativeValidation:
-    """Instances of files, in their own units and rounding, compared with best known costs if there are any.
-
-    Parameters
-    ----------
-    files
-        Where they are.
-    device
-        Where policies are measured.
-    """
+    """Read instances from files, to compare with best known costs if given, else with savings."""
     collection = files.read()
     batch = InstanceBatch.from_instances(collection.instances).to(device)
     return RelativeValidation.of_instances(batch, collection.instances, files.read_best(collection))
@@ -138,20 +120,20 @@ def read_validation(files: InstanceFiles, device: torch.device) -> RelativeValid
 def measure_greedy_length(
     policy: Policy, size: int, seed: int, count: int = 10_000, capacity: int | None = None
 ) -> float:
-    """Mean greedy length on instances drawn as the published sets are.
+    """Measure the mean greedy length on instances drawn like the published sets.
 
     Parameters
     ----------
     policy
         The policy.
     size
-        Customers.
+        Number of customers.
     seed
-        Of the set.
+        Seed of the set.
     count
-        How many instances; the published sets have 10,000.
+        Number of instances; the published sets have 10,000.
     capacity
-        Of vehicles; the usual one for the size if None.
+        Capacity; the usual one for the size if None.
     """
     drawn = draw_published_set(size, count, seed, capacity)
     batch = InstanceBatch.from_arrays(drawn.depot, drawn.locations, drawn.demands, drawn.capacity).to(policy.device)

@@ -1,4 +1,4 @@
-"""The models that ship with Dynaroute, found without loading them."""
+"""The shipped models, found without loading them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dynaroute.errors import ModelError, Where
 
 __all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "shipped_models"]
 
-GENERALIST = "amd"  # the model for all sizes and kinds; the others are specialists of one size
+GENERALIST = "amd"  # the model for all sizes and kinds; the others are specialists for one size
 _SHELF = Path(__file__).parent
 
 
 @cache
 def shipped_models() -> dict[str, int | None]:
-    """Names of the shipped models, each with the number of customers it was trained on; None: used by name alone."""
+    """List the shipped models with the number of customers they were trained on; None if only used by name."""
     models: dict[str, int | None] = {}
     for config in sorted(_SHELF.glob("*/config.json")):
         description = json.loads(config.read_text(encoding="utf-8"))
@@ -27,7 +27,7 @@ def shipped_models() -> dict[str, int | None]:
 
 
 def nearest_shipped_model(size: int) -> str | None:
-    """The shipped specialist trained on the size nearest to this one; None if none ships.
+    """Return the shipped specialist trained on the nearest size; None if there is none.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def nearest_shipped_model(size: int) -> str | None:
 
 
 def find_model(name: str | Path) -> Path:
-    """The folder of a shipped model, or the folder itself.
+    """Return the folder of a shipped model, or a given folder.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def find_model(name: str | Path) -> Path:
     if str(name) in shipped_models():
         return _SHELF / str(name)
     folder = Path(name)
-    with suppress(OSError):  # a name too long for a path, or a folder that must not be looked into
+    with suppress(OSError):  # a name too long for a path, or a folder without permission
         if str(name) and folder.is_dir():  # an empty name would be the current folder
             return folder
     shipped = ", ".join(shipped_models()) or "none in this version"
     raise ModelError(
-        f"there is no model {str(name)!r}: neither a folder nor a shipped one.",
+        f"there is no model {str(name)!r}: it is neither a folder nor a shipped model.",
         where=Where(field="model"),
         remedy=f"Shipped models: {shipped}.",
     )

@@ -1,4 +1,4 @@
-"""Which of the shipped models suits an instance, from what the instance looks like."""
+"""Choosing the shipped model that suits an instance."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from dynaroute.weights import GENERALIST, find_model, nearest_shipped_model, shi
 __all__ = ["NO_MODEL", "ModelChoice", "choose_model", "describe_purpose", "looks_uniform"]
 
 NO_MODEL = "savings"
-_NEAR = 0.25  # a specialist's sizes: so far from the one it was trained on, as a part of it
-_LIKE_ROUTES = 1.4  # a specialist's route lengths: at most so many times longer or shorter
-_SQUARE = 0.6  # the short side of the customers' bounding box over the long one
-_MARGIN = 0.15  # how far outside that box the depot may be, in long sides
-_DOUBT = 2.0  # deviations from what chance gives; a specialist's loss on what it does not know is the greater one
-# so few customers tell little: on clustered and mixed ones that only this admits, amd-20 was better than amd, too
+_NEAR = 0.25  # largest relative difference from a specialist's training size
+_LIKE_ROUTES = 1.4  # largest factor between route lengths and those of a specialist's training
+_SQUARE = 0.6  # least ratio of the sides of the customers' bounding box
+_MARGIN = 0.15  # how far outside that box the depot may be, relative to its long side
+_DOUBT = 2.0  # standard deviations from chance; strict, because a specialist loses more on unfamiliar instances
+# few customers tell little; amd-20 also beat amd on the clustered and mixed ones that only this admits
 _DOUBT_OF_FEW, _FEW = 3.0, 38
-_IN_A_CELL = 2.5  # customers in a cell of the grid, on average
+_IN_A_CELL = 2.5  # mean number of customers per grid cell
 _PAPER_DEMAND = 5.0  # mean of 1 to 9
 
 
 class ModelChoice(NamedTuple):
-    """A model, and why it.
+    """A model, and the reason for choosing it.
 
     Attributes
     ----------
     name
-        Of a shipped model, or savings where none suits.
+        A shipped model, or savings if none suits.
     reason
-        In a few words.
+        A short explanation.
     """
 
     name: str
@@ -44,19 +44,14 @@ class ModelChoice(NamedTuple):
 
 
 def choose_model(instance: Instance) -> ModelChoice:
-    """The shipped model for an instance, without trying any.
+    """Choose the shipped model for an instance, without trying any.
 
-    Where the generalist ships it gets every instance but those that look like what a specialist was trained on: the
-    size within a quarter, customers a route within a factor of 1.4, straight-line distances, and customers spread as
-    evenly over a square as chance spreads them (`looks_uniform`). Where it does not, the nearest size is chosen.
-
-    Parameters
-    ----------
-    instance
-        Any.
+    The generalist gets every instance except those that look like a specialist's training: size within 25 %, customers
+    per route within a factor of 1.4, straight-line distances, and customers spread evenly over a square
+    (`looks_uniform`). If no generalist ships, the specialist of the nearest size is chosen.
     """
     if instance.coordinates is None:
-        return ModelChoice(NO_MODEL, "there are no coordinates for a policy to read")
+        return ModelChoice(NO_MODEL, "there are no coordinates, which policies need")
     nearest = nearest_shipped_model(instance.size)
     if GENERALIST not in shipped_models():
         if nearest is None:
@@ -70,45 +65,39 @@ def choose_model(instance: Instance) -> ModelChoice:
 
 
 def describe_purpose(name: str) -> str:
-    """What instances a shipped model is chosen for.
-
-    Parameters
-    ----------
-    name
-        Of the model.
-    """
+    """Describe the instances a shipped model is chosen for."""
     size = shipped_models()[name]
     if name == GENERALIST:
         return "all others"
     if size is None:
-        return "none: by name alone"
+        return "only by name"
     if GENERALIST not in shipped_models():
         return f"sizes nearest to {size}"
     return f"uniform, {math.ceil((1 - _NEAR) * size)} to {math.floor((1 + _NEAR) * size)}"
 
 
 def _find_difference(instance: Instance, specialist: str) -> str:
-    """What tells an instance from those of a specialist's training; nothing if it looks like them."""
+    """Describe how an instance differs from a specialist's training; empty if it does not."""
     size = shipped_models()[specialist]
-    assert size is not None  # or it would not be the nearest
+    assert size is not None  # the nearest model has a size
     if abs(instance.size - size) > _NEAR * size:
         return f"{instance.size} customers are not near {size}"
     if instance.distances is not None or instance.metric != "euclidean":
         return "distances are not plain straight lines"
     demands = instance.demands[1:]
     if not demands.any():
-        return "nobody wants anything"
+        return "all demands are 0"
     held = instance.capacity / float(demands.mean())
     usual = _read_capacity(find_model(specialist)) / _PAPER_DEMAND
     if not usual / _LIKE_ROUTES <= held <= usual * _LIKE_ROUTES:
-        return f"{held:.3g} customers a route, not about {usual:.3g}"
-    assert instance.coordinates is not None  # or no model would be chosen
+        return f"{held:.3g} customers per route, not about {usual:.3g}"
+    assert instance.coordinates is not None  # checked before a model is chosen
     return "" if looks_uniform(instance.coordinates) else "customers are not spread evenly over a square"
 
 
 @cache  # asked for every instance of a set
 def _read_capacity(folder: Path) -> float:
-    """What a vehicle held in a model's training; the usual capacity of its size where the card does not say."""
+    """Read the capacity in a model's training; the usual one of its size if the card has none."""
     from dynaroute.distributions import usual_capacity
 
     card = json.loads((folder / "config.json").read_text(encoding="utf-8"))["card"]
@@ -116,13 +105,13 @@ def _read_capacity(folder: Path) -> float:
 
 
 def looks_uniform(coordinates: NDArray[np.float64]) -> bool:
-    """Whether customers might have been spread over a square by chance, with the depot among them.
+    """Whether customers look uniformly random in a square, with the depot among them.
 
-    Two classical tests, each at two deviations (three for few customers): the mean distance to the nearest customer,
-    edges included (Clark and Evans 1954, Donnelly 1978), which clusters bring down and grids bring up; and the numbers
-    of customers in cells of a grid, which are more uneven where there are clusters among others. Of uniform instances
-    of 100 customers 92 % pass, of the X set's clustered ones none, and of its mixed ones 1 %; the fewer customers, the
-    less can be told.
+    Two classical tests, each at two standard deviations (three for few customers). The first is the mean distance to
+    the nearest customer, corrected for edges (Clark and Evans 1954, Donnelly 1978): clusters lower it, grids raise it.
+    The second is the number of customers per grid cell, which clusters make uneven. Of uniform instances of 100
+    customers 92 % pass; of the X set's clustered ones none, and of its mixed ones 1 %. With fewer customers the tests
+    are weaker.
 
     Parameters
     ----------
@@ -141,11 +130,11 @@ def looks_uniform(coordinates: NDArray[np.float64]) -> bool:
 
 
 def _score_nearest(places: NDArray[np.float64], short: float, long: float) -> float:
-    """Deviations of the mean distance to the nearest from that of chance."""
+    """Score the mean distance to the nearest customer, in standard deviations from chance."""
     count = len(places)
     apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))  # (n, n)
     np.fill_diagonal(apart, np.inf)
-    # the points' own box is a little smaller than the one they were drawn from
+    # the points' bounding box is slightly smaller than the square they were drawn from
     grown = (count + 1) / (count - 1)
     area, perimeter = short * long * grown**2, 2 * (short + long) * grown
     expected = 0.5 * math.sqrt(area / count) + (0.0514 + 0.041 / math.sqrt(count)) * perimeter / count
@@ -154,7 +143,7 @@ def _score_nearest(places: NDArray[np.float64], short: float, long: float) -> fl
 
 
 def _score_cells(places: NDArray[np.float64]) -> float:
-    """Deviations of the numbers in cells of the unit square from those of chance: chi square, made normal."""
+    """Score the numbers of customers per cell, in standard deviations from chance: chi square, made normal."""
     count = len(places)
     side = max(2, int(math.sqrt(count / _IN_A_CELL)))
     cell = np.minimum((places * side).astype(np.int64), side - 1) @ np.array([side, 1])

@@ -15,6 +15,7 @@ from openpyxl.worksheet.table import Table
 from workbooks import Rows, make_archive, make_workbook, replace_in_archive
 
 from dynaroute.errors import DynarouteError, gather_notes
+from dynaroute.fleet_options import FleetOptions
 from dynaroute.formats import read
 from dynaroute.instance import Instance
 
@@ -249,7 +250,11 @@ READ = {
         capacity="2000",
     ),
     "scientific notation": File("id;x;y;demand\n0;0;0;0\nA;1,5E+02;2;5\nB;1;2;7\n", notes=("decimal commas",)),
-    "units of one kind": german("0,05 t", "7 kg", demands="50 7", notes=GERMAN_NOTES),
+    "units of one kind": german("0,05 t", "7 kg", demands="50 7", notes=(*GERMAN_NOTES, "0,05 t into kg")),
+    "units in some cells": german("5 kg", "7", notes=(*GERMAN_NOTES, "took 7 and other demands without a unit for kg")),
+    "capacity with the separator of the file": german(
+        "5,5", "7", demands="5.5 7", given="1.000 kg", capacity="1000", notes=(*GERMAN_NOTES, "in 1.000 for")
+    ),
     "capacity in another unit": german(
         "5", "7", heading="Menge (kg)", given="1,5 t", capacity="1500", notes=GERMAN_NOTES
     ),
@@ -262,6 +267,31 @@ READ = {
     ),
     "capacity in a column": with_column("Kapazität", 50, None, None, given=None, capacity="50"),
     "depot last": File("id,x,y,demand\nA,1,1,5\nB,2,2,7\nDepot,0,0,\n", notes=("line 4 (Depot) for the depot",)),
+    "depot last, with the name of a town": book(
+        [HEADER, A, B, ("Zentrallager Hamburg", 53.5, 10.0, 0)], notes=("line 4 (Zentrallager Hamburg) for the depot",)
+    ),
+    "windows under a heading that says nothing": with_column(
+        "Anlieferung", None, "ab 8 Uhr", "bis 12:00", notes=("Anlieferung does not limit the routes",)
+    ),
+    "windows of two columns in capitals": book(
+        [(*HEADER, "TIME_WINDOW_FROM", "TIME_WINDOW_TO"), DEPOT, (*A, "08:00", "12:00"), B],
+        options={"fleet": FleetOptions(speed=10.0)},
+        notes=("TIME_WINDOW_FROM as earliest, TIME_WINDOW_TO as latest",),
+    ),
+    "customer that is called a depot, too": book(
+        [HEADER, DEPOT, ("Depot Süd", 53.4, 10.0, 0), A],
+        demands="0 5",
+        names="Depot Süd A",
+        notes=("called depots for customers: lines 3",),
+    ),
+    "times that may be hours": with_column(
+        "earliest",
+        None,
+        8,
+        9,
+        options={"fleet": FleetOptions(speed=10.0)},
+        notes=("numbers of earliest as seconds",),
+    ),
     "depot marked": File("id,x,y,demand,depot\nA,1,1,5,\nB,2,2,7,\nH,0,0,0,x\n", notes=("line 4 (H)",)),
     "depot by its kind": File(
         "id,x,y,demand,Typ\nA,1,1,5,Kunde\nB,2,2,7,Kunde\nH,0,0,0,Lager\n", notes=("line 4 (H)", "Typ as kind")
@@ -327,6 +357,17 @@ READ = {
         "Kunde;Breitengrad;Längengrad;Menge\nDepot;10;53;0\nA;10;54;5\nB;11;53;7\n",
         notes=("Kunde as id", "near latitude 10.0, longitude 53.0"),
     ),
+    "all latitudes and longitudes exchanged, in English": File(
+        "id,lat,lon,demand\n0,9.99,53.55,0\nA,10.02,53.6,5\nB,9.95,53.5,7\n",
+        notes=("near latitude 10.0, longitude 53.5",),
+    ),
+    "all latitudes and longitudes exchanged, in America": File(
+        "id,lat,lon,demand\n0,-74.0,40.71,0\nA,-73.9,40.8,5\nB,-74.1,40.6,7\n", notes=("near latitude -74.0",)
+    ),
+    "tour where exchanged places would be in Europe": File(
+        "id,lat,lon,demand\n0,24.71,46.68,0\nA,24.8,46.7,5\nB,24.6,46.6,7\n"
+    ),
+    "tour on a small island": File("id,lat,lon,demand\n0,37.74,-25.67,0\nA,37.8,-25.5,5\nB,37.85,-25.8,7\n"),
 }
 
 REFUSED = {
@@ -364,6 +405,11 @@ REFUSED = {
     "capacity that may be two": File(
         "id,x,y,demand\n0,0,0,0\nA,1,5,2\n", given="1,234", words=("may be 1234 or 1.234",)
     ),
+    "capacity that may be one": book(STOPS, given="1.000 kg", words=("may be 1000 or 1;", "Write 1000, or 1.")),
+    "units in some cells, and not the same": book(
+        [HEADER, DEPOT, ("A", 53.6, 10.1, "1 t"), ("B", 53.7, 10.2, "7 kg"), ("C", 53.8, 10.3, "9")],
+        words=("cell D5", "'9' has no unit"),
+    ),
     "demand blank": with_cell(3, 4, None, words=("line 3", "cell D3", "missing")),
     "demand unknown": with_cell(3, 4, "n/a", words=("'n/a'", "cell D3")),
     "demand negative": with_cell(3, 4, -3, words=("cell D3", "negative")),
@@ -373,6 +419,23 @@ REFUSED = {
         words=("lost its decimal point",),
     ),
     "longitude in the column of latitudes": with_cell(3, 2, "10° E", words=("no latitude", "exchanged")),
+    "longitudes where only latitudes can be": File(
+        "id,lat,lon,demand\n0,-118.2,34.05,0\nA,-118.3,34.1,5\n", words=("line 2", "Are the two exchanged?")
+    ),
+    "link for a pair of coordinates": book(
+        [("id", "GPS", "demand"), ("Depot", "53.5, 10.0", 0), ("A", "https://maps.example/?q=53.6,10.1", 5)],
+        words=("cell B3", "not a pair", "53.55, 9.99"),
+    ),
+    "no depot": book([HEADER, A, B], words=("cell D2", "depot is 5, not 0", "called Depot", "with an x")),
+    "time as a part of a day": with_column(
+        "frühestens", None, 1 / 3, words=("cell E3", "part of a day", "Format the column as times")
+    ),
+    "web page called a table": File("<html><table><tr><td>id</td></tr></table></html>", words=("web page", "CSV")),
+    "PDF called a table": File("%PDF-1.4\n", words=("PDF",)),
+    "JSON called a table": File('{"capacity": 5}', words=("JSON",)),
+    "spaces between cells": File(
+        "Kunde   Breite  Länge  Menge\nDepot   53,55   9,99    0\n", suffix=".txt", words=("nothing but spaces", "CSV")
+    ),
     "half a pair of coordinates": book(
         [("id", "GPS", "demand"), ("Depot", "53.5, 10.0", 0), ("A", "53,6", 5)], words=("cell B3", "pair")
     ),
@@ -392,7 +455,7 @@ REFUSED = {
     "two columns that may be the demand": book(
         [("id", "lat", "lon", "Menge", "Gewicht"), (*DEPOT, 1), (*A, 2)], words=("Menge and Gewicht", "--columns")
     ),
-    "unknown headings": File("Artikel;Preis\nA;3\n", words=("Artikel, Preis", "--columns")),
+    "unknown headings": File("Artikel;Preis\nA;3\n", words=("Artikel, Preis", "--columns 'Preis=demand'")),
     "no headings": File("0,0,0,0\n1,1,1,5\n", words=("holds numbers",)),
     "rows and columns exchanged": File(
         "id;Depot;A\nlat;53,5;53,6\nlon;10;10,1\nMenge;0;5\n", words=("first column", "Exchange")
@@ -408,7 +471,8 @@ REFUSED = {
     ),
     "only the header": book([HEADER], words=("no row below",)),
     "only the depot": book([HEADER, DEPOT], words=("no customer",)),
-    "no capacity": book(STOPS, given=None, words=("capacity is missing",)),
+    "no capacity": File("id,x,y,demand\n0,0,0,0\nA,1,1,5\n", given=None, words=("'# capacity: 50'",)),
+    "no capacity in a workbook": book(STOPS, given=None, words=("missing", "cell", "--vehicles FILE#SHEET")),
     "capacities that differ": with_column("Kapazität", 50, 60, None, given=None, words=("line 3", "'50' and '60'")),
     "unknown column named": book(STOPS, options={"columns": "Menge=demand"}, words=("'Menge'", "id, lat, lon")),
     "unknown meaning": book(STOPS, options={"columns": "id=colour"}, words=("'colour'", "demand")),
@@ -432,7 +496,7 @@ REFUSED = {
         b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>', words=("2003",)
     ),
     "text called a workbook": File(b"id;x;y;demand\n", words=("call it .csv",)),
-    "workbook called a text": File(make_workbook(STOPS), suffix=".csv", words=("call it .xlsx",)),
+    "workbook called a text": File(make_workbook(STOPS), suffix=".csv", words=("rename it to .xlsx",)),
     "binary workbook": File(make_archive(xl__workbook_bin=b"\0", **CONTENT_TYPES), words=("(.xlsb)",)),
     "document": File(make_archive(word__document_xml="<a/>", **CONTENT_TYPES), words=("text document",)),
     "other archive": File(make_archive(readme="x"), words=("not an Excel workbook",)),
@@ -505,6 +569,14 @@ def test_the_depot_is_the_marked_row(tmp_path: Path) -> None:
             instance = READ[name].read(tmp_path)
         assert instance.coordinates is not None
         assert instance.coordinates.tolist() == [[0, 0], [1, 1], [2, 2]]
+
+
+def test_the_depot_keeps_its_name(tmp_path: Path) -> None:
+    texts = {"Lager Nord": "Lager Nord", "0": "", "12.5": ""}
+    for text, name in texts.items():
+        with gather_notes():
+            instance = File(f"id,x,y,demand\n{text},0,0,0\nA,1,1,5\nB,2,2,7\n").read(tmp_path)
+        assert instance.depot_name == name
 
 
 def test_further_columns_are_carried_along(tmp_path: Path) -> None:

@@ -69,6 +69,59 @@ def test_a_matrix_is_read_in_the_order_of_the_stops(name: str, tmp_path: Path) -
     assert instance.distances.tolist() == MATRIX
 
 
+@pytest.mark.parametrize(
+    ("heading", "cell", "seconds"), [("Fahrzeit (min)", "20", 1200), ("Minuten", "20", 1200), ("Dauer", "20 min", 1200)]
+)
+def test_durations_are_in_the_unit_that_their_heading_names(
+    heading: str, cell: str, seconds: float, tmp_path: Path
+) -> None:
+    file = tmp_path / "minutes.csv"
+    file.write_text(f"von;nach;{heading}\nDepot;A;{cell}\nDepot;B;{cell}\nA;B;{cell}\n")
+    instance = read_with(tmp_path, "", stops=f"x;y;{NAMED}".replace("\n", "\n0;0;").rstrip("0;"), durations=file)
+
+    assert instance.durations is not None
+    assert instance.durations[0].tolist() == [0, seconds, seconds]
+
+
+def test_a_title_may_name_the_unit_of_durations(tmp_path: Path) -> None:
+    (tmp_path / "stops.csv").write_text(PLACED)
+    (tmp_path / "times.csv").write_text("Fahrzeiten in Minuten\n\n0;5;1\n5;0;2\n1;2;0\n")
+    instance = read(tmp_path / "stops.csv", capacity=100, durations=tmp_path / "times.csv")
+
+    assert instance.durations is not None
+    assert instance.durations[0].tolist() == [0, 300, 60]
+
+
+def test_the_sheet_of_the_stops_is_not_taken_for_the_matrix(tmp_path: Path) -> None:
+    path = tmp_path / "stops.xlsx"
+    stops = [("id", "demand"), ("Depot", 0), ("A", 5), ("B", 7)]
+    path.write_bytes(make_workbook(("Stops", stops), ("km", SHEET)))
+    with gather_notes():
+        instance = read(path, capacity=100, matrix=path)
+
+    assert instance.distances is not None
+    assert instance.distances.tolist() == MATRIX
+    path.write_bytes(make_workbook(("Stops", stops)))
+    with gather_notes(), pytest.raises(DynarouteError, match="no visible sheet holds a matrix"):
+        read(path, capacity=100, matrix=path)
+
+
+def test_durations_without_a_unit_are_told_to_be_seconds(tmp_path: Path) -> None:
+    (tmp_path / "stops.csv").write_text(PLACED)
+    (tmp_path / "times.csv").write_text("0;300;60\n300;0;120\n60;120;0\n")
+    with gather_notes() as notes:
+        read(tmp_path / "stops.csv", capacity=100, durations=tmp_path / "times.csv")
+
+    assert any("for seconds" in note for note in notes)
+
+
+def test_a_missing_leg_is_asked_for_as_a_row_where_legs_are_rows(tmp_path: Path) -> None:
+    with pytest.raises(DynarouteError, match="is missing") as caught:
+        read_with(tmp_path, "von;nach;km\nDepot;A;1\nA;Depot;1\nDepot;B;3\nB;Depot;3\nA;B;4\n")
+
+    assert caught.value.remedy == "Add a row for it, with its von and nach."
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_faulty_matrix_is_refused_by_its_own_file(name: str, tmp_path: Path) -> None:
     text, words = REFUSED[name]

@@ -35,10 +35,12 @@ SERVICES = {
 }
 REFUSED = {
     "window of bare numbers": ("window", "8-12", "08:00-12:00"),
+    "window of bare numbers with points": ("window", "8.00-12.00", "08:00-12:00"),
+    "window of bare numbers with four digits": ("window", "0800-1200", "08:00-12:00"),
     "windows of two": ("Öffnungszeiten", "08:00-10:00, 14:00-16:00", "several"),
     "window backwards": ("Zeitfenster", "12:00-08:00", "ends at 08:00, before it begins at 12:00"),
-    "window of one time": ("Zeitfenster", "08:00", "no time window"),
-    "window of an impossible clock": ("Zeitfenster", "08:75-12:00", "no clock"),
+    "window of one time": ("Zeitfenster", "08:00", "not a time window"),
+    "window of an impossible clock": ("Zeitfenster", "08:75-12:00", "not a clock time"),
     "time without a unit": ("von;bis", "8;12", "no unit"),
     "window twice": ("window;von;bis", "08:00-12:00;08:00;12:00", "both say"),
     "service without a unit": ("Standzeit", "10", "'Standzeit (min)'"),
@@ -96,6 +98,25 @@ def test_cells_of_a_workbook_hold_times(tmp_path: Path) -> None:
     assert instance.windows is not None and instance.service is not None
     assert instance.windows.tolist() == [ANY, [28800, 45000]]
     assert instance.service.tolist() == [0, 600]
+
+
+def test_times_of_one_day_are_used_without_the_day(tmp_path: Path) -> None:
+    path = tmp_path / "stops.xlsx"
+    day = datetime.datetime(2024, 5, 3)
+    path.write_bytes(
+        make_workbook(
+            [("id", "x", "y", "demand", "von", "bis"), ("Depot", 0, 0, 0), ("A", 1, 1, 5, day.replace(hour=8))]
+        )
+    )
+    with gather_notes() as notes:
+        instance = read(path, capacity=100, fleet=FleetOptions(speed=10.0))
+
+    assert instance.windows is not None
+    assert instance.windows[1].tolist() == [28800, math.inf]
+    assert any("2024-05-03 without the day" in note for note in notes)
+    assert read_columns("von;bis", "03.05.2024 08:00;03.05.2024 12:00").windows is not None
+    with pytest.raises(DynarouteError, match="another day"):
+        read_columns("von;bis", "03.05.2024 08:00;04.05.2024 12:00")
 
 
 def test_a_date_for_a_time_is_refused(tmp_path: Path) -> None:

@@ -34,9 +34,10 @@ REFUSED = {
     "count fractional": ("name,capacity,count\nvan,5,1.5\n", "line 2", "whole number"),
     "count zero": ("name,capacity,count\nvan,5,0\n", "line 2", "count"),
     "names twice": ("name,capacity\nvan,5\nvan,6\n", "line 3", "'van'"),
-    "costs": ("name,capacity,cost\nvan,5,3\n", "cost", "not solved"),
+    "costs": ("name,capacity,cost\nvan,5,3\n", "cost", "not supported"),
     "end on the moon": ("name,capacity,end\nvan,5,moon\n", "line 2", "depot or open"),
     "shift backwards": ("name,capacity,shift\nvan,5,17:00-08:00\n", "line 2", "before it starts"),
+    "shift of bare numbers": ("name,capacity,shift\nvan,5,8-17\n", "line 2", "may be hours"),
     "shift without an end": ("name,capacity,shift\nvan,5,17:00-\n", "line 2", "no end"),
     "shift without a start": ("name,capacity,shift start,shift end\nvan,5,,17:00\n", "line 2", "start or its end"),
     "duration without a unit": ("Fahrzeug;Kapazität;Höchstdauer\nvan;5;8\n", "line 2", "no unit"),
@@ -54,7 +55,45 @@ def read_text(folder: Path, text: str) -> VehicleList:
 
 @pytest.mark.parametrize("language", READ)
 def test_everything_that_limits_a_vehicle_is_read(language: str, tmp_path: Path) -> None:
-    assert read_text(tmp_path, READ[language]) == VehicleList((FULL,), 10)
+    vehicles = read_text(tmp_path, READ[language])
+
+    assert (vehicles.types, vehicles.scale) == ((FULL,), 10)
+
+
+@pytest.mark.parametrize(
+    ("stops", "demands"), [("Menge (t)", "200 400"), ("Menge (kg)", "0.2 0.4"), ("Menge", "0.2 0.4")]
+)
+def test_demands_are_turned_into_the_unit_of_the_vehicles(stops: str, demands: str, tmp_path: Path) -> None:
+    path = tmp_path / "stops.csv"
+    path.write_text(f"id;x;y;{stops}\nDepot;0;0;0\nA;1;1;0,2\nB;2;2;0,4\n")
+    with gather_notes() as notes:
+        vehicles = read_text(tmp_path, "Fahrzeug;Nutzlast (kg)\nvan;450\n")
+        instance = read(path, fleet=FleetOptions(vehicles=vehicles))
+
+    assert " ".join(str(instance.shown_demand(demand)) for demand in instance.demands[1:].tolist()) == demands
+    assert instance.shown_demand(instance.capacity) == 450
+    assert any("from t into kg" in note for note in notes) == (stops == "Menge (t)")
+
+
+def test_demands_of_another_kind_than_the_vehicles_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "stops.csv"
+    path.write_text("id;x;y;Paletten\nDepot;0;0;0\nA;1;1;2 Pal.\n")
+    vehicles = read_text(tmp_path, "Fahrzeug;Nutzlast (kg)\nvan;450\n")
+
+    with pytest.raises(DynarouteError, match="demands are in pallets, and the capacities of the vehicles in kg"):
+        read(path, fleet=FleetOptions(vehicles=vehicles))
+
+
+def test_a_total_is_no_vehicle(tmp_path: Path) -> None:
+    with pytest.warns(InputWarning, match=r"line 4 \(Summe\)"):
+        vehicles = read_text(tmp_path, "Fahrzeug;Anzahl;Kapazität\nvan;2;450\nLKW;1;1200\nSumme;3;2100\n")
+
+    assert [kind.name for kind in vehicles.types] == ["van", "LKW"]
+
+
+def test_vehicles_listed_one_by_one_are_told_to_be_without_number(tmp_path: Path) -> None:
+    with pytest.warns(InputWarning, match="a column count limits them"):
+        read_text(tmp_path, "Kennzeichen;Nutzlast\nHH 1;450\nHH 2;450\n")
 
 
 def test_blank_cells_limit_nothing(tmp_path: Path) -> None:

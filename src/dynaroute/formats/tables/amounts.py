@@ -86,12 +86,18 @@ class Amounts:
         What was decimal, where one of the cells shows it.
     grouped
         A number that had thousands separators which could have been taken for something else; "" if none had.
+    converted
+        A number in another unit, which was turned into that of the column; "" if there is none.
+    bare
+        A number without a unit, though others of the column have one; "" if there is none.
     """
 
     values: list[Decimal]
     unit: Unit | None
     notation: Notation | None
     grouped: str
+    converted: str = ""
+    bare: str = ""
 
 
 class _Figure(NamedTuple):
@@ -225,8 +231,9 @@ def read_amounts(
     if notation is None and any(figure is not None and figure.is_open for figure in figures):
         notation = elsewhere()
     unit, units = _settle_units(entries, heading_unit)
+    have_several = len(set(units) - {None}) > 1
     values: list[Decimal] = []
-    grouped = ""
+    grouped = converted = bare = ""
     for entry, figure, own in zip(entries, figures, units, strict=True):
         if figure is None:
             value = parse_decimal(entry.text, entry.where)
@@ -237,9 +244,20 @@ def read_amounts(
             value = figure.to_decimal(reading)
             if figure.is_open and reading != ("point" if figure.mark == "." else "comma"):
                 grouped = grouped or figure.text
-        values.append(value if own is None or unit is None or own == unit else _convert(value, own, unit))
+        if own is not None and unit is not None and own != unit:
+            value = value * own.size / unit.size
+            converted = converted or entry.text
+        elif own is None and unit is not None and heading_unit is None and value:
+            bare = bare or entry.text
+            if have_several:
+                raise FormatError(
+                    f"{shorten(entry.text)} has no unit, and the others of the column differ in theirs.",
+                    where=entry.where,
+                    remedy="Write the unit after the number, or one into the heading, such as 'Demand (kg)'.",
+                )
+        values.append(value)
     shown = notation or ("comma" if any(f is not None and f.mark == "," and not grouped for f in figures) else None)
-    return Amounts(values, unit, shown, grouped)
+    return Amounts(values, unit, shown, grouped, converted, bare)
 
 
 def _read_figure(entry: Entry) -> _Figure | None:
@@ -318,17 +336,14 @@ def _name_unit(word: str, entry: Entry) -> Unit:
     )
 
 
-def _convert(value: Decimal, own: Unit, unit: Unit) -> Decimal:
-    return value * own.size / unit.size
-
-
 def _ambiguous(entry: Entry, figure: _Figure) -> FormatError:
-    digits = f"{figure.sign}{figure.whole}"
+    digits, decimals = f"{figure.sign}{figure.whole}", figure.decimals.rstrip("0")
+    thousands, fraction = f"{digits}{figure.decimals}", f"{digits}.{decimals}".rstrip(".")
     return FormatError(
-        f"{shorten(figure.text)} may be {digits}{figure.decimals} or {digits}.{figure.decimals}; nothing around it "
-        "tells which.",
+        f"{shorten(figure.text)} may be {thousands} or {fraction}; nothing around it tells which.",
         where=entry.where,
-        remedy=f"Write {digits}{figure.decimals}, or {digits}.{figure.decimals}0.",
+        # 1.2340 has four decimals, and cannot be read in two ways
+        remedy=f"Write {thousands}, or {f'{fraction}0' if len(decimals) == 3 else fraction}.",
     )
 
 

@@ -23,6 +23,7 @@ _ANGLE = re.compile(
 _MARKED = re.compile(f"{_DEGREE}|{_MINUTE}|{_SECOND}|[NSEWO]", re.IGNORECASE)
 _MARKED_OR_POINT = re.compile(r"[.°º˚]|[NSEWO]", re.IGNORECASE)
 _LETTERS = {"lat": "NS", "lon": "EW"}
+_WORD = re.compile(r"[^\W\d_]{3}")
 _AROUND = re.compile(r"^\s*[(\[]?\s*|\s*[)\]]?\s*$")
 _SEPARATORS = (";", "|", "/", ", ", "\n", "\t")
 
@@ -90,16 +91,17 @@ def split_pair(entry: Entry) -> tuple[str, str]:
         If it does not.
     """
     text = _AROUND.sub("", tidy_angle(entry.text))
-    for separator in _SEPARATORS:
+    is_of_words = _WORD.search(text) is not None  # a link to a map, or an address
+    for separator in () if is_of_words else _SEPARATORS:
         if text.count(separator) == 1:
             first, second = text.split(separator)
             return first.strip(), second.strip()
-    if text.count(",") == 1 and _MARKED_OR_POINT.search(text):  # 53,55 alone is one number
+    if text.count(",") == 1 and _MARKED_OR_POINT.search(text) and not is_of_words:  # 53,55 alone is one number
         first, second = text.split(",")
         return first.strip(), second.strip()
     if after := re.fullmatch(r"(.*[NS])\s+(.*)", text, re.IGNORECASE):
         return after[1], after[2]
-    if text.count(" ") == 1:
+    if text.count(" ") == 1 and not is_of_words:
         first, second = text.split(" ")
         return first, second
     raise FormatError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dynaroute.display import show_list
 from dynaroute.errors import UnsupportedError, warn_of_input
 from dynaroute.formats.tables.amounts import is_blank
 from dynaroute.formats.tables.cells import Row
@@ -41,6 +42,9 @@ def put_depot_first(table: Table, source: str) -> Table:
         if len(named) == 2 and named == [0, len(rows) - 1] and _same_cells(rows[0], rows[-1], table):
             warn_of_input(source, f"left out the last row, line {rows[-1].line}: it is the depot again.")
             return replace(table, rows=rows[:-1])
+        if len(named) > 1:
+            others = [rows[index].line for index in named if index]
+            warn_of_input(source, f"took rows that are called depots for customers: lines {show_list(others)}.")
         if len(named) != 1 or named[0] == 0:
             return table
         place = named[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from dynaroute.errors import FormatError, OptionError, Where
+from dynaroute.errors import FormatError, InstanceError, OptionError, Where, warn_of_input
 from dynaroute.formats.tables.amounts import Amounts, Entry, Notation, is_blank, read_amounts
 from dynaroute.formats.tables.cells import Row
 from dynaroute.formats.tables.headers import Column
@@ -16,6 +16,12 @@ from dynaroute.formats.tables.words import STOPS
 from dynaroute.formats.text import shorten
 
 __all__ = ["Loads", "read_loads"]
+
+_TEXT_REMEDY = "Add a first line '# capacity: 50', or give the option capacity."
+_SHEET_REMEDY = (
+    "Write the word Capacity into a cell and the number into the next one, or give the option capacity; a table of "
+    "vehicles will do, too: --vehicles FILE#SHEET."
+)
 
 
 @dataclass(frozen=True)
@@ -30,17 +36,23 @@ class Loads:
         In the same unit.
     place
         Where the capacity stands.
-    amounts
-        What is known of how the demands are written.
+    written
+        What is known of how demands and capacity are written.
     """
 
     demands: list[Decimal]
     capacity: Decimal
     place: Where
-    amounts: Amounts
+    written: tuple[Amounts, Amounts]
 
 
-def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Callable[[], Notation | None]) -> Loads:
+def read_loads(
+    table: Table,
+    option: float | Decimal | str | None,
+    unit: Unit | None,
+    elsewhere: Callable[[], Notation | None],
+    source: str,
+) -> Loads:
     """Read the demands, and the capacity from wherever it stands.
 
     Parameters
@@ -49,8 +61,12 @@ def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Ca
         The stops, the depot first; its demand may be blank.
     option
         The capacity that the user gave; it goes before the table's own.
+    unit
+        Of the vehicles, where they have a table of their own that names one.
     elsewhere
         Finds what is decimal in the rest of the table.
+    source
+        The file's path, for notes.
 
     Raises
     ------
@@ -66,25 +82,48 @@ def read_loads(table: Table, option: float | Decimal | str | None, elsewhere: Ca
     amounts = table.amounts(
         column, [*given, *customers], elsewhere=elsewhere, open_points=open_points, open_commas=open_commas
     )
+    if given and amounts.values[0] > 0:
+        raise InstanceError(
+            f"the demand of the depot is {depot.text(column.index)}, not 0.",
+            where=table.where(depot, column),
+            remedy="The depot is the first row, one called Depot, or one that a column 'depot' marks with an x.",
+        )
+    if unit is not None and amounts.unit is not None and amounts.unit != unit:
+        amounts = _turn_into(unit, amounts, table.where(customers[0], column) if customers else Where(), source)
     demands = amounts.values if given else [Decimal(0), *amounts.values]
     entry = _find_capacity(table, option)
-    if option is not None:
-        return Loads(demands, _fit_unit(_read_option(entry), amounts.unit, entry), entry.where, amounts)
-    capacity = read_amounts(
-        [entry],
-        elsewhere=lambda: amounts.notation or elsewhere(),
-        open_points=open_points,
-        open_commas=open_commas,
-    )
-    return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, amounts)
-
-
-def _read_option(entry: Entry) -> Amounts:
-    """What the user typed has a decimal point, unless it shows something else."""
+    if isinstance(option, str):
+        open_points = open_commas = None  # typed by a person, who may mean thousands
+    elif option is not None:
+        open_points = "point"
     try:
-        return read_amounts([entry], open_points="point")
+        capacity = read_amounts(
+            [entry],
+            elsewhere=lambda: amounts.notation or elsewhere(),
+            open_points=open_points,
+            open_commas=open_commas,
+        )
     except FormatError as error:
+        if option is None:
+            raise
         raise OptionError(error.message, where=entry.where, remedy=error.remedy) from error
+    if capacity.unit is not None and amounts.unit is None and max(demands) > capacity.values[0]:
+        warn_of_input(source, f"took the demands, which name no unit, for {capacity.unit.name}, as the capacity is.")
+    return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, (amounts, capacity))
+
+
+def _turn_into(unit: Unit, amounts: Amounts, where: Where, source: str) -> Amounts:
+    """Demands in the unit of the vehicles."""
+    assert amounts.unit is not None
+    if amounts.unit.family != unit.family:
+        raise FormatError(
+            f"the demands are in {amounts.unit.name}, and the capacities of the vehicles in {unit.name}.",
+            where=where,
+            remedy="Give both in the same unit.",
+        )
+    warn_of_input(source, f"turned the demands from {amounts.unit.name} into {unit.name}, as the vehicles are.")
+    values = [value * amounts.unit.size / unit.size for value in amounts.values]
+    return replace(amounts, values=values, unit=unit)
 
 
 def _says_nothing(depot: Row, column: Column) -> bool:
@@ -120,7 +159,7 @@ def _find_capacity(table: Table, option: float | Decimal | str | None) -> Entry:
         raise FormatError(
             "the capacity is missing.",
             where=Where(field="capacity"),
-            remedy="Add a first line '# capacity: 50', or give the option capacity.",
+            remedy=_SHEET_REMEDY if table.grid.sheet else _TEXT_REMEDY,
         )
     for other in found[1:]:
         if other.text != found[0].text:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -15,6 +16,7 @@ from dynaroute.formats.numbers import refuse_unmeasurable
 from dynaroute.formats.tables.amounts import Amounts, Entry, is_blank, read_amounts, read_plain, split_unit, tidy
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.headers import Header, find_header
+from dynaroute.formats.tables.time_cells import find_time_unit
 from dynaroute.formats.tables.units import Unit, find_unit
 from dynaroute.formats.tables.words import LEGS, is_depot, simplify
 from dynaroute.formats.text import shorten
@@ -24,6 +26,7 @@ from dynaroute.times import parse_time
 __all__ = ["Matrix", "read_matrix"]
 
 _BYTES_OF_LEG = 8
+_BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,13 @@ def read_matrix(grid: Grid, kind: str, ids: Sequence[str] | None, count: int, so
         refuse_large_content(_BYTES_OF_LEG * count**2, "matrix")
         names = ids if ids is not None else _number(grid, count)
         rows = _cut_title(grid.rows, names)
+        titles = [row.text(index) for row in grid.rows[: len(grid.rows) - len(rows)] for index in row.filled]
         header = _find_list(Grid(rows, grid.delimiter, grid.sheet), kind)
         if header is not None:
             legs = _read_list(Grid(rows, grid.delimiter, grid.sheet), header, kind, names)
         else:
-            legs = _read_square(grid, rows, names, source)
+            heading = next(filter(find_time_unit, titles), "")
+            legs = replace(_read_square(grid, rows, names, source), heading=heading)
         return _read_numbers(legs, kind, names, source)
 
 
@@ -105,12 +110,18 @@ class _Legs:
     places
         A row of it and an index, from node to node; None where the cell is blank.
     unit
-        What the heading says they are in.
+        What the heading says lengths are in.
+    heading
+        Of durations, which may name their unit.
+    remedy
+        What to do where a leg is missing.
     """
 
     grid: Grid
     places: list[list[tuple[Row, int] | None]]
     unit: Unit | None = None
+    heading: str = ""
+    remedy: str = "Fill in the cell."
 
     def entry(self, place: tuple[Row, int]) -> Entry:
         row, index = place
@@ -237,28 +248,48 @@ def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _
                 remedy="Keep one of the two.",
             )
         places[ends[0]][ends[1]] = _find_place(row, number.index)
-    return _Legs(grid, places, number.unit if kind == "distance" else None)
+    remedy = f"Add a row for it, with its {start.heading} and {end.heading}."
+    if kind == "duration":
+        return _Legs(grid, places, heading=number.heading, remedy=remedy)
+    return _Legs(grid, places, number.unit, remedy=remedy)
 
 
 def _read_numbers(legs: _Legs, kind: str, names: Sequence[str], source: str) -> Matrix:
     """Numbers of all cells; a half that is blank is the other one mirrored."""
-    mirrored = _mirror(legs.places, names)
+    mirrored = _mirror(legs, names)
     if mirrored:
         warn_of_input(source, f"took the {kind}s of {mirrored} blank cells from the way back.")
     places = [place for i, row in enumerate(legs.places) for j, place in enumerate(row) if i != j and place is not None]
     plain = read_plain([row.text(index) for row, index in places], legs.unit)
     is_plain = plain is not None and all(row.kind(index) in ("text", "number") for row, index in places)
     if plain is None or not is_plain or min(plain.values, default=0) < 0:
-        plain = _read_times(legs, places) if kind == "duration" else _read_lengths(legs, places)
-    if plain.unit is not None:
-        warn_of_input(source, f"the distances are in {plain.unit.name}.")
+        amounts = _read_times(legs, places) if kind == "duration" else _read_lengths(legs, places)
+    else:
+        amounts = plain if kind == "distance" else _read_bare_times(legs, plain, source)
+    if amounts.unit is not None:
+        warn_of_input(source, f"the distances are in {amounts.unit.name}.")
     values = np.zeros((len(names), len(names)))
-    values[~np.eye(len(names), dtype=bool)] = [float(value) for value in plain.values]
-    return Matrix(values, plain.unit)
+    values[~np.eye(len(names), dtype=bool)] = [float(value) for value in amounts.values]
+    return Matrix(values, amounts.unit)
+
+
+def _read_bare_times(legs: _Legs, plain: Amounts, source: str) -> Amounts:
+    """Seconds of numbers without a unit: in that of the heading, or in seconds, which is told."""
+    unit = find_time_unit(legs.heading)
+    if unit is None:
+        warn_of_input(source, "took durations without a unit for seconds (20 min and 0:20 are understood, too).")
+        return plain
+    seconds = Decimal(parse_time(f"1 {unit}", Where()))
+    return replace(plain, values=[value * seconds for value in plain.values])
 
 
 def _read_times(legs: _Legs, places: Sequence[tuple[Row, int]]) -> Amounts:
-    seconds = [parse_time(entry.text, entry.where) for entry in map(legs.entry, places)]
+    """Seconds of times as people write them; numbers without a unit are in that of the heading, or in seconds."""
+    unit = find_time_unit(legs.heading)
+    entries = [legs.entry(place) for place in places]
+    texts = [tidy(entry.text) for entry in entries]
+    named = [f"{text} {unit}" if unit is not None and _BARE.fullmatch(text) else text for text in texts]
+    seconds = [parse_time(text, entry.where) for text, entry in zip(named, entries, strict=True)]
     return Amounts(list(map(Decimal, seconds)), None, None, "")
 
 
@@ -272,9 +303,9 @@ def _read_lengths(legs: _Legs, places: Sequence[tuple[Row, int]]) -> Amounts:
     return amounts
 
 
-def _mirror(cells: list[list[tuple[Row, int] | None]], names: Sequence[str]) -> int:
+def _mirror(legs: _Legs, names: Sequence[str]) -> int:
     """Fill blank cells with those of the way back, and count them."""
-    count = len(names)
+    cells, count = legs.places, len(names)
     blank = [(i, j) for i in range(count) for j in range(count) if i != j and cells[i][j] is None]
     is_triangle = all(i < j for i, j in blank) or all(i > j for i, j in blank)
     for row, column in sorted(blank, key=lambda leg: cells[leg[1]][leg[0]] is not None):
@@ -282,7 +313,7 @@ def _mirror(cells: list[list[tuple[Row, int] | None]], names: Sequence[str]) -> 
             raise FormatError(
                 f"the way from {shorten(names[row])} to {shorten(names[column])} is missing.",
                 where=Where(field="matrix"),
-                remedy="Fill in the cell.",
+                remedy=legs.remedy,
             )
         cells[row][column] = cells[column][row]
     return len(blank)

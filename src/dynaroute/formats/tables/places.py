@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.errors import warn_of_each, warn_of_input
+from dynaroute.formats.tables.land import are_on_land
 from dynaroute.formats.tables.words import Language
 from dynaroute.instance import Instance
 from dynaroute.lengths import great_circle
@@ -45,8 +46,7 @@ def warn_of_odd_places(instance: Instance, languages: Set[Language], source: str
     usual = max(float(np.median(distances)), 1000.0)
     far = np.flatnonzero((distances > _FAR) & (distances > _TIMES * usual))
     warn_of_each(source, [str(node) for node in far], lambda text: _tell(int(text), instance, centre, distances))
-    exchanged = places[:, ::-1]
-    if not len(far) and languages & {"de", "fr", "es"} and not _in_europe(places).any() and _in_europe(exchanged).all():
+    if not len(far) and _look_exchanged(places, languages):
         latitude, longitude = centre
         warn_of_input(
             source,
@@ -55,13 +55,18 @@ def warn_of_odd_places(instance: Instance, languages: Set[Language], source: str
         )
 
 
+def _look_exchanged(places: NDArray[np.float64], languages: Set[Language]) -> bool:
+    """Whether the places make sense the other way round alone: in Europe, or on land instead of in the sea."""
+    exchanged = places[:, ::-1]
+    if languages & {"de", "fr", "es"} and not _in_europe(places).any() and _in_europe(exchanged).all():
+        return True
+    return bool(are_on_land(places).mean() <= 0.5 and are_on_land(exchanged).all())
+
+
 def _tell(node: int, instance: Instance, centre: NDArray[np.float64], distances: NDArray[np.float64]) -> str:
     assert instance.coordinates is not None
     place = instance.coordinates[node]
-    who = "the depot" if node == 0 else f"customer {node}"
-    if node and instance.customer_names is not None:
-        who += f" ({instance.customer_name(node)})"
-    told = f"{who} is {distances[node] / 1000:,.0f} km away from the others"
+    told = f"{instance.called(node)} is {distances[node] / 1000:,.0f} km away from the others"
     if not place.any():
         return f"{told}: its latitude and longitude are 0; are they missing?"
     if float(great_circle(place[::-1], centre)) < max(distances[node] / 20, 100_000.0):

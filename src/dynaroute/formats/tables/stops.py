@@ -15,7 +15,6 @@ from dynaroute.details import Details
 from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where, placed, warn_of_input
 from dynaroute.formats.numbers import scale_quantities
-from dynaroute.formats.requests import asks_for_more
 from dynaroute.formats.tables.amounts import Amounts, Notation, find_evidence
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.depots import lend_depot, put_depot_first
@@ -25,9 +24,11 @@ from dynaroute.formats.tables.matrix import read_matrix
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
 from dynaroute.formats.tables.table import Table, find_label, sort_rows
-from dynaroute.formats.tables.time_cells import read_service, read_windows
+from dynaroute.formats.tables.time_cells import find_time_unit, read_service, read_windows
+from dynaroute.formats.tables.units import Unit
 from dynaroute.formats.tables.words import STOPS, simplify
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import is_unsupported
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.vocabulary import Rounding, join_with_or
@@ -44,6 +45,8 @@ _STREETS = (
     " code postal, dirección, calle, ciudad, código postal"
 )
 _ADDRESSES = frozenset(map(simplify, _STREETS.split(",")))
+_CLOCK = re.compile(r"\b[0-9]{1,2}(?::[0-9]{2}|\s*(?:uhr|h|am|pm)\b)", re.IGNORECASE)
+_WIDE_SPACE = re.compile(r"\s{2,}")
 _WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
 
 
@@ -63,6 +66,8 @@ class Reading:
         Tables of legs, each with the path of its file.
     has_depot
         Whether one of the rows is the depot; else all are customers, and the first lends its place to a depot.
+    unit
+        Of the vehicles' capacities, where it is known: demands are turned into it.
     """
 
     capacity: float | Decimal | str | None = None
@@ -71,6 +76,7 @@ class Reading:
     distances: tuple[Grid, str] | None = None
     durations: tuple[Grid, str] | None = None
     has_depot: bool = True
+    unit: Unit | None = None
 
 
 def has_header(grid: Grid, columns: Renames) -> bool:
@@ -118,7 +124,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
     if not reading.has_depot:
         table = lend_depot(table)
     _refuse_pickups(table)
-    loads = read_loads(table, reading.capacity, lambda: _find_notation(table))
+    loads = read_loads(table, reading.capacity, reading.unit, lambda: _find_notation(table), source)
     rounding = _read_rounding(grid)
     coordinates, written = read_positions(table, axes, lambda: _find_notation(table)) if axes else (None, [])
     names, ids = _read_names(table)
@@ -140,10 +146,11 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             customer_names=names,
             demand_scale=quantities.scale,
             service=read_service(table),
-            windows=read_windows(table),
+            windows=read_windows(table, source),
             details=_read_details(table, names),
+            depot_name="" if ids is None or _NUMBERS.fullmatch(ids[0]) else ids[0],
         )
-    _tell(table, [loads.amounts, *written], names, source)
+    _tell(table, [*loads.written, *written], names, source)
     if quantities.note:
         warn_of_input(source, quantities.note)
     warn_of_odd_places(instance, {column.language for column in header.columns.values()}, source)
@@ -185,6 +192,8 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
     remedy = "One row must name the columns: demand, and x and y or lat and lon; id if you like."
     if found and not any(character.isalpha() for heading in found for character in heading):
         told = "the first row holds numbers, not the names of columns"
+    elif any(score_header(_WIDE_SPACE.split(row.text(0)), STOPS, ()) > 1 for row in grid.rows[:_ROWS_LOOKED_AT]):
+        told, remedy = "there is nothing but spaces between the cells", "Save the table as CSV."
     elif score_header([row.text(0) for row in grid.rows[:_ROWS_LOOKED_AT]], STOPS, ()) > 2:
         told, remedy = "the headings stand in the first column", "Exchange rows and columns: a row for each stop."
     elif "demand" not in missing and any(simplify(heading) in _ADDRESSES for heading in found):
@@ -192,7 +201,7 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
         remedy = "Addresses are not looked up: add columns lat and lon with degrees, or give --matrix with distances."
     else:
         told = f"found are {show_list(found, 30)}" if found else "there is no header"
-        example = next((name for name in found if name not in {c.heading for c in header.columns.values()}), "Mng")
+        example = _find_example(header, grid)
         remedy += f" Or say which is which: --columns '{example}={missing[-1]}'."
     names = f"the columns {', '.join(missing)} are" if len(missing) > 1 else f"the column {missing[0]} is"
     sheet = f" in the sheet {grid.sheet!r}" if grid.sheet else ""
@@ -201,6 +210,18 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
         where=Where(line=header.line, field=", ".join(missing)),
         remedy=remedy,
     )
+
+
+def _find_example(header: Header, grid: Grid) -> str:
+    """A column that may be the one that is missing: the last of numbers, which is none of those that were found."""
+    used = {column.index for column in header.columns.values()}
+    rows = grid.rows[header.last + 1 : header.last + 4]
+    columns = [
+        heading
+        for index, heading in enumerate(header.headings)
+        if heading and index not in used and any(_NUMBERS.match(row.text(index)) for row in rows)
+    ]
+    return columns[-1] if columns else "COLUMN"
 
 
 def _position_roles(header: Header, axes: tuple[str, ...]) -> tuple[str, ...]:
@@ -338,6 +359,12 @@ def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | Non
         warn_of_input(source, "read decimal commas as decimal points.")
     if grouped := next((amounts.grouped for amounts in written if amounts.grouped), ""):
         warn_of_input(source, f"took the separator in {grouped} for one of thousands.")
+    demands = written[0]
+    if demands.unit is not None and demands.converted:
+        warn_of_input(source, f"turned demands such as {demands.converted} into {demands.unit.name}.")
+    if demands.unit is not None and demands.bare:
+        warn_of_input(source, f"took {demands.bare} and other demands without a unit for {demands.unit.name}.")
+    _tell_of_seconds(table, source)
     _tell_of_others(table, names, source)
     rows = [
         line
@@ -351,14 +378,36 @@ def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | Non
         )
 
 
+def _tell_of_seconds(table: Table, source: str) -> None:
+    """Tell that bare numbers are seconds, where they are so small that hours or minutes may be meant."""
+    for role, usual, example in (("earliest", 24, "08:00"), ("latest", 24, "12:00"), ("service", 60, "10 min")):
+        column = table.header.columns.get(role)
+        if column is None or column.tier > 0 or find_time_unit(column.heading) is not None:
+            continue
+        texts = [text for row in table.rows if (text := row.text(column.index)) not in ("", "0")]
+        if texts and all(_NUMBERS.fullmatch(text) and float(text.replace(",", ".")) <= usual for text in texts):
+            warn_of_input(source, f"read the numbers of {column.heading} as seconds; {example} is understood, too.")
+
+
+def _holds_times(table: Table, column: Column) -> bool:
+    """Whether most cells of a further column hold times of the clock, as those of time windows do."""
+    texts = [text for row in table.rows[:_ROWS_LOOKED_AT] if (text := row.text(column.index))]
+    return 2 * sum(bool(_CLOCK.search(text)) for text in texts) > len(texts)
+
+
 def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) -> None:
     header = table.header
     hidden = table.grid.hidden_columns
     filled = [column for column in header.others if any(row.text(column.index) for row in table.rows)]
     carried = [column.heading for column in filled if column.index not in hidden]
-    limiting = [heading for heading in carried if asks_for_more(heading)]
+    limiting = [
+        column.heading
+        for column in filled
+        if column.index not in hidden and (is_unsupported(column.heading) or _holds_times(table, column))
+    ]
     if carried:
-        more = f"; {show_list(limiting)} does not limit the routes" if limiting else ""
+        verb = "does" if len(limiting) == 1 else "do"
+        more = f"; {show_list(limiting)} {verb} not limit the routes" if limiting else ""
         warn_of_input(source, f"carried along the columns {show_list(carried)}{more}.")
     used = [column.heading for column in header.columns.values() if column.index in hidden]
     if used:

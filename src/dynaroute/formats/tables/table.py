@@ -20,6 +20,7 @@ __all__ = ["Table", "find_label", "sort_rows"]
 
 _LABEL = re.compile(r"\s*#?\s*([^:=]{2,60}?)\s*(?:[:=]\s*(.*))?", re.DOTALL)
 _DIGIT = re.compile(r"[0-9]")
+_AMOUNTS = ("id", "demand", "capacity")  # columns in which a total stands, or its word
 
 
 @dataclass(frozen=True)
@@ -152,15 +153,21 @@ def _judge(
     One that stands apart from those above, or after which none is complete, may be something else than a stop that
     lacks something.
     """
-    if _has_numbers(row, keys):
+    is_complete = _has_numbers(row, keys)
+    is_placed = any(row.text(column.index) for column in keys if column.role not in _AMOUNTS)
+    if is_complete and (is_placed or row.is_hidden):
         return "hidden" if row.is_hidden else "row"
+    is_total_row = any(is_total(row.text(index)) for index in row.filled[:3])
+    if is_total_row and not is_placed:
+        return "total"
+    if is_complete:
+        return "row"
     if tuple(row.cells[: len(header.headings)]) == header.headings:
         return "repeated"
     filled = row.filled
     if earlier and _is_capacity(row) and not all(row.text(column.index) for column in keys):
         return "remark"
     has_key = any(row.text(column.index) for column in keys)
-    is_total_row = any(is_total(row.text(index)) for index in filled[:3])
     if not has_key and (is_total_row or _is_unnamed_total(row, header, earlier)):
         return "total"
     if is_total_row and all(not _DIGIT.search(row.text(column.index)) for column in keys):

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import FormatError, Where
+from dynaroute.errors import FormatError, Where, warn_of_input
 from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
-from dynaroute.times import parse_time, parse_window
+from dynaroute.times import may_be_hours, parse_time, parse_window
 
-__all__ = ["read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
+__all__ = ["find_time_unit", "read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
 
 _ALL_DAY = (
     "all day, any, any time, anytime, open, always, ganztägig, ganztags, ganzer Tag, egal, immer, jederzeit,"
@@ -24,7 +25,7 @@ _ALL_DAY = (
 )
 _ANY_TIME = frozenset(map(simplify, _ALL_DAY.split(",")))
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
-_BARE_HOURS = re.compile(r"[0-9]{1,2}\s*[-\u2013\u2014]\s*[0-9]{1,2}")
+_DATED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4})[ T,]+([0-9]{1,2}:[0-9]{2}.*)")
 _UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\d]+)\s*$|[\s_]([^\W\d]+)\s*$")
 
 
@@ -37,7 +38,7 @@ def read_service(table: Table) -> NDArray[np.float64] | None:
     return seconds if seconds.any() else None
 
 
-def read_windows(table: Table) -> NDArray[np.float64] | None:
+def read_windows(table: Table, source: str) -> NDArray[np.float64] | None:
     """The earliest and the latest begin of service at each node; None if nothing bounds any."""
     columns = table.header.columns
     window, bounds = columns.get("window"), [columns.get(role) for role in ("earliest", "latest")]
@@ -52,23 +53,39 @@ def read_windows(table: Table) -> NDArray[np.float64] | None:
         return np.array([read_window_cell(table.entry(row, window)) for row in table.rows])
     if not given:
         return None
-    rows = []
-    for row in table.rows:
-        cells = [None if column is None else table.entry(row, column) for column in bounds]
-        rows.append(
-            [
-                unbound if entry is None or column is None or is_blank(entry.text) else read_time_cell(entry, column)
-                for entry, column, unbound in zip(cells, bounds, (0.0, math.inf), strict=True)
-            ]
-        )
-    return np.array(rows)
+    seconds = np.tile([0.0, math.inf], (len(table.rows), 1))
+    places = [(side, column) for side, column in enumerate(bounds) if column is not None]
+    cells = [(node, *place, table.entry(row, place[1])) for node, row in enumerate(table.rows) for place in places]
+    times = _drop_day([entry for *_, entry in cells], source)
+    for (node, side, column, _), entry in zip(cells, times, strict=True):
+        if not is_blank(entry.text):
+            seconds[node, side] = read_time_cell(entry, column)
+    return seconds
+
+
+def _drop_day(entries: Sequence[Entry], source: str) -> list[Entry]:
+    """Times without the day that some programs write before them, which must be the same for all."""
+    day, times = "", []
+    for entry in entries:
+        dated = _DATED.fullmatch(tidy(entry.text))
+        if dated is not None and day and dated[1] != day:
+            raise FormatError(
+                f"{shorten(entry.text)} is on another day than {day}.",
+                where=entry.where,
+                remedy="One day is planned at a time: keep its rows.",
+            )
+        day = day if dated is None else dated[1]
+        times.append(entry if dated is None else Entry(dated[2], "text", entry.where))
+    if day:
+        warn_of_input(source, f"took the times of {day} without the day.")
+    return times
 
 
 def read_window_cell(entry: Entry) -> tuple[float, float]:
     """Read a window; a blank cell is none."""
     if entry.kind == "text" and (is_blank(entry.text) or simplify(entry.text) in _ANY_TIME):
         return 0.0, math.inf
-    if _BARE_HOURS.fullmatch(entry.text.strip()):
+    if may_be_hours(entry.text):
         raise FormatError(
             f"{shorten(entry.text)} may be hours or something else.", where=entry.where, remedy="Write 08:00-12:00."
         )
@@ -98,7 +115,13 @@ def _with_unit(entry: Entry, column: Column, example: str) -> str:
     text = tidy(entry.text)
     if not _BARE.fullmatch(text):
         return text
-    if (unit := _time_unit(column.heading)) is not None:
+    if entry.kind == "number" and 0 < float(text) < 1:
+        raise FormatError(
+            f"{shorten(text)} seems to be a time that the spreadsheet keeps as a part of a day.",
+            where=entry.where,
+            remedy=f"Format the column as times, or write {example}.",
+        )
+    if (unit := find_time_unit(column.heading)) is not None:
         return f"{text} {unit}"
     if column.tier <= 0 or not float(text.replace(",", ".")):
         return text
@@ -106,8 +129,9 @@ def _with_unit(entry: Entry, column: Column, example: str) -> str:
     raise FormatError(f"{shorten(text)} has no unit.", where=entry.where, remedy=f"Write {example}{heading}.")
 
 
-def _time_unit(heading: str) -> str | None:
-    found = _UNIT.search(heading)
+def find_time_unit(heading: str) -> str | None:
+    """The unit of time that a heading names, or is: "Fahrzeit (min)", "Minuten"."""
+    found = _UNIT.search(f" {heading}")
     word = next((part for part in found.groups() if part), None) if found else None
     if word is None:
         return None

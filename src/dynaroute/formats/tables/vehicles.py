@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from dynaroute.decimals import scale_to_integers
@@ -10,17 +11,16 @@ from dynaroute.errors import DynarouteError, FormatError, InstanceError, Unsuppo
 from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
 from dynaroute.formats.numbers import parse_whole
-from dynaroute.formats.requests import UNSOLVED, asks_for_more_of_vehicles
 from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.headers import Column, find_header
 from dynaroute.formats.tables.table import Table, sort_rows
-from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell
+from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell, read_window_cell
 from dynaroute.formats.tables.words import VEHICLES, read_truth, simplify
 from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported_for_vehicles
 from dynaroute.instance import LARGEST_INTEGER
 from dynaroute.measures import parse_length
-from dynaroute.times import parse_window
 from dynaroute.vocabulary import RouteEnd
 
 __all__ = ["has_vehicles", "parse_vehicles"]
@@ -60,26 +60,27 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
         if not table.rows:
             raise InstanceError("there is no vehicle.", where=Where(line=header.line), remedy="Give at least one type.")
         _refuse_unsolved(table)
-        capacities = _read_capacities(table)
+        capacities, unit = _read_capacities(table)
         whole, scale = scale_to_integers(capacities)
         types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
         _refuse_same_names(table, types)
-        _tell(table, source)
-        return VehicleList(types, scale)
+        _tell(table, types, source)
+        return VehicleList(types, scale, unit)
 
 
 def _refuse_unsolved(table: Table) -> None:
     for column in table.header.others:
         filled = [row for row in table.rows if row.text(column.index)]
-        if filled and asks_for_more_of_vehicles(column.heading):
+        if filled and is_unsupported_for_vehicles(column.heading):
             raise UnsupportedError(
-                f"the column {shorten(column.heading)} asks for something else: {UNSOLVED}.",
+                f"the column {shorten(column.heading)} asks for something else: {UNSUPPORTED}.",
                 where=table.where(filled[0], column),
                 remedy="Remove the column to plan without it.",
             )
 
 
-def _read_capacities(table: Table) -> list[Decimal]:
+def _read_capacities(table: Table) -> tuple[list[Decimal], str]:
+    """What each type holds, and the unit of it, where one is named."""
     column = table.header.columns["capacity"]
     entries = table.entries(column, table.rows)
     is_comma = table.grid.delimiter == ","
@@ -99,7 +100,7 @@ def _read_capacities(table: Table) -> list[Decimal]:
                 where=entry.where,
                 remedy="Use a coarser unit.",
             )
-    return amounts.values
+    return amounts.values, "" if amounts.unit is None else amounts.unit.name
 
 
 def _read_type(table: Table, row: Row, capacity: int) -> VehicleType:
@@ -139,7 +140,7 @@ def _read_length(entry: Entry, column: Column) -> float:
 def _read_shift(cells: dict[str, tuple[Entry, Column]]) -> tuple[float, float] | None:
     if "shift" in cells:
         entry, _ = cells["shift"]
-        earliest, latest = parse_window(entry.text, entry.where)
+        earliest, latest = read_window_cell(entry)
         if latest == float("inf"):
             raise FormatError(
                 f"{shorten(entry.text)} has no end.", where=entry.where, remedy="Write a shift such as 08:00-17:00."
@@ -182,7 +183,14 @@ def _refuse_same_names(table: Table, types: tuple[VehicleType, ...]) -> None:
         lines[kind.name] = row.line
 
 
-def _tell(table: Table, source: str) -> None:
+def _tell(table: Table, types: tuple[VehicleType, ...], source: str) -> None:
+    """Name what was not used, and what a list of single vehicles probably does not mean."""
+    if "count" not in table.header.columns and len({replace(kind, name="") for kind in types}) < len(types):
+        warn_of_input(
+            source,
+            "vehicles that are alike stand in several rows, and any number of each may drive: a "
+            "column count limits them.",
+        )
     others = [column.heading for column in table.header.others if any(row.text(column.index) for row in table.rows)]
     if others:
         warn_of_input(source, f"ignored the columns {show_list(others)}; known are {', '.join(VEHICLES.roles)}.")

@@ -195,7 +195,7 @@ STOPS = Vocabulary(
         "earliest": (
             "earliest",
             "earliest time, ready, ready time, window start, tw start, time window start, start time, open from, opens,"
-            " not before, time from"
+            " not before, time from, window from, tw from, time window from, delivery from, from time"
             "/ frühestens, früheste ankunft, früheste zeit, zeitfenster von, fenster von, zeitfenster start, zeit von,"
             " lieferzeit von, beginn zeitfenster, ab uhrzeit, öffnet, uhrzeit von"
             "/ au plus tôt, début fenêtre, heure début, heure de début, ouverture"
@@ -205,7 +205,7 @@ STOPS = Vocabulary(
         "latest": (
             "latest",
             "latest time, due, due time, due date, deadline, window end, tw end, time window end, end time, open until,"
-            " closes, not after, time to"
+            " closes, not after, time to, window to, tw to, time window to, delivery to, to time"
             "/ spätestens, späteste ankunft, späteste zeit, zeitfenster bis, fenster bis, zeitfenster ende, zeit bis,"
             " lieferzeit bis, ende zeitfenster, bis uhrzeit, schließt, uhrzeit bis"
             "/ au plus tard, fin fenêtre, heure fin, heure de fin, fermeture"
@@ -314,10 +314,11 @@ _TOTALS = (
 )
 _DEPOTS = (
     "depot, warehouse, hub, distribution center, distribution centre, home base, lager, zentrallager, zentrale,"
-    " betriebshof, dépôt, entrepôt, plateforme, depósito, almacén, bodega"
+    " betriebshof, start, startpunkt, base, dépôt, entrepôt, plateforme, départ, depósito, almacén, bodega, salida"
 )
 _TOTAL_WORDS = frozenset(map(simplify, _TOTALS.split(",")))
 _DEPOT_WORDS = frozenset(map(simplify, _DEPOTS.split(",")))
+_SURE_DEPOTS = ("depot", "zentrallager", "betriebshof")  # whatever follows: of Lager Nord GmbH one cannot know
 _TRUTHS = frozenset(("x", "1", "yes", "y", "true", "wahr", "ja", "j", "oui", "o", "vrai", "si", "s", "verdadero"))
 _UNTRUTHS = frozenset(("", "0", "no", "n", "false", "falsch", "nein", "non", "faux", "falso"))
 
@@ -331,9 +332,9 @@ def is_total(label: str) -> bool:
 
 
 def is_depot(text: str) -> bool:
-    """Whether a cell calls its row the depot: "Depot", "Lager", "Depot Hamburg"."""
+    """Whether a cell calls its row the depot: "Depot", "Lager", "Zentrallager Hamburg"."""
     simple = simplify(text)
-    return simple in _DEPOT_WORDS or simple.split(" ")[0] == "depot"
+    return simple in _DEPOT_WORDS or simple.split(" ")[0] in _SURE_DEPOTS
 
 
 def read_truth(text: str) -> bool | None:

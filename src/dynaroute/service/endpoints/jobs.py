@@ -1,4 +1,4 @@
-"""Jobs: searches that run while the client does something else."""
+"""Endpoints for jobs: searches in the background."""
 
 from __future__ import annotations
 
@@ -9,56 +9,50 @@ from fastapi import APIRouter, Header, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from dynaroute.service.answers import JobAnswer
 from dynaroute.service.endpoints.solving import READING_FAILURES, receive_problem
 from dynaroute.service.events import count_seen, stream_events
 from dynaroute.service.openapi import EVENTS_ANSWER, JOB_ANSWER, SOLVE_BODY, describe_failures
-from dynaroute.service.questions import QueryOptions
 from dynaroute.service.replies import reply
+from dynaroute.service.request_schemas import QueryOptions
+from dynaroute.service.response_schemas import JobResponse
 from dynaroute.service.service import Service
 from dynaroute.service.streams import name_client
 
 __all__ = ["make_jobs_router"]
 
-JobIdentifier = Annotated[str, Path(alias="id", description="As POST /v1/jobs returned it.", max_length=64)]
+JobIdentifier = Annotated[str, Path(alias="id", description="The id returned by POST /v1/jobs.", max_length=64)]
 LastEventIdentifier = Annotated[
-    str | None, Header(description="The last event that was heard: those before it are not told again.")
+    str | None, Header(description="The last event received; earlier ones are not sent again.")
 ]
 
 
 def make_jobs_router(service: Service) -> APIRouter:
-    """The endpoints.
-
-    Parameters
-    ----------
-    service
-        What does the work.
-    """
+    """Make the endpoints."""
     router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     largest = service.settings.answer_bytes
 
     @router.post(
         "",
         status_code=HTTPStatus.ACCEPTED,
-        response_model=JobAnswer,
+        response_model=JobResponse,
         responses={**describe_failures(*READING_FAILURES), **JOB_ANSWER},
         openapi_extra=SOLVE_BODY,
     )
     async def create_job(request: Request, query: Annotated[QueryOptions, Query()]) -> Response:
-        """Begin a search, for 10 s if no time limit is given."""
+        """Start a search, for 10 s if no time limit is given."""
         service.refuse_unready()
         problem = await receive_problem(service, request, query)
         job = await service.add_job(problem, service.choose_for_job(problem))
         return reply(job.describe(), largest, HTTPStatus.ACCEPTED, {"Location": f"/v1/jobs/{job.identifier}"})
 
-    @router.get("/{id}", response_model=JobAnswer, responses=describe_failures(401, 404, 422))
+    @router.get("/{id}", response_model=JobResponse, responses=describe_failures(401, 404, 422))
     async def get_job(identifier: JobIdentifier) -> Response:
         """Return the state of a job, with its best routes so far."""
         return reply(service.jobs.get(identifier).describe(), largest)
 
-    @router.delete("/{id}", response_model=JobAnswer, responses=describe_failures(401, 404, 422))
+    @router.delete("/{id}", response_model=JobResponse, responses=describe_failures(401, 404, 422))
     async def delete_job(identifier: JobIdentifier) -> Response:
-        """Stop a job if it still runs, return its best routes, and forget it."""
+        """Stop a job if it is running, return its best routes, and delete it."""
         job = await service.jobs.remove(identifier)
         return reply(job.describe(), largest)
 
@@ -70,13 +64,15 @@ def make_jobs_router(service: Service) -> APIRouter:
     async def follow_job(
         request: Request, identifier: JobIdentifier, last_event_id: LastEventIdentifier = None
     ) -> Response:
-        """Follow a job by server-sent events.
+        """Follow a job with server-sent events.
 
-        Each `improvement` has the best routes so far, the first one at once; `end` has the finished job.
+        Each `improvement` contains the best routes so far, the first at once; `end` contains the finished job.
         """
         job = service.jobs.get(identifier)
         told = count_seen(last_event_id)
-        if job.has_ended and told == job.improvements + 1:  # the end; this is how a browser is told not to ask again
+        if (
+            job.has_ended and told == job.improvements + 1
+        ):  # the end was received; this status tells a browser not to reconnect
             return Response(status_code=HTTPStatus.NO_CONTENT)
         events = stream_events(job, service.settings.heartbeat_seconds, told if told <= job.improvements else 0)
         return service.streams.open(events, identifier, name_client(request.scope))

@@ -1,4 +1,4 @@
-"""How the service is, and what it has."""
+"""Endpoints about the service itself."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
-from dynaroute.service.answers import HealthAnswer, ModelAnswer, ModelsAnswer
 from dynaroute.service.openapi import METRICS_ANSWER, describe_failures
 from dynaroute.service.replies import reply
+from dynaroute.service.response_schemas import HealthResponse, ModelSchema, ModelsResponse
 from dynaroute.service.service import Service
 from dynaroute.weights import find_model, shipped_models
 
@@ -19,45 +19,39 @@ __all__ = ["make_state_router"]
 
 
 def make_state_router(service: Service) -> APIRouter:
-    """The endpoints.
-
-    Parameters
-    ----------
-    service
-        What does the work.
-    """
+    """Make the endpoints."""
     router = APIRouter(tags=["state"])
     largest = service.settings.answer_bytes
-    models = ModelsAnswer(models=[_describe_model(name, find_model(name)) for name in shipped_models()])
+    models = ModelsResponse(models=[_describe_model(name, find_model(name)) for name in shipped_models()])
 
-    @router.get("/healthz", response_model=HealthAnswer)
+    @router.get("/healthz", response_model=HealthResponse)
     async def get_health() -> Response:
-        """Tell that the service lives."""
-        return reply(HealthAnswer(status="live"), largest)
+        """Check that the service is alive."""
+        return reply(HealthResponse(status="live"), largest)
 
-    @router.get("/readyz", response_model=HealthAnswer, responses=describe_failures(503))
+    @router.get("/readyz", response_model=HealthResponse, responses=describe_failures(503))
     async def get_readiness() -> Response:
-        """Tell whether the models are loaded and have solved a tiny instance."""
+        """Check that the models are loaded and have solved a tiny instance."""
         service.refuse_unready()
-        return reply(HealthAnswer(status="ready"), largest)
+        return reply(HealthResponse(status="ready"), largest)
 
-    @router.get("/v1/models", response_model=ModelsAnswer, responses=describe_failures(401))
+    @router.get("/v1/models", response_model=ModelsResponse, responses=describe_failures(401))
     async def get_models() -> Response:
-        """List the models that can be asked for by name."""
+        """List the models that can be requested by name."""
         return reply(models, largest)
 
     @router.get("/metrics", response_class=Response, responses={**METRICS_ANSWER, **describe_failures(401)})
     async def get_metrics() -> Response:
-        """Show what the service counts: requests, latencies, batches, queues."""
+        """Show metrics: requests, latencies, batches, queues."""
         return Response(service.metrics.expose(), media_type=CONTENT_TYPE_LATEST)
 
     return router
 
 
-def _describe_model(name: str, folder: Path) -> ModelAnswer:
-    """Read the description alone, which says all that is told."""
+def _describe_model(name: str, folder: Path) -> ModelSchema:
+    """Read only the model's description."""
     description = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return ModelAnswer(
+    return ModelSchema(
         name=name,
         size=description["card"]["size"],
         kind=description["kind"],

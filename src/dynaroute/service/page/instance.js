@@ -104,6 +104,23 @@ export function withCapacity(instance, capacity) {
   return { ...instance, capacity };
 }
 
+/** The same with a speed in km/h; a problem knows metres a second. */
+export function withSpeed(instance, speed) {
+  return { ...instance, speed: speed / 3.6 };
+}
+
+/** In km/h, or null while nobody has said it. */
+export function speedOf(instance) {
+  return instance.speed ? round(instance.speed * 3.6) : null;
+}
+
+/** Whether times matter, and a speed on the globe is what says how long legs take. */
+export function goesBySpeed(instance) {
+  const isTimed = ({ window, shift, max_duration: longest }) => [window, shift, longest].some((limit) => limit != null);
+  const nodes = nodesOf(instance);
+  return nodes[0]?.lat !== undefined && !instance.durations && [...nodes, ...(instance.vehicles ?? [])].some(isTimed);
+}
+
 export function withDepot(instance, place) {
   return { ...instance, depot: makeNode(instance, place) };
 }

@@ -28,3 +28,9 @@ export function formatShare(share) {
 export function countOf(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+/** A time of the day to the minute: 28800 is 08:00. */
+export function formatClock(seconds) {
+  const minutes = Math.round(seconds / 60);
+  return `${String(Math.floor(minutes / 60)).padStart(2, "0")}:${String(minutes % 60).padStart(2, "0")}`;
+}

@@ -4,7 +4,7 @@ import { byId, make, makeSvg } from "./dom.js";
 import { boundsOf, capacityOf, nodesOf, placedNodes, placeOf } from "./instance.js";
 import { distancesSoFar, formatLength } from "./lengths.js";
 import { projectionOf } from "./map.js";
-import { countOf, formatAmount } from "./numbers.js";
+import { countOf, formatAmount, formatClock } from "./numbers.js";
 import { findRun } from "./state.js";
 import { View } from "./view.js";
 
@@ -39,19 +39,31 @@ function makeSheet(run, stops, route) {
 
 function makeList(instance, stops) {
   const columns = detailColumns(instance);
-  const heads = ["Done", "Stop", "Customer", ...columns, "Demand", "Load", "Distance"];
+  const windows = instance.customers.some(({ window }) => window) ? ["Window"] : [];
+  const heads = ["Done", "Stop", "Customer", ...columns, ...windows, "Demand", "Load", "Distance"];
   const driven = distancesSoFar(instance, stops);
   let load = 0;
   const rows = stops.map((stop, place) => {
     const customer = instance.customers[stop - 1];
     load = Number((load + customer.demand).toPrecision(12));
     const details = columns.map((column) => customer.details?.[column] ?? "");
-    const cells = [place + 1, customer.id ?? stop, ...details, formatAmount(customer.demand), formatAmount(load)];
-    return makeRow([...cells, formatLength(instance, driven[place])]);
+    const amounts = [formatAmount(customer.demand), formatAmount(load), formatLength(instance, driven[place])];
+    const hours = windows.map(() => describeWindow(customer.window));
+    return makeRow([place + 1, customer.id ?? stop, ...details, ...hours, ...amounts]);
   });
-  const end = ["", "Back at the depot", ...columns.map(() => ""), "", "", formatLength(instance, driven.at(-1))];
+  const depot = columns.map((column) => instance.depot?.details?.[column] ?? "");
+  const back = `Back at ${instance.depot?.id ?? "the depot"}`;
+  const end = ["", back, ...depot, ...windows.map(() => ""), "", "", formatLength(instance, driven.at(-1))];
   const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows, makeRow(end)));
+}
+
+/** When a service may begin; a problem that the user wrote may have texts instead of seconds. */
+function describeWindow(window) {
+  if (!Array.isArray(window)) return window ?? "";
+  const [earliest, latest] = window.map((time) => (typeof time === "number" ? formatClock(time) : time));
+  if (latest === null || latest === undefined) return `from ${earliest}`;
+  return window[0] ? `${earliest}-${latest}` : `until ${latest}`;
 }
 
 function makeRow(cells) {

@@ -1,19 +1,22 @@
-// The Problem card: where the problem comes from, and the capacity.
+// The Problem card: where the problem comes from, the capacity, and the speed where times matter.
 
 import { ApiError } from "./api.js";
 import { byId } from "./dom.js";
-import { describeFleet, emptyInstance, hasFreePlaces, leastRoutes, totalDemand } from "./instance.js";
-import { withCapacity, withCustomer, withDepot } from "./instance.js";
+import { describeFleet, emptyInstance, goesBySpeed, hasFreePlaces, leastRoutes, speedOf, totalDemand } from "./instance.js";
+import { withCapacity, withCustomer, withDepot, withSpeed } from "./instance.js";
 import { announce, clearNotice, showError, showNote } from "./notices.js";
 import { countOf, formatAmount } from "./numbers.js";
 import { drawInstance } from "./random.js";
 import { editInstance, loadInstance } from "./state.js";
 import { openTab } from "./tabs.js";
 
+const SPEED_WANTED = "The file has times to keep: type the average speed below, which says how long legs take.";
+
 export class ProblemCard {
   #store;
   #api;
   #capacity = byId("capacity");
+  #speed = byId("vehicle-speed");
   #waiting = null; // the file that only lacks its capacity
 
   constructor(store, api) {
@@ -23,6 +26,7 @@ export class ProblemCard {
     this.#wireFiles();
     this.#wireDrawing();
     this.#capacity.addEventListener("change", () => this.#setCapacity());
+    this.#speed.addEventListener("change", () => this.#setSpeed());
     store.watch(["instance"], ({ instance }) => instance !== null && this.#show(instance));
   }
 
@@ -78,7 +82,9 @@ export class ProblemCard {
     try {
       const { messages, ...instance } = await this.#api.readFile(file, capacity);
       this.#load(instance);
-      showNote(notice, messages ?? []);
+      const isSpeedMissing = goesBySpeed(instance) && speedOf(instance) === null;
+      showNote(notice, [...(messages ?? []), ...(isSpeedMissing ? [SPEED_WANTED] : [])]);
+      if (isSpeedMissing) this.#speed.focus();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (capacity === null && lacksCapacity(file, error)) this.#askForCapacity(file);
@@ -146,7 +152,16 @@ export class ProblemCard {
     else this.#capacity.value = instance.capacity;
   }
 
+  #setSpeed() {
+    const { instance } = this.#store.state;
+    const speed = this.#speed.valueAsNumber;
+    if (Number.isFinite(speed) && speed > 0) editInstance(this.#store, withSpeed(instance, speed));
+    else this.#speed.value = speedOf(instance) ?? "";
+  }
+
   #show(instance) {
+    byId("vehicle-speed-field").hidden = !goesBySpeed(instance);
+    this.#speed.value = speedOf(instance) ?? "";
     this.#capacity.value = instance.capacity;
     this.#capacity.disabled = Boolean(instance.vehicles); // each type of vehicle says its own
     const count = instance.customers.length;

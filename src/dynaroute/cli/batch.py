@@ -1,0 +1,194 @@
+"""``dynaroute batch``: routes for more instances than fit in memory, by many workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dynaroute.cli.batch_progress import show_batch
+from dynaroute.cli.exit_codes import INTERRUPTED, ROWS_WITH_ERRORS
+from dynaroute.cli.options import (
+    AugmentOption,
+    DecodeOption,
+    DeviceOption,
+    ImproveOption,
+    IterationsOption,
+    JsonOption,
+    ModelOption,
+    ObjectiveOption,
+    SamplesOption,
+    SeedOption,
+    TemperatureOption,
+    TimeLimitOption,
+    TotalTimeOption,
+    print_void_options,
+    refuse_unknown_model,
+)
+from dynaroute.cli.output import print_facts, print_json, print_line, print_note, show_counts, show_length
+from dynaroute.errors import OptionError, Where
+from dynaroute.solving.options import SolveOptions
+
+if TYPE_CHECKING:
+    from dynaroute.scale.engine import Engine
+    from dynaroute.scale.summary import BatchSummary
+
+EngineName = Literal["local", "ray"]
+
+
+def batch(
+    input: Annotated[
+        str,
+        typer.Argument(
+            metavar="IN",
+            help="A Parquet file or a folder of them, here or at s3://...; a folder of instance files; or a set.",
+        ),
+    ],
+    out: Annotated[
+        str, typer.Option("--out", metavar="FOLDER", help="Folder of Parquet parts to write, here or at s3://...")
+    ],
+    model: ModelOption = "auto",
+    decode: DecodeOption = None,
+    samples: SamplesOption = None,
+    temperature: TemperatureOption = None,
+    augment: AugmentOption = False,
+    seed: SeedOption = None,
+    device: DeviceOption = None,
+    improve: ImproveOption = None,
+    time_limit: TimeLimitOption = None,
+    total_time: TotalTimeOption = None,
+    iterations: IterationsOption = None,
+    objective: ObjectiveOption = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a run that was ended: only what is missing is solved.")
+    ] = False,
+    shard: Annotated[
+        str, typer.Option("--shard", metavar="I/K", help="Solve the I-th of K parts of the input; see merge.")
+    ] = "1/1",
+    block: Annotated[
+        int | None,
+        typer.Option("--block", metavar="ROWS", min=1, help="Rows of a part; by default as suits the input."),
+    ] = None,
+    engine: Annotated[
+        EngineName, typer.Option("--engine", metavar="local|ray", help="Processes of this machine, or a Ray cluster.")
+    ] = "local",
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, help="By default one for each core; up to four for each GPU."),
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option("--address", metavar="HOST:PORT", help="Of a Ray cluster; else one is started here.")
+    ] = None,
+    gpus: Annotated[
+        float | None,
+        typer.Option(
+            "--gpus",
+            metavar="N",
+            min=0,
+            help="GPUs that each worker of a Ray cluster holds, or the part of one; 1 where policies work on GPUs.",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Solve a set of any size, and write the routes as Parquet parts.
+
+    A row that cannot be solved is written with its error, the others are
+    solved all the same, and the exit code is 3. A part is there when it is
+    whole. A run that was ended, by whatever, continues with --resume. The
+    same seed gives the same routes for any number of workers, without a time
+    limit and on the same kind of device.
+
+    docs/scale.md tells of the columns, of clusters, and of object stores.
+
+    Example:
+      dynaroute batch set.parquet --out routes/
+      dynaroute batch set.parquet --out routes/ --resume
+      dynaroute batch instances/ --out routes/ --iterations 2000 --seed 1
+      dynaroute batch set.parquet --out part-3/ --shard 3/8
+      dynaroute merge part-1/ part-2/ part-3/ --out routes/
+      dynaroute batch s3://bucket/set/ --out s3://bucket/routes/ --engine ray
+    """
+    options = SolveOptions(
+        model=model,
+        decode=decode,
+        samples=samples,
+        temperature=temperature,
+        augment=augment,
+        seed=seed,
+        device=device,
+        improve=improve,
+        time_limit=time_limit,
+        total_time=total_time,
+        iterations=iterations,
+        objective=objective,
+    )
+    refuse_unknown_model(options)
+    print_void_options(options)
+
+    from dynaroute.scale.manifest import Shard
+    from dynaroute.scale.run import BatchRequest, run_batch
+
+    request = BatchRequest(input, out, options, Shard.parse(shard), block, resume)
+    try:
+        with show_batch() as watch:
+            summary = run_batch(request, _choose_engine(engine, workers, address, gpus), watch)
+    except KeyboardInterrupt:
+        print_note("interrupted; what is written is whole, and --resume solves the rest.")
+        raise typer.Exit(INTERRUPTED) from None
+    print_summary(out, summary, json=json)
+    if summary.tally.failed:
+        raise typer.Exit(ROWS_WITH_ERRORS)
+
+
+def _choose_engine(name: EngineName, workers: int | None, address: str | None, gpus: float | None) -> Engine:
+    if name == "ray":
+        from dynaroute.scale.ray_engine import RayEngine
+
+        return RayEngine(address, workers, gpus)
+    for field, value in (("address", address), ("gpus", gpus)):
+        if value is not None:
+            message = f"the engine of this machine has no {field}."
+            raise OptionError(message, where=Where(field=field), remedy="Leave it out, or add --engine ray.")
+    from dynaroute.scale.local import LocalEngine
+
+    return LocalEngine(workers)
+
+
+def print_summary(title: str, summary: BatchSummary, *, json: bool) -> None:
+    """Print what a run amounts to: facts and a histogram, or one JSON document.
+
+    Parameters
+    ----------
+    title
+        The output.
+    summary
+        Of the run.
+    json
+        Whether it is for a program.
+    """
+    if json:
+        print_json(summary.to_json())
+        return
+    from dynaroute.scale.histogram import draw_bars, make_bars
+
+    tally = summary.tally
+    facts = [
+        ("rows", f"{tally.rows:,}"),
+        ("with errors", f"{tally.failed:,}"),
+        ("mean cost", "none" if tally.mean_cost is None else show_length(tally.mean_cost)),
+        ("routes by", show_counts(tally.methods) if tally.methods else "nobody"),
+    ]
+    if summary.workers.alive:
+        facts += [
+            ("solved now", f"{summary.solved:,} in {summary.seconds:,.1f} s, {summary.rate:,.1f} a second"),
+            ("workers", f"{summary.workers.alive}, {summary.workers.replaced} died and were replaced"),
+        ]
+    print_facts(title, facts)
+    for name, error in tally.faults:
+        print_note(f"{name}: {error}")
+    if tally.failed > len(tally.faults):
+        print_note(f"and {tally.failed - len(tally.faults):,} more rows with errors; the column error names them.")
+    if bars := make_bars(tally.cost_counts):
+        print_line("costs")
+        for line in draw_bars(bars):
+            print_line(f"  {line}")

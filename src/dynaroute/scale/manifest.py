@@ -1,0 +1,148 @@
+"""The manifest of a run: what was asked for, so that it can only be continued with the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from dynaroute import __version__
+from dynaroute.errors import FileError, FormatError, OptionError, Where
+from dynaroute.scale.parts import MANIFEST
+from dynaroute.scale.places import Place
+
+__all__ = ["OF_INPUT", "Manifest", "Shard"]
+
+# What two runs must have in common, and what it is called: shards of one input; a run and its continuation.
+OF_INPUT = {
+    "version": "Dynaroute's version",
+    "rows": "the number of rows of the input",
+    "input_digest": "the input's digest",
+    "group": "the number of rows that are solved together",
+}
+_OF_RUN = {**OF_INPUT, "shard": "the shard", "block": "the number of rows of a part"}
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several runs that share an input.
+
+    Attributes
+    ----------
+    index, count
+        Which of how many, from 1.
+    """
+
+    index: int = 1
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.index <= self.count:
+            message = f"there is no shard {self.index} of {self.count}."
+            raise OptionError(message, where=Where(field="shard"), remedy="Give 1/4, 2/4, 3/4 and 4/4, for example.")
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read "2/4"."""
+        index, slash, count = text.partition("/")
+        if not (slash and index.isascii() and index.isdigit() and count.isascii() and count.isdigit()):
+            message = f"{text!r} is no shard."
+            raise OptionError(message, where=Where(field="shard"), remedy="Give 1/4, 2/4, 3/4 and 4/4, for example.")
+        return cls(int(index), int(count))
+
+    def cut(self, rows: int, group: int) -> tuple[int, int]:
+        """The first row of this shard and the row after its last, between groups that are solved together."""
+        groups = -(-rows // group)
+        first, end = (group * (groups * index // self.count) for index in (self.index - 1, self.index))
+        return min(first, rows), min(end, rows)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What determines the output, and where the input was.
+
+    Attributes
+    ----------
+    input
+        Address of the input; it may have moved since.
+    input_digest, rows
+        What changes with the input's contents; how many rows it has.
+    options
+        What determines the routes: the options that were given, by name, and the kind of device.
+    group, block
+        Rows that are solved together, and rows of a part.
+    shard
+        Which part of the input this is.
+    version
+        Of Dynaroute.
+    """
+
+    input: str
+    input_digest: str
+    rows: int
+    options: Mapping[str, Any]
+    group: int
+    block: int
+    shard: str = "1/1"
+    version: str = __version__
+
+    def write(self, place: Place) -> None:
+        """Write it into the folder of the output."""
+        document = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        place.write(MANIFEST, json.dumps(document, indent=1).encode() + b"\n")
+
+    @classmethod
+    def read(cls, place: Place) -> Manifest:
+        """Read the manifest of a run.
+
+        Raises
+        ------
+        DynarouteError
+            If there is none, or it is none.
+        """
+        where = Where(file=place.file(MANIFEST))
+        if MANIFEST not in place.list_files():
+            remedy = "Name a folder that dynaroute batch wrote."
+            raise FileError("there is no manifest in this folder.", where=Where(file=place.address), remedy=remedy)
+        try:
+            return cls(**json.loads(place.read(MANIFEST)))
+        except (ValueError, TypeError) as error:
+            raise FormatError("this is no manifest of a run.", where=where, remedy="Start it anew.") from error
+
+    def refuse_other(self, other: Manifest, place: Place) -> None:
+        """Refuse to continue this run as another.
+
+        Parameters
+        ----------
+        other
+            What is asked for now.
+        place
+            The output, for the message.
+        """
+        for what, before, now in self.compare(other, _OF_RUN):
+            raise OptionError(
+                f"{what} was {before!r} when this run began, and is {now!r} now.",
+                where=Where(file=place.address),
+                remedy="Continue it as it began, or name another folder to start anew.",
+            )
+
+    def compare(self, other: Manifest, names: Mapping[str, str]) -> Iterator[tuple[str, object, object]]:
+        """What is different: in words, here, and there.
+
+        Parameters
+        ----------
+        other
+            Of another run.
+        names
+            Fields to compare, and what they are called.
+        """
+        for name, words in names.items():
+            if getattr(self, name) != getattr(other, name):
+                yield words, getattr(self, name), getattr(other, name)
+        for name in sorted({*self.options, *other.options}):
+            if self.options.get(name) != other.options.get(name):
+                yield f"the option {name}", self.options.get(name), other.options.get(name)

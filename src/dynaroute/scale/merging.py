@@ -1,0 +1,167 @@
+"""Merging the parts of several runs: every row is checked again, and each must be there exactly once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from dynaroute.errors import FileError, OptionError, SolutionError, Where, in_file
+from dynaroute.scale.engine import WorkersNow
+from dynaroute.scale.manifest import OF_INPUT, Manifest
+from dynaroute.scale.opening import open_source
+from dynaroute.scale.outcomes import Outcome, judge_outcome
+from dynaroute.scale.parts import SUMMARY, Parts, name_part
+from dynaroute.scale.places import Place
+from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.sources import Source
+from dynaroute.scale.summary import BatchSummary
+from dynaroute.scale.tally import Tally
+
+__all__ = ["Merging", "WrongRow"]
+
+_MOST_NAMED = 5  # ids of what is missing
+
+
+@dataclass(frozen=True)
+class WrongRow:
+    """A row that `check` finds wrong, though it was written as right.
+
+    Attributes
+    ----------
+    id, error
+        Which, and what is wrong.
+    file
+        The part that it is in.
+    """
+
+    id: str
+    error: str
+    file: str
+
+
+class Merging:
+    """The outputs of runs on one input, put together.
+
+    Parameters
+    ----------
+    folders
+        What the runs wrote; a shard each, in any order.
+    input
+        Where the input is now; None: where it was.
+
+    Raises
+    ------
+    DynarouteError
+        If they are not of one input and the same options, or a row is missing or there twice.
+    """
+
+    def __init__(self, folders: Sequence[str], input: str | None = None) -> None:
+        places = [Place(folder) for folder in folders]
+        manifests = [Manifest.read(place) for place in places]
+        self.manifest = replace(manifests[0], shard="1/1")
+        for place, manifest in zip(places, manifests, strict=True):
+            _refuse_other_run(manifests[0], places[0], manifest, place)
+        self.source = _open_input(input or manifests[0].input, manifests[0])
+        found = [(block, Parts(place)) for place in places for block in Parts(place).find()]
+        self.written = sorted(found, key=lambda each: each[0].first)
+        self._refuse_gaps_and_doubles()
+
+    def find_wrong(self) -> list[WrongRow]:
+        """Check every row again.
+
+        Raises
+        ------
+        DynarouteError
+            If a part cannot be read, or has not the rows that its name says.
+        """
+        return [wrong for block, parts in self.written for wrong in self._check(block, parts)]
+
+    def write(self, out: str) -> BatchSummary:
+        """Write all parts into one folder, which must be new or empty.
+
+        Parameters
+        ----------
+        out
+            Its address.
+        """
+        place = Place(out)
+        if place.list_files():
+            raise FileError("the folder is not empty.", where=Where(file=out), remedy="Name a new one.")
+        place.make()
+        self.manifest.write(place)
+        tally = Tally()
+        for block, parts in self.written:
+            name = name_part(block.first, block.end)
+            place.write(name, parts.place.read(name))
+            tally += parts.read_tally(block)
+        summary = BatchSummary(tally, WorkersNow(0))
+        place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
+        return summary
+
+    def _refuse_gaps_and_doubles(self) -> None:
+        end, last = 0, ""
+        for block, parts in [*self.written, (Block(len(self.source), len(self.source)), None)]:
+            if block.first < end:
+                (name,) = self._name(block.first, block.first + 1)
+                file = "" if parts is None else parts.place.file(name_part(block.first, block.end))
+                raise SolutionError(
+                    f"the id {name!r} comes twice: in {last} and in {file}.",
+                    remedy="Name each shard once, and leave one of the two parts out.",
+                )
+            if block.first > end:
+                names = self._name(end, min(block.first, end + _MOST_NAMED))
+                more = block.first - end - len(names)
+                rest = f" and {more:,} more" if more else ""
+                raise SolutionError(
+                    f"the ids {', '.join(map(repr, names))}{rest} are missing.",
+                    remedy="Name the folders of all shards; a run that was ended continues with --resume.",
+                )
+            end = block.end
+            last = "" if parts is None else parts.place.file(name_part(block.first, block.end))
+
+    def _check(self, block: Block, parts: Parts) -> Iterator[WrongRow]:
+        file = parts.place.file(name_part(block.first, block.end))
+        written, rows = parts.read(block), self._read(block)
+        outcomes = {outcome.id: outcome for outcome in written}
+        with in_file(file):
+            _refuse_other_ids(rows, outcomes, len(written))
+        for row in rows:
+            judged = judge_outcome(row, outcomes[row.id])
+            if outcomes[row.id].error is None and not judged.checked:
+                yield WrongRow(row.id, judged.error or row.error, file)
+
+    def _name(self, first: int, end: int) -> list[str]:
+        return [row.id for row in self._read(Block(first, end))]
+
+    def _read(self, block: Block) -> list[Row]:
+        return self.source.read(self.source.prepare(block))
+
+
+def _refuse_other_run(first: Manifest, first_place: Place, other: Manifest, place: Place) -> None:
+    for what, here, there in first.compare(other, OF_INPUT):
+        raise OptionError(
+            f"{what} is {there!r} here, and {here!r} in {first_place.address}.",
+            where=Where(file=place.address),
+            remedy="Merge runs on one input with the same options.",
+        )
+
+
+def _open_input(address: str, manifest: Manifest) -> Source:
+    source = open_source(address)
+    if source.digest != manifest.input_digest:
+        raise OptionError(
+            "this is not the input of these runs, or it has changed since.",
+            where=Where(file=address),
+            remedy="Say where the input is now: --data IN.",
+        )
+    return source
+
+
+def _refuse_other_ids(rows: Sequence[Row], outcomes: dict[str, Outcome], count: int) -> None:
+    """Refuse a part that has not exactly the ids that belong there."""
+    if missing := [row.id for row in rows if row.id not in outcomes]:
+        raise SolutionError(f"the id {missing[0]!r} is missing.", remedy="Remove the part, and continue: --resume.")
+    if count != len(rows):
+        message = f"there are {count} rows instead of {len(rows)}: an id is there twice, or belongs elsewhere."
+        raise SolutionError(message, remedy="Remove the part, and continue: --resume.")

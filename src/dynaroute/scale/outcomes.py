@@ -1,0 +1,96 @@
+"""Outcome: a row of the output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dynaroute.scale.rows import Row
+from dynaroute.solution import Solution, check
+from dynaroute.solving.result import Result
+
+__all__ = ["Outcome", "judge_outcome"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one row of the input: a row of the output. The fields are its columns, in their order.
+
+    Attributes
+    ----------
+    id, row
+        What the user calls it, and its number in the input, from 0.
+    routes
+        Lists of customers 1..n; None where there are none.
+    cost
+        Of the routes, in the instance's own unit.
+    method, model
+        As `Result` tells them.
+    seconds
+        Time taken; of rows that were solved together, an equal share.
+    seed
+        Of the run.
+    error
+        Why there are no routes, or what is wrong with them; None where all is well.
+    checked
+        Whether `dynaroute.check` found the routes and the cost to be right.
+    vehicles
+        The type of vehicle of each route, by number from 0, where the instance has types.
+    """
+
+    id: str
+    row: int
+    routes: tuple[tuple[int, ...], ...] | None = None
+    cost: float | None = None
+    method: str | None = None
+    seconds: float = 0.0
+    model: str | None = None
+    seed: int = 0
+    error: str | None = None
+    checked: bool = False
+    vehicles: tuple[int, ...] | None = None
+
+    @classmethod
+    def of_result(cls, row: Row, result: Result, seed: int) -> Outcome:
+        """What was found for a row, judged by `check`."""
+        types = result.solution.vehicle_types(result.instance) if result.instance.vehicles is not None else None
+        found = cls(
+            row.id,
+            row.number,
+            result.solution.routes,
+            result.cost,
+            result.method,
+            result.seconds,
+            result.model,
+            seed,
+            vehicles=types,
+        )
+        return judge_outcome(row, found)
+
+    @classmethod
+    def of_fault(cls, row: Row, error: str, seed: int) -> Outcome:
+        """A row without routes."""
+        return cls(row.id, row.number, seed=seed, error=error)
+
+    @property
+    def how(self) -> str:
+        """Model and method in words."""
+        return self.method or "" if self.model is None else f"{self.model} ({self.method})"
+
+
+def judge_outcome(row: Row, found: Outcome) -> Outcome:
+    """The same with what `check` says of its routes now.
+
+    Parameters
+    ----------
+    row
+        Of the input.
+    found
+        Of the output, with routes.
+    """
+    if row.instance is None or found.routes is None:
+        return replace(found, checked=False)
+    violations = check(row.instance, Solution(found.routes, found.cost, found.vehicles))
+    if not violations:
+        return replace(found, error=None, checked=True)
+    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+    return replace(found, error=f"{violations[0].message}{more}", checked=False)

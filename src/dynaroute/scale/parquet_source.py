@@ -1,0 +1,284 @@
+"""Rows from Parquet files: each worker reads its own rows, and never more of a file than it has to."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from dynaroute.display import show_list
+from dynaroute.errors import DynarouteError, FileError, FormatError, Where, gather_notes, in_file, warn_of_input
+from dynaroute.formats.parquet import COLUMNS, InstanceTable, open_table, refuse_other_schema
+from dynaroute.scale.places import Place
+from dynaroute.scale.rows import Block, Row
+
+__all__ = ["ParquetSource", "open_parquet"]
+
+_ROWS_AT_ONCE = 1024  # that are unpacked together
+_BYTES_AT_ONCE = 1 << 20  # of each column, of files whose row groups are large
+_HASHED_AT_ONCE, _IDS_AT_ONCE = 1 << 22, 1 << 16
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of the input: its name, the number of its first row, and how many rows it has."""
+
+    name: str
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """Parquet files of one folder, one after the other.
+
+    Attributes
+    ----------
+    address
+        As the user wrote it.
+    digest
+        Of the contents of all files; of those in object stores, of their sizes and footers.
+    place, files
+        Where they are.
+    """
+
+    address: str
+    digest: str
+    place: Place
+    files: tuple[_File, ...]
+    _streams: dict[str, _Stream] = field(default_factory=dict, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_streams": {}}  # open files stay here
+
+    def __len__(self) -> int:
+        return self.files[-1].first + self.files[-1].rows
+
+    def prepare(self, block: Block) -> Block:
+        """As it is: workers read their rows themselves."""
+        return block
+
+    def read(self, block: Block) -> list[Row]:
+        """The rows of a block; where they cannot be read, that is their error."""
+        return [row for file, first, end in self._pieces(block) for row in self._read_piece(file, first, end)]
+
+    def read_ids(self) -> Iterator[tuple[int, list[str]]]:
+        """The ids of all rows, some at a time, each with the number of the first of them."""
+        for file in self.files:
+            try:
+                yield from self._read_ids_of(file)
+            except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
+                where = Where(file=self.place.file(file.name), field="id")
+                message = f"the ids cannot be read ({' '.join(str(error).split())})."
+                raise FormatError(message, where=where, remedy="Copy the file anew.") from error
+
+    def _read_ids_of(self, file: _File) -> Iterator[tuple[int, list[str]]]:
+        with self.place.open(file.name) as opened:
+            number = file.first
+            parquet = open_table(opened, _BYTES_AT_ONCE)
+            names = ["id"] if "id" in parquet.schema_arrow.names else ["demands"]  # to count them
+            for batch in parquet.iter_batches(_IDS_AT_ONCE, columns=names):
+                yield number, _name_rows(InstanceTable(batch).read_ids(), number)
+                number += len(batch)
+
+    def _pieces(self, block: Block) -> Iterator[tuple[_File, int, int]]:
+        """The files that rows of a block are in, with the first row and the row after the last."""
+        index = bisect_right(self.files, block.first, key=lambda file: file.first) - 1
+        while index < len(self.files) and self.files[index].first < block.end:
+            file = self.files[index]
+            if file.rows:
+                yield file, max(block.first, file.first), min(block.end, file.first + file.rows)
+            index += 1
+
+    def _read_piece(self, file: _File, first: int, end: int) -> list[Row]:
+        try:
+            batches = self._stream(file).read(first - file.first, end - file.first)
+        except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
+            border = self._find_border(file, first, end)
+            self._streams.clear()
+            if self.place.is_remote:
+                self.place.require(file.name)  # a line that is down is no fault of the rows
+            if border is not None:  # one damaged row group should not take others with it
+                return [*self._read_piece(file, first, border), *self._read_piece(file, border, end)]
+            reason = " ".join(str(error).split())
+            fault = FileError(
+                f"these rows cannot be read ({reason}).",
+                where=Where(file=self.place.file(file.name)),
+                remedy="Copy the file anew.",
+            )
+            return self._fail_piece(file, first, end, str(fault))
+        rows: list[Row] = []
+        with gather_notes():  # of each of millions of rows, nobody would read them
+            for batch in batches:
+                rows += _make_rows(InstanceTable(batch), first + len(rows), self.place.file(file.name))
+        return rows
+
+    def _find_border(self, file: _File, first: int, end: int) -> int | None:
+        """The first row of a row group that begins between these rows, if there is any."""
+        begins = self._streams[file.name].begins if file.name in self._streams else []
+        return next((file.first + begin for begin in begins if first < file.first + begin < end), None)
+
+    def _fail_piece(self, file: _File, first: int, end: int, error: str) -> list[Row]:
+        """Rows that cannot be read, by their ids."""
+        names: list[str] = []
+        for number, found in self._read_ids_of(file):
+            names += found[max(0, first - number) : max(0, end - number)]
+            if number + len(found) >= end:
+                break
+        return [Row(first + index, name, error=error) for index, name in enumerate(names)]
+
+    def _stream(self, file: _File) -> _Stream:
+        if file.name not in self._streams:
+            self._streams.clear()  # one open file is enough
+            self._streams[file.name] = _Stream(self.place, file.name)
+        return self._streams[file.name]
+
+
+class _Stream:
+    """A file that is read from the front to the back, and from anywhere else by its row groups.
+
+    Row groups may be as large as the file. So blocks that follow each other go on where the last one ended.
+
+    Parameters
+    ----------
+    place, name
+        Where the file is.
+    """
+
+    def __init__(self, place: Place, name: str) -> None:
+        self.file = open_table(place.open(name), _BYTES_AT_ONCE)
+        metadata = self.file.metadata
+        sizes = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
+        self.begins = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]  # of the row groups
+        self.position = -1  # number of the row that comes next
+        self.rest: Any = None  # what was unpacked and not read
+        self.batches: Iterator[Any] = iter(())
+
+    def read(self, first: int, end: int) -> list[Any]:
+        """Batches with the rows from `first` to before `end`."""
+        group = bisect_right(self.begins, first) - 1
+        if not self.begins[group] <= self.position <= first:
+            self._begin(group)
+        found: list[Any] = []
+        while self.position < end:
+            if self.rest is None:
+                self.rest = self._unpack()
+            after = self.position + self.rest.num_rows
+            if after > first:
+                found.append(self.rest.slice(max(0, first - self.position), end - max(first, self.position)))
+            self.rest = self.rest.slice(end - self.position) if after > end else None
+            self.position = min(after, end)
+        return found
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        return [name for name in self.file.schema_arrow.names if name in COLUMNS]
+
+    def _begin(self, group: int) -> None:
+        groups = range(group, len(self.begins) - 1)
+        # one row group after the other, so that a damaged one is not touched before its turn
+        self.batches = chain.from_iterable(
+            self.file.iter_batches(_ROWS_AT_ONCE, row_groups=[each], columns=self.names) for each in groups
+        )
+        self.position, self.rest = self.begins[group], None
+
+    def _unpack(self) -> Any:
+        batch = next(self.batches, None)
+        if batch is None:
+            raise OSError(f"it ends after {self.position} of {self.begins[-1]} rows")
+        return batch
+
+
+def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSource:
+    """Look at all files of an input before anything is solved.
+
+    Parameters
+    ----------
+    address
+        As the user wrote it.
+    place, names
+        The folder, and the files in it.
+
+    Raises
+    ------
+    DynarouteError
+        If a file is no sound Parquet file or has other columns, there is no row, or an id comes twice.
+    """
+    files: list[_File] = []
+    digest, rows, ignored = hashlib.sha256(), 0, set()
+    for name in names:
+        with in_file(place.file(name)):
+            schema, count = _look_at(place, name, digest)
+            refuse_other_schema(schema)
+            ignored |= {column for column in schema.names if column not in COLUMNS}
+        files.append(_File(name, rows, count))
+        rows += count
+    if not rows:
+        raise FormatError("there is no row.", where=Where(file=address), remedy="Was it saved or copied completely?")
+    if ignored:
+        warn_of_input(address, f"ignored the columns {show_list(sorted(ignored))}; known are {', '.join(COLUMNS)}.")
+    source = ParquetSource(address, digest.hexdigest(), place, tuple(files))
+    refuse_double_ids(source)
+    return source
+
+
+def _look_at(place: Place, name: str, digest: Any) -> tuple[Any, int]:
+    """Schema and number of rows of a file, whose contents the digest takes in."""
+    with place.open(name) as file:
+        try:
+            parquet = open_table(file)
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            message = f"this is not a sound Parquet file ({reason})."
+            raise FormatError(message, remedy="Copy it whole, or leave it out.") from error
+        schema, count, size = parquet.schema_arrow, parquet.metadata.num_rows, file.size()
+        digest.update(f"{size} ".encode())
+        # what is far away is only looked at where it says what it holds
+        begin = max(0, size - 8 - parquet.metadata.serialized_size) if place.is_remote else 0
+        file.seek(begin)
+        while part := file.read(_HASHED_AT_ONCE):
+            digest.update(part)
+    return schema, count
+
+
+def refuse_double_ids(source: ParquetSource) -> None:
+    """Refuse an input in which two rows have the same id."""
+    # of texts that are different, one in 2^64 pairs has the same hash: those are looked at again
+    hashes = np.concatenate([np.fromiter(map(hash, names), np.int64, len(names)) for _, names in source.read_ids()])
+    hashes.sort()
+    suspects = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+    if not suspects:
+        return
+    seen: dict[str, int] = {}
+    for first, names in source.read_ids():
+        for number, name in enumerate(names, start=first):
+            if hash(name) in suspects and seen.setdefault(name, number) != number:
+                raise FormatError(
+                    f"rows {seen[name]} and {number} have the same id, {name!r}.",
+                    where=Where(file=source.address, field="id"),
+                    remedy="Give each row an id of its own.",
+                )
+
+
+def _make_rows(table: InstanceTable, first: int, file: str) -> list[Row]:
+    rows = []
+    for index, name in enumerate(_name_rows(table.read_ids(), first)):
+        number = first + index
+        try:
+            with in_file(file):
+                rows.append(Row(number, name, table.make_instance(index, name)))
+        except DynarouteError as error:
+            rows.append(Row(number, name, error=str(error)))
+    return rows
+
+
+def _name_rows(names: Sequence[str | None], first: int) -> list[str]:
+    """The ids of rows; those without one are called by their numbers in the input, from 0."""
+    return [str(number) if name is None else name for number, name in enumerate(names, start=first)]

@@ -1,0 +1,339 @@
+"""The engine of a cluster: Ray Data hands blocks to a pool of actors, each a warm worker. Needs ``dynaroute[ray]``.
+
+What goes through Ray is which rows to solve and what became of them. Actors read the rows and write the parts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import socket
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, NamedTuple, cast
+
+from dynaroute.cores import count_cores
+from dynaroute.errors import DynarouteError, OptionError, Where
+from dynaroute.scale.devices import name_kind
+from dynaroute.scale.engine import Retries, WorkersNow
+from dynaroute.scale.rows import Block
+from dynaroute.scale.work import BlockReport, Work, Worker
+
+__all__ = ["RayEngine"]
+
+_MOST_BLOCKS = 10_000  # that Ray Data is given at a time; it keeps some hundred bytes of each
+_OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through it
+# No reports home; and nothing on the standard output, where results belong: deaths of workers are counted and told.
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
+_PATIENCE = 10.0  # seconds for a cluster to answer
+_DEATH = "Ray lost its worker, perhaps because memory was short"
+
+
+@dataclass
+class RayEngine:
+    """Actors of Ray.
+
+    Attributes
+    ----------
+    address
+        Of a running cluster, such as "10.0.0.1:6379", or "auto" on one of its machines; None: one is started on this
+        machine, and ended with the run.
+    workers
+        How many actors; None: as many as the cluster has cores or GPUs for.
+    gpus
+        GPUs that an actor holds, or the part of one; None: one where a policy works on GPUs, else none.
+    """
+
+    address: str | None = None
+    workers: int | None = None
+    gpus: float | None = None
+    _is_ours: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        if self.gpus is not None and (self.gpus < 0 or (self.gpus > 1 and self.gpus % 1)):
+            message = f"a worker cannot hold {self.gpus:g} GPUs."
+            raise OptionError(
+                message, where=Where(field="gpus"), remedy="Give 1, 2, ..., or a part of one such as 0.25."
+            )
+
+    def count_workers(self, work: Work) -> int:
+        """How many workers this work will have."""
+        self._connect()
+        ray = _load_ray()
+        has: dict[str, float] = ray.cluster_resources()
+        gpus = self._gpus_of(work)
+        possible = int(has.get("CPU", 0.0))
+        if gpus:
+            possible = min(possible, int(has.get("GPU", 0.0) / gpus))
+        if possible < 1:
+            self._leave()
+            raise OptionError(
+                f"no worker fits into the cluster: one needs a core and {gpus:g} GPUs.",
+                where=Where(field="gpus"),
+                remedy="Use --gpus 0 with --device cpu, or a cluster with GPUs.",
+            )
+        return min(self.workers or possible, possible)
+
+    def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
+        """Solve every block; see `Engine`."""
+        pool = _Pool(work, self.count_workers(work), self._gpus_of(work), tell)
+        try:
+            yield from pool.solve(blocks)
+        finally:
+            self._leave()
+
+    def _gpus_of(self, work: Work) -> float:
+        if self.gpus is not None:
+            return self.gpus
+        return 1.0 if name_kind(work.options) == "cuda" else 0.0
+
+    def _connect(self) -> None:
+        """Join the cluster, or start one; nothing where this process has joined one already."""
+        ray = _load_ray()
+        if ray.is_initialized():
+            return
+        own = {
+            "num_cpus": self.workers or count_cores(),
+            "object_store_memory": _OBJECT_STORE_BYTES,
+            "include_dashboard": False,
+        }
+        try:
+            _refuse_silent(self.address)
+            ray.init(
+                address=self.address or "local",
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **({} if self.address else own),
+            )
+        except (OSError, ValueError, RuntimeError) as error:  # Ray's words for no answer, no address, another version
+            reason = str(error).partition("\n")[0].rstrip(".")
+            raise OptionError(
+                f"Ray cannot be used: {reason}.",
+                where=Where(field="address"),
+                remedy="Give the address of a running cluster of the same versions of Ray and Python, or leave it out.",
+            ) from error
+        self._is_ours = True
+
+    def _leave(self) -> None:
+        """End the actors, and the cluster if it was started here."""
+        if self._is_ours:
+            _load_ray().shutdown()
+            self._is_ours = False
+
+
+def _refuse_silent(address: str | None) -> None:
+    """Raise OSError where nobody listens: Ray itself would try for minutes."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host, int(port)), _PATIENCE).close()
+
+
+class _Pool:
+    """The actors of one run."""
+
+    def __init__(self, work: Work, size: int, gpus: float, tell: Callable[[WorkersNow], None]) -> None:
+        self.work = work
+        self.size = size
+        self.gpus = gpus
+        self.tell = tell
+        self.replaced = 0
+
+    def solve(self, blocks: Iterable[Block]) -> Iterator[BlockReport]:
+        """Solve many blocks at a time, until there are no more."""
+        upcoming = iter(blocks)
+        while some := list(islice(upcoming, _MOST_BLOCKS)):
+            for row in self._answer(some):
+                answer = pickle.loads(row["answer"])
+                if isinstance(answer, DynarouteError):
+                    raise answer
+                assert isinstance(answer, _Done)
+                if answer.deaths:
+                    self.replaced += answer.deaths
+                    self.tell(WorkersNow(self.size, self.replaced))
+                yield from answer.reports
+
+    def _answer(self, blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
+        """The actors' answers, as they come."""
+        from ray.data import ActorPoolStrategy, DataContext, from_items
+
+        prepared = [block if block.rows is not None else self.work.source.prepare(block) for block in blocks]
+        with _silence(), DataContext.current(DataContext.get_current().copy()):
+            DataContext.get_current().enable_progress_bars = False
+            DataContext.get_current().print_on_execution_start = False
+            answers = from_items(
+                [{"block": pickle.dumps(block)} for block in prepared], override_num_blocks=len(prepared)
+            ).map(
+                cast(Any, _Actor),  # Ray makes one of the class for each process
+                # the kind of device alone: Ray shows an actor none but its own GPUs, so numbers mean nothing there
+                fn_constructor_args=(self.work, name_kind(self.work.options), _start_ledger(self.work)),
+                # it begins with what there is, and goes on with what is left of a cluster
+                compute=ActorPoolStrategy(
+                    min_size=1, max_size=self.size, initial_size=self.size, max_tasks_in_flight_per_actor=1
+                ),
+                num_cpus=1,
+                num_gpus=self.gpus,
+            )
+            try:
+                yield from answers.iter_rows()
+            except _load_ray().exceptions.RayError as error:
+                raise DynarouteError(
+                    f"Ray cannot run workers: {_last_line(error)}.",
+                    remedy="Is this version of Dynaroute installed on every node, with the extra [ray]?",
+                ) from error
+
+
+def _start_ledger(work: Work) -> Any:
+    """The ledger, beside the driver, so that no other node takes it away."""
+    ray = _load_ray()
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+    options = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "scheduling_strategy": here}
+    return ray.remote(_Ledger).options(**options).remote(work.group)
+
+
+# In processes of Ray
+
+
+class _Done(NamedTuple):
+    """What became of a block: reports of its parts, and how many workers died of it."""
+
+    reports: list[BlockReport]
+    deaths: int
+
+
+@dataclass
+class _Course:
+    """What a block was cut into, of which the first is being solved; and what is done."""
+
+    waiting: list[Block]
+    reports: list[BlockReport] = field(default_factory=list)
+    deaths: int = 0
+
+    @property
+    def done(self) -> _Done:
+        """What there is to tell of it."""
+        return _Done(list(self.reports), self.deaths)
+
+
+class _Ledger:
+    """Knows what became of the blocks that are being solved.
+
+    Ray gives a block whose actor died to another one, again and again. So that this ends, actors ask here what to do
+    for a block: `Retries` decides, as it does for other engines.
+    """
+
+    def __init__(self, group: int) -> None:
+        self.retries = Retries(group)
+        self.courses: dict[Block, _Course] = {}
+
+    def begin(self, whole: Block) -> Block | _Done:
+        """What to solve first of a block; where it was begun before, whoever did that has died."""
+        course = self.courses.get(whole)
+        if course is None:
+            self.courses[whole] = _Course([whole])
+            return whole
+        return self.blame(whole, _DEATH) if course.waiting else course.done
+
+    def blame(self, whole: Block, reason: str) -> Block:
+        """What to solve next, since what was being solved was not."""
+        course = self.courses.setdefault(whole, _Course([whole]))  # or this ledger died, too, and knows nothing
+        course.deaths += 1
+        course.waiting[:1] = self.retries.blame(course.waiting[0], reason)
+        return course.waiting[0]
+
+    def finish(self, whole: Block, report: BlockReport) -> Block | _Done:
+        """What to solve next; or all reports, where nothing is left."""
+        course = self.courses.setdefault(whole, _Course(_list_rest(whole, report.block)))
+        course.reports.append(report)
+        del course.waiting[0]
+        if course.waiting:
+            return course.waiting[0]
+        if not course.deaths:  # a block that was cut must not be solved as a whole again, should this answer be lost
+            del self.courses[whole]
+        return course.done
+
+
+def _list_rest(whole: Block, part: Block) -> list[Block]:
+    """A part of a block, and what comes after it: parts are solved from the front to the back."""
+    return [part] if part.end == whole.end else [part, replace(whole, first=part.end)]
+
+
+class _Actor:
+    """A worker, as Ray Data wants it: blocks and answers are rows of a data set."""
+
+    def __init__(self, work: Work, device: str, ledger: Any) -> None:
+        self.ledger = ledger
+        try:
+            self.worker: Worker | DynarouteError = Worker(work, device)
+        except DynarouteError as error:
+            self.worker = error
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {"answer": pickle.dumps(self._answer(pickle.loads(row["block"])))}
+
+    def _answer(self, whole: Block) -> _Done | DynarouteError:
+        """The reports; or an error that ends the run, which Ray would try to mend by another attempt."""
+        ask, name = _load_ray().get, replace(whole, rows=None)
+        following: Block | _Done = ask(self.ledger.begin.remote(name))
+        while isinstance(following, Block):
+            try:
+                report = self._solve(_restore(following, whole))
+            except DynarouteError as error:
+                return error
+            except Exception as error:  # no worse than a death
+                following = ask(self.ledger.blame.remote(name, f"{type(error).__name__}: {error}"))
+            else:
+                following = ask(self.ledger.finish.remote(name, report))
+        return following
+
+    def _solve(self, block: Block) -> BlockReport:
+        if isinstance(self.worker, DynarouteError):
+            raise self.worker
+        return self.worker.solve(block)
+
+
+def _restore(part: Block, whole: Block) -> Block:
+    """A part of a block, with its rows, which the ledger does not keep."""
+    if whole.rows is None:
+        return part
+    return replace(part, rows=whole.rows[part.first - whole.first : part.end - whole.first])
+
+
+def _last_line(error: Exception) -> str:
+    """The reason, which Ray tells after all else."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^~")]
+    return lines[-1].rstrip(".") if lines else type(error).__name__
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Let Ray Data tell neither of what is counted anyway, with tracebacks, nor of what is old within itself."""
+    logger = logging.getLogger("ray.data")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module=r"ray\b")
+            yield
+    finally:
+        logger.setLevel(before)
+
+
+def _load_ray() -> Any:
+    """Ray, or an error that says how to install it."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        raise OptionError(
+            f"{error.name} is not installed, which the engine 'ray' needs.",
+            where=Where(field="engine"),
+            remedy="Run pip install '.[ray]' in Dynaroute's folder, or use the engine 'local'.",
+        ) from error
+    return ray

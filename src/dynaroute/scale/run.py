@@ -1,0 +1,237 @@
+"""A whole run: open the input, plan, have an engine solve what is missing, and sum up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from dynaroute.errors import FileError, Where
+from dynaroute.files import is_unfinished
+from dynaroute.scale.devices import name_kind
+from dynaroute.scale.engine import Engine, WorkersNow
+from dynaroute.scale.manifest import Manifest, Shard
+from dynaroute.scale.opening import open_source
+from dynaroute.scale.parts import MANIFEST, SUMMARY, Parts, find_gaps
+from dynaroute.scale.places import Place
+from dynaroute.scale.rows import Block
+from dynaroute.scale.sources import Source
+from dynaroute.scale.summary import BatchSummary
+from dynaroute.scale.tally import Tally
+from dynaroute.scale.work import BlockReport, Work
+from dynaroute.solving.options import SolveOptions
+
+__all__ = ["BatchRequest", "Progress", "run_batch"]
+
+_LARGEST_GROUP = {"cpu": 256, "cuda": 16384}
+_LARGEST_BLOCK = {"cpu": 2048, "cuda": 16384}
+_LEAST_BLOCKS = 16  # of a small input, so that there is work for all and not much is lost
+_LEAST_SEARCHED, _MOST_SEARCHED = 256, 256  # blocks of a small input, and rows of a block, of searches
+_SECONDS_OF_BLOCK = 60.0  # of a search
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """What to solve, how, and where the output goes.
+
+    Attributes
+    ----------
+    input, out
+        Addresses: paths, or such as s3://bucket/folder.
+    options
+        How to solve. The model is a name or a folder; known routes and threads play no part.
+    shard
+        Which part of the input.
+    block
+        Rows of a part; None: as suits the input.
+    resumes
+        Whether to continue a run that was ended.
+    """
+
+    input: str
+    out: str
+    options: SolveOptions
+    shard: Shard = field(default_factory=Shard)
+    block: int | None = None
+    resumes: bool = False
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a run stands.
+
+    Attributes
+    ----------
+    done, total
+        Rows, those of an earlier run included.
+    failed
+        Rows with an error.
+    workers
+        How many there are, and how many were replaced.
+    rate
+        Rows a second since this run began.
+    """
+
+    done: int
+    total: int
+    failed: int
+    workers: WorkersNow
+    rate: float
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At this rate; None before the first block."""
+        return (self.total - self.done) / self.rate if self.rate else None
+
+
+def run_batch(
+    request: BatchRequest, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None
+) -> BatchSummary:
+    """Solve all rows of an input that are not solved yet.
+
+    Parameters
+    ----------
+    request
+        What to solve, and how.
+    engine
+        Who solves.
+    watch
+        Called whenever a part is written, or a worker was replaced.
+
+    Raises
+    ------
+    DynarouteError
+        If the input cannot be read, or the output not be written. What is wrong with a row is written with it.
+    """
+    began = time.perf_counter()
+    place = Place(request.out)
+    earlier = _find_earlier(place, request.resumes)
+    source = open_source(request.input)
+    manifest = _plan(request, source, earlier)
+    if earlier is not None:
+        earlier.refuse_other(manifest, place)
+    else:
+        place.make()
+        manifest.write(place)
+    parts, (first, end) = Parts(place), request.shard.cut(len(source), manifest.group)
+    written = parts.find()
+    gaps = list(find_gaps(written, first, end))
+    work = Work(source, parts, request.options, manifest.group, end - first)
+    work = replace(work, workers=engine.count_workers(work))
+    standing = _Standing(end - first, sum(map(parts.read_tally, written), Tally()), WorkersNow(work.workers), watch)
+    for report in engine.solve(work, cut_blocks(gaps, manifest.block), standing.note_workers):
+        standing.add(report)
+    for gap in parts.find_gaps(first, end):
+        message = f"rows {gap.first} to {gap.end - 1} are missing, though all work is done."
+        raise FileError(message, where=Where(file=request.out), remedy="Did somebody remove parts? Continue: --resume.")
+    for name in filter(is_unfinished, place.list_files()):  # by workers that were killed; nobody writes any more
+        place.remove(name)
+    summary = BatchSummary(standing.tally, standing.workers, time.perf_counter() - began, standing.solved)
+    place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
+    return summary
+
+
+@dataclass
+class _Standing:
+    """How a run stands; whoever watches is told whenever that changes."""
+
+    total: int
+    tally: Tally
+    workers: WorkersNow
+    watch: Callable[[Progress], None]
+    solved: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    def add(self, report: BlockReport) -> None:
+        self.tally += report.tally
+        self.solved += report.tally.rows
+        self._tell()
+
+    def note_workers(self, workers: WorkersNow) -> None:
+        self.workers = workers
+        self._tell()
+
+    def _tell(self) -> None:
+        rate = self.solved / (time.perf_counter() - self.began)
+        self.watch(Progress(self.tally.rows, self.total, self.tally.failed, self.workers, rate))
+
+
+def cut_blocks(gaps: list[Block], size: int) -> Iterator[Block]:
+    """Cut rows into blocks of this many, from one multiple of it to the next."""
+    for gap in gaps:
+        first = gap.first
+        while first < gap.end:
+            end = min(gap.end, (first // size + 1) * size)
+            yield Block(first, end)
+            first = end
+
+
+def _find_earlier(place: Place, resumes: bool) -> Manifest | None:
+    """The manifest of the run that is to be continued; None where there is nothing yet.
+
+    Raises
+    ------
+    FileError
+        If there is something that is not to be continued, or cannot be.
+    """
+    there = place.list_files()
+    where = Where(file=place.address)
+    if there and not resumes:
+        remedy = "Name a new one; or continue the run that wrote it: --resume."
+        raise FileError("the folder of the output is not empty.", where=where, remedy=remedy)
+    if there and MANIFEST not in there:
+        raise FileError("there is no run to continue here, but other files.", where=where, remedy="Name a new folder.")
+    return Manifest.read(place) if there else None
+
+
+def _plan(request: BatchRequest, source: Source, earlier: Manifest | None) -> Manifest:
+    kind = name_kind(request.options)
+    group = _choose_group(len(source), request.options, kind)
+    block = request.block or (earlier.block if earlier else _choose_block(len(source), request.options, kind))
+    return Manifest(
+        input=request.input,
+        input_digest=source.digest,
+        rows=len(source),
+        options=_describe_options(request.options, kind),
+        group=group,
+        block=-(-block // group) * group,
+        shard=str(request.shard),
+    )
+
+
+def _choose_group(rows: int, options: SolveOptions, kind: str) -> int:
+    """How many rows are solved together: by the input and the kind of device alone."""
+    if options.searches and options.total_time is None:
+        return 1  # each by itself
+    largest = _LARGEST_GROUP.get(kind, _LARGEST_GROUP["cpu"])
+    return largest if kind == "cuda" else max(1, min(rows // _LEAST_BLOCKS, largest))
+
+
+def _choose_block(rows: int, options: SolveOptions, kind: str) -> int:
+    if options.searches and options.total_time is None:
+        seconds = options.search_seconds
+        most = _MOST_SEARCHED if seconds is None else min(_MOST_SEARCHED, int(_SECONDS_OF_BLOCK / seconds))
+        return max(1, min(rows // _LEAST_SEARCHED, most))
+    largest = _LARGEST_BLOCK.get(kind, _LARGEST_BLOCK["cpu"])
+    return largest if kind == "cuda" else max(1, min(rows // _LEAST_BLOCKS, largest))
+
+
+def _describe_options(options: SolveOptions, kind: str) -> dict[str, Any]:
+    """What determines the routes, beside the input and the version."""
+    given = {entry.name: getattr(options, entry.name) for entry in fields(options)}
+    plain = {name: value for name, value in given.items() if name not in ("start", "threads", "device", "model")}
+    return {**plain, "seed": options.usual_seed, "model": _describe_model(str(options.model)), "device": kind}
+
+
+def _describe_model(model: str) -> str:
+    """Its name, and what changes with its weights where it does not ship with Dynaroute."""
+    from dynaroute.weights import find_model, shipped_models
+
+    if model in ("auto", "savings", *shipped_models()):
+        return model
+    weights = find_model(model) / "model.safetensors"
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:16] if weights.is_file() else "none"
+    return f"{model} ({digest})"

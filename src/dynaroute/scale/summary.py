@@ -1,0 +1,54 @@
+"""What a run amounts to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dynaroute.scale.engine import WorkersNow
+from dynaroute.scale.histogram import make_bars
+from dynaroute.scale.tally import Tally
+
+__all__ = ["BatchSummary"]
+
+
+@dataclass(frozen=True)
+class BatchSummary:
+    """What a run amounts to.
+
+    Attributes
+    ----------
+    tally
+        Of all its rows, those of an earlier run included.
+    workers
+        How many there were, and how many were replaced.
+    seconds, solved
+        Of this run: how long it took, and the rows that it solved.
+    """
+
+    tally: Tally
+    workers: WorkersNow
+    seconds: float = 0.0
+    solved: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Rows that this run solved a second."""
+        return self.solved / self.seconds if self.seconds else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as an object for programs."""
+        tally = self.tally
+        return {
+            "rows": tally.rows,
+            "failed": tally.failed,
+            "mean_cost": tally.mean_cost,
+            "methods": dict(tally.methods),
+            "solved_now": self.solved,
+            "seconds": self.seconds,
+            "rows_per_second": self.rate,
+            "workers": self.workers.alive,
+            "replaced_workers": self.workers.replaced,
+            "histogram": [asdict(bar) for bar in make_bars(tally.cost_counts)],
+            "errors": [{"id": name, "error": error} for name, error in tally.faults],
+        }

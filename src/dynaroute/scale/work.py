@@ -1,0 +1,171 @@
+"""What a worker does, whichever engine it belongs to: read a block, solve it, check it, write its part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from dynaroute.errors import DynarouteError
+from dynaroute.impossible import refuse_impossible
+from dynaroute.improve.improvers import IMPROVERS
+from dynaroute.instance import Instance
+from dynaroute.scale.outcomes import Outcome
+from dynaroute.scale.parts import Parts
+from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.sources import Source
+from dynaroute.scale.tally import Tally
+from dynaroute.solver import refuse_improving_fleets, refuse_too_large, solve_all
+from dynaroute.solving.options import SolveOptions
+
+__all__ = ["BlockReport", "Work", "Worker", "describe_fault"]
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that a worker has to know. It can be sent to other processes.
+
+    Attributes
+    ----------
+    source
+        Where rows come from.
+    parts
+        Where parts go.
+    options
+        How to solve; the model is a name or a folder, and there are no known routes.
+    group
+        How many rows are solved together: those from one multiple of it to the next. It depends on the input and on
+        the kind of device alone, never on workers or blocks: rounding in a matrix product depends on all its rows, and
+        so would, once in a million decisions, the routes.
+    rows
+        How many rows the run has, among which a total time is shared out.
+    workers
+        How many work side by side.
+    """
+
+    source: Source
+    parts: Parts
+    options: SolveOptions
+    group: int
+    rows: int
+    workers: int = 1
+
+
+@dataclass(frozen=True)
+class BlockReport:
+    """A block whose part is written.
+
+    Attributes
+    ----------
+    block
+        Its rows are left out.
+    tally
+        What they amount to.
+    """
+
+    block: Block
+    tally: Tally
+
+
+class Worker:
+    """Solves blocks, and keeps weights and machine code from one to the next.
+
+    Parameters
+    ----------
+    work
+        What there is to know.
+    device
+        Where its policy works, such as "cuda:1"; None: what the options say.
+    """
+
+    def __init__(self, work: Work, device: str | None = None) -> None:
+        self.work = work
+        # one core each: as many workers as there are cores use them best, and none depends on how many there are
+        self.options = replace(work.options, threads=1, device=device or work.options.device)
+        self._has_code_of_fleets = False
+        if self.options.uses_policy:
+            import torch
+
+            torch.set_num_threads(1)
+        if (improver := IMPROVERS.get(self.options.improver)) is not None:
+            improver.prepare(0)
+
+    def solve(self, block: Block) -> BlockReport:
+        """Solve all rows of a block, and write its part.
+
+        Raises
+        ------
+        DynarouteError
+            If the part cannot be written; whatever is wrong with a row is written with it.
+        """
+        outcomes = [outcome for rows in self._group(block) for outcome in self._solve_group(rows)]
+        self.work.parts.write(block, outcomes)
+        return BlockReport(replace(block, rows=None), Tally.of(outcomes))
+
+    def _group(self, block: Block) -> Iterator[list[Row]]:
+        """The rows that are solved together."""
+        rows = self.work.source.read(block)
+        if block.fault:
+            rows = [replace(row, instance=None, error=block.fault) for row in rows]
+        for _, group in groupby(rows, key=lambda row: row.number // self.work.group):
+            yield list(group)
+
+    def _solve_group(self, rows: Sequence[Row]) -> list[Outcome]:
+        seed = self.options.usual_seed
+        errors = {row.number: row.error or self._find_obstacle(row.instance) for row in rows}
+        sound = [row for row in rows if not errors[row.number]]
+        found = {outcome.row: outcome for outcome in self._solve_sound(sound)}
+        return [found.get(row.number) or Outcome.of_fault(row, errors[row.number], seed) for row in rows]
+
+    def _find_obstacle(self, instance: Instance | None) -> str:
+        """Why this instance cannot be solved; empty where it can."""
+        assert instance is not None  # or the row would have an error
+        try:
+            refuse_impossible(instance)
+            refuse_too_large([instance], self.options)
+            refuse_improving_fleets([instance], self.options)
+        except DynarouteError as error:
+            return str(error)
+        return ""
+
+    def _solve_sound(self, rows: Sequence[Row]) -> list[Outcome]:
+        """Solve rows together; where that fails, the halves of them, down to the row that fails."""
+        if not rows:
+            return []
+        seed = self.options.usual_seed
+        instances = [row.instance for row in rows if row.instance is not None]
+        if not all(instance.is_plain for instance in instances):
+            self._load_code_of_fleets()
+        try:
+            results = solve_all(instances, self._share_out(len(rows)))
+        except Exception as error:  # whatever it is, the other rows must not suffer from it
+            if len(rows) == 1:
+                return [Outcome.of_fault(rows[0], describe_fault(error), seed)]
+            middle = len(rows) // 2
+            return [*self._solve_sound(rows[:middle]), *self._solve_sound(rows[middle:])]
+        return [Outcome.of_result(row, result, seed) for row, result in zip(rows, results, strict=True)]
+
+    def _load_code_of_fleets(self) -> None:
+        """Load the machine code of what most inputs do without, so that it takes no time of the first row's."""
+        if self._has_code_of_fleets or not self.options.searches:
+            return
+        from dynaroute.improve.fleet_search import load_machine_code_of_fleets
+
+        load_machine_code_of_fleets()
+        self._has_code_of_fleets = True
+
+    def _share_out(self, count: int) -> SolveOptions:
+        """The options, with the part of the total time that so many rows have."""
+        if self.options.total_time is None:
+            return self.options
+        share = self.options.total_time * self.work.workers * count / self.work.rows
+        return replace(self.options, total_time=share)
+
+
+def describe_fault(error: Exception) -> str:
+    """What went wrong, in words; what is no error of ours is a fault in Dynaroute."""
+    if isinstance(error, DynarouteError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this instance."
+    return f"this is a fault in Dynaroute: {type(error).__name__}: {' '.join(str(error).split())}"

@@ -1,0 +1,103 @@
+"""Small inputs for batches, an engine that needs no process, and sources that kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dynaroute.distributions import draw_paper_set
+from dynaroute.formats import write
+from dynaroute.instance import Instance
+from dynaroute.scale.engine import WorkersNow
+from dynaroute.scale.file_sources import SetSource
+from dynaroute.scale.outcomes import Outcome
+from dynaroute.scale.parts import Parts
+from dynaroute.scale.places import Place
+from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.run import BatchRequest, run_batch
+from dynaroute.scale.summary import BatchSummary
+from dynaroute.scale.work import BlockReport, Work, Worker
+from dynaroute.solving.options import SolveOptions
+
+SAVINGS = SolveOptions(model="savings")
+
+
+@dataclass(frozen=True)
+class SameProcess:
+    """An engine that works where it is asked, so that tests do not wait for processes."""
+
+    workers: int = 1
+
+    def count_workers(self, work: Work) -> int:
+        return self.workers
+
+    def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
+        worker = Worker(work)
+        for block in blocks:
+            yield worker.solve(work.source.prepare(block))
+
+
+def draw(count: int, size: int = 6, seed: int = 0) -> list[Instance]:
+    return draw_paper_set(size, count, np.random.default_rng(seed), 20).instances()
+
+
+def write_input(folder: Path, count: int = 12, **more: Any) -> Path:
+    """A Parquet file with small instances, called 1, 2, ..."""
+    file = folder / "in.parquet"
+    write(draw(count, **more), file)
+    return file
+
+
+def change_column(file: Path, name: str, change: Callable[[list[Any]], list[Any]], **settings: Any) -> None:
+    """Change the cells of a column of a Parquet file."""
+    table = pq.read_table(file)
+    cells = change(table.column(name).to_pylist())
+    pq.write_table(table.set_column(table.column_names.index(name), name, pa.array(cells)), file, **settings)
+
+
+def run(input: Path, out: Path, options: SolveOptions = SAVINGS, **more: Any) -> BatchSummary:
+    return run_batch(BatchRequest(str(input), str(out), options, **more), SameProcess())
+
+
+def read_out(out: Path | str) -> list[Outcome]:
+    """All rows of an output, in the order of the input."""
+    parts = Parts(Place(str(out)))
+    return [outcome for block in parts.find() for outcome in parts.read(block)]
+
+
+def routes_of(out: Path | str) -> dict[str, object]:
+    """What is promised to be the same in every run."""
+    return {each.id: (each.row, each.routes, each.cost, each.error, each.checked) for each in read_out(out)}
+
+
+@dataclass(frozen=True)
+class DeadlySource(SetSource):
+    """A set that kills whoever reads one of its rows: always, or once where there is a file to remember it."""
+
+    deadly: int = 0
+    memory: str | None = None
+
+    @classmethod
+    def make(cls, instances: list[Instance], deadly: int, memory: Path | None = None) -> DeadlySource:
+        rows = tuple(Row(number, f"row {number}", each) for number, each in enumerate(instances))
+        return cls("deadly", "", len(rows), rows, deadly, None if memory is None else str(memory))
+
+    def read(self, block: Block) -> list[Row]:
+        if block.first <= self.deadly < block.end and not block.fault and not self._remembers():
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().read(block)
+
+    def _remembers(self) -> bool:
+        if self.memory is None:
+            return False
+        did_kill = Path(self.memory).exists()
+        Path(self.memory).touch()
+        return did_kill

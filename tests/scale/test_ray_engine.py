@@ -1,0 +1,182 @@
+"""Batches on a Ray cluster of two nodes with a core each; the second says that it has a GPU."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from batches import SAVINGS, DeadlySource, change_column, draw, read_out, routes_of, run, write_input
+from chaos import TwoNodes
+
+from dynaroute.errors import DynarouteError, OptionError
+from dynaroute.formats import write
+from dynaroute.scale.engine import WorkersNow
+from dynaroute.scale.file_sources import SetSource
+from dynaroute.scale.parts import Parts
+from dynaroute.scale.places import Place
+from dynaroute.scale.ray_engine import RayEngine, _Done, _Ledger
+from dynaroute.scale.rows import Block
+from dynaroute.scale.run import BatchRequest, run_batch
+from dynaroute.scale.tally import Tally
+from dynaroute.scale.work import BlockReport, Work
+from dynaroute.solving.options import SolveOptions
+
+pytest_plugins = ("ray_cluster",)
+needs_ray = pytest.mark.xdist_group("ray")  # one cluster is enough
+
+
+def make_work(source: DeadlySource, out: Path) -> Work:
+    out.mkdir()
+    return Work(source, Parts(Place(str(out))), SAVINGS, group=2, rows=len(source))
+
+
+@needs_ray
+def test_gpu_actors_find_the_routes_of_processes_here(nodes: TwoNodes, model: Path, tmp_path: Path) -> None:
+    """The GPU is one that the node only declares: its actor works on a processor, as the options say."""
+    file = write_input(tmp_path, 24)
+    change_column(file, "capacity", lambda cells: [None, *cells[1:]])
+    options = SolveOptions(model=model, decode="sample", samples=4, device="cpu", seed=5)
+    engine = RayEngine(nodes.address, gpus=1)
+
+    summary = run_batch(BatchRequest(str(file), str(tmp_path / "ray"), options, block=8), engine)
+    run(file, tmp_path / "here", options)
+
+    assert (summary.workers, summary.tally.failed) == (WorkersNow(1), 1)
+    assert routes_of(tmp_path / "ray") == routes_of(tmp_path / "here")
+
+
+@needs_ray
+def test_rows_of_a_set_travel_to_the_actors(nodes: TwoNodes, tmp_path: Path) -> None:
+    write(draw(10), tmp_path / "set.npz")
+
+    request = BatchRequest(str(tmp_path / "set.npz"), str(tmp_path / "ray"), SAVINGS, block=3)
+    summary = run_batch(request, RayEngine(nodes.address))
+    run(tmp_path / "set.npz", tmp_path / "here")
+
+    assert summary.workers == WorkersNow(2)
+    assert routes_of(tmp_path / "ray") == routes_of(tmp_path / "here")
+
+
+@needs_ray
+def test_a_row_that_its_actors_die_of_is_written_with_its_error(nodes: TwoNodes, tmp_path: Path) -> None:
+    work = make_work(DeadlySource.make(draw(4), deadly=2), tmp_path / "out")
+    seen: list[WorkersNow] = []
+
+    reports = list(RayEngine(nodes.address).solve(work, [Block(0, 2), Block(2, 4)], seen.append))
+
+    found = read_out(tmp_path / "out")
+    assert sorted(report.block.first for report in reports) == [0, 2, 3]
+    assert [each.row for each in found if each.checked] == [0, 1, 3]
+    assert "workers died of this row" in (found[2].error or "")
+    assert seen == [WorkersNow(2, 4)]  # the block of two rows killed two of them, the row itself two more
+
+
+@needs_ray
+def test_an_error_of_ours_in_an_actor_ends_the_run(nodes: TwoNodes, tmp_path: Path) -> None:
+    work = make_work(DeadlySource.make(draw(2), deadly=9), tmp_path / "out")
+    (tmp_path / "out").rmdir()
+
+    with pytest.raises(DynarouteError, match="does not exist"):
+        list(RayEngine(nodes.address).solve(work, [Block(0, 2)], lambda now: None))
+
+
+@dataclass(frozen=True)
+class UnknownSource(SetSource):
+    """One that comes from a module which is nowhere but here."""
+
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        return import_module, ("not_installed",)
+
+
+@needs_ray
+def test_actors_that_cannot_start_end_the_run_with_the_reason(nodes: TwoNodes, tmp_path: Path) -> None:
+    work = replace(make_work(DeadlySource.make(draw(2), deadly=9), tmp_path / "out"), source=UnknownSource("", "", 2))
+
+    with pytest.raises(DynarouteError, match="No module named 'not_installed'"):
+        list(RayEngine(nodes.address).solve(work, [Block(0, 2)], lambda now: None))
+
+
+@needs_ray
+def test_more_gpus_than_there_are_is_refused(nodes: TwoNodes, tmp_path: Path) -> None:
+    work = make_work(DeadlySource.make(draw(2), deadly=9), tmp_path / "out")
+
+    with pytest.raises(OptionError, match="one needs a core and 2 GPUs"):
+        list(RayEngine(nodes.address, gpus=2).solve(work, [Block(0, 2)], lambda now: None))
+
+
+@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:{free}"])
+def test_an_address_where_no_cluster_is_is_refused_at_once(address: str, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    work = make_work(DeadlySource.make(draw(2), deadly=9), tmp_path / "out")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        free = server.getsockname()[1]
+
+    with pytest.raises(OptionError, match="Ray cannot be used") as caught:
+        RayEngine(address.format(free=free)).count_workers(work)
+
+    assert caught.value.where.field == "address"
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    work = make_work(DeadlySource.make(draw(2), deadly=9), tmp_path / "out")
+
+    with pytest.raises(OptionError, match="ray is not installed") as caught:
+        RayEngine().count_workers(work)
+
+    assert "[ray]" in (caught.value.remedy or "")
+
+
+def report_of(block: Block) -> BlockReport:
+    return BlockReport(block, Tally(rows=len(block)))
+
+
+def test_the_ledger_gives_out_a_block_and_takes_its_report() -> None:
+    ledger, whole = _Ledger(group=2), Block(4, 8)
+
+    assert ledger.begin(whole) == whole
+    assert ledger.finish(whole, report_of(whole)) == _Done([report_of(whole)], deaths=0)
+
+
+def test_the_ledger_cuts_a_block_that_is_begun_too_often() -> None:
+    ledger, whole = _Ledger(group=2), Block(4, 8)
+    ledger.begin(whole)
+
+    assert ledger.begin(whole) == whole
+    assert ledger.begin(whole) == Block(4, 6)
+    assert ledger.finish(whole, report_of(Block(4, 6))) == Block(6, 8)
+    done = ledger.finish(whole, report_of(Block(6, 8)))
+    assert done == _Done([report_of(Block(4, 6)), report_of(Block(6, 8))], deaths=2)
+
+
+def test_the_ledger_does_not_give_out_a_block_again_that_was_cut_and_done() -> None:
+    ledger, whole = _Ledger(group=2), Block(4, 8)
+    for _ in range(3):
+        ledger.begin(whole)
+    ledger.finish(whole, report_of(Block(4, 6)))
+    done = ledger.finish(whole, report_of(Block(6, 8)))
+
+    assert ledger.begin(whole) == done  # the actor died before it could pass the answer on
+
+
+@pytest.mark.parametrize("part", [Block(4, 8), Block(6, 8)])
+def test_a_ledger_that_was_started_anew_takes_reports_of_blocks_it_does_not_know(part: Block) -> None:
+    assert _Ledger(group=2).finish(Block(4, 8), report_of(part)) == _Done([report_of(part)], deaths=0)
+
+
+def test_a_ledger_that_was_started_anew_gives_out_what_is_left_of_a_block() -> None:
+    ledger, whole = _Ledger(group=2), Block(4, 8)
+
+    assert ledger.finish(whole, report_of(Block(4, 5))) == Block(5, 8)
+    assert ledger.begin(whole) == Block(5, 8)
+
+
+@pytest.mark.parametrize("gpus", [-1, 1.5])
+def test_numbers_of_gpus_that_make_no_sense_are_refused(gpus: float) -> None:
+    with pytest.raises(OptionError, match="cannot hold"):
+        RayEngine(gpus=gpus)

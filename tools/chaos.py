@@ -1,0 +1,281 @@
+"""What `make chaos` does: kill parts of running batches at random moments, and look at what they have written.
+
+A two-node cluster of Ray runs on this machine. `dynaroute batch --engine ray` solves a set there while its actors, its
+driver or a node of the cluster is killed (`kill -9`), again and again. A driver that was killed is started anew with
+--resume, a node is replaced. In the end every id has to be there exactly once, every row has to be right by
+`dynaroute.check`, and all routes have to be those of a run that nobody disturbed.
+
+    python tools/chaos.py [actor|driver|node ...] [--kills 20] [--rows 400] [--seed 0]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynaroute import check, write
+from dynaroute.distributions import draw_paper_set
+from dynaroute.scale.opening import open_source
+from dynaroute.scale.parts import Parts
+from dynaroute.scale.places import Place
+from dynaroute.scale.rows import Block
+from dynaroute.solution import Solution
+
+__all__ = ["KINDS", "Disturbance", "Problem", "TwoNodes", "disturb", "make_problem", "start_two_nodes"]
+
+KINDS = ("actor", "driver", "node")
+
+_LONGEST_PEACE = 12.0  # seconds between kills: within it a run starts and solves some blocks
+_PATIENCE = 600.0  # seconds for a run that nobody disturbs any more
+_ACTOR = "ray::MapWorker"  # what Ray Data calls the processes of its actors
+_OBJECT_STORE_BYTES = 100 << 20
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is solved, how, and what must come out.
+
+    Attributes
+    ----------
+    input
+        The set.
+    options
+        Of `dynaroute batch`; they determine the routes.
+    expected
+        The routes of each id, by a run that nobody disturbed.
+    """
+
+    input: Path
+    options: tuple[str, ...]
+    expected: dict[str, tuple[tuple[int, ...], ...]]
+
+
+@dataclass
+class Disturbance:
+    """What was done to a kind of process, and what came out."""
+
+    kind: str
+    kills: int = 0
+    runs: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind}: {self.kills} kills in {self.runs} runs and {self.seconds:.0f} s; {self.rows} rows, "
+            "each id once, all right by check, all routes as undisturbed"
+        )
+
+
+@dataclass
+class TwoNodes:
+    """A cluster of two nodes, of which the second may be killed and replaced."""
+
+    cluster: Any
+    second: Any
+    random: random.Random = field(default_factory=lambda: random.Random(0))
+
+    @property
+    def address(self) -> str:
+        """Where drivers find it."""
+        return str(self.cluster.address)
+
+    def kill_node(self) -> bool:
+        """Kill the second node with all that runs there, and put another in its place."""
+        self.cluster.remove_node(self.second, allow_graceful=False)
+        self.second = _add_node(self.cluster)
+        return True
+
+    def kill_actor(self) -> bool:
+        """Kill an actor that solves, if there is one."""
+        actors = [pid for node in self.cluster.list_all_nodes() for pid in _list_actors(_find_raylet(node))]
+        if not actors:
+            return False
+        with suppress(ProcessLookupError):
+            os.kill(self.random.choice(actors), signal.SIGKILL)
+            return True
+        return False
+
+
+@contextmanager
+def start_two_nodes() -> Iterator[TwoNodes]:
+    """Run a cluster of two nodes with a core each on this machine; the second has a GPU, too, or says so."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    head = {"num_cpus": 1, "object_store_memory": _OBJECT_STORE_BYTES, "include_dashboard": False}
+    cluster: Any = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        yield TwoNodes(cluster, _add_node(cluster))
+    finally:
+        cluster.shutdown()
+
+
+def make_problem(folder: Path, rows: int, options: Sequence[str]) -> Problem:
+    """Draw a set of instances, and solve it in peace.
+
+    Parameters
+    ----------
+    folder
+        For the set and its routes.
+    rows
+        How many instances of 20 customers.
+    options
+        Of `dynaroute batch`.
+    """
+    file, out = folder / "set.parquet", folder / "undisturbed"
+    write(draw_paper_set(20, rows, np.random.default_rng(0)).instances(), file)
+    _start(Problem(file, tuple(options), {}), out, "--engine", "local").wait()
+    return Problem(file, tuple(options), {row.id: row.routes or () for row in _read_rows(out)})
+
+
+def disturb(
+    kind: str, kills: int, nodes: TwoNodes, problem: Problem, folder: Path, longest_peace: float = _LONGEST_PEACE
+) -> Disturbance:
+    """Have the problem solved while something is killed, so many times; and again, until that is done.
+
+    Parameters
+    ----------
+    kind
+        Of `KINDS`.
+    kills
+        How many.
+    nodes, problem
+        Where, and what.
+    folder
+        For what is written.
+    longest_peace
+        Seconds between kills, at the most.
+    """
+    done, began = Disturbance(kind), time.monotonic()
+    while done.kills < kills:
+        out = folder / f"{kind}-{done.runs}"
+        _disturb_run(kills, nodes, problem, out, longest_peace, done)
+        done.rows += _refuse_wrong(problem, out)
+        done.runs += 1
+    done.seconds = time.monotonic() - began
+    return done
+
+
+def _disturb_run(
+    kills: int, nodes: TwoNodes, problem: Problem, out: Path, longest_peace: float, done: Disturbance
+) -> None:
+    engine = ("--engine", "ray", "--address", nodes.address, "--resume")
+    driver = _start(problem, out, *engine)
+    try:
+        while done.kills < kills:
+            with suppress(subprocess.TimeoutExpired):
+                driver.wait(nodes.random.uniform(0.0, longest_peace))
+                break  # it came to its end before
+            if done.kind == "driver":
+                driver.kill()
+                driver.wait()
+                driver = _start(problem, out, *engine)
+                done.kills += 1
+            elif nodes.kill_node() if done.kind == "node" else nodes.kill_actor():
+                done.kills += 1
+        if driver.wait(_PATIENCE) != 0:
+            raise SystemExit(f"{done.kind}: exit code {driver.returncode}: {_name_log(out).read_text()}")
+    finally:
+        driver.kill()
+
+
+def _refuse_wrong(problem: Problem, out: Path) -> int:
+    """Look at every row that was written; how many there are."""
+    source = open_source(str(problem.input))
+    instances = {row.id: row.instance for row in source.read(Block(0, len(source)))}
+    rows = _read_rows(out)
+    counts = Counter(row.id for row in rows)
+    faults = [f"{each} is missing" for each in instances if each not in counts]
+    faults += [f"{each} is there {count} times" for each, count in counts.items() if count > 1]
+    for row in rows:
+        instance = instances[row.id]
+        if instance is None or row.routes is None or row.error is not None or not row.checked:
+            faults.append(f"{row.id} has no checked routes: {row.error}")
+        elif violations := check(instance, Solution(row.routes, stated_cost=row.cost)):
+            faults.append(f"{row.id} is wrong: {violations[0].message}")
+        elif row.routes != problem.expected[row.id]:
+            faults.append(f"{row.id} has other routes than undisturbed")
+    if faults:
+        raise SystemExit(f"{out}: {len(faults)} faults, such as: {faults[0]}.")
+    return len(rows)
+
+
+def _read_rows(out: Path) -> list[Any]:
+    parts = Parts(Place(str(out)))
+    return [row for block in parts.find() for row in parts.read(block)]
+
+
+def _start(problem: Problem, out: Path, *more: str) -> subprocess.Popen[bytes]:
+    """Begin or continue a run; what it tells goes into a file beside its output."""
+    command = [
+        sys.executable,
+        "-m",
+        "dynaroute",
+        "batch",
+        str(problem.input),
+        "--out",
+        str(out),
+        *problem.options,
+        *more,
+    ]
+    with _name_log(out).open("wb") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log)
+
+
+def _name_log(out: Path) -> Path:
+    return out.with_suffix(".log")
+
+
+def _add_node(cluster: Any) -> Any:
+    return cluster.add_node(num_cpus=1, num_gpus=1, object_store_memory=_OBJECT_STORE_BYTES)
+
+
+def _find_raylet(node: Any) -> int:
+    return int(node.all_processes["raylet"][0].process.pid)
+
+
+def _list_actors(raylet: int) -> list[int]:
+    """The processes of actors among the children of a node's raylet."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended since
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == raylet and (folder / "cmdline").read_text().startswith(_ACTOR):
+                found.append(int(folder.name))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"which of {', '.join(KINDS)}; all if left out")
+    parser.add_argument("--kills", type=int, default=20, help="of each kind")
+    parser.add_argument("--rows", type=int, default=400)
+    parser.add_argument("--iterations", type=int, default=20_000, help="of the search of each row")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments")
+    options = parser.parse_args()
+    if unknown := [kind for kind in options.kinds if kind not in KINDS]:
+        parser.error(f"there is no kind {unknown[0]!r}")
+    with tempfile.TemporaryDirectory() as name, start_two_nodes() as nodes:
+        folder, nodes.random = Path(name), random.Random(options.seed)
+        problem = make_problem(folder, options.rows, ("--iterations", str(options.iterations), "--block", "8"))
+        for kind in options.kinds or KINDS:
+            print(disturb(kind, options.kills, nodes, problem, folder), flush=True)
+
+
+if __name__ == "__main__":
+    main()
