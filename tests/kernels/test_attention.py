@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import torch
 
 from dynaroute.kernels.attention import AttentionShape, SegmentAttention
@@ -59,3 +60,15 @@ def test_gradients_of_longer_segments_agree_with_the_twin() -> None:
     (expected,) = torch.autograd.grad((run_twin(packed, packing, 0.7) * weights).sum(), packed)
     (found,) = torch.autograd.grad((run_kernel(packed, packing, 0.7) * weights).sum(), packed)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")  # in rows past the end, which are never stored
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_gradients_stay_finite_where_all_scores_are_far_below_zero(dtype: torch.dtype) -> None:
+    packed, packing = make_segments(200)
+    packed = 0.01 * packed.detach()
+    packed[:, :32] += 2.5
+    packed[:, 32:64] -= 2.5  # scores of -100: keys past the end of the last block would weigh e^100
+    packed = packed.to(dtype).requires_grad_()
+    (found,) = torch.autograd.grad(run_kernel(packed, packing, 1.0).sum(), packed)
+    assert bool(found.isfinite().all())

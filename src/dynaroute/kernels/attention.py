@@ -189,7 +189,8 @@ def _streamed_backward_kernel(
             its_key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, BLOCK, DK)
             its_value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
             scores = tl.dot(query, tl.trans(its_key), input_precision=PRECISION)
-            weights = tl.exp2(scores * factor - level[:, None])
+            # no weight is above 1; of keys past the end it would be, where all scores are negative, and not finite
+            weights = tl.exp2(tl.minimum(scores * factor - level[:, None], 0.0))
             d_weights = tl.dot(d_out, tl.trans(its_value), input_precision=PRECISION)
             d_scores = (weights * (d_weights - common[:, None])).to(key.dtype)
             d_query = tl.dot(d_scores, its_key, d_query, input_precision=PRECISION)
