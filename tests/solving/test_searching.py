@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from threading import Event
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from policies import draw_instances, make_policy
 
+from dynaroute.fleet import VehicleType
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.search import Improvement
 from dynaroute.instance import Instance
@@ -64,6 +66,23 @@ def test_machine_code_is_loaded_for_the_largest_without_a_matrix_and_takes_none_
     assert solve(instance, time_limit=0.4).iterations != 0
     solve(MATRIX, iterations=1)
     assert loaded == [30, 0]
+
+
+def test_machine_code_of_fleets_takes_none_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    (plain,) = draw_instances(30)
+    instance = replace(plain, vehicles=(VehicleType(plain.capacity, max_stops=6),))
+    solve(instance, iterations=1)  # so that no code has to be loaded but what takes half a second now
+    loads: list[float] = []
+
+    def load() -> None:
+        time.sleep(0.5)
+        loads.append(0.5)
+
+    monkeypatch.setattr("dynaroute.improve.fleet_search.load_machine_code_of_fleets", load)
+    result = solve(instance, time_limit=0.4)
+    assert loads
+    assert result.iterations != 0
+    assert not check(instance, result.solution)
 
 
 def test_search_is_told_with_its_iterations_and_its_trace() -> None:

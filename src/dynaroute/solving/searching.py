@@ -79,6 +79,10 @@ def _load_machine_code(instances: Sequence[Instance], options: SolveOptions) -> 
     began = time.perf_counter()
     largest = max((each.size for each in instances if each.distances is None), default=0)
     IMPROVERS[options.improver].prepare(largest)
+    if options.objective == "vehicles" or not all(instance.is_plain for instance in instances):
+        from dynaroute.improve.fleet_search import load_machine_code_of_fleets
+
+        load_machine_code_of_fleets()
     return time.perf_counter() - began
 
 
