@@ -58,8 +58,10 @@ EXTRAS = {
             "ruff",
             "schemathesis",
             "vrplib",
+            "xmlschema",
         ),
     ),
+    "docs": ("make docs", ("furo", "myst-nb", "numpydoc", "sphinx", "sphinx-copybutton", "sphinx-mathjax-offline")),
     "release": ("make release and make audit", ("packaging", "pip-audit", "uv")),
 }
 

@@ -250,7 +250,7 @@ def test_info_tells_vehicles_windows_service_and_times(tmp_path: Path) -> None:
     for words in (
         "van: 2, capacity 9, 4 h at most",
         "2 of 3 customers",
-        "20 min in all",
+        "20 min in total",
         "at 10 units of distance a second",
         "3 vehicles",
     ):

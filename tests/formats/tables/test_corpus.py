@@ -420,7 +420,7 @@ REFUSED = {
     ),
     "longitude in the column of latitudes": with_cell(3, 2, "10° E", words=("no latitude", "exchanged")),
     "longitudes where only latitudes can be": File(
-        "id,lat,lon,demand\n0,-118.2,34.05,0\nA,-118.3,34.1,5\n", words=("line 2", "Are the two exchanged?")
+        "id,lat,lon,demand\n0,-118.2,34.05,0\nA,-118.3,34.1,5\n", words=("line 2", "Are the two swapped?")
     ),
     "link for a pair of coordinates": book(
         [("id", "GPS", "demand"), ("Depot", "53.5, 10.0", 0), ("A", "https://maps.example/?q=53.6,10.1", 5)],

@@ -73,7 +73,7 @@ def _refuse_unsolved(table: Table) -> None:
         filled = [row for row in table.rows if row.text(column.index)]
         if filled and is_unsupported_for_vehicles(column.heading):
             raise UnsupportedError(
-                f"the column {shorten(column.heading)} asks for something else: {UNSUPPORTED}.",
+                f"the column {shorten(column.heading)} asks for something unsupported: {UNSUPPORTED}.",
                 where=table.where(filled[0], column),
                 remedy="Remove the column to plan without it.",
             )
