@@ -261,7 +261,7 @@ def measure_packing(count: int) -> float:
 
 def list_gpu_qualities(hour: float, packing: float) -> Iterator[Quality]:
     """One H200, by docs/results.md: 10,000 published instances, from host memory to host memory."""
-    for name, cost, seconds in (("0.1 s", 15.979, 0.091), ("1.3 s", 15.687, 1.308), ("5 s", 15.576, 5.0)):
+    for name, cost, seconds in (("0.1 s", 15.979, 0.091), ("1.3 s", 15.617, 1.308), ("5 s", 15.574, 5.0)):
         for sharers in (1, GPU_SHARERS):
             called = f"H200, {name} for 10,000" + (f", {sharers} workers on it" if sharers > 1 else "")
             yield Quality(called, cost, seconds / 10_000, 16_384, hour, sharers, packing)
