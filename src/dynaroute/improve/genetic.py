@@ -23,13 +23,33 @@ from dynaroute.improve.moves_fleet import (
     unload_path,
 )
 from dynaroute.improve.pacing import Pace
-from dynaroute.improve.population import Population, add_individual, draw_parent, empty, make_population, reprice
+from dynaroute.improve.population import (
+    Population,
+    add_individual,
+    draw_parent,
+    empty,
+    is_empty,
+    make_population,
+    reprice,
+)
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit, make_random_state
 from dynaroute.improve.split import Tour, make_split_room, split_tour
 from dynaroute.solution import Solution
 
-__all__ = ["GeneticSearch", "add_feasible", "evolve", "place_around_depot"]
+__all__ = [
+    "GeneticSearch",
+    "Nursery",
+    "add_children",
+    "add_feasible",
+    "conceive",
+    "count_iterations_a_child",
+    "evolve",
+    "find_best_child",
+    "make_nursery",
+    "place_around_depot",
+    "raise_children",
+]
 
 _ITERATIONS_A_CUSTOMER = 1.3  # of ruin and recreate, that take as long as creating one solution
 _REPAIR_PROBABILITY = 0.5
@@ -47,6 +67,7 @@ _PROGRESS = np.dtype(
         ("highest_penalty", np.float64),
         ("best_length", np.float64),
         ("initial", np.int64),  # number of random solutions that a population starts with
+        ("restarts", np.int64),  # number of populations before this one
         ("drawn", np.int64),  # number of them created so far
         ("idle", np.int64),  # iterations since the best solution was found
         ("judged", np.int64),  # solutions since the penalty was last set
@@ -77,12 +98,12 @@ class GeneticSearch:
 
     def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 10) -> None:
         assert isinstance(problem.distances, np.ndarray)  # instances without a matrix would take hours
-        self.weight = max(1, round(_ITERATIONS_A_CUSTOMER * problem.size))
+        self.weight = count_iterations_a_child(problem.size)
         self._credit = 0  # requested iterations that are too few for another solution
         self._halt = np.zeros(1, dtype=np.int8)
         self._task = make_task(problem)
         self._population = make_population(problem.size)
-        self._nursery = _make_nursery(problem, problem.distances, initial)
+        self._nursery = make_nursery(problem, problem.distances, initial)
         self._random = make_random_state(seed, stream)
 
     @property
@@ -113,18 +134,29 @@ class GeneticSearch:
         return count if made == solutions else min(count, made * self.weight)
 
 
+def count_iterations_a_child(size: int) -> int:
+    """Count the iterations of ruin and recreate that take as long as creating one solution."""
+    return max(1, round(_ITERATIONS_A_CUSTOMER * size))
+
+
 # Memory for creating solutions
 
 
-class _Nursery(NamedTuple):
-    """Memory for creating a solution.
+class Nursery(NamedTuple):
+    """Memory for creating C solutions, the children, before they are added to a population.
 
     Attributes
     ----------
-    fleet
-        Routes during local search.
-    tour, path
-        (n,) the tour of all customers, and (longest path,) its routes.
+    fleet, path
+        Routes during local search, and (longest path,) before and after it.
+    tours
+        (C, n) each child's tour of all customers.
+    paths, lengths, excesses
+        (C, 2, longest path), (C, 2) and (C, 2) each child's routes after local search, and again after a repair.
+    counts
+        (C,) how many of these two there are.
+    restarts
+        (1,) number of populations before that of the parents.
     best_path
         (longest path,) routes of the best feasible solution.
     cuts
@@ -142,8 +174,13 @@ class _Nursery(NamedTuple):
     """
 
     fleet: Fleet
-    tour: Tour
     path: Path
+    tours: NDArray[np.int32]
+    paths: NDArray[np.int32]
+    lengths: NDArray[np.float64]
+    excesses: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    restarts: NDArray[np.int64]
     best_path: Path
     cuts: NDArray[Any]
     is_taken: NDArray[np.bool_]
@@ -154,8 +191,8 @@ class _Nursery(NamedTuple):
     progress: NDArray[Any]
 
 
-def _make_nursery(problem: SearchProblem, distances: NDArray[np.float64], initial: int) -> _Nursery:
-    """Allocate memory; `initial` is the number of random solutions in a population."""
+def make_nursery(problem: SearchProblem, distances: NDArray[np.float64], initial: int, children: int = 1) -> Nursery:
+    """Allocate memory for some children; `initial` is the number of random solutions in a population."""
     size = problem.size
     progress = np.zeros(1, dtype=_PROGRESS)
     penalty = _guess_penalty(problem.demands, distances)
@@ -163,10 +200,15 @@ def _make_nursery(problem: SearchProblem, distances: NDArray[np.float64], initia
     progress["lowest_penalty"], progress["highest_penalty"] = 1e-4 * penalty, 1e3 * penalty
     progress["best_length"] = np.inf
     progress["initial"] = initial
-    return _Nursery(
+    return Nursery(
         fleet=make_fleet(size),
-        tour=np.arange(1, size + 1, dtype=np.int32),
         path=np.zeros(longest_path(size), dtype=np.int32),
+        tours=np.tile(np.arange(1, size + 1, dtype=np.int32), (children, 1)),
+        paths=np.zeros((children, 2, longest_path(size)), dtype=np.int32),
+        lengths=np.zeros((children, 2)),
+        excesses=np.zeros((children, 2), dtype=np.int64),
+        counts=np.zeros(children, dtype=np.int64),
+        restarts=np.zeros(1, dtype=np.int64),
         best_path=np.zeros(longest_path(size), dtype=np.int32),
         cuts=make_split_room(size),
         is_taken=np.zeros(size + 1, dtype=np.bool_),
@@ -207,80 +249,125 @@ def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @compiled
 def evolve(
-    count: int, task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
+    count: int, task: Task, population: Population, nursery: Nursery, random: RandomState, halt: NDArray[np.int8]
 ) -> int:
     """Create solutions one after the other until `halt` is not 0, which discards the unfinished one.
 
     Returns the number of solutions created.
     """
-    progress = nursery.progress[0]
     for made in range(count):
-        if progress.idle >= _PATIENCE:
-            empty(population)
-            progress.drawn = 0
-            progress.idle = 0
-        if progress.drawn < progress.initial:
-            progress.drawn += 1
-            _shuffle(nursery.tour, random)
-        else:
-            one, other = draw_parent(random, population), draw_parent(random, population)
-            _cross(population.tours[one], population.tours[other], nursery.is_taken, random, nursery.tour)
-        split_tour(nursery.tour, nursery.cuts, task, progress.penalty, nursery.path)
-        if not _educate_and_add(task, population, nursery, random, halt):
+        penalty = conceive(population, nursery, random)
+        if not raise_children(task, nursery, penalty, random, halt):
+            _keep_if_best(nursery)
             return made
+        add_children(population, nursery)
     return count
 
 
 @compiled
-def add_feasible(
-    task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
-) -> None:
-    """Improve the feasible solution in the nursery by feasible moves, and add it to the population."""
-    length, _ = _educate(task, nursery, np.inf, random, halt)
-    _keep_if_best(length, nursery)
-    add_individual(nursery.path, length, 0, nursery.progress[0].penalty, population)
+def conceive(population: Population, nursery: Nursery, random: RandomState) -> float:
+    """Cross parents, or draw random tours at the start: the tours of new children. Returns the penalty for them."""
+    progress = nursery.progress[0]
+    if progress.idle >= _PATIENCE:
+        empty(population)
+        progress.drawn = 0
+        progress.idle = 0
+        progress.restarts += 1
+    nursery.restarts[0] = progress.restarts
+    for child in range(len(nursery.tours)):
+        nursery.counts[child] = 0
+        tour = nursery.tours[child]
+        if progress.drawn < progress.initial or is_empty(population):
+            progress.drawn += 1
+            _shuffle(tour, random)
+        else:
+            one, other = draw_parent(random, population), draw_parent(random, population)
+            _cross(population.tours[one], population.tours[other], nursery.is_taken, random, tour)
+    return float(progress.penalty)
 
 
 @compiled
-def _educate_and_add(
-    task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
-) -> bool:
-    """Improve the solution in the nursery by local search, and add it to the population; false if halted."""
-    progress = nursery.progress[0]
-    penalty, factor = progress.penalty, 1.0
-    progress.idle += 1
-    while True:
-        length, excess = _educate(task, nursery, penalty * factor, random, halt)
-        if excess == 0:
-            _keep_if_best(length, nursery)
+def raise_children(task: Task, nursery: Nursery, penalty: float, random: RandomState, halt: NDArray[np.int8]) -> bool:
+    """Cut the children's tours into routes, and improve these by local search; false if halted."""
+    for child in range(len(nursery.tours)):
+        split_tour(nursery.tours[child], nursery.cuts, task, penalty, nursery.path)
+        excess = _educate_child(child, task, nursery, penalty, random, halt)
+        if halt[0] == 0 and excess > 0 and draw_unit(random) < _REPAIR_PROBABILITY:
+            excess = _educate_child(child, task, nursery, penalty * _REPAIR_FACTOR, random, halt)
+            nursery.counts[child] -= excess > 0  # what is still overloaded is of no use
         if halt[0] != 0:
             return False
-        if factor == 1.0:
-            progress.judged += 1
-            progress.feasible += excess == 0
-        if factor == 1.0 or excess == 0:
-            add_individual(nursery.path, length, excess, penalty, population)
-        if excess == 0 or factor > 1.0 or draw_unit(random) >= _REPAIR_PROBABILITY:
-            break
-        factor = _REPAIR_FACTOR
-    if progress.judged >= _PENALTY_PERIOD:
-        _adapt_penalty(progress, population)
     return True
 
 
 @compiled
-def _keep_if_best(length: float, nursery: _Nursery) -> None:
-    """Record a feasible solution if it is the best so far."""
+def _educate_child(
+    child: int, task: Task, nursery: Nursery, penalty: float, random: RandomState, halt: NDArray[np.int8]
+) -> int:
+    """Improve the routes in the nursery and write them down as a child's; returns the excess."""
+    length, excess = _educate(task, nursery, penalty, random, halt)
+    written = nursery.counts[child]
+    nursery.paths[child, written] = nursery.path
+    nursery.lengths[child, written] = length
+    nursery.excesses[child, written] = excess
+    nursery.counts[child] += 1
+    return excess
+
+
+@compiled
+def add_children(population: Population, nursery: Nursery) -> None:
+    """Add the children to the population, unless it is no longer that of their parents, and adapt the penalty."""
     progress = nursery.progress[0]
+    progress.idle += len(nursery.tours)
+    _keep_if_best(nursery)
+    if nursery.restarts[0] != progress.restarts:
+        return
+    for child in range(len(nursery.tours)):
+        for place in range(nursery.counts[child]):
+            length, excess = nursery.lengths[child, place], nursery.excesses[child, place]
+            add_individual(nursery.paths[child, place], length, excess, progress.penalty, population)
+        progress.judged += 1
+        progress.feasible += nursery.excesses[child, 0] == 0
+        if progress.judged >= _PENALTY_PERIOD:
+            _adapt_penalty(progress, population)
+
+
+@compiled
+def find_best_child(nursery: Nursery) -> tuple[float, int, int]:
+    """Return the length of the best feasible child, and where its routes are; infinite if there is none."""
+    best, best_child, best_place = np.inf, 0, 0
+    for child in range(len(nursery.tours)):
+        for place in range(nursery.counts[child]):
+            if nursery.excesses[child, place] == 0 and nursery.lengths[child, place] < best:
+                best, best_child, best_place = nursery.lengths[child, place], child, place
+    return best, best_child, best_place
+
+
+@compiled
+def _keep_if_best(nursery: Nursery) -> None:
+    """Record the best child if it is the best so far."""
+    progress = nursery.progress[0]
+    length, child, place = find_best_child(nursery)
     if length < progress.best_length:
         progress.best_length = length
         progress.idle = 0
-        nursery.best_path[:] = nursery.path
+        nursery.best_path[:] = nursery.paths[child, place]
+
+
+@compiled
+def add_feasible(
+    task: Task, population: Population, nursery: Nursery, random: RandomState, halt: NDArray[np.int8]
+) -> None:
+    """Improve the feasible solution in the nursery by feasible moves, and add it to the population."""
+    nursery.counts[:] = 0
+    _educate_child(0, task, nursery, np.inf, random, halt)
+    _keep_if_best(nursery)
+    add_individual(nursery.paths[0, 0], nursery.lengths[0, 0], 0, nursery.progress[0].penalty, population)
 
 
 @compiled
 def _educate(
-    task: Task, nursery: _Nursery, penalty: float, random: RandomState, halt: NDArray[np.int8]
+    task: Task, nursery: Nursery, penalty: float, random: RandomState, halt: NDArray[np.int8]
 ) -> tuple[float, int]:
     """Improve the routes in the nursery, and sort them by direction from the depot."""
     fleet = nursery.fleet
@@ -334,7 +421,7 @@ def _cross(one: Tour, other: Tour, is_taken: NDArray[np.bool_], random: RandomSt
 
 
 @compiled_inline
-def _sort_routes(used: int, nursery: _Nursery) -> None:
+def _sort_routes(used: int, nursery: Nursery) -> None:
     """Sort routes by the direction of their centre, so that neighbours in a tour are neighbours on the map."""
     stops, places, angles, order = nursery.fleet.stops, nursery.places, nursery.angles, nursery.route_order
     for route in range(used):
