@@ -49,8 +49,8 @@ class Relay:
     @property
     def best_routes(self) -> tuple[tuple[int, ...], ...]:
         """The best solution so far."""
-        is_first_better = self._first.best_cost <= self._second.best_cost
-        return self._first.best_routes if is_first_better else self._second.best_routes
+        routes = self._second.best_routes  # before its cost, because it may wait for better ones that are nearly ready
+        return self._first.best_routes if self._first.best_cost <= self._second.best_cost else routes
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Let the running searcher continue from, or with, another solution."""

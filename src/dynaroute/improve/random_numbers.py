@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled_inline
 
-__all__ = ["RandomState", "draw_below", "draw_unit", "make_random_state"]
+__all__ = ["RandomState", "draw_below", "draw_state", "draw_unit", "make_random_state"]
 
 RandomState = NDArray[np.uint64]
 
@@ -46,3 +46,9 @@ def draw_unit(state: RandomState) -> float:
 def draw_below(state: RandomState, limit: int) -> int:
     """Draw a whole number from 0 to limit - 1."""
     return int(draw_unit(state) * limit)
+
+
+@compiled_inline
+def draw_state(state: RandomState, into: RandomState) -> None:
+    """Draw the state of another generator."""
+    into[0] = _draw(state)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
+from dynaroute.improve.breeding import Breeding
 from dynaroute.improve.combined import Relay, Team, pass_on, teach_the_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
@@ -157,6 +158,9 @@ def load_machine_code() -> None:
     search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
     problem = SearchProblem.from_instance(_make_tiny_instance())
     cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
+    breeding = Breeding(problem, threads=1)
+    breeding.adopt(((1, 2), (3,)), 0.0)
+    breeding.run(10_000, Pace(0.0, 0.0))  # enough that children come to the population
 
 
 @cache

@@ -1,0 +1,185 @@
+"""One population for several cores: each raises children of it, which come to it in a fixed order.
+
+So as many cores get as far as one core in as many times the seconds. With a population of its own, each core would
+repeat the work of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Event, Lock
+
+import numpy as np
+
+from dynaroute.improve.genetic import (
+    Nursery,
+    add_children,
+    add_feasible,
+    conceive,
+    count_iterations_a_child,
+    find_best_child,
+    make_nursery,
+    raise_children,
+)
+from dynaroute.improve.local_search_paths import split_path, write_path
+from dynaroute.improve.moves_fleet import make_task
+from dynaroute.improve.pacing import Pace
+from dynaroute.improve.population import make_population
+from dynaroute.improve.problem import SearchProblem
+from dynaroute.improve.random_numbers import draw_state, make_random_state
+from dynaroute.solution import Solution
+
+__all__ = ["Breeding"]
+
+_ROOMS_A_CORE = 3  # litters in progress or waiting for their turn, so that no core waits for a slow one
+_ITERATIONS_A_LITTER = 1200  # of ruin and recreate that take as long: a few milliseconds
+
+Routes = tuple[tuple[int, ...], ...]
+
+
+class _Room:
+    """Where one litter is raised: memory, and a generator of random numbers."""
+
+    def __init__(self, nursery: Nursery) -> None:
+        self.nursery = nursery
+        self.random = np.zeros(1, dtype=np.uint64)
+        self.penalty = 0.0
+        self.in_use = Lock()  # held while a litter is raised
+
+
+class Breeding:
+    """A searcher that evolves one population on several cores.
+
+    A litter is a few children that one core raises. Before the parents of a litter are drawn, a litter that began a
+    fixed number of litters earlier is added to the population, and none after it. So if iterations set the pace, the
+    cores' relative speed does not matter.
+
+    Parameters
+    ----------
+    problem
+        The problem; it has a matrix.
+    threads
+        Number of cores.
+    seed
+        Seed of the random numbers.
+    initial
+        Number of initial random solutions, improved by local search.
+    """
+
+    def __init__(self, problem: SearchProblem, threads: int, seed: int = 0, initial: int = 10) -> None:
+        assert isinstance(problem.distances, np.ndarray)  # as in `GeneticSearch`
+        weight = count_iterations_a_child(problem.size)
+        self._children = max(1, round(_ITERATIONS_A_LITTER / weight))
+        self._weight = weight * self._children
+        self._credit = 0  # requested iterations that are too few for another litter
+        self._threads = threads
+        self._task = make_task(problem)
+        self._population = make_population(problem.size)
+        self._random = make_random_state(seed)
+        self._halt = np.zeros(1, dtype=np.int8)
+        self._common = make_nursery(problem, problem.distances, initial)
+        self._rooms = [
+            _Room(
+                make_nursery(problem, problem.distances, initial, self._children)._replace(
+                    progress=self._common.progress, best_path=self._common.best_path
+                )
+            )
+            for _ in range(_ROOMS_A_CORE * threads)
+        ]
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="dynaroute-breeding")
+        self._running: set[Future[None]] = set()
+        self._turn = Lock()  # held while the population changes
+        self._begun = 0  # litters
+
+    @property
+    def best_cost(self) -> float:
+        """Cost of the best feasible solution that is ready; infinite before there is one."""
+        waiting = (find_best_child(room.nursery)[0] for room in self._list_waiting(is_patient=False))
+        return min(float(self._common.progress[0]["best_length"]), *waiting, float("inf"))
+
+    @property
+    def best_routes(self) -> Routes:
+        """Routes of the best feasible solution, once no core is at work; empty before there is one."""
+        self._await(self._running)
+        best, path = float(self._common.progress[0]["best_length"]), self._common.best_path
+        for room in self._list_waiting(is_patient=True):
+            length, child, place = find_best_child(room.nursery)
+            if length < best:
+                best, path = length, room.nursery.paths[child, place]
+        return split_path(path)
+
+    def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
+        """Improve a feasible solution by local search, and add it to the population."""
+        path = write_path(Solution(tuple(map(tuple, routes))))
+        with self._turn:
+            self._common.path[:] = 0
+            self._common.path[: len(path)] = path
+            add_feasible(self._task, self._population, self._common, self._random, self._halt)
+
+    def halt(self) -> None:
+        """Stop a run in another thread within about a millisecond, and prevent later runs."""
+        self._halt[0] = 1
+
+    def run(self, count: int, pace: Pace) -> int:
+        """Let each core run some iterations. Splitting the run into several calls changes nothing.
+
+        It returns when all litters have begun, so that no core waits for the last one between two runs.
+        """
+        litters, credit = divmod(self._credit + count * self._threads, self._weight)
+        last = self._begun + litters
+        if litters > 0:
+            self._raise_until(last)
+        if self._begun < last:
+            return min(count, (litters - last + self._begun) * self._weight // self._threads)
+        self._credit = credit
+        return count
+
+    def _raise_until(self, last: int) -> None:
+        """Have all cores raise litters until the last has begun."""
+        self._await({future for future in self._running if future.done()})
+        all_begun = Event()
+        self._running |= {self._pool.submit(self._work, last, all_begun) for _ in range(self._threads)}
+        all_begun.wait()
+
+    def _await(self, running: set[Future[None]]) -> None:
+        """Wait until cores have done what they were told to; raises an error of one of them."""
+        wait(running)
+        self._running = self._running - running
+        for future in running:
+            future.result()
+
+    def _work(self, last: int, all_begun: Event) -> None:
+        """Raise one litter after the other."""
+        try:
+            while (room := self._begin(last)) is not None:
+                try:
+                    raise_children(self._task, room.nursery, room.penalty, room.random, self._halt)
+                finally:
+                    room.in_use.release()
+        finally:
+            all_begun.set()
+
+    def _begin(self, last: int) -> _Room | None:
+        """Add an earlier litter to the population, and let parents have another; None if there are enough."""
+        with self._turn:
+            if self._begun >= last or self._halt[0] != 0:
+                return None
+            room = self._rooms[self._begun % len(self._rooms)]
+            room.in_use.acquire()
+            if self._begun >= len(self._rooms):
+                add_children(self._population, room.nursery)
+            room.penalty = conceive(self._population, room.nursery, self._random)
+            draw_state(self._random, room.random)
+            self._begun += 1
+            return room
+
+    def _list_waiting(self, is_patient: bool) -> Iterator[_Room]:
+        """List the litters that are ready but not yet added to the population, in order."""
+        for number in range(max(0, self._begun - len(self._rooms)), self._begun):
+            room = self._rooms[number % len(self._rooms)]
+            if room.in_use.acquire(blocking=is_patient):
+                try:
+                    yield room
+                finally:
+                    room.in_use.release()
