@@ -78,12 +78,12 @@ def test_children_of_an_earlier_population_do_not_join_the_next() -> None:
     search = make_breeding()
     search.run(10_000, NO_PACE)
     before = search.best_cost
-    assert search._population.counts[:2].sum() > 0
-    search._common.progress["idle"] = 20_000
-    search.run(1200, NO_PACE)  # fewer litters than there are rooms, so that all of them have earlier parents
-    assert search._population.counts[:2].sum() == 0
+    assert search._lineage.population.counts[:2].sum() > 0
+    search._lineage.progress["idle"] = 20_000
+    search.run(1200, NO_PACE)  # fewer litters than there are places, so that all of them have earlier parents
+    assert search._lineage.population.counts[:2].sum() == 0
     search.run(20_000, NO_PACE)
-    assert search._population.counts[:2].sum() > 0
+    assert search._lineage.population.counts[:2].sum() > 0
     assert search.best_cost <= before
 
 

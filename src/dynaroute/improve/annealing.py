@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynaroute.improve.compiled import make_apart
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import make_random_state
@@ -78,7 +79,7 @@ class RuinAndRecreate:
         cost = problem.cost(routes)
         self._mean_leg = cost / (problem.size + len(routes)) if mean_leg is None else mean_leg
         self._done = done
-        self._halt = np.zeros(1, dtype=np.int8)
+        self._halt = make_apart(1, np.int8)
         self.adopt(routes, cost)
 
     @property

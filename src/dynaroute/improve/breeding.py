@@ -12,38 +12,40 @@ from threading import Event, Lock
 
 import numpy as np
 
+from dynaroute.improve.compiled import make_apart
 from dynaroute.improve.genetic import (
-    Nursery,
+    Litter,
     add_children,
     add_feasible,
+    bring_in,
     conceive,
     count_iterations_a_child,
     find_best_child,
+    make_lineage,
+    make_litter,
     make_nursery,
     raise_children,
 )
-from dynaroute.improve.local_search_paths import split_path, write_path
+from dynaroute.improve.local_search_paths import split_path
 from dynaroute.improve.moves_fleet import make_task
 from dynaroute.improve.pacing import Pace
-from dynaroute.improve.population import make_population
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import draw_state, make_random_state
-from dynaroute.solution import Solution
 
 __all__ = ["Breeding"]
 
-_ROOMS_A_CORE = 3  # litters in progress or waiting for their turn, so that no core waits for a slow one
+_PLACES_A_CORE = 3  # litters in progress or waiting for their turn, so that no core waits for a slow one
 _ITERATIONS_A_LITTER = 1200  # of ruin and recreate that take as long: a few milliseconds
 
 Routes = tuple[tuple[int, ...], ...]
 
 
-class _Room:
-    """Where one litter is raised: memory, and a generator of random numbers."""
+class _Place:
+    """A place for one litter after the other, with the random numbers and the penalty that it is raised by."""
 
-    def __init__(self, nursery: Nursery) -> None:
-        self.nursery = nursery
-        self.random = np.zeros(1, dtype=np.uint64)
+    def __init__(self, litter: Litter) -> None:
+        self.litter = litter
+        self.random = make_apart(1, np.uint64)
         self.penalty = 0.0
         self.in_use = Lock()  # held while a litter is raised
 
@@ -68,25 +70,18 @@ class Breeding:
     """
 
     def __init__(self, problem: SearchProblem, threads: int, seed: int = 0, initial: int = 10) -> None:
-        assert isinstance(problem.distances, np.ndarray)  # as in `GeneticSearch`
         weight = count_iterations_a_child(problem.size)
-        self._children = max(1, round(_ITERATIONS_A_LITTER / weight))
-        self._weight = weight * self._children
+        children = max(1, round(_ITERATIONS_A_LITTER / weight))
+        self._weight = weight * children
         self._credit = 0  # requested iterations that are too few for another litter
         self._threads = threads
         self._task = make_task(problem)
-        self._population = make_population(problem.size)
+        self._lineage = make_lineage(problem, initial)
         self._random = make_random_state(seed)
-        self._halt = np.zeros(1, dtype=np.int8)
-        self._common = make_nursery(problem, problem.distances, initial)
-        self._rooms = [
-            _Room(
-                make_nursery(problem, problem.distances, initial, self._children)._replace(
-                    progress=self._common.progress, best_path=self._common.best_path
-                )
-            )
-            for _ in range(_ROOMS_A_CORE * threads)
-        ]
+        self._halt = make_apart(1, np.int8)
+        self._places = [_Place(make_litter(problem.size, children)) for _ in range(_PLACES_A_CORE * threads)]
+        self._nurseries = [make_nursery(problem) for _ in range(threads)]  # those that no core is using
+        self._adopted = make_litter(problem.size)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="dynaroute-breeding")
         self._running: set[Future[None]] = set()
         self._turn = Lock()  # held while the population changes
@@ -95,27 +90,26 @@ class Breeding:
     @property
     def best_cost(self) -> float:
         """Cost of the best feasible solution that is ready; infinite before there is one."""
-        waiting = (find_best_child(room.nursery)[0] for room in self._list_waiting(is_patient=False))
-        return min(float(self._common.progress[0]["best_length"]), *waiting, float("inf"))
+        waiting = (find_best_child(litter)[0] for litter in self._list_waiting(is_patient=False))
+        return min(float(self._lineage.progress[0]["best_length"]), *waiting, float("inf"))
 
     @property
     def best_routes(self) -> Routes:
         """Routes of the best feasible solution, once no core is at work; empty before there is one."""
         self._await(self._running)
-        best, path = float(self._common.progress[0]["best_length"]), self._common.best_path
-        for room in self._list_waiting(is_patient=True):
-            length, child, place = find_best_child(room.nursery)
+        best, path = float(self._lineage.progress[0]["best_length"]), self._lineage.best_path
+        for litter in self._list_waiting(is_patient=True):
+            length, child, rank = find_best_child(litter)
             if length < best:
-                best, path = length, room.nursery.paths[child, place]
+                best, path = length, litter.paths[child, rank]
         return split_path(path)
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Improve a feasible solution by local search, and add it to the population."""
-        path = write_path(Solution(tuple(map(tuple, routes))))
-        with self._turn:
-            self._common.path[:] = 0
-            self._common.path[: len(path)] = path
-            add_feasible(self._task, self._population, self._common, self._random, self._halt)
+        self._await(self._running)
+        nursery = self._nurseries[0]
+        bring_in(routes, nursery)
+        add_feasible(self._task, self._lineage, self._adopted, nursery, self._random, self._halt)
 
     def halt(self) -> None:
         """Stop a run in another thread within about a millisecond, and prevent later runs."""
@@ -151,35 +145,37 @@ class Breeding:
 
     def _work(self, last: int, all_begun: Event) -> None:
         """Raise one litter after the other."""
+        nursery = self._nurseries.pop()
         try:
-            while (room := self._begin(last)) is not None:
+            while (place := self._begin(last)) is not None:
                 try:
-                    raise_children(self._task, room.nursery, room.penalty, room.random, self._halt)
+                    raise_children(self._task, place.litter, nursery, place.penalty, place.random, self._halt)
                 finally:
-                    room.in_use.release()
+                    place.in_use.release()
         finally:
+            self._nurseries.append(nursery)
             all_begun.set()
 
-    def _begin(self, last: int) -> _Room | None:
+    def _begin(self, last: int) -> _Place | None:
         """Add an earlier litter to the population, and let parents have another; None if there are enough."""
         with self._turn:
             if self._begun >= last or self._halt[0] != 0:
                 return None
-            room = self._rooms[self._begun % len(self._rooms)]
-            room.in_use.acquire()
-            if self._begun >= len(self._rooms):
-                add_children(self._population, room.nursery)
-            room.penalty = conceive(self._population, room.nursery, self._random)
-            draw_state(self._random, room.random)
+            place = self._places[self._begun % len(self._places)]
+            place.in_use.acquire()
+            if self._begun >= len(self._places):
+                add_children(self._lineage, place.litter)
+            place.penalty = conceive(self._lineage, place.litter, self._random)
+            draw_state(self._random, place.random)
             self._begun += 1
-            return room
+            return place
 
-    def _list_waiting(self, is_patient: bool) -> Iterator[_Room]:
+    def _list_waiting(self, is_patient: bool) -> Iterator[Litter]:
         """List the litters that are ready but not yet added to the population, in order."""
-        for number in range(max(0, self._begun - len(self._rooms)), self._begun):
-            room = self._rooms[number % len(self._rooms)]
-            if room.in_use.acquire(blocking=is_patient):
+        for number in range(max(0, self._begun - len(self._places)), self._begun):
+            place = self._places[number % len(self._places)]
+            if place.in_use.acquire(blocking=is_patient):
                 try:
-                    yield room
+                    yield place.litter
                 finally:
-                    room.in_use.release()
+                    place.in_use.release()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_inline
+from dynaroute.improve.compiled import compiled_inline, make_apart
 
 __all__ = ["RandomState", "draw_below", "draw_state", "draw_unit", "make_random_state"]
 
@@ -24,7 +24,9 @@ _UNIT = 2.0**-53
 
 def make_random_state(seed: int, stream: int = 0) -> RandomState:
     """Make a generator; generators with the same seed and different streams are independent."""
-    return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64).astype(np.uint64)
+    state = make_apart(1, np.uint64)
+    state[:] = np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)
+    return state
 
 
 @compiled_inline
