@@ -12,7 +12,7 @@ from strategies import instances, solutions_of
 
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.combined import Relay, Team, pass_on, teach_the_worst
+from dynaroute.improve.combined import Relay, Team, teach_the_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
@@ -153,24 +153,7 @@ def test_the_worst_member_adopts_the_best_solution() -> None:
     assert members[1].best_cost <= members[0].best_cost
 
 
-def test_members_who_pass_on_learn_of_each_other_in_turn() -> None:
-    members = [_Recorder(cost) for cost in (1.0, 2.0, 3.0, 4.0)]
-    Team(members, pass_on).run(1, Pace(0.08, 0.0))
-    assert [member.adopted for member in members] == [
-        [3.0, 4.0, 2.0],
-        [4.0, 1.0, 3.0],
-        [1.0, 2.0, 4.0],
-        [2.0, 3.0, 1.0],
-    ]
-
-
 def test_members_who_keep_apart_adopt_nothing() -> None:
     members = [_Recorder(1.0), _Recorder(2.0)]
     Team(members, None).run(1, Pace(0.9, 0.0))
     assert [member.adopted for member in members] == [[], []]
-
-
-def test_a_member_does_not_adopt_a_solution_as_good_as_its_own() -> None:
-    members = [_Recorder(1.0), _Recorder(1.0), _Recorder(2.0)]
-    Team(members, pass_on).run(1, Pace(0.03, 0.0))
-    assert [member.adopted for member in members] == [[2.0], [], [1.0]]

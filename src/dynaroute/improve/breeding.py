@@ -36,6 +36,7 @@ __all__ = ["Breeding"]
 
 _PLACES_A_CORE = 3  # litters in progress or waiting for their turn, so that no core waits for a slow one
 _ITERATIONS_A_LITTER = 1200  # of ruin and recreate that take as long: a few milliseconds
+_MOST_CHILDREN = 16  # in a litter
 
 Routes = tuple[tuple[int, ...], ...]
 
@@ -71,7 +72,7 @@ class Breeding:
 
     def __init__(self, problem: SearchProblem, threads: int, seed: int = 0, initial: int = 10) -> None:
         weight = count_iterations_a_child(problem.size)
-        children = max(1, round(_ITERATIONS_A_LITTER / weight))
+        children = min(_MOST_CHILDREN, max(1, round(_ITERATIONS_A_LITTER / weight)))
         self._weight = weight * children
         self._credit = 0  # requested iterations that are too few for another litter
         self._threads = threads
