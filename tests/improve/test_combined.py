@@ -48,7 +48,7 @@ class _Recorder:
 
     def __init__(self, best_cost: float) -> None:
         self.best_cost = best_cost
-        self.best_routes = ((1,),)
+        self.best_routes: tuple[tuple[int, ...], ...] = ((1,),)
         self.runs: list[tuple[int, Pace]] = []
         self.adopted: list[float] = []
         self.is_halted = False
@@ -89,6 +89,22 @@ def test_a_team_hands_over_what_each_of_its_members_found() -> None:
     members, second = [_Recorder(3.0), _Recorder(2.0)], _Recorder(9.0)
     Relay(Team(members, None), second, 0.5, members).run(2, Pace(0.0, 1 / 2))
     assert second.adopted == [3.0, 2.0]
+
+
+def test_what_the_second_has_nearly_ready_counts() -> None:
+    class Late(_Recorder):
+        """A searcher whose best cost is up to date only when its routes were asked for."""
+
+        @property
+        def best_routes(self) -> tuple[tuple[int, ...], ...]:
+            self.best_cost = 1.0
+            return ((2,),)
+
+        @best_routes.setter
+        def best_routes(self, routes: tuple[tuple[int, ...], ...]) -> None:
+            pass
+
+    assert Relay(_Recorder(2.0), Late(3.0), 0.5).best_routes == ((2,),)
 
 
 def test_it_does_not_matter_to_a_relay_in_how_many_calls_iterations_are_run() -> None:

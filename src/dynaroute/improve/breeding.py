@@ -91,15 +91,15 @@ class Breeding:
     @property
     def best_cost(self) -> float:
         """Cost of the best feasible solution that is ready; infinite before there is one."""
-        waiting = (find_best_child(litter)[0] for litter in self._list_waiting(is_patient=False))
-        return min(float(self._lineage.progress[0]["best_length"]), *waiting, float("inf"))
+        waiting = (find_best_child(litter)[0] for litter in self._list_ready())
+        return min([float(self._lineage.progress[0]["best_length"]), *waiting])
 
     @property
     def best_routes(self) -> Routes:
         """Routes of the best feasible solution, once no core is at work; empty before there is one."""
         self._await(self._running)
         best, path = float(self._lineage.progress[0]["best_length"]), self._lineage.best_path
-        for litter in self._list_waiting(is_patient=True):
+        for litter in self._list_ready():
             length, child, rank = find_best_child(litter)
             if length < best:
                 best, path = length, litter.paths[child, rank]
@@ -171,11 +171,11 @@ class Breeding:
             self._begun += 1
             return place
 
-    def _list_waiting(self, is_patient: bool) -> Iterator[Litter]:
+    def _list_ready(self) -> Iterator[Litter]:
         """List the litters that are ready but not yet added to the population, in order."""
         for number in range(max(0, self._begun - len(self._places)), self._begun):
             place = self._places[number % len(self._places)]
-            if place.in_use.acquire(blocking=is_patient):
+            if place.in_use.acquire(blocking=False):
                 try:
                     yield place.litter
                 finally:

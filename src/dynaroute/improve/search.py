@@ -121,7 +121,7 @@ def search(
     seed
         Seed of the random numbers. With a number of iterations and no deadline it determines the result.
     threads
-        Number of parallel searches that exchange solutions.
+        Number of cores that work on it together.
     companions
         Number of instances searched in this process at the same time.
     on_improvement
