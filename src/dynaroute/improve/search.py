@@ -160,8 +160,8 @@ def load_machine_code() -> None:
     problem = SearchProblem.from_instance(_make_tiny_instance())
     cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
     breeding = Breeding(problem, threads=1)
-    breeding.adopt(((1, 2), (3,)), 0.0)
-    breeding.run(10_000, Pace(0.0, 0.0))  # enough that children come to the population
+    breeding.run(10_000, Pace(0.0, 0.0))  # enough that children join the population
+    breeding.adopt(breeding.best_routes, breeding.best_cost)
 
 
 @cache
