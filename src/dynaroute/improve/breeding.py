@@ -1,7 +1,7 @@
-"""One population for several cores: each raises children of it, which come to it in a fixed order.
+"""One population for several cores: all raise its children, which join it in a fixed order.
 
-So as many cores get as far as one core in as many times the seconds. With a population of its own, each core would
-repeat the work of the others.
+So N cores get about as far in a second as one core in N seconds. With separate populations, each core would repeat the
+work of the others.
 """
 
 from __future__ import annotations
