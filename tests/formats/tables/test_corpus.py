@@ -33,6 +33,8 @@ class File:
 
     Attributes
     ----------
+    content
+        What is in it, or what makes that: workbooks are not made before their test runs.
     given
         The option capacity.
     demands, names, capacity
@@ -43,7 +45,7 @@ class File:
         Words of the refusal, if it is refused.
     """
 
-    content: str | bytes
+    content: str | bytes | Callable[[], bytes]
     suffix: str = ""
     given: str | int | None = 100
     options: dict[str, Any] = field(default_factory=dict)
@@ -54,14 +56,14 @@ class File:
     words: tuple[str, ...] = ()
 
     def read(self, folder: Path) -> Instance:
-        is_text = isinstance(self.content, str)
-        path = folder / f"file{self.suffix or ('.csv' if is_text else '.xlsx')}"
-        path.write_bytes(self.content.encode() if isinstance(self.content, str) else self.content)
+        content = self.content() if callable(self.content) else self.content
+        path = folder / f"file{self.suffix or ('.csv' if isinstance(content, str) else '.xlsx')}"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
         return read(path, capacity=self.given, **self.options)
 
 
 def book(*sheets: Rows | tuple[str, Rows], change: Callable[[Any], None] | None = None, **rest: Any) -> File:
-    return File(make_workbook(*sheets, change=change), **rest)
+    return File(lambda: make_workbook(*sheets, change=change), **rest)
 
 
 def with_cell(row: int, column: int, value: object, **rest: Any) -> File:
@@ -175,7 +177,7 @@ READ = {
     "last row of a sheet": book(STOPS, change=lambda book: book.worksheets[0].cell(1_048_576, 1, " ")),
     "painted cells": book(STOPS, change=paint),
     "formula with its value": File(
-        replace_in_archive(make_workbook([HEADER, DEPOT, ("A", 53.6, 10.1, "=2+3"), B]), SHEET, fill_values)
+        lambda: replace_in_archive(make_workbook([HEADER, DEPOT, ("A", 53.6, 10.1, "=2+3"), B]), SHEET, fill_values)
     ),
     "last bit of a sum": with_cell(3, 4, 0.1 + 0.2, demands="0.3 7"),
     "customer without demand": with_cell(3, 4, 0, demands="0 7"),
@@ -488,7 +490,7 @@ REFUSED = {
     "old workbook by its suffix": File(OLE, suffix=".xls", words=(".xls", "save it as")),
     "password": File(OLE + "EncryptedPackage".encode("utf-16-le"), words=("password",)),
     "OpenDocument": File(
-        make_archive(mimetype="application/vnd.oasis.opendocument.spreadsheet"), words=("OpenDocument",)
+        lambda: make_archive(mimetype="application/vnd.oasis.opendocument.spreadsheet"), words=("OpenDocument",)
     ),
     "OpenDocument by its suffix": File(b"PK", suffix=".ods", words=("OpenDocument", "save it as")),
     "web page called a workbook": File(b"<html><table><tr><td>id</td></tr></table></html>", words=("web page",)),
@@ -496,29 +498,29 @@ REFUSED = {
         b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>', words=("2003",)
     ),
     "text called a workbook": File(b"id;x;y;demand\n", words=("call it .csv",)),
-    "workbook called a text": File(make_workbook(STOPS), suffix=".csv", words=("rename it to .xlsx",)),
-    "binary workbook": File(make_archive(xl__workbook_bin=b"\0", **CONTENT_TYPES), words=("(.xlsb)",)),
-    "document": File(make_archive(word__document_xml="<a/>", **CONTENT_TYPES), words=("text document",)),
-    "other archive": File(make_archive(readme="x"), words=("not an Excel workbook",)),
-    "cut off": File(make_workbook(STOPS)[:2000], words=("damaged", "save it anew")),
+    "workbook called a text": File(lambda: make_workbook(STOPS), suffix=".csv", words=("rename it to .xlsx",)),
+    "binary workbook": File(lambda: make_archive(xl__workbook_bin=b"\0", **CONTENT_TYPES), words=("(.xlsb)",)),
+    "document": File(lambda: make_archive(word__document_xml="<a/>", **CONTENT_TYPES), words=("text document",)),
+    "other archive": File(lambda: make_archive(readme="x"), words=("not an Excel workbook",)),
+    "cut off": File(lambda: make_workbook(STOPS)[:2000], words=("damaged", "save it anew")),
     "strict workbook": File(
-        replace_in_archive(
+        lambda: replace_in_archive(
             make_workbook(STOPS), "xl/workbook.xml", lambda xml: xml + b"<!-- purl.oclc.org/ooxml/spreadsheetml -->"
         ),
         words=("Strict Open XML",),
     ),
     "entities": File(
-        replace_in_archive(make_workbook(STOPS), SHEET, lambda xml: b'<!DOCTYPE x [<!ENTITY a "b">]>' + xml),
+        lambda: replace_in_archive(make_workbook(STOPS), SHEET, lambda xml: b'<!DOCTYPE x [<!ENTITY a "b">]>' + xml),
         words=("entities",),
     ),
     "row beyond all sheets": File(
-        replace_in_archive(
+        lambda: replace_in_archive(
             make_workbook(STOPS), SHEET, lambda xml: xml.replace(b'<row r="4"', b'<row r="99999999999"')
         ),
         words=("row 99999999999",),
     ),
     "bomb": File(
-        make_archive(xl__worksheets__sheet1_xml=b" " * 250_000_000, **CONTENT_TYPES), words=("memory", "limit")
+        lambda: make_archive(xl__worksheets__sheet1_xml=b" " * 250_000_000, **CONTENT_TYPES), words=("memory", "limit")
     ),
 }
 
