@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from quick_interpreter import quicken_interpreter
 
 from dynaroute.weights import shipped_models
 
 if shutil.which("nvidia-smi") is None:
     os.environ.setdefault("TRITON_INTERPRET", "1")  # before Triton is first imported: kernels run without a GPU
+    quicken_interpreter()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # what shells give to programs in the background; the tests of Ctrl-C, and processes they start, need the usual one
