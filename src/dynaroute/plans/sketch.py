@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dynaroute.lengths import EARTH_RADIUS_METRES
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plotting.routes import colour_routes, project
+from dynaroute.plotting.colours import colour_routes
+from dynaroute.plotting.plane import project
 from dynaroute.plotting.scale import round_down, show_scale
 
 __all__ = ["ScaleBar", "Sketch", "SketchedRoute", "sketch_plan"]
