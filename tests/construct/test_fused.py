@@ -78,7 +78,7 @@ def policy() -> Policy:
 
 @pytest.fixture(scope="module")
 def mixed() -> tuple[Instance, ...]:
-    return tuple(make_instance(size) for size in (1, 2, 17, 50, 101))
+    return tuple(make_instance(size) for size in (1, 2, 17, 50))
 
 
 @pytest.fixture(scope="module")
