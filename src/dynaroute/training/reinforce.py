@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -58,7 +58,14 @@ def train_step(learner: Learner, step: int) -> StepReport:
     everyones = learner.task.draw(count, learner.generator, first_key=step * count)
     batch = everyones[learner.ranks.part(learner.instances)]
     copies = batch.repeat_each(learner.samples)  # (B,) = instances x samples
-    routes = sample_solutions(learner.policy, copies, learner.samples, step, forces_starts=learner.forces_starts)
+    routes = sample_solutions(
+        learner.policy,
+        copies,
+        learner.samples,
+        step,
+        forces_starts=learner.forces_starts,
+        construct=learner.construct,
+    )
     lengths = routes.lengths(copies)  # (B,)
     advantages = learner.baseline.advantages(batch, lengths)  # (B,)
     norm = learner.update(UpdateInput(copies, routes, advantages, learner.samples))
@@ -199,8 +206,17 @@ class Replay(nn.Module):
         return log_probability - first_log_probabilities(self.policy, given.batch, given.routes)
 
 
+Construct: TypeAlias = Callable[[Policy, InstanceBatch, Chooser], RouteBatch]  # the type of `construct_once`
+
+
 def sample_solutions(
-    policy: Policy, copies: InstanceBatch, samples: int, seed: int, *, forces_starts: bool = False
+    policy: Policy,
+    copies: InstanceBatch,
+    samples: int,
+    seed: int,
+    *,
+    forces_starts: bool = False,
+    construct: Construct = construct_once,
 ) -> RouteBatch:
     """Sample one solution for each copy of each instance.
 
@@ -216,6 +232,8 @@ def sample_solutions(
         Seed of the samples.
     forces_starts
         Whether the k-th sample is forced to start with the k-th customer (POMO).
+    construct
+        How routes are built: `construct_once`, or a recording of it.
     """
     sample = torch.arange(len(copies), device=copies.device) % samples
     if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
@@ -223,7 +241,7 @@ def sample_solutions(
     chooser: Chooser = Sample(make_stream_keys(seed, copies.keys, sample))
     if forces_starts:
         chooser = StartAt(1 + sample % copies.sizes, chooser)
-    return construct_once(policy, copies, chooser)
+    return construct(policy, copies, chooser)
 
 
 class StepReport(NamedTuple):
@@ -314,6 +332,8 @@ class Learner:
         The processes.
     forces_starts
         Whether the samples of an instance are forced to start with different customers (POMO).
+    construct
+        How routes are built: `construct_once`, or a recording of it.
     """
 
     policy: Policy
@@ -325,3 +345,4 @@ class Learner:
     generator: torch.Generator
     ranks: Ranks
     forces_starts: bool = False
+    construct: Construct = construct_once

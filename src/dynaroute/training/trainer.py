@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from dynaroute.construct.build import construct_once
+from dynaroute.construct.recorded import RecordedConstruction, can_record_construction
 from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
 from dynaroute.training.baselines import Baseline, make_baseline, subtract, subtract_relatively
@@ -320,6 +322,7 @@ class Trainer:
             generator=self.generator,
             ranks=self.ranks,
             forces_starts=plan.forced_starts,
+            construct=RecordedConstruction(policy) if can_record_construction(policy) else construct_once,
         )
         self._note(stage=index, best_length=float("inf"))
 
