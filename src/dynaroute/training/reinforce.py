@@ -16,6 +16,7 @@ from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import Chooser, Sample, StartAt
 from dynaroute.construct.eager import first_log_probabilities
 from dynaroute.construct.noise import make_stream_keys
+from dynaroute.construct.recorded import RecordedConstruction, can_record_construction
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
@@ -25,7 +26,7 @@ from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay import replay_log_probabilities
 from dynaroute.training.replay_layout import ReplaySize, RouteStarts
-from dynaroute.training.statistics import hold_statistics
+from dynaroute.training.statistics import ConstructionByStatistics
 
 __all__ = [
     "Learner",
@@ -33,6 +34,7 @@ __all__ = [
     "Replay",
     "StepReport",
     "UpdateInput",
+    "choose_construction",
     "reinforce_loss",
     "sample_solutions",
     "train_step",
@@ -221,6 +223,21 @@ class Replay(nn.Module):
 Construct: TypeAlias = Callable[[Policy, InstanceBatch, Chooser], RouteBatch]  # the type of `construct_once`
 
 
+def choose_construction(policy: Policy, samples: int) -> Construct:
+    """Choose how a policy builds the routes that it learns from: the fastest way for its kind and device.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    samples
+        Solutions per instance.
+    """
+    if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
+        return ConstructionByStatistics(policy, samples)
+    return RecordedConstruction(policy) if can_record_construction(policy) else construct_once
+
+
 def sample_solutions(
     policy: Policy,
     copies: InstanceBatch,
@@ -228,7 +245,7 @@ def sample_solutions(
     seed: int,
     *,
     forces_starts: bool = False,
-    construct: Construct = construct_once,
+    construct: Construct | None = None,
 ) -> RouteBatch:
     """Sample one solution for each copy of each instance.
 
@@ -245,14 +262,13 @@ def sample_solutions(
     forces_starts
         Whether the k-th sample is forced to start with the k-th customer (POMO).
     construct
-        How routes are built: `construct_once`, or a recording of it.
+        How routes are built: the result of `choose_construction`, made once for many batches; None for a single one.
     """
     sample = torch.arange(len(copies), device=copies.device) % samples
-    if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
-        policy = hold_statistics(policy, copies[::samples])
     chooser: Chooser = Sample(make_stream_keys(seed, copies.keys, sample))
     if forces_starts:
         chooser = StartAt(1 + sample % copies.sizes, chooser)
+    construct = choose_construction(policy, samples) if construct is None else construct
     return construct(policy, copies, chooser)
 
 
@@ -345,7 +361,7 @@ class Learner:
     forces_starts
         Whether the samples of an instance are forced to start with different customers (POMO).
     construct
-        How routes are built: `construct_once`, or a recording of it.
+        How routes are built; None: as `choose_construction` says, anew in each step.
     """
 
     policy: Policy
@@ -357,4 +373,4 @@ class Learner:
     generator: torch.Generator
     ranks: Ranks
     forces_starts: bool = False
-    construct: Construct = construct_once
+    construct: Construct | None = None

@@ -11,8 +11,6 @@ from typing import Any
 
 import torch
 
-from dynaroute.construct.build import construct_once
-from dynaroute.construct.recorded import RecordedConstruction, can_record_construction
 from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
 from dynaroute.training.baselines import Baseline, make_baseline, subtract, subtract_relatively
@@ -24,7 +22,14 @@ from dynaroute.training.own_instances import OwnInstancesTask
 from dynaroute.training.plan import Schedule, Stage, TrainingPlan, format_plan, refuse_other_plan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.recording import GraphedUpdate
-from dynaroute.training.reinforce import Learner, PolicyUpdate, Replay, StepReport, train_step
+from dynaroute.training.reinforce import (
+    Learner,
+    PolicyUpdate,
+    Replay,
+    StepReport,
+    choose_construction,
+    train_step,
+)
 from dynaroute.training.replay import can_record
 from dynaroute.training.run_files import HOW_TO_GO_ON
 from dynaroute.training.validation import PublishedValidation, Validation, draw_validation, read_validation
@@ -324,7 +329,7 @@ class Trainer:
             generator=self.generator,
             ranks=self.ranks,
             forces_starts=plan.forced_starts,
-            construct=RecordedConstruction(policy) if can_record_construction(policy) else construct_once,
+            construct=choose_construction(policy, stage.samples),
         )
         self._note(stage=index, best_length=float("inf"))
 
