@@ -60,7 +60,7 @@ def construct_in_laps(policy: Policy, batch: InstanceBatch, chooser: Sample) -> 
     """Do what `RecordedConstruction` does, unrecorded: its twin. So is `construct_eagerly`."""
     with torch.no_grad():
         lap = _begin(policy, batch, chooser)
-        while bool(lap.progress.is_driving.any()):
+        while not _is_over(lap):
             lap = _drive(policy, lap, chooser.temperature)
         return _read(lap)
 
@@ -134,7 +134,7 @@ class _Recording:
 
     def __call__(self, lap: Lap) -> RouteBatch:
         _copy(lap, self._lap)
-        while bool(self._lap.progress.is_driving.any()):
+        while not _is_over(self._lap):
             self._repeat()
         return _read(self._lap)
 
@@ -159,6 +159,11 @@ def _drive(policy: Policy, lap: Lap, temperature: float) -> Lap:
         route = route.scatter(1, node, info.route[:, None].int())
         position = position.scatter(1, node, info.position[:, None].int())
     return Lap(trajectory, nodes, stream_keys, progress, route, position)
+
+
+def _is_over(lap: Lap) -> bool:
+    """Whether all vehicles are back for good; waits for the device."""
+    return not bool(lap.progress.is_driving.any())
 
 
 def _read(lap: Lap) -> RouteBatch:
