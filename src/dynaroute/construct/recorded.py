@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.build import construct_once
-from dynaroute.construct.choose import Chooser, Sample
+from dynaroute.construct.choose import Chooser, Sample, StepInfo
 from dynaroute.construct.eager import Drive, Progress, take_step
 from dynaroute.construct.fused import FUSED_KINDS
 from dynaroute.model.changes import ModelWarning, find_change
@@ -151,8 +151,9 @@ def _begin(policy: Policy, batch: InstanceBatch, chooser: Sample) -> Lap:
 def _drive(policy: Policy, lap: Lap, temperature: float) -> Lap:
     """Take a few steps, without waiting for the device."""
     trajectory, nodes, stream_keys, progress, route, position = lap
-    chooser = Sample(stream_keys, temperature)
-    for _ in range(_STEPS):
+    now = StepInfo(trajectory, progress.step, progress.route, progress.position, nodes)
+    # all vehicles that still drive are at the same step, so that the noise of a lap can be drawn at once
+    for chooser in Sample(stream_keys, temperature).draw_ahead(now, _STEPS):
         decision, progress = take_step(policy, chooser, trajectory, nodes, progress)
         info = decision.info
         node = nodes.gather(1, decision.chosen[:, None])  # (P, 1); returns are noted at the depot, and never read
