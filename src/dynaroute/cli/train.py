@@ -234,7 +234,7 @@ def train(
     if capacity is not None:
         steps["capacities"] = parse_numbers("capacity", capacity)
     on_cpu = choose_device(device) == "cpu"
-    plan = _read_plan(config) if config is not None else source.make_plan(init, on_cpu)
+    plan = _read_plan(config) if config is not None else source.make_plan(init, on_cpu, policy)
     overrides["validation"] = find_validation(validation, best)
     changed = change_plan(plan, overrides, budget, steps)
     read = [config, *list_files(source.data, validation, best), *list_model_files(changed.init)]
