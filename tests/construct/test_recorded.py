@@ -9,6 +9,7 @@ from policies import draw_batch
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import MostLikely, Sample
 from dynaroute.construct.eager import construct_eagerly
+from dynaroute.construct.graphs import RecordingError
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.construct.recorded import RecordedConstruction, can_record_construction, construct_in_laps
 from dynaroute.model import PointerConfig, PointerNetwork, Policy
@@ -55,7 +56,7 @@ def test_the_solutions_of_an_earlier_batch_stay_what_they_were() -> None:
 
 def test_what_cannot_be_recorded_is_built_plainly_and_told() -> None:
     def refuse(work: object) -> None:
-        raise RuntimeError("operation not permitted when stream is capturing")
+        raise RecordingError("operation not permitted when stream is capturing")
 
     policy, batch = make_pointer(), draw_batch(6).repeat_each(3)
     build = RecordedConstruction(policy, record=refuse)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import Chooser, Sample, StepInfo
 from dynaroute.construct.eager import Drive, Progress, take_step
 from dynaroute.construct.fused import FUSED_KINDS
+from dynaroute.construct.graphs import RecordingError, record
 from dynaroute.model.changes import ModelWarning, find_change
 from dynaroute.model.policy import Policy
 
@@ -70,11 +71,7 @@ Record: TypeAlias = Callable[[Callable[[], None]], Callable[[], None]]
 
 def record_graph(work: Callable[[], None]) -> Callable[[], None]:
     """Record work as a CUDA graph, and return what launches it."""
-    graph = torch.cuda.CUDAGraph()
-    torch.cuda.synchronize()
-    with torch.cuda.graph(graph):
-        work()
-    return graph.replay
+    return record(work)[0].replay
 
 
 class RecordedConstruction:
@@ -113,10 +110,9 @@ class RecordedConstruction:
     def _record(self, lap: Lap, temperature: float) -> None:
         try:
             self._recording = _Recording(self.policy, lap, temperature, self.record)
-        except RuntimeError as error:
+        except RecordingError as error:
             self._fails = True
-            reason = str(error).splitlines()[0]
-            warnings.warn(f"Steps could not be recorded ({reason}): each is launched by itself.", ModelWarning, 3)
+            warnings.warn(f"Steps could not be recorded ({error}), and are taken plainly.", ModelWarning, stacklevel=3)
 
 
 class _Recording:
