@@ -155,7 +155,7 @@ def test_an_error_is_an_object_for_programs(tmp_path: Path) -> None:
         "code": "format",
         "message": "'many' is not a number.",
         "where": {"file": str(path), "line": 4, "field": "Menge", "customer": None},
-        "remedy": "Write one such as 12, 3.5, 1234.5 or 3,5 kg; one only, and without words.",
+        "remedy": "Write a single number without words, such as 12, 3.5, 1234.5 or 3,5 kg.",
     }
 
 

@@ -215,9 +215,9 @@ def _refuse_capacity(capacity: Decimal) -> None:
         )
     if capacity > LARGEST_INTEGER:
         raise InstanceError(
-            f"the capacity {_shown(capacity)} is above the largest possible, {LARGEST_INTEGER}.",
+            f"the capacity {_shown(capacity)} is too large; the largest possible is {LARGEST_INTEGER}.",
             where=Where(field="capacity"),
-            remedy="Use a coarser unit.",
+            remedy="Use a larger unit.",
         )
 
 

@@ -184,7 +184,7 @@ def parse_parquet(content: bytes, *, source: str = "") -> list[Instance]:
             f"this is not a sound Parquet file ({' '.join(str(error).split())[:80]}).", remedy="Copy it whole."
         ) from error
     if ignored := [name for name in file.schema_arrow.names if name not in COLUMNS]:
-        warn_of_input(source, f"ignored the columns {show_list(ignored)}; known are {', '.join(COLUMNS)}.")
+        warn_of_input(source, f"ignored the columns {show_list(ignored)}; known columns: {', '.join(COLUMNS)}.")
     instances: list[Instance] = []
     with merge_notes(source):
         for batch in batches:
