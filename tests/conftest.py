@@ -39,7 +39,7 @@ def shared_data() -> Path:
 def shelf(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty place for shipped models, for tests that should not depend on what ships."""
     place = tmp_path_factory.mktemp("shelf")
-    monkeypatch.setattr("dynaroute.weights._SHELF", place)
+    monkeypatch.setattr("dynaroute.weights._FOLDER", place)
     shipped_models.cache_clear()
     yield place
     shipped_models.cache_clear()

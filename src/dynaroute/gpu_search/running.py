@@ -110,7 +110,7 @@ class RunningGroup:
         target = self.stopping.target
         return target is not None and bool((self.group.best_costs() <= target).all())
 
-    def tell(self) -> BatchProgress:
+    def report(self) -> BatchProgress:
         """Report the progress."""
         return BatchProgress(self.rows, self.group.best_costs, self.group.best_routes)
 

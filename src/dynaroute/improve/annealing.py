@@ -16,7 +16,7 @@ from dynaroute.improve.tours import AFTER, make_tours, read_routes
 
 __all__ = ["AnnealingSettings", "RuinAndRecreate"]
 
-_HARDLY_ANY = 1e-3  # of the cost at the start: so much less is found on made-up problems alone
+_RELIABLE_SHARE = 1e-3  # of the cost at the start: so much less is found on made-up problems alone
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class RuinAndRecreate:
     def best_cost(self) -> float:
         """Cost of the best solution so far."""
         cost = float(self._best.costs[1])
-        if cost > _HARDLY_ANY * self._first_cost:
+        if cost > _RELIABLE_SHARE * self._first_cost:
             return cost
         return self._problem.cost(self.best_routes)  # what is left after all changes may be less than nothing
 

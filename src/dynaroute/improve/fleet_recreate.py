@@ -153,7 +153,7 @@ def put_back(
         ):
             best_cost, best_slot, best_previous = cost, slot, previous
     if best_slot < 0 and kind < 0:
-        best_cost, best_slot, best_previous = _look_everywhere(tours, customer, problem)
+        best_cost, best_slot, best_previous = _find_cheapest_position(tours, customer, problem)
         if best_slot < 0:
             return 0.0
     if best_slot < 0:
@@ -201,7 +201,7 @@ def _fits(
 
 
 @compiled_inline
-def _look_everywhere(tours: FleetTours, customer: int, problem: FleetProblem) -> tuple[float, int, int]:
+def _find_cheapest_position(tours: FleetTours, customer: int, problem: FleetProblem) -> tuple[float, int, int]:
     """Find the cheapest of all positions: cost, slot, and the stop before it; the slot is -1 if there is none."""
     slots, distances = tours.slots, problem.distances
     demand, size = problem.demands[customer], len(problem.demands) - 3

@@ -161,12 +161,12 @@ class Engine:
             Called in this thread with every better solution.
         """
 
-        def tell(_: int, improvement: Improvement) -> None:
+        def report(_: int, improvement: Improvement) -> None:
             on_improvement(improvement)
 
         if self._gathering is not None and self._gathering.takes(options):
             return self._gathering.search(instance, self._add_resources(options), is_cancelled, on_improvement)
-        observers = Observers(on_improvement=tell, is_cancelled=is_cancelled)
+        observers = Observers(on_improvement=report, is_cancelled=is_cancelled)
         return solve_all([instance], self._add_resources(options), observers)[0]
 
     def _add_resources(self, options: SolveOptions) -> SolveOptions:
