@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _ROWS_AT_ONCE = 1024  # of a row group, so that readers can take a part of a file
-_AS_IT_IS = FleetOptions()
+_NO_FLEET_OPTIONS = FleetOptions()
 
 
 def load_pyarrow() -> Any:
@@ -262,7 +262,7 @@ class InstanceTable:
             **(self._read_more(index, nodes) if self.more else {}),
         )
         instance = instance if vehicles is None else use_vehicles(instance, vehicles)
-        return _AS_IT_IS.apply(instance) if self.more else instance
+        return _NO_FLEET_OPTIONS.apply(instance) if self.more else instance
 
     def _read_more(self, index: int, nodes: int) -> dict[str, Any]:
         """The fields that most instances do without."""

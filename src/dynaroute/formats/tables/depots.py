@@ -12,7 +12,7 @@ from dynaroute.formats.tables.headers import Column, Header
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import is_depot, read_truth
 
-__all__ = ["lend_depot", "put_depot_first"]
+__all__ = ["add_missing_depot", "put_depot_first"]
 
 _NOTHING = ("", "0", "0.0", "0,0")
 _POSITIONS = ("lat", "lon", "x", "y", "position")
@@ -55,7 +55,7 @@ def put_depot_first(table: Table, source: str) -> Table:
     return replace(table, rows=[rows[place], *rows[:place], *rows[place + 1 :]])
 
 
-def lend_depot(table: Table) -> Table:
+def add_missing_depot(table: Table) -> Table:
     """Add a depot at the place of the first customer, if the table has only customers.
 
     Parameters

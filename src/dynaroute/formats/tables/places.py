@@ -45,7 +45,9 @@ def warn_of_odd_places(instance: Instance, languages: Set[Language], source: str
     distances = great_circle(places, np.broadcast_to(centre, places.shape))
     usual = max(float(np.median(distances)), 1000.0)
     far = np.flatnonzero((distances > _FAR) & (distances > _TIMES * usual))
-    warn_of_each(source, [str(node) for node in far], lambda text: _tell(int(text), instance, centre, distances))
+    warn_of_each(
+        source, [str(node) for node in far], lambda text: _describe_far_place(int(text), instance, centre, distances)
+    )
     if not len(far) and _look_exchanged(places, languages):
         latitude, longitude = centre
         warn_of_input(
@@ -63,7 +65,9 @@ def _look_exchanged(places: NDArray[np.float64], languages: Set[Language]) -> bo
     return bool(are_on_land(places).mean() <= 0.5 and are_on_land(exchanged).all())
 
 
-def _tell(node: int, instance: Instance, centre: NDArray[np.float64], distances: NDArray[np.float64]) -> str:
+def _describe_far_place(
+    node: int, instance: Instance, centre: NDArray[np.float64], distances: NDArray[np.float64]
+) -> str:
     assert instance.coordinates is not None
     place = instance.coordinates[node]
     told = f"{instance.called(node)} is {distances[node] / 1000:,.0f} km away from the others"

@@ -17,7 +17,7 @@ from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Wher
 from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.tables.amounts import Amounts, Notation, find_evidence
 from dynaroute.formats.tables.cells import Grid, Row
-from dynaroute.formats.tables.depots import lend_depot, put_depot_first
+from dynaroute.formats.tables.depots import add_missing_depot, put_depot_first
 from dynaroute.formats.tables.headers import Column, Header, Renames, find_header, score_header
 from dynaroute.formats.tables.loads import read_loads
 from dynaroute.formats.tables.matrix import read_matrix
@@ -122,7 +122,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             remedy="The first row is the depot, the others are customers.",
         )
     if not reading.has_depot:
-        table = lend_depot(table)
+        table = add_missing_depot(table)
     _refuse_pickups(table)
     loads = read_loads(table, reading.capacity, reading.unit, lambda: _find_notation(table), source)
     rounding = _read_rounding(grid)
@@ -150,7 +150,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             details=_read_details(table, names),
             depot_name="" if ids is None or _NUMBERS.fullmatch(ids[0]) else ids[0],
         )
-    _tell(table, [*loads.written, *written], names, source)
+    _warn_of_assumptions(table, [*loads.written, *written], names, source)
     if quantities.note:
         warn_of_input(source, quantities.note)
     warn_of_odd_places(instance, {column.language for column in header.columns.values()}, source)
@@ -348,7 +348,7 @@ def _refuse_pickups(table: Table) -> None:
                 )
 
 
-def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | None, source: str) -> None:
+def _warn_of_assumptions(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | None, source: str) -> None:
     """Tell the user how columns were read, what was converted, and what was not used."""
     header = table.header
     guessed = [column for column in header.columns.values() if column.tier > 0]
@@ -364,8 +364,8 @@ def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | Non
         warn_of_input(source, f"converted demands such as {demands.converted} to {demands.unit.name}.")
     if demands.unit is not None and demands.bare:
         warn_of_input(source, f"read {demands.bare} and other demands without a unit as {demands.unit.name}.")
-    _tell_of_seconds(table, source)
-    _tell_of_others(table, names, source)
+    _warn_of_seconds(table, source)
+    _warn_of_other_columns(table, names, source)
     rows = [
         line
         for line, delimiters in table.grid.comments
@@ -378,7 +378,7 @@ def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | Non
         )
 
 
-def _tell_of_seconds(table: Table, source: str) -> None:
+def _warn_of_seconds(table: Table, source: str) -> None:
     """Tell the user that bare numbers were read as seconds, if they are so small that hours or minutes may be meant."""
     for role, usual, example in (("earliest", 24, "08:00"), ("latest", 24, "12:00"), ("service", 60, "10 min")):
         column = table.header.columns.get(role)
@@ -395,7 +395,7 @@ def _holds_times(table: Table, column: Column) -> bool:
     return 2 * sum(bool(_CLOCK.search(text)) for text in texts) > len(texts)
 
 
-def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) -> None:
+def _warn_of_other_columns(table: Table, names: tuple[str, ...] | None, source: str) -> None:
     header = table.header
     hidden = table.grid.hidden_columns
     filled = [column for column in header.others if any(row.text(column.index) for row in table.rows)]

@@ -134,7 +134,7 @@ def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> T
             rows.append(_fit(row, header, grid))
         else:
             aside[kind].append(row)
-    _tell(above, aside, grid, source)
+    _warn_of_skipped_rows(above, aside, grid, source)
     return Table(grid, header, rows, [*above, *aside["remark"], *aside["further"]])
 
 
@@ -229,7 +229,7 @@ def _fit(row: Row, header: Header, grid: Grid) -> Row:
     )
 
 
-def _tell(above: Sequence[Row], aside: dict[str, list[Row]], grid: Grid, source: str) -> None:
+def _warn_of_skipped_rows(above: Sequence[Row], aside: dict[str, list[Row]], grid: Grid, source: str) -> None:
     """Tell the user what was left out."""
     for rows, what in (
         ([row for row in above if not _is_capacity(row)], "skipped the rows above the header"),

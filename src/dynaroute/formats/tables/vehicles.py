@@ -64,7 +64,7 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
         whole, scale = scale_to_integers(capacities)
         types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
         _refuse_same_names(table, types)
-        _tell(table, types, source)
+        _warn_of_unused(table, types, source)
         return VehicleList(types, scale, unit)
 
 
@@ -183,7 +183,7 @@ def _refuse_same_names(table: Table, types: tuple[VehicleType, ...]) -> None:
         lines[kind.name] = row.line
 
 
-def _tell(table: Table, types: tuple[VehicleType, ...], source: str) -> None:
+def _warn_of_unused(table: Table, types: tuple[VehicleType, ...], source: str) -> None:
     """Tell the user which columns were ignored, and that rows without a count stand for any number of vehicles."""
     if "count" not in table.header.columns and len({replace(kind, name="") for kind in types}) < len(types):
         warn_of_input(

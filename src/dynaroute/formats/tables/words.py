@@ -32,7 +32,7 @@ _ADORNMENTS = """gps geo geogr geographische geografische geographic geographica
     coordenadas dezimal dezimalgrad decimal decimale degree degrees deg grad dd value wert total gesamt netto brutto
     net gross kg g t lb lbs l hl m3 m km min mins minuten minutes minutos s sec sek h std stk stck pcs"""
 _FILLERS = frozenset(_ADORNMENTS.split())
-_TELLING = ("demand", "lat", "lon")
+_GUESSABLE = ("demand", "lat", "lon")
 _BRACKETS = re.compile(r"[(\[{][^)\]}]*[)\]}]")
 _CAMEL = re.compile(r"([a-z0-9])([A-ZÄÖÜ])")
 _OTHER_SIGNS = re.compile(r"[^a-z0-9#]+")
@@ -111,7 +111,7 @@ class Vocabulary:
             return meaning._replace(tier=max(1, meaning.tier))
         found = [meaning for word in words if (meaning := self._meanings.get(word)) and meaning.tier < 2]
         is_one = len({meaning.role for meaning in found}) == 1
-        return found[0]._replace(tier=2) if is_one and found[0].role in _TELLING else None
+        return found[0]._replace(tier=2) if is_one and found[0].role in _GUESSABLE else None
 
 
 STOPS = Vocabulary(
@@ -319,8 +319,8 @@ _DEPOTS = (
 _TOTAL_WORDS = frozenset(map(simplify, _TOTALS.split(",")))
 _DEPOT_WORDS = frozenset(map(simplify, _DEPOTS.split(",")))
 _SURE_DEPOTS = ("depot", "zentrallager", "betriebshof")  # whatever follows; "Lager Nord GmbH" may be a customer
-_TRUTHS = frozenset(("x", "1", "yes", "y", "true", "wahr", "ja", "j", "oui", "o", "vrai", "si", "s", "verdadero"))
-_UNTRUTHS = frozenset(("", "0", "no", "n", "false", "falsch", "nein", "non", "faux", "falso"))
+_YES_WORDS = frozenset(("x", "1", "yes", "y", "true", "wahr", "ja", "j", "oui", "o", "vrai", "si", "s", "verdadero"))
+_NO_WORDS = frozenset(("", "0", "no", "n", "false", "falsch", "nein", "non", "faux", "falso"))
 
 
 def is_total(label: str) -> bool:
@@ -340,4 +340,4 @@ def is_depot(text: str) -> bool:
 def read_truth(text: str) -> bool | None:
     """Read yes, no or a check mark; None if the text is none of these."""
     simple = simplify(text) or ("x" if text.strip() in ("✓", "✔", "✗") else "" if not text.strip() else "?")
-    return True if simple in _TRUTHS else False if simple in _UNTRUTHS else None
+    return True if simple in _YES_WORDS else False if simple in _NO_WORDS else None
