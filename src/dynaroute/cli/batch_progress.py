@@ -28,7 +28,7 @@ def show_batch() -> Iterator[Callable[[Progress], None]]:
     """
     console = make_console(stderr=True)
     if not console.is_terminal:
-        yield _Lines().tell
+        yield _Lines().show
         return
     from rich.live import Live
 
@@ -60,7 +60,7 @@ class _Lines:
         self.wait = FIRST_LINE_AFTER
         self.due = time.perf_counter() + self.wait
 
-    def tell(self, progress: Progress) -> None:
+    def show(self, progress: Progress) -> None:
         if time.perf_counter() < self.due:
             return
         print_note(describe_progress(progress))
