@@ -166,7 +166,7 @@ def test_pages_that_are_damaged_are_the_error_of_their_rows(tmp_path: Path) -> N
 def test_a_column_of_another_type_is_refused_by_name(tmp_path: Path, column: str, cells: list[object]) -> None:
     file = write_input(tmp_path, 1)
     change_column(file, column, lambda _: cells)
-    with pytest.raises(FormatError, match=f"in.parquet, field {column}: this column is of the type"):
+    with pytest.raises(FormatError, match=f"in.parquet, field {column}: this column has the type"):
         open_source(str(file))
 
 

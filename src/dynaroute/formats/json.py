@@ -388,7 +388,7 @@ def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
 
 
 def _read_depot_name(value: object) -> str:
-    """What the depot is called; a number tells nobody anything."""
+    """The name of the depot; a number is not a useful name."""
     return one_line(value) if isinstance(value, str) and not value.strip().isdigit() else ""
 
 

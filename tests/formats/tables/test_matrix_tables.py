@@ -102,7 +102,7 @@ def test_the_sheet_of_the_stops_is_not_taken_for_the_matrix(tmp_path: Path) -> N
     assert instance.distances is not None
     assert instance.distances.tolist() == MATRIX
     path.write_bytes(make_workbook(("Stops", stops)))
-    with gather_notes(), pytest.raises(DynarouteError, match="no visible sheet holds a matrix"):
+    with gather_notes(), pytest.raises(DynarouteError, match="no visible sheet contains a matrix"):
         read(path, capacity=100, matrix=path)
 
 
