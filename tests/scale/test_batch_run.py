@@ -171,7 +171,7 @@ def test_there_may_be_nothing_to_continue_yet(tmp_path: Path) -> None:
         (replace(SAVINGS, seed=3), {}, "the option seed"),
         (SolveOptions(model="amd-20"), {}, "the option model"),
         (SAVINGS, {"shard": Shard(1, 2)}, "the shard"),
-        (SAVINGS, {"block": 7}, "the number of rows of a part"),
+        (SAVINGS, {"block": 7}, "the number of rows per block"),
     ],
 )
 def test_a_run_is_not_continued_with_other_options(

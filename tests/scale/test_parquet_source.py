@@ -129,7 +129,7 @@ def test_a_file_that_is_cut_off_is_refused_by_name(tmp_path: Path) -> None:
     write_input(tmp_path, 4)
     cut = tmp_path / "x.parquet"
     cut.write_bytes((tmp_path / "in.parquet").read_bytes()[:-20])
-    with pytest.raises(FormatError, match=r"x\.parquet: this is not a sound Parquet file"):
+    with pytest.raises(FormatError, match=r"x\.parquet: this is not a valid Parquet file"):
         open_source(str(tmp_path))
 
 
@@ -196,5 +196,5 @@ def test_the_digest_changes_with_any_number(tmp_path: Path) -> None:
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     file = write_input(tmp_path, 1)
     pq.write_table(pq.read_table(file).slice(0, 0), file)
-    with pytest.raises(DynarouteError, match="there is no row"):
+    with pytest.raises(DynarouteError, match="there are no rows"):
         open_source(str(file))
