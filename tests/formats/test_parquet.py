@@ -104,7 +104,7 @@ def test_vehicles_are_structures() -> None:
         ({"capacity": pa.array([None], pa.int64())}, r"field capacity\[0\]: this column is empty"),
         ({"rounding": ["sideways"]}, r"field rounding\[0\]"),
         ({"coordinates": [[[0, 0], [3], [6, 0]]]}, r"field coordinates\[0\]: its rows have different lengths"),
-        ({"windows": [[[0, 1], [1, 2, 3], [0, 1]]], "speed": [1.0]}, r"field windows\[0\]: a window does not have two times"),
+        ({"windows": [[[0, 1], [1, 2, 3], [0, 1]]], "speed": [1.0]}, r"field windows\[0\]: a window does not have two"),
         ({"windows": [[[0, 1], [1, 2], [0, 1]]]}, r"field speed\[0\]: there are time windows"),
         ({"vehicles": [[{"capacity": 10, "cost": 5}]]}, "asks for something unsupported"),
     ],

@@ -33,7 +33,7 @@ class EmulatedDevice:
     library
         The compiled kernels.
     shared_bytes
-        Of a block.
+        Shared memory of a block.
     """
 
     library: ctypes.CDLL

@@ -65,7 +65,7 @@ class Part:
     customers
         Their numbers there; in the part they are 1, 2, ...
     route, position
-        Of each.
+        Route and position of each customer.
     """
 
     row: int
