@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from dynaroute.errors import DynarouteError
 from dynaroute.impossible import refuse_impossible
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
+from dynaroute.limits import find_factor, raise_limits
 from dynaroute.scale.outcomes import Outcome
 from dynaroute.scale.parts import Parts
 from dynaroute.scale.rows import Block, Row
@@ -41,6 +42,8 @@ class Work:
         How many rows the run has, among which a total time is shared out.
     workers
         How many work side by side.
+    limits
+        Factor of the limits on the size of inputs: the one in force where this was made.
     """
 
     source: Source
@@ -49,6 +52,7 @@ class Work:
     group: int
     rows: int
     workers: int = 1
+    limits: float = field(default_factory=find_factor)
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,8 @@ class Worker:
         DynarouteError
             If the part cannot be written; whatever is wrong with a row is written with it.
         """
-        outcomes = [outcome for rows in self._group(block) for outcome in self._solve_group(rows)]
+        with raise_limits(self.work.limits):
+            outcomes = [outcome for rows in self._group(block) for outcome in self._solve_group(rows)]
         self.work.parts.write(block, outcomes)
         return BlockReport(replace(block, rows=None), Tally.of(outcomes))
 
