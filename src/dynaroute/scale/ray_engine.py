@@ -1,6 +1,7 @@
 """The engine of a cluster: Ray Data hands blocks to a pool of actors, each a warm worker. Needs ``dynaroute[ray]``.
 
-What goes through Ray is which rows to solve and what became of them. Actors read the rows and write the parts.
+What goes through Ray is which rows to solve and what became of them. Actors read the rows and write the parts. Where
+GPUs build the first routes of searches, there is a pool of those before the one of cores; first routes go through Ray.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import os
 import pickle
 import socket
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from dynaroute.cores import count_cores
 from dynaroute.errors import DynarouteError, OptionError, Where
 from dynaroute.scale.devices import name_kind
-from dynaroute.scale.engine import Retries, WorkersNow
+from dynaroute.scale.engine import MOST_DEATHS, Retries, WorkersNow
+from dynaroute.scale.first_routes import are_built_apart
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import BlockReport, Work, Worker
 
@@ -43,7 +46,8 @@ class RayEngine:
         Of a running cluster, such as "10.0.0.1:6379", or "auto" on one of its machines; None: one is started on this
         machine, and ended with the run.
     workers
-        How many actors; None: as many as the cluster has cores or GPUs for.
+        How many actors; None: as many as the cluster has cores or GPUs for. In searches from a policy's routes these
+        search, and as many more as there are GPUs for build.
     gpus
         GPUs that an actor holds, or the part of one; None: one where a policy works on GPUs, else none.
     """
@@ -63,12 +67,25 @@ class RayEngine:
     def count_workers(self, work: Work) -> int:
         """How many workers this work will have."""
         self._connect()
-        ray = _load_ray()
-        has: dict[str, float] = ray.cluster_resources()
+        crew = self._choose_crew(work)
+        return crew.workers + crew.builders
+
+    def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
+        """Solve every block; see `Engine`."""
+        self._connect()
+        pool = _Pool(work, self._choose_crew(work), tell)
+        try:
+            yield from pool.solve(blocks)
+        finally:
+            self._leave()
+
+    def _choose_crew(self, work: Work) -> _Crew:
+        has: dict[str, float] = _load_ray().cluster_resources()
         gpus = self._gpus_of(work)
-        possible = int(has.get("CPU", 0.0))
+        with_gpus = int(has.get("GPU", 0.0) / gpus) if gpus else 0
+        possible = cores = int(has.get("CPU", 0.0))
         if gpus:
-            possible = min(possible, int(has.get("GPU", 0.0) / gpus))
+            possible = min(cores, with_gpus)
         if possible < 1:
             self._leave()
             raise OptionError(
@@ -76,15 +93,9 @@ class RayEngine:
                 where=Where(field="gpus"),
                 remedy="Use --gpus 0 with --device cpu, or a cluster with GPUs.",
             )
-        return min(self.workers or possible, possible)
-
-    def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
-        """Solve every block; see `Engine`."""
-        pool = _Pool(work, self.count_workers(work), self._gpus_of(work), tell)
-        try:
-            yield from pool.solve(blocks)
-        finally:
-            self._leave()
+        if gpus and are_built_apart(work.options):
+            return _Crew(min(self.workers or cores, cores), gpus, builders=with_gpus)
+        return _Crew(min(self.workers or possible, possible), gpus)
 
     def _gpus_of(self, work: Work) -> float:
         if self.gpus is not None:
@@ -132,13 +143,31 @@ def _refuse_silent(address: str | None) -> None:
         socket.create_connection((host, int(port)), _PATIENCE).close()
 
 
+@dataclass(frozen=True)
+class _Crew:
+    """Who works.
+
+    Attributes
+    ----------
+    workers
+        Actors of a core each that write parts.
+    gpus
+        What an actor holds whose policy works on GPUs.
+    builders
+        Actors that hold GPUs and build first routes for workers, which then hold none; 0: workers do all themselves.
+    """
+
+    workers: int
+    gpus: float
+    builders: int = 0
+
+
 class _Pool:
     """The actors of one run."""
 
-    def __init__(self, work: Work, size: int, gpus: float, tell: Callable[[WorkersNow], None]) -> None:
+    def __init__(self, work: Work, crew: _Crew, tell: Callable[[WorkersNow], None]) -> None:
         self.work = work
-        self.size = size
-        self.gpus = gpus
+        self.crew = crew
         self.tell = tell
         self.replaced = 0
 
@@ -153,30 +182,21 @@ class _Pool:
                 assert isinstance(answer, _Done)
                 if answer.deaths:
                     self.replaced += answer.deaths
-                    self.tell(WorkersNow(self.size, self.replaced))
+                    self.tell(WorkersNow(self.crew.workers + self.crew.builders, self.replaced))
                 yield from answer.reports
 
     def _answer(self, blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
         """The actors' answers, as they come."""
-        from ray.data import ActorPoolStrategy, DataContext, from_items
+        from ray.data import DataContext, from_items
 
         prepared = [block if block.rows is not None else self.work.source.prepare(block) for block in blocks]
         with _silence(), DataContext.current(DataContext.get_current().copy()):
             DataContext.get_current().enable_progress_bars = False
             DataContext.get_current().print_on_execution_start = False
-            answers = from_items(
+            waiting = from_items(
                 [{"block": pickle.dumps(block)} for block in prepared], override_num_blocks=len(prepared)
-            ).map(
-                cast(Any, _Actor),  # Ray makes one of the class for each process
-                # the kind of device alone: Ray shows an actor none but its own GPUs, so numbers mean nothing there
-                fn_constructor_args=(self.work, name_kind(self.work.options), _start_ledger(self.work)),
-                # it begins with what there is, and goes on with what is left of a cluster
-                compute=ActorPoolStrategy(
-                    min_size=1, max_size=self.size, initial_size=self.size, max_tasks_in_flight_per_actor=1
-                ),
-                num_cpus=1,
-                num_gpus=self.gpus,
             )
+            answers = self._pass_on(waiting, _start_ledger(self.work))
             try:
                 yield from answers.iter_rows()
             except _load_ray().exceptions.RayError as error:
@@ -184,6 +204,29 @@ class _Pool:
                     f"Ray cannot run workers: {_last_line(error)}.",
                     remedy="Is this version of Dynaroute installed on every node, with the extra [ray]?",
                 ) from error
+
+    def _pass_on(self, blocks: Any, ledger: Any) -> Any:
+        """The data set of the answers, from that of the blocks."""
+        crew = self.crew
+        # the kind of device alone: Ray shows an actor none but its own GPUs, so numbers mean nothing there
+        kind = name_kind(self.work.options)
+        if not crew.builders:
+            return self._map(blocks, _Actor, (self.work, kind, ledger), crew.workers, num_cpus=1, num_gpus=crew.gpus)
+        # builders hold no core, since they need little of one: all cores search
+        built = self._map(blocks, _Builder, (self.work, kind, ledger), crew.builders, num_cpus=0, num_gpus=crew.gpus)
+        return self._map(built, _Actor, (self.work, "cpu", ledger), crew.workers, num_cpus=1, num_gpus=0)
+
+    def _map(self, blocks: Any, kind: type, arguments: tuple[Any, ...], size: int, **resources: float) -> Any:
+        """What a pool of actors makes of blocks."""
+        from ray.data import ActorPoolStrategy
+
+        return blocks.map(
+            kind,  # Ray makes one of the class for each process
+            fn_constructor_args=arguments,
+            # it begins with what there is, and goes on with what is left of a cluster
+            compute=ActorPoolStrategy(min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=1),
+            **resources,
+        )
 
 
 def _start_ledger(work: Work) -> Any:
@@ -230,6 +273,12 @@ class _Ledger:
     def __init__(self, group: int) -> None:
         self.retries = Retries(group)
         self.courses: dict[Block, _Course] = {}
+        self.attempts: Counter[Block] = Counter()  # to build
+
+    def may_build(self, whole: Block) -> bool:
+        """Whether to build the first routes of a block: not where builders have died of it. Then its worker does it."""
+        self.attempts[whole] += 1
+        return self.attempts[whole] <= MOST_DEATHS
 
     def begin(self, whole: Block) -> Block | _Done:
         """What to solve first of a block; where it was begun before, whoever did that has died."""
@@ -250,6 +299,7 @@ class _Ledger:
         """What to solve next; or all reports, where nothing is left."""
         course = self.courses.setdefault(whole, _Course(_list_rest(whole, report.block)))
         course.reports.append(report)
+        course.deaths += max(0, self.attempts.pop(whole, 0) - 1)  # of builders
         del course.waiting[0]
         if course.waiting:
             return course.waiting[0]
@@ -263,22 +313,34 @@ def _list_rest(whole: Block, part: Block) -> list[Block]:
     return [part] if part.end == whole.end else [part, replace(whole, first=part.end)]
 
 
+class _Builder:
+    """A worker that builds first routes for others to search."""
+
+    def __init__(self, work: Work, device: str, ledger: Any) -> None:
+        self.ledger = ledger
+        self.worker = _start_worker(work, device)
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        block: Block = pickle.loads(row["block"])
+        # what keeps a worker from starting is told by those that search
+        if isinstance(self.worker, Worker) and _load_ray().get(self.ledger.may_build.remote(block.bare)):
+            block = self.worker.build(block)
+        return {"block": pickle.dumps(block)}
+
+
 class _Actor:
     """A worker, as Ray Data wants it: blocks and answers are rows of a data set."""
 
     def __init__(self, work: Work, device: str, ledger: Any) -> None:
         self.ledger = ledger
-        try:
-            self.worker: Worker | DynarouteError = Worker(work, device)
-        except DynarouteError as error:
-            self.worker = error
+        self.worker = _start_worker(work, device)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"answer": pickle.dumps(self._answer(pickle.loads(row["block"])))}
 
     def _answer(self, whole: Block) -> _Done | DynarouteError:
         """The reports; or an error that ends the run, which Ray would try to mend by another attempt."""
-        ask, name = _load_ray().get, replace(whole, rows=None)
+        ask, name = _load_ray().get, whole.bare
         following: Block | _Done = ask(self.ledger.begin.remote(name))
         while isinstance(following, Block):
             try:
@@ -297,11 +359,17 @@ class _Actor:
         return self.worker.solve(block)
 
 
+def _start_worker(work: Work, device: str) -> Worker | DynarouteError:
+    """A worker; or the error that ends the run, once an actor that can tell it is asked for something."""
+    try:
+        return Worker(work, device)
+    except DynarouteError as error:
+        return error
+
+
 def _restore(part: Block, whole: Block) -> Block:
-    """A part of a block, with its rows, which the ledger does not keep."""
-    if whole.rows is None:
-        return part
-    return replace(part, rows=whole.rows[part.first - whole.first : part.end - whole.first])
+    """A part of a block, with what travels with its rows, which the ledger does not keep."""
+    return replace(whole.take(part.first, part.end), fault=part.fault)
 
 
 def _last_line(error: Exception) -> str:
