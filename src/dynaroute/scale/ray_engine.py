@@ -11,18 +11,18 @@ import os
 import pickle
 import socket
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from dynaroute.cores import count_cores
 from dynaroute.errors import DynarouteError, OptionError, Where
 from dynaroute.scale.devices import name_kind
-from dynaroute.scale.engine import MOST_DEATHS, Retries, WorkersNow
+from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.first_routes import are_built_apart
+from dynaroute.scale.ledger import Done, Ledger
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import BlockReport, Work, Worker
 
@@ -33,7 +33,6 @@ _OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through it
 # No reports home; and nothing on the standard output, where results belong: deaths of workers are counted and told.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 _PATIENCE = 10.0  # seconds for a cluster to answer
-_DEATH = "Ray lost its worker, perhaps because memory was short"
 
 
 @dataclass
@@ -179,7 +178,7 @@ class _Pool:
                 answer = pickle.loads(row["answer"])
                 if isinstance(answer, DynarouteError):
                     raise answer
-                assert isinstance(answer, _Done)
+                assert isinstance(answer, Done)
                 if answer.deaths:
                     self.replaced += answer.deaths
                     self.tell(WorkersNow(self.crew.workers + self.crew.builders, self.replaced))
@@ -211,22 +210,23 @@ class _Pool:
         # the kind of device alone: Ray shows an actor none but its own GPUs, so numbers mean nothing there
         kind = name_kind(self.work.options)
         if not crew.builders:
-            return self._map(blocks, _Actor, (self.work, kind, ledger), crew.workers, num_cpus=1, num_gpus=crew.gpus)
+            return _map(blocks, _Actor, (self.work, kind, ledger), crew.workers, num_cpus=1, num_gpus=crew.gpus)
         # builders hold no core, since they need little of one: all cores search
-        built = self._map(blocks, _Builder, (self.work, kind, ledger), crew.builders, num_cpus=0, num_gpus=crew.gpus)
-        return self._map(built, _Actor, (self.work, "cpu", ledger), crew.workers, num_cpus=1, num_gpus=0)
+        built = _map(blocks, _Builder, (self.work, kind, ledger), crew.builders, num_cpus=0, num_gpus=crew.gpus)
+        return _map(built, _Actor, (self.work, "cpu", ledger), crew.workers, num_cpus=1, num_gpus=0)
 
-    def _map(self, blocks: Any, kind: type, arguments: tuple[Any, ...], size: int, **resources: float) -> Any:
-        """What a pool of actors makes of blocks."""
-        from ray.data import ActorPoolStrategy
 
-        return blocks.map(
-            kind,  # Ray makes one of the class for each process
-            fn_constructor_args=arguments,
-            # it begins with what there is, and goes on with what is left of a cluster
-            compute=ActorPoolStrategy(min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=1),
-            **resources,
-        )
+def _map(blocks: Any, kind: type, arguments: tuple[Any, ...], size: int, **resources: float) -> Any:
+    """What a pool of actors makes of blocks."""
+    from ray.data import ActorPoolStrategy
+
+    return blocks.map(
+        kind,  # Ray makes one of the class for each process
+        fn_constructor_args=arguments,
+        # it begins with what there is, and goes on with what is left of a cluster
+        compute=ActorPoolStrategy(min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=1),
+        **resources,
+    )
 
 
 def _start_ledger(work: Work) -> Any:
@@ -236,81 +236,10 @@ def _start_ledger(work: Work) -> Any:
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
     options = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "scheduling_strategy": here}
-    return ray.remote(_Ledger).options(**options).remote(work.group)
+    return ray.remote(Ledger).options(**options).remote(work.group)
 
 
 # In processes of Ray
-
-
-class _Done(NamedTuple):
-    """What became of a block: reports of its parts, and how many workers died of it."""
-
-    reports: list[BlockReport]
-    deaths: int
-
-
-@dataclass
-class _Course:
-    """What a block was cut into, of which the first is being solved; and what is done."""
-
-    waiting: list[Block]
-    reports: list[BlockReport] = field(default_factory=list)
-    deaths: int = 0
-
-    @property
-    def done(self) -> _Done:
-        """What there is to tell of it."""
-        return _Done(list(self.reports), self.deaths)
-
-
-class _Ledger:
-    """Knows what became of the blocks that are being solved.
-
-    Ray gives a block whose actor died to another one, again and again. So that this ends, actors ask here what to do
-    for a block: `Retries` decides, as it does for other engines.
-    """
-
-    def __init__(self, group: int) -> None:
-        self.retries = Retries(group)
-        self.courses: dict[Block, _Course] = {}
-        self.attempts: Counter[Block] = Counter()  # to build
-
-    def may_build(self, whole: Block) -> bool:
-        """Whether to build the first routes of a block: not where builders have died of it. Then its worker does it."""
-        self.attempts[whole] += 1
-        return self.attempts[whole] <= MOST_DEATHS
-
-    def begin(self, whole: Block) -> Block | _Done:
-        """What to solve first of a block; where it was begun before, whoever did that has died."""
-        course = self.courses.get(whole)
-        if course is None:
-            self.courses[whole] = _Course([whole])
-            return whole
-        return self.blame(whole, _DEATH) if course.waiting else course.done
-
-    def blame(self, whole: Block, reason: str) -> Block:
-        """What to solve next, since what was being solved was not."""
-        course = self.courses.setdefault(whole, _Course([whole]))  # or this ledger died, too, and knows nothing
-        course.deaths += 1
-        course.waiting[:1] = self.retries.blame(course.waiting[0], reason)
-        return course.waiting[0]
-
-    def finish(self, whole: Block, report: BlockReport) -> Block | _Done:
-        """What to solve next; or all reports, where nothing is left."""
-        course = self.courses.setdefault(whole, _Course(_list_rest(whole, report.block)))
-        course.reports.append(report)
-        course.deaths += max(0, self.attempts.pop(whole, 0) - 1)  # of builders
-        del course.waiting[0]
-        if course.waiting:
-            return course.waiting[0]
-        if not course.deaths:  # a block that was cut must not be solved as a whole again, should this answer be lost
-            del self.courses[whole]
-        return course.done
-
-
-def _list_rest(whole: Block, part: Block) -> list[Block]:
-    """A part of a block, and what comes after it: parts are solved from the front to the back."""
-    return [part] if part.end == whole.end else [part, replace(whole, first=part.end)]
 
 
 class _Builder:
@@ -322,9 +251,9 @@ class _Builder:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         block: Block = pickle.loads(row["block"])
-        # what keeps a worker from starting is told by those that search
         if isinstance(self.worker, Worker) and _load_ray().get(self.ledger.may_build.remote(block.bare)):
-            block = self.worker.build(block)
+            with suppress(Exception):  # whoever searches the block meets it, too, and tells it
+                block = self.worker.build(block)
         return {"block": pickle.dumps(block)}
 
 
@@ -338,10 +267,10 @@ class _Actor:
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"answer": pickle.dumps(self._answer(pickle.loads(row["block"])))}
 
-    def _answer(self, whole: Block) -> _Done | DynarouteError:
+    def _answer(self, whole: Block) -> Done | DynarouteError:
         """The reports; or an error that ends the run, which Ray would try to mend by another attempt."""
         ask, name = _load_ray().get, whole.bare
-        following: Block | _Done = ask(self.ledger.begin.remote(name))
+        following: Block | Done = ask(self.ledger.begin.remote(name))
         while isinstance(following, Block):
             try:
                 report = self._solve(_restore(following, whole))
@@ -360,7 +289,7 @@ class _Actor:
 
 
 def _start_worker(work: Work, device: str) -> Worker | DynarouteError:
-    """A worker; or the error that ends the run, once an actor that can tell it is asked for something."""
+    """A worker; or the error that ends the run, which is told once there is a block to solve."""
     try:
         return Worker(work, device)
     except DynarouteError as error:
