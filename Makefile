@@ -55,8 +55,10 @@ lint: .venv/with-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Tests start many processes, which start faster from compiled modules: these are kept even where the environment says
+# otherwise.
 test: lint .venv/browser
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadgroup --durations=10
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --no-loadscope-reorder --durations=10
 
 # The site, under docs/_build/html: examples of the guides and notebooks are run, warnings and dead links are errors, and
 # nothing is asked of the network. NOTEBOOKS=off builds pages alone, in seconds.

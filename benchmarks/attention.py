@@ -1,8 +1,9 @@
-"""Our attention kernel for short segments against PyTorch's own, on one GPU; forward and backward, in bf16.
+"""Compare our attention kernel for short segments with PyTorch's on one GPU: forward and backward, in bf16.
 
     python benchmarks/attention.py
 
-Segments are what is left before each route of 4,096 solutions of 100 customers: 2 to 101 tokens, about 53 on average.
+Segments are the nodes that remain before each route of 4,096 solutions of 100 customers: 2 to 101 tokens, about 53 on
+average.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def measure(run: Callable[[Tensor], Tensor], packed: Tensor) -> tuple[float, flo
 
 
 def main(solutions: int) -> None:
-    from dynaroute.kernels.attention import AttentionShape, SegmentAttention  # needs Triton, which is not everywhere
+    from dynaroute.kernels.attention import AttentionShape, SegmentAttention  # needs Triton, which not every system has
 
     packing_lengths = draw_lengths(solutions, torch.Generator().manual_seed(1)).cuda()
     packing = Packing(packing_lengths, 101)

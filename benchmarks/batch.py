@@ -7,7 +7,7 @@
 Each way runs in a process of its own, from start to end: libraries, reading, solving (by amd-20, greedy, unless
 another `--model` is given) and, for batch, checking and writing. Core seconds are what all its processes used of the
 cores, which other work on the machine does not change much. Memory is the largest sum over the process and all that it
-started, looked at four times a second: what each has to itself, and its share of what several have (the proportional
+started, looked at every 1.5 seconds: what each has to itself, and its share of what several have (the proportional
 set size; Linux).
 """
 
@@ -27,6 +27,7 @@ from dynaroute.distributions import draw_published_set
 from dynaroute.formats import write
 
 WAYS = ("solve", "local", "ray")
+_WATCH_SECONDS = 1.5
 _ONE_CALL = """
 import sys
 import dynaroute
@@ -77,11 +78,10 @@ def measure(way: str, file: Path, count: int, model: str, folder: Path) -> Measu
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     most, used = 0.0, dict[int, float]()
-    while process.poll() is None:
+    while not has_ended(process):
         family = list_family(process.pid)
         most = max(most, sum(map(read_memory, family)))
         used |= {member: seconds for member in family if (seconds := read_core_seconds(member))}
-        time.sleep(0.25)
     seconds = time.perf_counter() - began
     assert process.stdout is not None
     told = process.stdout.read()
@@ -89,6 +89,15 @@ def measure(way: str, file: Path, count: int, model: str, folder: Path) -> Measu
         raise SystemExit(f"{way} failed with exit code {process.returncode}.")
     mean = float(told) if way == "solve" else json.loads(told)["mean_cost"]
     return Measured(way, count, seconds, sum(used.values()), most / 1e6, mean)
+
+
+def has_ended(process: subprocess.Popen[str]) -> bool:
+    """Wait for a process for a while; reading its memory more often would take a good part of a core."""
+    try:
+        process.wait(_WATCH_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def list_family(process: int) -> list[int]:

@@ -4,8 +4,8 @@
     python benchmarks/construct.py --kool FOLDER        and the greedy lengths of the published AM weights in
                                                         FOLDER/cvrp_20.pt, cvrp_50.pt and cvrp_100.pt
 
-Each row stands beside its bar. Where no trained weights are at hand, random ones are driven along the routes of the
-savings heuristic: left alone they return to the depot far more often than a trained policy, which is other work.
+Each figure is shown with its target. Without trained weights, random ones follow the routes of the savings heuristic,
+because on their own they would return to the depot far more often than a trained policy, which is different work.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ VERDICTS = {True: "yes", False: "NO", None: "-"}
 
 @dataclass(frozen=True)
 class Row:
-    """One measured figure beside the bar it has to meet."""
+    """One measured figure and its target."""
 
     what: str
     weights: str
@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Contender:
-    """A policy, and how it drives: alone if it is trained, else along given routes."""
+    """A policy; a trained one chooses its own routes, an untrained one follows given routes."""
 
     name: str
     policy: Policy

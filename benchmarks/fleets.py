@@ -1,14 +1,14 @@
-"""Fleets: ours beside PyVRP and OR-Tools on time windows, limits and open routes; one core each, the same time.
+"""Compare Dynaroute with PyVRP and OR-Tools on time windows, limits and open routes: one core each, the same time.
 
     python benchmarks/fleets.py                                         eight kinds of 50 customers, 5 of each, 2 s
     python benchmarks/fleets.py --files VRPTW/*.txt --limits 10,60
     python benchmarks/fleets.py --files VRPTW/*.txt --solvers ours --json ours.json       on one machine
-    python benchmarks/fleets.py --files VRPTW/*.txt --solvers pyvrp --add ours.json       on another, and beside it
+    python benchmarks/fleets.py --files VRPTW/*.txt --solvers pyvrp --add ours.json       on another, compared
 
-The eight kinds are those that neural solvers are compared on (Zhou et al., "MVMoE", 2024): the unit square, demands 1
-to 9, capacity 40; routes that end at their last customer or at the depot, of length 3 at most or any, with windows on
-[0, 4.6] and service or without. Every answer is judged by `dynaroute.check`; lengths are those of real numbers, though
-the others calculate with whole ones. How runs are made and counted: see peers.py.
+The eight kinds are those on which neural solvers are compared (Zhou et al., "MVMoE", 2024): the unit square, demands 1
+to 9, capacity 40; routes that end at their last customer or at the depot; routes of length at most 3 or of any length;
+with or without windows on [0, 4.6] and service. `dynaroute.check` verifies every result. Lengths are exact, although
+the other solvers compute with integers. peers.py explains how runs are made and counted.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def make_kinds(count: int, size: int) -> Iterator[Instance]:
 def make_kind(
     is_open: bool, is_limited: bool, has_windows: bool, size: int, generator: np.random.Generator
 ) -> Instance:
-    """One problem; everybody can be served by a vehicle of his own."""
+    """Make one problem, in which a separate vehicle can serve each customer."""
     points, demands = generator.uniform(size=(size + 1, 2)), np.r_[0, generator.integers(1, 10, size)]
     limit = _LONGEST_ROUTE if is_limited else None
     vehicle = VehicleType(40, max_distance=limit, end="open" if is_open else "depot")
@@ -103,7 +103,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--solvers", default="ours,pyvrp,ortools", help="some of ours, pyvrp, ortools")
     parser.add_argument("--processes", type=int, default=1, help="runs at a time, each on a core of its own")
     parser.add_argument("--json", type=Path, help="write every run there as it ends")
-    parser.add_argument("--add", nargs="*", type=Path, default=[], help="runs that were written before, to be beside")
+    parser.add_argument("--add", nargs="*", type=Path, default=[], help="earlier runs to compare with")
     parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
     options = parser.parse_args()
     if options.quick:

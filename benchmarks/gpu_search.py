@@ -1,16 +1,16 @@
-"""What the batched search reaches on a GPU, in a time for all instances together.
+"""Measure the batched search on a GPU, with one time limit for all instances together.
 
     python benchmarks/gpu_search.py                                    the published sets, minutes
     python benchmarks/gpu_search.py --rows 100:0.1,100:1.3,100:5 --out table.json
     python benchmarks/gpu_search.py --rows 100:30 --set long_coolest=0.07,most_chains=4
-    python benchmarks/gpu_search.py --rows 100:1,100:10 --cores 16     the search on processor cores beside it
+    python benchmarks/gpu_search.py --rows 100:1,100:10 --cores 16     compared with the search on cores
     python benchmarks/gpu_search.py --files XML100/*.vrp --best best.csv --seconds 3
     python benchmarks/gpu_search.py --files X/*.vrp --best best.csv --seconds 20 --each --cores 16
 
-A row is SIZE:SECONDS. The clock runs from an `InstanceBatch` in host memory to a `RouteBatch` in host memory, the
-policy included; kernels are loaded and warm, and answers are judged by `dynaroute.check` outside the clock.
---with-solve adds `dynaroute.solve` on `Instance` objects. --cores N adds the search on N cores, for a tenth of the
-instances in a tenth of the time where there are many. Gaps are to the costs of --best. Without a GPU, --quick runs the
+A row is SIZE:SECONDS. The time is measured from an `InstanceBatch` in host memory to a `RouteBatch` in host memory,
+including the policy. Kernels are loaded and warm, and `dynaroute.check` verifies results outside the measured time.
+--with-solve adds `dynaroute.solve` on `Instance` objects. --cores N adds the search on N cores; if there are many
+instances, for a tenth of them in a tenth of the time. Gaps are to the costs of --best. Without a GPU, --quick runs the
 emulation on a few instances.
 """
 

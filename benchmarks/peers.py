@@ -1,13 +1,13 @@
-"""Ours beside HGS-CVRP (hygese), PyVRP and OR-Tools: the same instances, the same time, one core each.
+"""Compare Dynaroute with HGS-CVRP (hygese), PyVRP and OR-Tools: the same instances, the same time, one core each.
 
     python benchmarks/peers.py                                  first 100 published instances, 100 customers
     python benchmarks/peers.py --files X/*.vrp --best X/best_known.csv --limits 10,60
     python benchmarks/peers.py --solvers ours,hgs --count 20 --json runs.json --picture runs.png
 
-Every solver gets every instance afresh for each time limit, in a process that is bound to one core and has loaded
-(and, for ours, compiled) everything before. Leave the machine alone meanwhile: HGS counts the time of its core, the
-others that of the clock. Every answer is judged by `dynaroute.check`; an answer that is late, wrong
-or missing is counted, not hidden. Gaps are to the best costs known: those of --best and those found in this run.
+For each time limit, every solver starts again on every instance, in a process that is bound to one core and has loaded
+(and, for ours, compiled) everything before. Run nothing else on the machine: HGS measures CPU time, the others wall
+time. `dynaroute.check` verifies every result; late, wrong and missing results are counted, not hidden. Gaps are to the
+best known costs: those of --best, and those found in this run.
 """
 
 from __future__ import annotations

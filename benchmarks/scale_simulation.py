@@ -1,12 +1,12 @@
-"""What a billion instances would take, and what would hold them up: a simulation from parts that are measured here.
+"""Simulate how long a billion instances would take and what the bottleneck is, from measured parts.
 
     python benchmarks/scale_simulation.py [--rows 1e9] [--gpu-hour 3] [--core-hour 0.04] [--bandwidth 1.25e9] [--quick]
 
-Measured on one core, for instances of 100 customers: reading rows from Parquet, judging and writing them, solving them
-in three qualities; and for each engine what its driver takes to hand out a block. All of it is what is used of a core,
-which other work on the machine does not change much. What a GPU takes is quoted from docs/results.md. Prices and the
-bandwidth of the storage are assumptions. A worker reads, solves, judges and writes one block after the other; all share
-the driver and the storage, which serve one at a time.
+Measured on one core, for instances of 100 customers: reading rows from Parquet, checking and writing them, solving them
+in three qualities; and for each engine, how long its driver takes to hand out a block. All times are CPU times, which
+other work on the machine changes little. The times of a GPU are those of docs/results.md. Prices and the bandwidth of
+the storage are assumptions. A worker reads, solves, checks and writes one block after the other; all workers share the
+driver and the storage, which serve one at a time.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What the searches of dynaroute.improve reach in equal time: each alone, and one after the other.
+"""Compare the searches of dynaroute.improve in equal time, separately and one after the other.
 
     python benchmarks/search.py                                        100 customers, instances of seed 99
     python benchmarks/search.py --size 50 --count 10 --seconds 0.1,1
     python benchmarks/search.py --files X/*.vrp --best X/best_known.csv --seconds 10,60 --methods ruin,relay0.2
 
 Methods: ruin (ruin and recreate), genetic, relay0.2 (ruin and recreate for a fifth of the time, then genetic), and
-search (`dynaroute.improve.search`, which chooses among them). Every method starts from savings and gets each instance
-afresh for each time, which is processor time of one core, but for search, which knows the clock on the wall only;
-libraries are loaded and kernels compiled. Every answer is judged by `dynaroute.check`. Gaps are to the best costs
-known: those of --best, or the best found by any method in this run.
+search (`dynaroute.improve.search`, which chooses among them). Every method starts again from savings for each instance
+and time. Times are CPU times of one core, except for search, which only uses wall time. Libraries are loaded and
+kernels compiled before. `dynaroute.check` verifies every result. Gaps are to the best known costs: those of --best, or
+the best found by any method in this run.
 """
 
 from __future__ import annotations

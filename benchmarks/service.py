@@ -1,10 +1,10 @@
-"""Measure the service under load, over a real port, every answer checked.
+"""Measure the service under load, over a real port, and check every response.
 
     python benchmarks/service.py              64 clients of n = 20 and n = 50, 60 s each, with batching and without
     python benchmarks/service.py --memory     memory after 1,000 and after 10,000 requests
 
-Server and clients are processes of their own. What the clients themselves cost is shown, so that one can see that they
-are not what is measured.
+Server and clients are separate processes. The clients' own CPU time is shown, to prove that it does not limit the
+measurement.
 """
 
 from __future__ import annotations

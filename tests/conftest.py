@@ -7,14 +7,17 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from quick_interpreter import quicken_interpreter
 
 from dynaroute.weights import shipped_models
 
 if shutil.which("nvidia-smi") is None:
     os.environ.setdefault("TRITON_INTERPRET", "1")  # before Triton is first imported: kernels run without a GPU
+    quicken_interpreter()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # what shells give to programs in the background; the tests of Ctrl-C, and processes they start, need the usual one
@@ -24,6 +27,13 @@ settings.register_profile("local", deadline=None, max_examples=50, suppress_heal
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.register_profile("thorough", settings.get_profile("local"), max_examples=400)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from side_by_side import FileScheduling
+
+    return FileScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +49,7 @@ def shared_data() -> Path:
 def shelf(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty place for shipped models, for tests that should not depend on what ships."""
     place = tmp_path_factory.mktemp("shelf")
-    monkeypatch.setattr("dynaroute.weights._SHELF", place)
+    monkeypatch.setattr("dynaroute.weights._FOLDER", place)
     shipped_models.cache_clear()
     yield place
     shipped_models.cache_clear()

@@ -55,7 +55,7 @@ class TestReading:
             examples.read_examples(page("Run\n\n    dynaroute info my.vrp\n"))
 
     def test_a_comment_that_says_nothing_is_refused(self, page: Any) -> None:
-        with pytest.raises(examples.ExampleError, match="'quick' says nothing"):
+        with pytest.raises(examples.ExampleError, match="does not understand 'quick'"):
             examples.read_examples(page("<!-- example: quick -->\n```sh\ntrue\n```\n"))
 
     def test_what_is_to_be_replaced_has_to_be_there(self, page: Any) -> None:
@@ -79,7 +79,7 @@ class TestReading:
             ("```python\n1 / 0\n```\n", "ZeroDivisionError"),
             ("```python\na = 1\n```\n```python\nassert a == 2\n```\n", "AssertionError"),
             ("<!-- example: before\nfalse\n-->\n", "ended with 1, not 0"),
-            ("<!-- example: file a.txt -->\n```text\none\n```\n```console\n$ cat a.txt\ntwo\n```\n", "and prints\none"),
+            ("<!-- example: file a.txt -->\n```text\none\n```\n```console\n$ cat a.txt\ntwo\n```\n", "but prints\none"),
         ],
     )
     def test_what_does_not_do_as_it_says_is_an_error(self, page: Any, text: str, words: str) -> None:

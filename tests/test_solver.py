@@ -32,7 +32,7 @@ SOME_ROUTES = Solution(((1, 2), (3,)))
 @pytest.fixture(autouse=True)
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty place for shipped models."""
-    monkeypatch.setattr("dynaroute.weights._SHELF", tmp_path)
+    monkeypatch.setattr("dynaroute.weights._FOLDER", tmp_path)
     shipped_models.cache_clear()
     yield tmp_path
     shipped_models.cache_clear()

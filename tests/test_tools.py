@@ -31,7 +31,7 @@ FAULTY = {"vulns": [{"id": "CVE-1", "fix_versions": ["2"]}]}
     ("packages", "code", "words"),
     [
         ({"a": SOUND}, 0, "checked 1 packages: 0 known"),
-        ({"a": SOUND, "b": FAULTY}, 1, "known against b 1: CVE-1, mended in 2"),
+        ({"a": SOUND, "b": FAULTY}, 1, "vulnerable: b 1: CVE-1, fixed in 2"),
         ({"a": SKIPPED, "b": FAULTY}, 1, "NOT CHECKED, 1 packages: a 1"),
         ({"a": SOUND, "b": SKIPPED}, 2, "NOT CHECKED, 1 packages: b 1"),
         ({"a": SKIPPED}, 2, "Nothing was checked: none of the packages, such as a 1"),

@@ -14,7 +14,7 @@ from dynaroute.weights import find_model, nearest_shipped_model, shipped_models
 @pytest.fixture
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty place for shipped models."""
-    monkeypatch.setattr("dynaroute.weights._SHELF", tmp_path)
+    monkeypatch.setattr("dynaroute.weights._FOLDER", tmp_path)
     shipped_models.cache_clear()
     yield tmp_path
     shipped_models.cache_clear()

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from dynaroute.improve.compiled import find_cache_folder
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -21,9 +23,10 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
     subprocess.run([*build, str(ROOT)], check=True)
     (wheel,) = folder.glob("dynaroute-*.whl")
-    venv.create(folder / "environment", with_pip=True)
+    venv.create(folder / "environment")
     python = folder / "environment" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", str(wheel)], check=True)
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps"]
+    subprocess.run([*install, str(wheel)], check=True)
     (site,) = (folder / "environment").glob("lib/python*/site-packages")
     # a plain path: the .pth file of an editable install is not followed from here
     (site / "lent.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
@@ -32,6 +35,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, *command: str | Path) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    if (compiled := find_cache_folder()) is not None:
+        environment["NUMBA_CACHE_DIR"] = str(compiled.parent)  # the same sources: no need to compile them again
     done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True, timeout=120)
     return done.stdout
 

@@ -1,13 +1,13 @@
-"""What is known against the packages that Dynaroute is tested with, and under which licences they are: make audit.
+"""List known vulnerabilities and licences of the packages that Dynaroute is tested with: make audit.
 
     python tools/audit.py                    both
     python tools/audit.py licences           one of them
 
 vulnerabilities: pip-audit looks up every pin of constraints.txt in the advisory database of the package index.
-licences: what the installed packages that Dynaroute asks for, itself or by way of others, say of themselves.
+licences: the licences that all directly or indirectly required packages state.
 
-The exit code is 0 if every pin was looked up and nothing is known against any, 1 if something is, and 2 if nothing is
-known but pins, or all of them, could not be looked up: then this says nothing about them.
+The exit code is 0 if every pin was looked up and has no known vulnerability, 1 if one has, and 2 if there is none but
+some pins could not be looked up, so that nothing is known about them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EXTRAS = ("batch", "bench", "docs", "ray", "release", "serve", "test", "train")
 
 @dataclass(frozen=True)
 class Audit:
-    """What pip-audit found: packages looked up, those it could not look up, and what is known against some."""
+    """The result of pip-audit: packages it looked up, packages it could not look up, and known vulnerabilities."""
 
     checked: tuple[str, ...]
     skipped: tuple[str, ...]
@@ -40,7 +40,7 @@ class Audit:
 
     @property
     def exit_code(self) -> int:
-        """What the program ends with."""
+        """The exit code of the program."""
         if self.known:
             return SOMETHING_KNOWN
         return NOTHING_KNOWN if self.checked and not self.skipped else NOT_CHECKED
@@ -49,14 +49,14 @@ class Audit:
         if not self.checked:
             reason = f", such as {self.skipped[0]}" if self.skipped else ""
             return f"Nothing was checked: none of the packages{reason}, could be found in the advisory database."
-        lines = [f"known against {line}" for line in self.known]
+        lines = [f"vulnerable: {line}" for line in self.known]
         if self.skipped:
             lines.append(f"NOT CHECKED, {len(self.skipped)} packages: {', '.join(self.skipped)}")
         return "\n".join([*lines, f"checked {len(self.checked)} packages: {len(self.known)} known vulnerabilities"])
 
 
 def read_report(report: str) -> Audit:
-    """Read what pip-audit prints as JSON; it calls a package that it could not look up no failure."""
+    """Read pip-audit's JSON; pip-audit does not fail if it cannot look up a package."""
     checked, skipped, known = [], [], []
     for package in json.loads(report)["dependencies"]:
         name = f"{package['name']} {package.get('version', '')}".strip()
@@ -65,7 +65,7 @@ def read_report(report: str) -> Audit:
             continue
         checked.append(name)
         for fault in package["vulns"]:
-            remedy = f"mended in {', '.join(fault['fix_versions'])}" if fault["fix_versions"] else "not mended yet"
+            remedy = f"fixed in {', '.join(fault['fix_versions'])}" if fault["fix_versions"] else "not fixed yet"
             known.append(f"{name}: {fault['id']}, {remedy}")
     return Audit(tuple(checked), tuple(skipped), tuple(known))
 
@@ -89,7 +89,7 @@ def audit_pins() -> int:
 
 
 def list_licences() -> int:
-    """Print name, version and licence of every installed package that Dynaroute asks for."""
+    """Print name, version and licence of every installed package that Dynaroute requires."""
     rows = sorted({(found.name, found.version, find_licence(found)) for found in find_requirements("dynaroute")})
     for name, version, licence in rows:
         print(f"{name:32} {version:20} {licence}")
@@ -97,7 +97,7 @@ def list_licences() -> int:
 
 
 def find_requirements(name: str) -> Iterator[metadata.Distribution]:
-    """A package's requirements that are installed, with its extras, and theirs without."""
+    """Find the installed requirements of a package with its extras, and their requirements without extras."""
     left: list[tuple[str, tuple[str, ...]]] = [(name, EXTRAS)]
     seen = set()
     while left:
@@ -108,7 +108,7 @@ def find_requirements(name: str) -> Iterator[metadata.Distribution]:
         try:
             found = metadata.distribution(asked)
         except metadata.PackageNotFoundError:
-            continue  # of another system, or of an extra that is not installed
+            continue  # for another system, or from an extra that is not installed
         if asked != name:
             yield found
         for requirement in map(Requirement, found.requires or []):
@@ -118,13 +118,13 @@ def find_requirements(name: str) -> Iterator[metadata.Distribution]:
 
 
 def find_licence(package: metadata.Distribution) -> str:
-    """What a package says of its licence: by an expression, a class, or the first line of a text."""
+    """The licence that a package states: an expression, a classifier, or the first line of a text."""
     said = package.metadata
     if "License-Expression" in said:
         return said["License-Expression"]
     classes = [line.split(" :: ")[-1] for line in said.get_all("Classifier") or [] if line.startswith("License ::")]
     text = said["License"].strip() if "License" in said else ""
-    return ", ".join(classes) or text.partition("\n")[0] or "not said"
+    return ", ".join(classes) or text.partition("\n")[0] or "not stated"
 
 
 STEPS: dict[str, Callable[[], int]] = {"licences": list_licences, "vulnerabilities": audit_pins}

@@ -1,9 +1,9 @@
-"""What `make chaos` does: kill parts of running batches at random moments, and look at what they have written.
+"""Kill parts of running batches at random moments, and check their output: `make chaos`.
 
-A two-node cluster of Ray runs on this machine. `dynaroute batch --engine ray` solves a set there while its actors, its
-driver or a node of the cluster is killed (`kill -9`), again and again. A driver that was killed is started anew with
---resume, a node is replaced. In the end every id has to be there exactly once, every row has to be right by
-`dynaroute.check`, and all routes have to be those of a run that nobody disturbed.
+A two-node Ray cluster runs on this machine. `dynaroute batch --engine ray` solves a set there while its actors, its
+driver or a node of the cluster is killed again and again (`kill -9`). A killed driver is restarted with --resume, a
+killed node is replaced. In the end every id must appear exactly once, every row must pass `dynaroute.check`, and all
+routes must equal those of an undisturbed run.
 
     python tools/chaos.py [actor|driver|node ...] [--kills 20] [--rows 400] [--seed 0]
 """
@@ -39,24 +39,24 @@ __all__ = ["KINDS", "Disturbance", "Problem", "TwoNodes", "disturb", "make_probl
 
 KINDS = ("actor", "driver", "node")
 
-_LONGEST_PEACE = 12.0  # seconds between kills: within it a run starts and solves some blocks
-_PATIENCE = 600.0  # seconds for a run that nobody disturbs any more
-_ACTOR = "ray::MapWorker"  # what Ray Data calls the processes of its actors
+_LONGEST_PEACE = 12.0  # seconds between kills, enough for a run to start and solve some blocks
+_PATIENCE = 600.0  # seconds for an undisturbed run
+_ACTOR = "ray::MapWorker"  # name of the processes of Ray Data's actors
 _OBJECT_STORE_BYTES = 100 << 20
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is solved, how, and what must come out.
+    """A set, the options to solve it with, and the expected routes.
 
     Attributes
     ----------
     input
         The set.
     options
-        Of `dynaroute batch`; they determine the routes.
+        Options of `dynaroute batch`, which determine the routes.
     expected
-        The routes of each id, by a run that nobody disturbed.
+        The routes of each id, from an undisturbed run.
     """
 
     input: Path
@@ -66,7 +66,7 @@ class Problem:
 
 @dataclass
 class Disturbance:
-    """What was done to a kind of process, and what came out."""
+    """The kills of one kind of process, and their result."""
 
     kind: str
     kills: int = 0
@@ -77,13 +77,13 @@ class Disturbance:
     def __str__(self) -> str:
         return (
             f"{self.kind}: {self.kills} kills in {self.runs} runs and {self.seconds:.0f} s; {self.rows} rows, "
-            "each id once, all right by check, all routes as undisturbed"
+            "each id once, all confirmed by check, all routes as undisturbed"
         )
 
 
 @dataclass
 class TwoNodes:
-    """A cluster of two nodes, of which the second may be killed and replaced."""
+    """A cluster of two nodes; the second can be killed and replaced."""
 
     cluster: Any
     second: Any
@@ -91,17 +91,17 @@ class TwoNodes:
 
     @property
     def address(self) -> str:
-        """Where drivers find it."""
+        """The address for drivers."""
         return str(self.cluster.address)
 
     def kill_node(self) -> bool:
-        """Kill the second node with all that runs there, and put another in its place."""
+        """Kill the second node with everything that runs there, and replace it."""
         self.cluster.remove_node(self.second, allow_graceful=False)
         self.second = _add_node(self.cluster)
         return True
 
     def kill_actor(self) -> bool:
-        """Kill an actor that solves, if there is one."""
+        """Kill a working actor, if there is one."""
         actors = [pid for node in self.cluster.list_all_nodes() for pid in _list_actors(_find_raylet(node))]
         if not actors:
             return False
@@ -113,7 +113,7 @@ class TwoNodes:
 
 @contextmanager
 def start_two_nodes() -> Iterator[TwoNodes]:
-    """Run a cluster of two nodes with a core each on this machine; the second has a GPU, too, or says so."""
+    """Run a cluster of two nodes with one core each on this machine; the second one claims to have a GPU."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
@@ -126,16 +126,16 @@ def start_two_nodes() -> Iterator[TwoNodes]:
 
 
 def make_problem(folder: Path, rows: int, options: Sequence[str]) -> Problem:
-    """Draw a set of instances, and solve it in peace.
+    """Make a set of instances, and solve it undisturbed.
 
     Parameters
     ----------
     folder
-        For the set and its routes.
+        Folder for the set and its routes.
     rows
-        How many instances of 20 customers.
+        Number of instances, with 20 customers each.
     options
-        Of `dynaroute batch`.
+        Options of `dynaroute batch`.
     """
     file, out = folder / "set.parquet", folder / "undisturbed"
     write(draw_paper_set(20, rows, np.random.default_rng(0)).instances(), file)
@@ -146,20 +146,20 @@ def make_problem(folder: Path, rows: int, options: Sequence[str]) -> Problem:
 def disturb(
     kind: str, kills: int, nodes: TwoNodes, problem: Problem, folder: Path, longest_peace: float = _LONGEST_PEACE
 ) -> Disturbance:
-    """Have the problem solved while something is killed, so many times; and again, until that is done.
+    """Solve the problem while processes are killed, as often as needed to reach this many kills.
 
     Parameters
     ----------
     kind
-        Of `KINDS`.
+        One of `KINDS`.
     kills
-        How many.
+        Number of kills.
     nodes, problem
-        Where, and what.
+        The cluster and the problem.
     folder
-        For what is written.
+        Folder for the output.
     longest_peace
-        Seconds between kills, at the most.
+        Most seconds between kills.
     """
     done, began = Disturbance(kind), time.monotonic()
     while done.kills < kills:
@@ -180,7 +180,7 @@ def _disturb_run(
         while done.kills < kills:
             with suppress(subprocess.TimeoutExpired):
                 driver.wait(nodes.random.uniform(0.0, longest_peace))
-                break  # it came to its end before
+                break  # it ended before the kill
             if done.kind == "driver":
                 driver.kill()
                 driver.wait()
@@ -195,7 +195,7 @@ def _disturb_run(
 
 
 def _refuse_wrong(problem: Problem, out: Path) -> int:
-    """Look at every row that was written; how many there are."""
+    """Check every written row; returns the number of rows."""
     source = open_source(str(problem.input))
     instances = {row.id: row.instance for row in source.read(Block(0, len(source)))}
     rows = _read_rows(out)
@@ -209,7 +209,7 @@ def _refuse_wrong(problem: Problem, out: Path) -> int:
         elif violations := check(instance, Solution(row.routes, stated_cost=row.cost)):
             faults.append(f"{row.id} is wrong: {violations[0].message}")
         elif row.routes != problem.expected[row.id]:
-            faults.append(f"{row.id} has other routes than undisturbed")
+            faults.append(f"{row.id} has different routes than undisturbed")
     if faults:
         raise SystemExit(f"{out}: {len(faults)} faults, such as: {faults[0]}.")
     return len(rows)
@@ -221,7 +221,7 @@ def _read_rows(out: Path) -> list[Any]:
 
 
 def _start(problem: Problem, out: Path, *more: str) -> subprocess.Popen[bytes]:
-    """Begin or continue a run; what it tells goes into a file beside its output."""
+    """Start or continue a run; its messages go into a file next to its output."""
     command = [
         sys.executable,
         "-m",
@@ -250,10 +250,10 @@ def _find_raylet(node: Any) -> int:
 
 
 def _list_actors(raylet: int) -> list[int]:
-    """The processes of actors among the children of a node's raylet."""
+    """List the processes of actors among the children of a node's raylet."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended since
+        with suppress(OSError):  # it has ended meanwhile
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             if parent == raylet and (folder / "cmdline").read_text().startswith(_ACTOR):
                 found.append(int(folder.name))
@@ -263,10 +263,10 @@ def _list_actors(raylet: int) -> list[int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"which of {', '.join(KINDS)}; all if left out")
-    parser.add_argument("--kills", type=int, default=20, help="of each kind")
+    parser.add_argument("--kills", type=int, default=20, help="kills of each kind")
     parser.add_argument("--rows", type=int, default=400)
-    parser.add_argument("--iterations", type=int, default=20_000, help="of the search of each row")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments")
+    parser.add_argument("--iterations", type=int, default=20_000, help="iterations of the search of each row")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random moments")
     options = parser.parse_args()
     if unknown := [kind for kind in options.kinds if kind not in KINDS]:
         parser.error(f"there is no kind {unknown[0]!r}")

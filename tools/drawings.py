@@ -27,7 +27,7 @@ ROUTES: tuple[tuple[Point, ...], ...] = (
 
 
 def make_axes(figure: Figure, rows: int, columns: int, number: int, title: str, size: Point = (10, 10)) -> Axes:
-    """Axes without a frame, in units of our own."""
+    """Make axes without a frame, with their own units."""
     ax = figure.add_subplot(rows, columns, number)
     ax.set_xlim(0, size[0])
     ax.set_ylim(0, size[1])
@@ -38,24 +38,24 @@ def make_axes(figure: Figure, rows: int, columns: int, number: int, title: str, 
 
 
 def draw_nodes(ax: Axes, points: Sequence[Point], colour: str, *, is_hollow: bool = False) -> None:
-    """Customers as dots."""
+    """Draw customers as dots."""
     faces = "white" if is_hollow else colour
     across, up = zip(*points, strict=True)
     ax.scatter(across, up, s=48, facecolors=faces, edgecolors=colour, linewidths=1.2, zorder=3)
 
 
 def draw_depot(ax: Axes) -> None:
-    """The depot as a square."""
+    """Draw the depot as a square."""
     ax.scatter(*DEPOT, s=90, marker="s", color=INK, zorder=4)
 
 
 def draw_route(ax: Axes, route: Sequence[Point], colour: str, *, width: float = 1.8) -> None:
-    """A closed route through the depot."""
+    """Draw a closed route through the depot."""
     ax.plot(*zip(DEPOT, *route, DEPOT, strict=True), color=colour, linewidth=width, zorder=2)
 
 
 def draw_attention(ax: Axes, points: Sequence[Point]) -> None:
-    """Thin lines between all nodes that see each other."""
+    """Draw thin lines between all nodes that see each other."""
     seen = [DEPOT, *points]
     for index, here in enumerate(seen):
         for there in seen[:index]:
@@ -63,13 +63,13 @@ def draw_attention(ax: Axes, points: Sequence[Point]) -> None:
 
 
 def draw_box(ax: Axes, at: Point, size: Point, words: str, colour: str = PALE, ink: str = INK) -> None:
-    """A box with words in it; `at` is its lower left corner."""
+    """Draw a box with words in it; `at` is its lower left corner."""
     ax.add_patch(FancyBboxPatch(at, *size, boxstyle="round,pad=0,rounding_size=0.25", facecolor=colour, edgecolor=ink))
     ax.text(at[0] + size[0] / 2, at[1] + size[1] / 2, words, ha="center", va="center", fontsize=8.5, color=INK)
 
 
 def draw_arrow(ax: Axes, start: Point, end: Point, words: str = "", bend: float = 0.0) -> None:
-    """An arrow, with words beside its middle."""
+    """Draw an arrow, with words next to its middle."""
     style = f"arc3,rad={bend}"
     ax.add_patch(
         FancyArrowPatch(
@@ -80,7 +80,7 @@ def draw_arrow(ax: Axes, start: Point, end: Point, words: str = "", bend: float 
 
 
 def draw_encoding_anew() -> Figure:
-    """AM beside AM-D: what each of them has seen when it begins a route."""
+    """Compare AM with AM-D: what each of them has encoded when it starts a route."""
     figure = Figure(figsize=(9, 6), layout="constrained")
     for number in range(3):
         left = [point for route in ROUTES[number:] for point in route]
@@ -99,7 +99,7 @@ def draw_encoding_anew() -> Figure:
 
 
 def draw_tile() -> Figure:
-    """A tile of the fused kernel: what is left of several trajectories, stage after stage."""
+    """Draw a tile of the fused kernel: the remaining nodes of several trajectories, stage after stage."""
     figure = Figure(figsize=(9, 4.2), layout="constrained")
     ax = make_axes(figure, 1, 1, 1, "One program: a tile of rows, stage after stage", (30, 12.5))
     stages = (
@@ -118,17 +118,17 @@ def draw_tile() -> Figure:
         ax.text(left + 2.3, 11.4, f"stage {number + 1}", ha="center", fontsize=9, color=INK)
         if number < 2:
             draw_arrow(ax, (left + 5.0, 6.8), (left + 9.6, 6.8), "one route\neach")
-    words = "Letters are trajectories: the depot and the customers that each has left. A tile is encoded on chip,\n"
-    words += "every trajectory drives one route, customers that are served are dropped, and others fill the room."
+    words = "Letters are trajectories: the depot and the remaining customers of each. A tile is encoded on chip,\n"
+    words += "every trajectory drives one route, served customers are dropped, and new trajectories fill the space."
     ax.text(0.6, 1.9, words, fontsize=8.5, color=INK, va="top")
     return figure
 
 
 def draw_replay() -> Figure:
-    """How a finished solution is laid out for training: a suffix for each route."""
+    """Draw the layout of a finished solution for training: one suffix per route."""
     figure = Figure(figsize=(9, 3.9), layout="constrained")
     ax = make_axes(
-        figure, 1, 1, 1, "A finished solution, replayed: what is left before each route is a suffix", (30, 11)
+        figure, 1, 1, 1, "Replay of a finished solution: the nodes that remain before each route are a suffix", (30, 11)
     )
     routes = ((1, 2, 3, 4), (5, 6, 7), (8, 9, 10))
     customers = [customer for route in routes for customer in route]
@@ -152,18 +152,18 @@ def draw_replay() -> Figure:
             )
             label = str(customer) if is_left else ""
             ax.text(6.65 + 2.1 * customer, bottom + 0.65, label, ha="center", va="center", fontsize=9, color=INK)
-    words = "Coloured: the steps of the route. At step p slots 1 to p are visited, so every mask is a comparison\n"
+    words = "Coloured: the steps of the route. At step p, slots 1 to p are visited, so every mask is a comparison\n"
     words += "of numbers, and all steps of all routes are decoded at once."
     ax.text(0.2, 1.7, words, fontsize=8.5, color=INK, va="top")
     return figure
 
 
 def draw_ruin_and_recreate() -> Figure:
-    """One iteration of ruin and recreate."""
+    """Draw one iteration of ruin and recreate."""
     figure = Figure(figsize=(9, 3.3), layout="constrained")
     before = make_axes(figure, 1, 3, 1, "1. routes")
-    ruined = make_axes(figure, 1, 3, 2, "2. strings that lie together are taken out")
-    after = make_axes(figure, 1, 3, 3, "3. each goes where it costs least")
+    ruined = make_axes(figure, 1, 3, 2, "2. neighbouring strings are removed")
+    after = make_axes(figure, 1, 3, 3, "3. inserted where they cost least")
     first = ((4.0, 7.0), (2.8, 8.6), (1.2, 7.6), (2.0, 1.8))
     last = ((2.2, 6.0), (3.4, 3.6), (4.4, 1.0), (6.2, 2.2), (7.4, 3.4))
     strings = {*first[2:], *last[:2]}
@@ -182,7 +182,7 @@ def draw_ruin_and_recreate() -> Figure:
 
 
 def draw_search() -> Figure:
-    """What happens to an instance in a search with a time limit."""
+    """Draw the stages of a search with a time limit."""
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     ax = make_axes(figure, 1, 1, 1, "A search with a time limit", (30, 10.5))
     draw_box(ax, (0.3, 5.2), (5.4, 2.6), "first routes\nsavings, a policy,\nor routes you have")

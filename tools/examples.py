@@ -3,17 +3,17 @@
     python tools/examples.py                       all pages
     python tools/examples.py docs/fleets.md        some of them
     python tools/examples.py --quick               without examples that take long
-    python tools/examples.py --list                what is not run, and why
+    python tools/examples.py --list                lists what is not run, and why
 
-Each page is run from top to bottom in an empty folder. The language of a block says what is run:
+Each page is run from top to bottom in an empty folder. The language of a block determines what is run:
 
     sh          the whole block, as a script
-    console     each command after "$ "; its output has to match the lines below it, where "..." matches anything,
+    console     each command after "$ "; its output must match the lines below it, where "..." matches anything,
                 seconds may differ, and notes may be left out
-    python      the block; all blocks of a page share their names
+    python      the block; all blocks of a page share their variables
     others      nothing
 
-A comment above a block, which readers do not see, says more:
+A comment above a block, which readers do not see, can change that:
 
     <!-- example: file stops.csv -->               write the block to this file
     <!-- example: exits with 2 -->                 the expected exit code
@@ -63,7 +63,7 @@ PAGES = (
 )
 RUN = ("sh", "console", "python")
 SECONDS = 600  # for one block
-LONG = 5  # seconds of a block that are told, so that it can be marked as slow
+LONG = 5  # seconds from which on a block's time is printed, so that it can be marked as slow
 COMMENT = re.compile(r"<!-- example: (?P<note>[^\n]*?)\s*(?:\n(?P<commands>.*?)\n)?-->", re.DOTALL)
 
 
@@ -78,15 +78,15 @@ class Example:
     Attributes
     ----------
     page, line
-        Where it begins.
+        Where it starts.
     language, text
-        What it is.
+        Its language and its text.
     file
-        The file that it is, if it is one.
+        The file to write it to, if any.
     exit_code
-        What its command ends with.
+        The expected exit code.
     is_slow
-        Whether the quick form leaves it out.
+        Whether the quick form skips it.
     reason
         Why it is not run; empty if it is.
     """
@@ -105,11 +105,11 @@ class Example:
 
     @property
     def is_run(self) -> bool:
-        """Whether a run of the page does anything with it."""
+        """Whether running the page does anything with it."""
         return not self.reason and (bool(self.file) or self.language in RUN)
 
     def take_note(self, note: str) -> Example:
-        """The example with what the comment above it says."""
+        """Apply the comment above the example."""
         if note.startswith("not run, "):
             return replace(self, reason=note.removeprefix("not run, "))
         for word in note.split(", "):
@@ -127,7 +127,7 @@ class Example:
             return replace(self, text=self._swap(old, new))
         if kind == "slow":
             return replace(self, is_slow=True)
-        raise ExampleError(f"{self.page}, line {self.line}: '{word}' says nothing to tools/examples.py.")
+        raise ExampleError(f"{self.page}, line {self.line}: tools/examples.py does not understand '{word}'.")
 
     def _swap(self, old: str, new: str) -> str:
         if not old or old not in self.text:
@@ -136,7 +136,7 @@ class Example:
 
 
 def read_examples(page: str) -> list[Example]:
-    """The blocks of a page, from top to bottom.
+    """Read the blocks of a page, from top to bottom.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def read_examples(page: str) -> list[Example]:
 
 
 def run_page(page: str, *, is_quick: bool) -> None:
-    """Run the examples of a page, in a folder that is taken away at the end.
+    """Run the examples of a page, in a temporary folder.
 
     Parameters
     ----------
@@ -185,16 +185,16 @@ def run_page(page: str, *, is_quick: bool) -> None:
 
 
 def run_example(example: Example, names: dict[str, Any], group: int) -> None:
-    """Run one in the current folder.
+    """Run one example in the current folder.
 
     Parameters
     ----------
     example
-        What to run.
+        The example.
     names
-        Those of the page's Python blocks.
+        Variables of the page's Python blocks.
     group
-        The group of processes that its commands join.
+        The process group for its commands.
     """
     if example.file:
         Path(example.file).write_text(example.text, encoding="utf-8")
@@ -206,16 +206,16 @@ def run_example(example: Example, names: dict[str, Any], group: int) -> None:
         for command, expected in split_console(example.text):
             printed = _run_command(example, command, group)
             if expected and not is_like(printed, expected):
-                raise ExampleError(f"{example}\n{command}\nshould print\n{expected}\nand prints\n{printed}")
+                raise ExampleError(f"{example}\n{command}\nshould print\n{expected}\nbut prints\n{printed}")
 
 
 def split_console(text: str) -> Iterator[tuple[str, str]]:
-    """Each command of a console with what it prints.
+    """Split a console block into commands, each with its output.
 
     Parameters
     ----------
     text
-        Lines; commands begin with "$ ", and go on after a backslash.
+        Lines; commands start with "$ ", and continue after a backslash.
     """
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         lines = part.splitlines()
@@ -224,12 +224,12 @@ def split_console(text: str) -> Iterator[tuple[str, str]]:
 
 
 def is_like(printed: str, expected: str) -> bool:
-    """Whether a page shows what was printed, line breaks, seconds, notes and what it leaves out by "..." aside.
+    """Whether the output matches the page, apart from line breaks, seconds, notes and what "..." leaves out.
 
     Parameters
     ----------
     printed, expected
-        By the command, and on the page.
+        The output of the command, and the text on the page.
     """
     if "note: " not in expected:
         printed = "\n".join(line for line in printed.splitlines() if not line.startswith("note: "))
@@ -247,9 +247,9 @@ def _run_python(example: Example, names: dict[str, Any]) -> None:
 
 
 def _run_command(example: Example, command: str, group: int) -> str:
-    """What a command prints; it has to end with the exit code that its page states."""
+    """Run a command and return its output; its exit code must be the one on the page."""
     places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    # a page may bring settings for curl, .curlrc, which lead to the service that it started
+    # a page may contain a .curlrc, which points curl to the service that the page started
     environment = {**os.environ, "PATH": places, "COLUMNS": "160", "NO_COLOR": "1", "CURL_HOME": str(Path.cwd())}
     process = subprocess.Popen(
         ["bash", "-c", command],
@@ -272,7 +272,7 @@ def _run_command(example: Example, command: str, group: int) -> str:
 
 @contextlib.contextmanager
 def _hold_processes() -> Iterator[int]:
-    """A group for all processes of a page, such as a service in the background; they end with the page."""
+    """Make a group for all processes of a page, such as a service in the background, and end them with the page."""
     leader = subprocess.Popen(["sleep", "infinity"], process_group=0)
     try:
         yield leader.pid
@@ -282,7 +282,7 @@ def _hold_processes() -> Iterator[int]:
 
 
 def list_what_is_not_run(pages: list[str]) -> None:
-    """Print the examples that nobody runs, and why."""
+    """Print the examples that are not run, and why."""
     left_out = [example for page in pages for example in read_examples(page) if example.reason]
     print(f"{len(left_out)} examples are not run:")
     for example in left_out:
@@ -293,8 +293,8 @@ def main() -> None:
     """Run the pages that the command line names."""
     parser = argparse.ArgumentParser(description="Run the examples of the README and the guides.")
     parser.add_argument("pages", nargs="*", default=list(PAGES), help="such as docs/fleets.md; all of them by default")
-    parser.add_argument("--quick", action="store_true", help="leave out what takes long")
-    parser.add_argument("--list", action="store_true", help="tell what is not run, and why")
+    parser.add_argument("--quick", action="store_true", help="skip slow examples")
+    parser.add_argument("--list", action="store_true", help="list what is not run, and why")
     arguments = parser.parse_args()
     if shutil.which("bash") is None:
         sys.exit("The examples need bash.")

@@ -1,4 +1,4 @@
-"""The constraints of a release with the hashes of their packages, made when it is made."""
+"""Write the constraints of a release with the hashes of their packages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HASHED = "requirements-hashed.txt"
 
 
 def write_hashes(root: Path) -> None:
-    """Write what `pip install --require-hashes -r` takes, for all Pythons and systems, into dist/.
+    """Write a file for `pip install --require-hashes -r`, for all Pythons and systems, into dist/.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ def write_hashes(root: Path) -> None:
     Raises
     ------
     subprocess.CalledProcessError
-        If the index cannot be asked; its output says why.
+        If the index cannot be reached; the output says why.
     AssertionError
-        If a package is without a hash, or an address of an index came in.
+        If a package has no hash, or the file contains the address of an index.
     """
     target = root / "dist" / HASHED
     target.parent.mkdir(exist_ok=True)
@@ -46,7 +46,7 @@ def write_hashes(root: Path) -> None:
 
 
 def require_hashes(text: str) -> None:
-    """Refuse a list in which a package has no hash, or that names an index."""
+    """Refuse a list in which a package has no hash, or that contains the address of an index."""
     assert "://" not in text, f"{HASHED} names an address"
     blocks = text.replace("\\\n", " ").splitlines()
     bare = [block for block in blocks if "==" in block and "--hash=sha256:" not in block]

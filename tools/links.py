@@ -1,9 +1,10 @@
-"""Look for dead links in the built site, and for anything that it would load from elsewhere: make docs.
+"""Find dead links in the built site, and anything that it would load from other sites: make docs.
 
     python tools/links.py docs/_build/html
 
-Links within the site have to lead to a file and, after a #, to a place in it. Addresses of other sites are listed, not
-fetched: a build needs no network. Scripts, styles and pictures of other sites are errors: neither does a reader.
+Links within the site must lead to a file and, after a #, to a place in it. Links to other sites are listed but not
+fetched, so that a build needs no network. Scripts, styles and pictures from other sites are errors, so that readers
+need no network either.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from urllib.parse import unquote, urlsplit
 
 _LEADING = {"a": "href"}
 _LOADED = {"img": "src", "script": "src", "link": "href", "iframe": "src", "source": "src"}
-_NOT_LOADED = {"search", "index", "genindex", "next", "prev", "canonical"}  # what a <link> may be without being fetched
+_NOT_LOADED = {"search", "index", "genindex", "next", "prev", "canonical"}  # kinds of <link> that are not fetched
 
 
 @dataclass
 class Page(HTMLParser):
-    """What a page links to, what it loads, and the places that can be linked to.
+    """The links of a page, the files it loads, and the places that can be linked to.
 
     Attributes
     ----------
     links, loads
-        Addresses as they are written.
+        Addresses as written in the page.
     places
-        What may follow a #.
+        Names that may follow a #.
     """
 
     links: list[str] = field(default_factory=list)
@@ -39,7 +40,7 @@ class Page(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take down one element."""
+        """Record one element."""
         given = {name: value or "" for name, value in attrs}
         self.places |= {given[name] for name in ("id", "name") if name in given}
         if (name := _LEADING.get(tag)) in given:
@@ -49,7 +50,7 @@ class Page(HTMLParser):
 
 
 def read_pages(site: Path) -> dict[Path, Page]:
-    """All pages of a site.
+    """Read all pages of a site.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def read_pages(site: Path) -> dict[Path, Page]:
 
 
 def find_faults(site: Path) -> list[str]:
-    """Dead links, and what is loaded from elsewhere.
+    """Find dead links, and files that are loaded from other sites.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def find_faults(site: Path) -> list[str]:
 
 
 def list_other_sites(site: Path) -> list[str]:
-    """Addresses of other sites that the pages link to.
+    """List the addresses of other sites that the pages link to.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The source archive, the wheel that is made from it, and whether they hold what they should."""
+"""Build the source archive and the wheel from it, and check their contents."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path, PurePosixPath
 
 __all__ = ["build_packages", "find_wheel"]
 
-LEFT_OUT = (".ci/", ".github/")  # of the repository, not of what is given away
+LEFT_OUT = (".ci/", ".github/")  # parts of the repository that are not published
 ADDED = {"PKG-INFO"}
 
 
 def build_packages(root: Path) -> None:
-    """Build both into dist/ and compare them with what is under version control.
+    """Build both into dist/, and compare them with the files under version control.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def build_packages(root: Path) -> None:
     Raises
     ------
     AssertionError
-        If something is missing, or there is more than should be.
+        If something is missing, or something should not be there.
     """
     shutil.rmtree(root / "dist", ignore_errors=True)
     build = [sys.executable, "-m", "uv", "build", "--no-config", "--quiet", "--python", sys.executable]
@@ -53,7 +53,7 @@ def build_packages(root: Path) -> None:
 
 
 def find_wheel(root: Path) -> Path:
-    """The wheel that was built.
+    """Find the wheel that was built.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def find_wheel(root: Path) -> Path:
 
 
 def _read_version(root: Path) -> str:
-    """Read it where it is stated: importing may find another installation."""
+    """Read the version from the source, because an import may find another installation."""
     found = re.search(r'^__version__ = "(.+)"$', (root / "src/dynaroute/__init__.py").read_text(), re.MULTILINE)
     assert found is not None
     return found[1]

@@ -1,12 +1,12 @@
-"""What must hold before a version is given away: make release.
+"""Check a version before it is published: make release.
 
     python tools/release.py                  all steps
     python tools/release.py build try        some of them
 
-resolve: the constraints agree with the ordinary index, for every Python and system that the README names; build: the
-source archive and the wheel made from it hold what they should, and are left in dist/; hash: a list of all packages
-with their hashes, for pip install --require-hashes, is left there, too; try: that wheel, alone in an empty environment
-outside this folder, solves, trains and serves.
+resolve: the constraints can be installed from the ordinary index, for every supported Python and system; build: makes
+the source archive and the wheel in dist/, and checks their contents; hash: writes a list of all packages with their
+hashes to dist/, for pip install --require-hashes; try: installs the wheel in an empty environment outside this folder,
+where it solves, trains and serves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from steps import choose_steps
 from trial import try_wheel
 
 ROOT = Path(__file__).resolve().parents[1]
-LINES = 30  # of what a command that failed has printed
+LINES = 30  # of the output of a failed command
 STEPS: dict[str, Callable[[Path], None]] = {
     "resolve": check_resolutions,
     "build": build_packages,

@@ -1,7 +1,7 @@
-"""Whether the constraints can be met from the ordinary index, by every Python and system that we name.
+"""Check that the constraints can be installed from the ordinary index, for every supported Python and system.
 
-pip answers for this Python and system; it cannot for others, since its --platform leaves markers as they are here. uv
-can, and it is held to ready-made packages: a pin without one for a system is a fault, too.
+pip can check this Python and system only, because its --platform still evaluates markers for this system. uv checks the
+others, and only accepts wheels: a pin without a wheel for a system is an error too.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ __all__ = ["check_resolutions", "ordinary_environment"]
 
 PYTHONS = ("3.11", "3.12", "3.13")
 EVERYTHING = ("batch", "bench", "docs", "ray", "release", "serve", "test", "train")
-# what uv calls a system, and the extras that there are ready-made packages for
+# uv's names of systems, and the extras that have wheels there
 SYSTEMS = (
     ("x86_64-manylinux_2_28", ("batch", "docs", "ray", "release", "serve", "test", "train")),
-    ("x86_64-manylinux_2_34", EVERYTHING),  # HGS-CVRP's package needs that much
+    ("x86_64-manylinux_2_34", EVERYTHING),  # HGS-CVRP's wheel needs this version
     ("aarch64-manylinux_2_28", EVERYTHING),
     ("aarch64-apple-darwin", EVERYTHING),
     ("x86_64-pc-windows-msvc", EVERYTHING),
 )
-MACOS = "14.0"  # what PyTorch needs; uv takes an older one if it is not told
+MACOS = "14.0"  # PyTorch needs it; uv's default is older
 LOCAL = ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_NO_INDEX", "UV_FIND_LINKS", "UV_EXTRA_INDEX_URL", "UV_INDEX")
 
 
 def check_resolutions(root: Path) -> None:
-    """Resolve everything, and say what cannot be.
+    """Resolve everything, and report what cannot be resolved.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def check_resolutions(root: Path) -> None:
 
 
 def ordinary_environment() -> dict[str, str]:
-    """Variables with which pip and uv ask the ordinary index alone."""
+    """Environment variables that make pip and uv use only the ordinary index."""
     usual = {name: value for name, value in os.environ.items() if name not in LOCAL}
     return usual | {"PIP_CONFIG_FILE": os.devnull, "MACOSX_DEPLOYMENT_TARGET": MACOS}
 

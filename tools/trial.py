@@ -1,4 +1,4 @@
-"""The wheel alone in an empty environment, outside the clone: it solves, trains and serves."""
+"""Try the wheel in an empty environment outside the clone: it must solve, train and serve."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHORTEST = 14.0  # routes (1, 2) and (3)
 
 
 def try_wheel(root: Path) -> None:
-    """Install the wheel of dist/ and use it.
+    """Install the wheel from dist/ and use it.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def try_wheel(root: Path) -> None:
     Raises
     ------
     AssertionError
-        If the service does not come up, or answers wrongly.
+        If the service does not start, or gives a wrong answer.
     subprocess.CalledProcessError
         If a command fails; its output says why.
     """
@@ -78,13 +78,13 @@ def _run(folder: Path, *command: str | Path) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """What this process has, without what leads to the clone."""
+    """The environment of this process, without paths to the clone."""
     hidden = ("PYTHONPATH", "VIRTUAL_ENV")
     return {name: value for name, value in os.environ.items() if name not in hidden}
 
 
 def _serve(folder: Path, dynaroute: Path) -> None:
-    """Start the service, wait until it is ready, have it solve, and stop it."""
+    """Start the service, wait until it is ready, let it solve, and stop it."""
     command: list[str | Path] = [dynaroute, "serve", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, env=_environment(), text=True, stdout=subprocess.PIPE) as service:
         try:

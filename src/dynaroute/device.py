@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 __all__ = ["choose_device"]
 
 
@@ -15,6 +17,18 @@ def choose_device(device: str | None) -> str:
     """
     if device not in (None, "auto"):
         return device
+    if "torch" not in sys.modules and _is_built_for_processors():
+        return "cpu"  # without the seconds that importing PyTorch takes, only to be told the same
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _is_built_for_processors() -> bool:
+    """Whether the installed PyTorch says in its version that it cannot use GPUs."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("torch").endswith("+cpu")
+    except PackageNotFoundError:
+        return False

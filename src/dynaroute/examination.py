@@ -26,7 +26,7 @@ __all__ = ["EXTRAS", "Finding", "Status", "examine"]
 
 Status = Literal["ok", "note", "problem"]
 
-_AGAIN = "Reinstall Dynaroute: run pip install -c constraints.txt . in its folder."
+_REINSTALL = "Reinstall Dynaroute: run pip install -c constraints.txt . in its folder."
 _CUDA_BUILD = "Install a CUDA build of PyTorch: pytorch.org shows the command for your driver."
 _NEWER_DRIVER = (
     "Update the driver, or install a PyTorch build for an older CUDA; in a container, request the GPU when you start "
@@ -105,14 +105,14 @@ def examine() -> Iterator[Finding]:
                 is_whole &= not (finding.topic == "versions" and finding.status == "problem")
                 yield finding
         except Exception as error:  # a broken library may raise anything
-            yield Finding(topic, topic, "problem", f"the check failed: {_in_words(error)}", _AGAIN)
+            yield Finding(topic, topic, "problem", f"the check failed: {_in_words(error)}", _REINSTALL)
 
 
 def _look_at_python() -> Iterator[Finding]:
     version, place = platform.python_version(), str(Path(__file__).parent)
-    yield _tell("versions", "Dynaroute", f"{__version__}, in {place}", version=__version__, folder=place)
-    yield _tell("versions", "Python", f"{version}, {sys.executable}", version=version, program=sys.executable)
-    yield _tell("versions", "system", platform.platform(), system=platform.system(), machine=platform.machine())
+    yield _make_ok("versions", "Dynaroute", f"{__version__}, in {place}", version=__version__, folder=place)
+    yield _make_ok("versions", "Python", f"{version}, {sys.executable}", version=version, program=sys.executable)
+    yield _make_ok("versions", "system", platform.platform(), system=platform.system(), machine=platform.machine())
 
 
 def _look_at_libraries() -> Iterator[Finding]:
@@ -123,18 +123,18 @@ def _look_at_libraries() -> Iterator[Finding]:
     for name, loss in (("matplotlib", "plots do not work"), ("openpyxl", "Excel workbooks cannot be read")):
         version = _find_version(name)
         if version is None:
-            yield Finding("versions", name, "note", f"not installed: {loss}", _AGAIN, {"version": None})
+            yield Finding("versions", name, "note", f"not installed: {loss}", _REINSTALL, {"version": None})
         else:
-            yield _tell("versions", name, version, version=version)
+            yield _make_ok("versions", name, version, version=version)
     version = _find_version("triton")
-    yield _tell("versions", "Triton", version or "not installed; only GPUs need it", version=version)
+    yield _make_ok("versions", "Triton", version or "not installed; only GPUs need it", version=version)
 
 
 def _load(module: str, subject: str, describe: Callable[[Any], tuple[str, dict[str, Any]]]) -> Finding:
     try:
         found, details = describe(importlib.import_module(module))
     except Exception as error:
-        return Finding("versions", subject, "problem", f"cannot be loaded: {_in_words(error)}", _AGAIN)
+        return Finding("versions", subject, "problem", f"cannot be loaded: {_in_words(error)}", _REINSTALL)
     return Finding("versions", subject, "ok", found, details=details)
 
 
@@ -149,7 +149,7 @@ def _describe_torch(torch: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _look_at_cores() -> Iterator[Finding]:
-    yield _tell("hardware", "processor cores", f"{count_cores()}", count=count_cores())
+    yield _make_ok("hardware", "processor cores", f"{count_cores()}", count=count_cores())
 
 
 def _look_at_gpus() -> Iterator[Finding]:
@@ -160,7 +160,7 @@ def _look_at_gpus() -> Iterator[Finding]:
         for index in range(torch.cuda.device_count()):
             yield from _look_at_gpu(torch.device("cuda", index), driver)
     elif driver is None:
-        yield _tell("hardware", "GPU", "none; policies run on the CPU", count=0)
+        yield _make_ok("hardware", "GPU", "none; policies run on the CPU", count=0)
     elif torch.version.cuda is None:
         found = f"{driver}, which this build of PyTorch cannot use"
         yield Finding("hardware", "GPU", "note", found, _CUDA_BUILD, {"count": 0})
@@ -189,7 +189,7 @@ def _look_at_gpu(device: torch.device, driver: str | None) -> Iterator[Finding]:
     properties = torch.cuda.get_device_properties(device)
     memory, capability = round(properties.total_memory / 2**30, 1), f"{properties.major}.{properties.minor}"
     known = driver.rpartition(", ")[2] if driver is not None else "driver unknown"
-    yield _tell(
+    yield _make_ok(
         "hardware",
         f"GPU {device.index}",
         f"{properties.name}, {memory:g} GiB, compute capability {capability}, {known}",
@@ -226,7 +226,7 @@ def _try_kernels(device: torch.device, subject: str) -> Finding:
         return Finding(
             "hardware", subject, "problem", "a small kernel computed a wrong result", _ON_CPU, {"usable": False}
         )
-    return _tell("hardware", subject, "a small kernel was compiled and computed the right result", usable=True)
+    return _make_ok("hardware", subject, "a small kernel was compiled and computed the right result", usable=True)
 
 
 def _look_at_caches() -> Iterator[Finding]:
@@ -271,7 +271,7 @@ def _find_triton_cache() -> Path:
 def _judge_cache(subject: str, folder: Path, variable: str) -> Finding:
     fault = _find_fault_of_folder(folder)
     if fault is None:
-        return _tell("caches", subject, f"{folder}", folder=str(folder), writable=True)
+        return _make_ok("caches", subject, f"{folder}", folder=str(folder), writable=True)
     return Finding(
         "caches",
         subject,
@@ -310,14 +310,14 @@ def _look_at_models() -> Iterator[Finding]:
 
     names = list(shipped_models())
     if not names:
-        yield Finding("models", "shipped models", "problem", "none found", _AGAIN)
+        yield Finding("models", "shipped models", "problem", "none found", _REINSTALL)
     for name in names:
         try:
             Policy.from_pretrained(name)
         except Exception as error:
-            yield Finding("models", name, "problem", f"cannot be loaded: {_in_words(error)}", _AGAIN)
+            yield Finding("models", name, "problem", f"cannot be loaded: {_in_words(error)}", _REINSTALL)
         else:
-            yield _tell("models", name, "loads")
+            yield _make_ok("models", name, "loads")
 
 
 def _solve_for_trial() -> Iterator[Finding]:
@@ -336,7 +336,7 @@ def _solve_for_trial() -> Iterator[Finding]:
     try:
         violations = check(instance, solve(instance, device=device).solution)
     except Exception as error:
-        remedy = _AGAIN if device == "cpu" else _ON_CPU
+        remedy = _REINSTALL if device == "cpu" else _ON_CPU
         yield Finding("trial", "solve", "problem", f"failed on {device}: {_in_words(error)}", remedy)
         return
     seconds = time.perf_counter() - start
@@ -344,7 +344,7 @@ def _solve_for_trial() -> Iterator[Finding]:
         yield Finding("trial", "solve", "problem", f"wrong routes on {device}: {violations[0].message}", _ON_CPU)
         return
     found = f"20 customers on {device} in {seconds:.1f} s, checked"
-    yield _tell("trial", "solve", found, device=device, seconds=round(seconds, 3))
+    yield _make_ok("trial", "solve", found, device=device, seconds=round(seconds, 3))
 
 
 # each check, its topic, and whether it needs working libraries
@@ -360,7 +360,7 @@ _LOOKS: tuple[tuple[Callable[[], Iterator[Finding]], str, bool], ...] = (
 )
 
 
-def _tell(topic: str, subject: str, found: str, **details: Any) -> Finding:
+def _make_ok(topic: str, subject: str, found: str, **details: Any) -> Finding:
     """Report that something is in order."""
     return Finding(topic, subject, "ok", found, details=details)
 

@@ -163,7 +163,7 @@ def measure_generalisation(
         words, work = f"{row}, {each.name}", _estimate_work(options, each) / all_work
         progress(words, done)
         share = work / len(each.instances)
-        told = _Told(words, done, share, progress)
+        told = _ShareReporter(words, done, share, progress)
         entries[row, each.name] = _measure(each, options, told, is_warm=chosen == "cpu" or row == _SAVINGS)
         done += work
     progress("done", 1.0)
@@ -178,7 +178,7 @@ class _Set(NamedTuple):
     best: Sequence[float] | None
 
 
-class _Told:
+class _ShareReporter:
     """Counts finished instances and reports the share of all work done."""
 
     def __init__(self, words: str, done: float, share: float, progress: Callable[[str, float], None]) -> None:

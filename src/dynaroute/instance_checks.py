@@ -65,7 +65,7 @@ def _numbers(values: object, field: str) -> NDArray[Any]:
     except ValueError as error:
         raise make_fault(field, "the rows have different lengths.", "Give a rectangular array.") from error
     except OverflowError as error:
-        raise make_fault(field, "a value is too large.", "Use a coarser unit.") from error
+        raise make_fault(field, "a value is too large.", "Use a larger unit.") from error
     if array.dtype.kind not in "iuf":
         raise make_fault(field, "the values are not numbers.", "Give numbers.")
     return array
@@ -82,7 +82,7 @@ def _whole_numbers(values: object, field: str) -> NDArray[np.int64]:
         return array.astype(np.int64)
     floats = _floats(array, field)  # unsigned integers too: exact within the allowed range
     _refuse_where(~np.isfinite(floats), field, "not finite", "Give whole numbers.")
-    _refuse_where(floats > LARGEST_INTEGER, field, f"above {LARGEST_INTEGER}", "Use a coarser unit.")
+    _refuse_where(floats > LARGEST_INTEGER, field, f"above {LARGEST_INTEGER}", "Use a larger unit.")
     remedy = "Scale all of them to whole numbers (dynaroute.decimals.scale_to_integers does it exactly)."
     _refuse_where(floats != np.floor(floats), field, "not a whole number", remedy)
     return np.maximum(floats, -(2.0**62)).astype(np.int64)  # stays negative, so the caller refuses it, and fits 64 bits
@@ -133,7 +133,7 @@ def read_capacity(value: object) -> int:
         raise make_fault(
             "capacity",
             f"the capacity is {capacity} in whole units, above the largest possible, {LARGEST_INTEGER}.",
-            "Use a coarser unit, or fewer decimals.",
+            "Use a larger unit, or fewer decimals.",
         )
     return capacity
 
@@ -183,7 +183,7 @@ def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.f
     elif np.abs(coordinates).max() > LONGEST_LENGTH:
         node = int(np.argmax(np.abs(coordinates).max(axis=1)))
         message = f"the position of {_node(node)} is above {LONGEST_LENGTH:g}, too large to compute distances."
-        raise make_fault("coordinates", message, "Use a coarser unit.", node or None)
+        raise make_fault("coordinates", message, "Use a larger unit.", node or None)
     return coordinates
 
 

@@ -44,7 +44,7 @@ class Violation:
 
 def measure_legs(instance: Instance, route: _Route, vehicle: VehicleType) -> list[float]:
     """Measure the legs of a route one by one."""
-    return [measure_leg(instance, start, end) for start, end in pairwise(_way(route, vehicle))]
+    return [measure_leg(instance, start, end) for start, end in pairwise(_list_nodes(route, vehicle))]
 
 
 def measure_leg(instance: Instance, start: int, end: int) -> float:
@@ -198,7 +198,7 @@ def _latest_departure(instance: Instance, route: _Route, opening: float, starts:
     return max(opening, min(latest, last_opening))  # after the last opening, no stop waits any more
 
 
-def _way(route: _Route, vehicle: VehicleType) -> tuple[int, ...]:
+def _list_nodes(route: _Route, vehicle: VehicleType) -> tuple[int, ...]:
     return (0, *route) if vehicle.end == "open" else (0, *route, 0)
 
 

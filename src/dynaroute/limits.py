@@ -20,6 +20,7 @@ __all__ = [
     "LIMITS_VARIABLE",
     "MOST_INSTANCES",
     "REMEDY",
+    "find_factor",
     "raise_limits",
     "raised",
     "refuse_large_content",
@@ -58,12 +59,15 @@ def raise_limits(factor: float | None) -> Iterator[None]:
         _factor.reset(token)
 
 
+def find_factor() -> float:
+    """Return the factor in force here: that of `raise_limits`, or of the environment variable, or 1."""
+    factor = _factor.get()
+    return _read_factor(os.environ.get(LIMITS_VARIABLE) or 1, LIMITS_VARIABLE) if factor is None else factor
+
+
 def raised(limit: int) -> int:
     """Return a limit multiplied by the user's factor."""
-    factor = _factor.get()
-    if factor is None:
-        factor = _read_factor(os.environ.get(LIMITS_VARIABLE) or 1, LIMITS_VARIABLE)
-    return int(limit * factor)
+    return int(limit * find_factor())
 
 
 def refuse_large_content(memory: int, field: str | None = None) -> None:

@@ -138,7 +138,7 @@ def measure_optimality(
         methods: list[tuple[str, Callable[[], MeasuredMethod]]] = []
         if exact and size == _PROVEN_SIZE:
             prover = choose_prover(None if exact is True else exact)
-            told = partial(_tell, progress, f"proving optima with {prover}", number / len(sizes), 0.5 / len(sizes))
+            told = partial(_report, progress, f"proving optima with {prover}", number / len(sizes), 0.5 / len(sizes))
             methods.append((f"{EXACT} ({prover})", partial(_measure_proofs, instances, prover, proofs, told)))
         if lkh is not None:
             methods.append(("LKH3", partial(_measure_peer, instances, partial(_solve_with_lkh, lkh), size / 100)))
@@ -158,7 +158,7 @@ def _draw_first(size: int, count: int) -> list[Instance]:
     ).instances()
 
 
-def _tell(progress: Callable[[str, float], None], words: str, done: float, whole: float, share: float) -> None:
+def _report(progress: Callable[[str, float], None], words: str, done: float, whole: float, share: float) -> None:
     progress(words, done + whole * share)
 
 

@@ -1,8 +1,8 @@
 """Compare every kernel with its plain twin on this machine's GPU: ``python -m dynaroute.selftest``.
 
-Prints a table and ends with a non-zero code on a mismatch. Without a GPU, TRITON_INTERPRET=1 runs it on the CPU
-at small sizes (--sizes 5,17), slowly. The twin of the search is its emulation, which wants a C++ compiler; with
---only search the policies are left out.
+Prints a table, and exits with a non-zero code on a mismatch. Without a GPU, TRITON_INTERPRET=1 runs it slowly on the
+CPU at small sizes (--sizes 5,17). The twin of the search is its emulation, which needs a C++ compiler. --only search
+leaves out the policies.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dynaroute.construct.choose import Chooser, Follow, MostLikely, Sample, Star
 from dynaroute.construct.eager import construct_eagerly, decide, log_probabilities
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.noise import make_stream_keys
+from dynaroute.construct.recorded import RecordedConstruction, record_graph
 from dynaroute.device import choose_device
 from dynaroute.gpu_search.batched_search import search_batch
 from dynaroute.gpu_search.devices import KernelDevice, find_device
@@ -34,15 +35,15 @@ from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.config import KindName, Normalisation
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.packing import Packing
-from dynaroute.model.pointer import score_plainly
+from dynaroute.model.pointer import PointerConfig, PointerNetwork, score_plainly
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.replay import replay_log_probabilities, run_layer
 
 __all__ = ["main"]
 
-_TIE = 1e-5  # logits this near to each other, and units to the kink of ReLU, may go either way
-_SEARCHED = 64  # instances, of each size
-_ITERATIONS = 2000  # of each
+_TIE = 1e-5  # logits this close to each other, or inputs of ReLU this close to 0, may be decided by rounding
+_SEARCHED = 64  # instances of each size for the search
+_ITERATIONS = 2000  # iterations of each instance
 _CHAINS = PopulationSettings(
     population_from=1,
     chain_iterations=1,
@@ -53,8 +54,8 @@ _CHAINS = PopulationSettings(
 _ISLANDS = PopulationSettings(
     genetic=GeneticSettings(least=1, chains=2, drawn=4, fewest=6, most=6, penalty_period=16, patience=64)
 )
-_LARGEST_PLAIN = 128  # customers, of whom plain operations can keep all steps
-_SAMPLES = 8  # of an instance, where what they have in common is computed once
+_LARGEST_PLAIN = 128  # customers up to which plain operations can keep all steps in memory
+_SAMPLES = 8  # samples of an instance, to test that their common part is computed once
 
 
 class Outcome(NamedTuple):
@@ -63,11 +64,11 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     what, size
-        Which kernel, at how many customers.
+        The kernel, and the number of customers.
     difference
-        What was found.
+        The difference that was found.
     limit
-        The most that is right.
+        The largest difference allowed.
     """
 
     what: str
@@ -77,12 +78,12 @@ class Outcome(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether the difference is within its limit; NaN is not."""
+        """Whether the difference is within its limit, which NaN is not."""
         return self.difference <= self.limit
 
 
 def compare_routes(policy: Policy, batch: InstanceBatch, chooser: Chooser, size: int, what: str) -> Outcome:
-    """The share of solutions that differ between the engines for any other reason than a tie."""
+    """Measure the share of solutions that differ between the engines, apart from ties."""
     fused = construct_fused(policy, batch, chooser, precision=torch.float32)
     eager = construct_eagerly(policy, batch, chooser)
     differs = (fused.route != eager.route).any(1) | (fused.position != eager.position).any(1)  # (B,)
@@ -91,12 +92,12 @@ def compare_routes(policy: Policy, batch: InstanceBatch, chooser: Chooser, size:
 
 
 def compare_half_precision(policy: Policy, batch: InstanceBatch, size: int) -> Outcome:
-    """How far the mean length of samples in float16, which training uses, is from float32; infinite if one is wrong."""
+    """Compare mean lengths of samples in float16, which training uses, and in float32; infinite if a route is wrong."""
     sample = torch.arange(len(batch), device=batch.device) % _SAMPLES
     chooser = Sample(make_stream_keys(9, batch.keys, sample))
     half = construct_fused(policy, batch, chooser, precision=torch.float16)
     exact = construct_fused(policy, batch, chooser, precision=torch.float32)
-    limit = 0.01 + 0.2 * len(batch) ** -0.5  # where rounding decides, a sample goes another way
+    limit = 0.01 + 0.2 * len(batch) ** -0.5  # rounding changes some samples
     loads = torch.zeros_like(half.route).scatter_add(1, half.route.clamp(min=0).long(), batch.demands)  # (B, M)
     if (half.route[:, 1:] < 0).any() or (loads > batch.capacity[:, None]).any():
         return Outcome("lengths in fp16", size, float("inf"), limit)
@@ -105,14 +106,14 @@ def compare_half_precision(policy: Policy, batch: InstanceBatch, size: int) -> O
 
 
 def compare_pointer_scores(size: int, count: int, device: str) -> Iterator[Outcome]:
-    """The scores of a pointer network, and their gradients, with as many steps as nodes."""
+    """Compare the scores of a pointer network and their gradients, with as many steps as nodes."""
     from dynaroute.kernels.pointer_score import PointerScore
 
     generator = torch.Generator(device).manual_seed(size)
     nodes, width = size + 1, 128
     shapes = ((count, nodes, width), (count, nodes, nodes), (width,), (count, nodes, width), (width,))
     parts = [torch.randn(shape, generator=generator, device=device) for shape in shapes]
-    parts[-1] /= width  # or scores, sums of so many, would be large
+    parts[-1] /= width  # otherwise the scores, which are long sums, would be large
     learned = [part.requires_grad_() for number, part in enumerate(parts) if number != 1]
     found, expected = PointerScore.apply(*parts), score_plainly(*parts)  # type: ignore[no-untyped-call]
     yield Outcome("pointer's scores", size, float((found - expected).detach().abs().max()), 1e-5)
@@ -126,8 +127,23 @@ def compare_pointer_scores(size: int, count: int, device: str) -> Iterator[Outco
     yield Outcome("pointer's scores, gradient", size, largest, 1e-4)
 
 
+def compare_recorded_routes(size: int, count: int, device: str) -> Outcome:
+    """The share of a pointer network's samples that differ if its steps are recorded; rounding may decide a few."""
+    policy = PointerNetwork(PointerConfig(), generator=torch.Generator().manual_seed(1)).to(device)
+    task, generator = TrainingTask(size, (20 + size // 3,)), torch.Generator(device).manual_seed(size)
+    build = RecordedConstruction(policy, record_graph if device.startswith("cuda") else lambda work: work)
+    differing = 0.0
+    for first in range(3):  # plain at first, then recorded, then repeated
+        copies = task.draw(count, generator, first * count).repeat_each(_SAMPLES)
+        chooser = Sample(make_stream_keys(7, copies.keys, torch.arange(len(copies), device=device) % _SAMPLES))
+        recorded, plain = build(policy, copies, chooser), construct_eagerly(policy, copies, chooser)
+        differs = (recorded.route != plain.route).any(1) | (recorded.position != plain.position).any(1)  # (B,)
+        differing = max(differing, float(differs.float().mean()))
+    return Outcome("pointer's routes, recorded", size, differing, 0.01)
+
+
 def _meets_tie(policy: Policy, batch: InstanceBatch, chooser: Chooser, routes: RouteBatch) -> Tensor:
-    """(B,) whether somewhere along these routes the two best candidates were within a tie."""
+    """(B,) whether the two best candidates were tied at any step of these routes."""
     met = torch.zeros(len(batch), dtype=torch.bool, device=batch.device)
     with torch.inference_mode():
         for decision in decide(policy, batch, Follow(routes)):
@@ -139,10 +155,9 @@ def _meets_tie(policy: Policy, batch: InstanceBatch, chooser: Chooser, routes: R
 
 
 def compare_layers(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[Outcome]:
-    """Every layer of the encoder in float32, its output and its gradients, on what the twin hands it.
+    """Compare the output and gradients of each encoder layer in float32, given the twin's input.
 
-    Tokens with a unit so near the kink of ReLU that rounding decides on its side are tied: none of the gradient comes
-    from them.
+    Tokens with an input of ReLU so close to 0 that rounding decides its sign are left out of the gradients.
     """
     packing = Packing(batch.sizes + 1, batch.nodes)
     instance, node = packing.is_token.nonzero().unbind(1)  # (T,) each
@@ -166,14 +181,14 @@ def compare_layers(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[
 
 
 def compare_replay(policy: Policy, batch: InstanceBatch, samples: int, size: int) -> Iterator[Outcome]:
-    """Log-probabilities and gradients of the parallel replay against the sequential ones.
+    """Compare log-probabilities and gradients of the parallel replay with the sequential ones.
 
-    First with an exact encoder. Then in float32, where rounding decides for some ReLUs on which side of their kink they
-    are: hence the wider limits. Then in half precision, where log p may differ by little against the policy's entropy.
+    First with an exact encoder; then in float32, with wider limits because rounding switches some ReLUs; then in half
+    precision, where differences of log p must be small compared with the policy's entropy.
     """
     sample = torch.arange(len(batch), device=batch.device) % samples
     routes = construct_eagerly(policy, batch, Sample(make_stream_keys(5, batch.keys, sample)))
-    # not from -1 to 1: those of equal samples would cancel, and nothing be left to compare
+    # not from -1 to 1: weights of equal samples would cancel, and leave nothing to compare
     weights = torch.linspace(-1.0, 2.0, len(batch), device=batch.device)
     plain = log_probabilities(policy, batch, routes)  # (B,)
     expected = torch.autograd.grad((plain * weights).sum(), list(policy.parameters()))
@@ -189,7 +204,7 @@ def compare_replay(policy: Policy, batch: InstanceBatch, samples: int, size: int
     entropy = -float(plain.mean())
     for name, precision, share in (("fp16", torch.float16, 0.05), ("bf16", torch.bfloat16, 0.3)):
         if precision == torch.bfloat16 and batch.device.type == "cpu":
-            continue  # the interpreter does not know it
+            continue  # the interpreter does not support it
         half = replay_log_probabilities(policy, batch, routes, samples, precision=precision)
         difference = float((plain - half.detach()).abs().mean())
         yield Outcome(f"replay, log p in {name} (mean)", size, difference, 0.02 + share * entropy)
@@ -203,7 +218,7 @@ def _differ(found: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
 def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> Iterator[Outcome]:
     """Every comparison at every size."""
     for size in sizes:
-        count = min(count, max(_SAMPLES, 100_000 // size))  # the plain twin keeps the scores of every pair of nodes
+        count = min(count, max(_SAMPLES, 100_000 // size))  # the plain twin stores the scores of all pairs of nodes
         generator = torch.Generator(device).manual_seed(size)
         batch = TrainingTask(size, (20 + size // 3,)).draw(count, generator, first_key=0)
         number = torch.arange(count, device=device)
@@ -218,7 +233,7 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
             if is_supported(policy, chooser):
                 yield compare_routes(policy, some, chooser, size, what)
         if is_supported(policy, MostLikely()):
-            many = 512 if device == "cuda" and size < 128 else 1  # as training has them
+            many = 512 if device == "cuda" and size < 128 else 1  # as in training
             task = TrainingTask(size, (20 + size // 3,))
             yield compare_half_precision(policy, task.draw(many, generator, count).repeat_each(_SAMPLES), size)
         if policy.config.normalisation == "tanh":
@@ -227,7 +242,7 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
 
 
 def compare_search(kernels: KernelDevice, size: int, count: int = _SEARCHED) -> Iterator[Outcome]:
-    """The batched search, with a population of chains, and with islands where instances are small."""
+    """Compare the batched search: with a population of chains, and for small instances with islands."""
     yield from _compare_search(kernels, size, count, "chains", _CHAINS)
     if size <= LARGEST_SMALL:
         yield from _compare_search(kernels, size, count, "islands", _ISLANDS)
@@ -236,7 +251,7 @@ def compare_search(kernels: KernelDevice, size: int, count: int = _SEARCHED) -> 
 def _compare_search(
     kernels: KernelDevice, size: int, count: int, what: str, settings: PopulationSettings
 ) -> Iterator[Outcome]:
-    """Right routes, shorter ones, and exactly those of the emulation."""
+    """Check that routes are valid, shorter than the start, and equal to those of the emulation."""
     batch = TrainingTask(size, (20 + size // 3,)).draw(count, torch.Generator().manual_seed(size), first_key=0)
     here = batch.to(kernels.place)
     starts = RouteBatch.alone(here)
@@ -255,7 +270,7 @@ def _compare_search(
 
 
 def list_configurations() -> Iterator[tuple[str, PolicyConfig]]:
-    """Every combination of switches that kernels are compiled for anew, and six layers, each with its name."""
+    """List all combinations of switches that need their own compiled kernels, and six layers, with names."""
     kinds: tuple[tuple[KindName, Normalisation], ...] = (("AM-D", "tanh"), ("AM", "tanh"), ("AM", "batch"))
     for (kind, normalisation), shrinks in product(kinds, (True, False)):
         mean = "shrinking" if shrinks else "constant"
@@ -272,19 +287,19 @@ def list_configurations() -> Iterator[tuple[str, PolicyConfig]]:
 
 
 def main() -> int:
-    """Run the comparisons; 0 if all are right."""
+    """Run the comparisons; returns 0 if all are right."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", help="a trained policy; random parameters otherwise")
+    parser.add_argument("--model", help="a trained policy; the default has random parameters")
     parser.add_argument("--sizes", default="1,2,5,17,20,50,64,100,101,127,150,300,1000")
     parser.add_argument("--count", type=int, default=256, help="instances of each size")
-    parser.add_argument("--only", choices=("policies", "search"), help="one kind of kernels")
-    parser.add_argument("--configurations", action="store_true", help="random policies of every configuration instead")
+    parser.add_argument("--only", choices=("policies", "search"), help="test only these kernels")
+    parser.add_argument("--configurations", action="store_true", help="test random policies of every configuration")
     arguments = parser.parse_args()
     device = choose_device("auto")
     if os.environ.get("TRITON_INTERPRET") == "1":
         os.environ["DYNAROUTE_INTERPRET"] = "1"
     if not kernels_run_on(torch.device(device)):
-        print("There is neither a GPU with Triton nor TRITON_INTERPRET=1: no kernel to test.", file=sys.stderr)
+        print("No kernels to test: there is no GPU with Triton, and TRITON_INTERPRET=1 is not set.", file=sys.stderr)
         return 2
     torch.backends.cuda.matmul.allow_tf32 = False
     sizes = [int(size) for size in arguments.sizes.split(",")]
@@ -298,6 +313,7 @@ def main() -> int:
         for size in sizes:
             if size < _LARGEST_PLAIN:
                 is_right &= _print_outcomes(compare_pointer_scores(size, min(arguments.count, _SEARCHED), device))
+                is_right &= _print_outcomes(iter([compare_recorded_routes(size, min(arguments.count, 8), device)]))
     if arguments.only != "policies":
         print("batched search")
         kernels = find_device(device) if device.startswith("cuda") else emulate(32)
@@ -308,7 +324,7 @@ def main() -> int:
 
 
 def _print_outcomes(outcomes: Iterator[Outcome]) -> bool:
-    """A line for each; whether all are right."""
+    """Print a line for each; returns whether all are right."""
     is_right = True
     for outcome in outcomes:
         mark = "" if outcome.is_right else "  MISMATCH"

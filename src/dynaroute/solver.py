@@ -45,7 +45,7 @@ __all__ = [
     "solve_all",
 ]
 
-NOBODY = Observers()
+NO_OBSERVERS = Observers()
 
 _SMALL = 5000  # customers; up to this size there is always enough memory, and time for the savings of all pairs
 
@@ -129,7 +129,7 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
 def solve_all(
     instances: Sequence[Instance],
     options: SolveOptions,
-    observers: Observers = NOBODY,
+    observers: Observers = NO_OBSERVERS,
     entered: float | None = None,
 ) -> list[Result]:
     """Find routes for all instances, given checked options.
@@ -265,13 +265,13 @@ def _build_group(
     try:
         by_policy = _improve(_construct_by_policy(instances, model, options, observers), options)
     except OutOfTimeError:
-        built = [_construct_by_savings(instance, NOBODY) for instance in instances]
+        built = [_construct_by_savings(instance, NO_OBSERVERS) for instance in instances]
         return [replace(result, is_interrupted=True, messages=(_CANCELLED,)) for result in built]
     if options.model != "auto":
         return by_policy
     # A policy can be far off on instances unlike its training, so it competes with savings. Improving both costs little
     # next to the policy, and the order may change.
-    by_savings = _improve([_construct_by_savings(instance, NOBODY) for instance in instances], options)
+    by_savings = _improve([_construct_by_savings(instance, NO_OBSERVERS) for instance in instances], options)
     return [_better(*pair) for pair in zip(by_policy, by_savings, strict=True)]
 
 

@@ -123,7 +123,7 @@ def parse_window(text: str, where: Where) -> tuple[float, float]:
         bounds = (bounds[0] + unit[1], bounds[1])  # 8-12h
     is_written_out = plain[0].isalpha() or not all(_PLAIN.fullmatch(bound) for bound in bounds if bound)
     if is_written_out and any(map(_MAY_BE_HOURS.fullmatch, bounds)):  # 8-12:00 does not begin 8 seconds after midnight
-        raise FormatError(f"{_quoted(text)} may be hours or something else.", where=where, remedy=_WINDOW_REMEDY)
+        raise FormatError(f"{_quoted(text)} could mean hours or seconds.", where=where, remedy=_WINDOW_REMEDY)
     earliest, latest = (parse_time(bound, where, remedy=_WINDOW_REMEDY) if bound else None for bound in bounds)
     return 0.0 if earliest is None else earliest, math.inf if latest is None else latest
 

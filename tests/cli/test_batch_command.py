@@ -76,7 +76,7 @@ def test_shards_are_merged(input_file: Path, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["--shard", "3/2"], "--shard: there is no shard 3 of 2"),
-        (["--address", "head:6379"], "--address: the engine of this machine has no address"),
+        (["--address", "head:6379"], "--address: the local engine has no option address"),
         (["--time-limit", "1", "--total-time", "1"], "Give one of the two"),
         (["--model", "nowhere"], "there is no model 'nowhere'"),
     ],
@@ -141,4 +141,4 @@ def test_a_driver_that_was_killed_is_continued_as_if_nothing_had_happened(tmp_pa
 
 def test_progress_is_told_in_a_line() -> None:
     line = describe_progress(Progress(1000, 3000, 2, WorkersNow(4, 1), 100.0))
-    assert line == "1,000 of 3,000 rows, 100.0 a second, 20 s left, 4 workers, 1 replaced, 2 with errors"
+    assert line == "1,000 of 3,000 rows, 100.0 per second, 20 s left, 4 workers, 1 replaced, 2 with errors"

@@ -326,12 +326,12 @@ def test_15_11_names_of_an_instance_reach_no_terminal_as_they_are(tmp_path: Path
 
 
 def test_15_11_columns_are_shortened_and_escaped(tmp_path: Path) -> None:
-    columns = ",".join(["x", "y", "demand", "\x7f\x9b31m", *map(str, range(200_000))])
-    row = ",".join(["1"] * (200_004 - 3))
+    columns = ",".join(["x", "y", "demand", "\x7f\x9b31m", *map(str, range(2_000))])
+    row = ",".join(["1"] * (2_004 - 3))
     path = save(tmp_path, "a.csv", f"# capacity: 9\n{columns}\n0,0,0,{row}\n1,1,1,{row}\n")
     result = invoke("info", path)
     assert result.exit_code == 0
-    assert "and 199,991 more" in result.stderr
+    assert "and 1,991 more" in result.stderr
     assert_plain(result.output)
     assert len(result.output) < 5000
 

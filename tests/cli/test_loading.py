@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 from command_line import INSTANCE, invoke, save
 
-from dynaroute.cli.loading import load_what_is_needed
+from dynaroute.cli.loading import preload_search
 from dynaroute.improve.improvers import IMPROVERS, Improver
 from dynaroute.solving.options import SolveOptions
 
@@ -28,7 +28,7 @@ def test_compiling_is_told_where_loading_takes_long(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("dynaroute.cli.loading.print_note", note)
     monkeypatch.setitem(IMPROVERS, "local", SlowToLoad())
 
-    load_what_is_needed(SolveOptions(improve="local"), [])
+    preload_search(SolveOptions(improve="local"), [])
 
     assert told == ["compiling once for this machine; the time limit starts afterwards."]
 
@@ -45,4 +45,4 @@ def test_nothing_is_loaded_where_nothing_is_improved(monkeypatch: pytest.MonkeyP
     for name in IMPROVERS:
         monkeypatch.setitem(IMPROVERS, name, None)  # preparing it would fail
 
-    load_what_is_needed(SolveOptions(), [])
+    preload_search(SolveOptions(), [])

@@ -46,7 +46,7 @@ def test_a_capacity_is_understood_as_people_write_it(written: str, meant: float,
 
 
 @pytest.mark.parametrize(
-    ("written", "words"), [("1,234", "may be 1234 or 1.234"), ("much", "not a number"), ("nan", "nan")]
+    ("written", "words"), [("1,234", "could mean 1234 or 1.234"), ("much", "not a number"), ("nan", "nan")]
 )
 def test_a_capacity_that_is_none_is_refused_in_our_words(written: str, words: str, tmp_path: Path) -> None:
     result = invoke("info", save(tmp_path, "a.csv", "id,x,y,demand\n0,0,0,0\n1,1,1,1\n"), "--capacity", written)
@@ -155,7 +155,7 @@ def test_an_error_is_an_object_for_programs(tmp_path: Path) -> None:
         "code": "format",
         "message": "'many' is not a number.",
         "where": {"file": str(path), "line": 4, "field": "Menge", "customer": None},
-        "remedy": "Write one such as 12, 3.5, 1234.5 or 3,5 kg; one only, and without words.",
+        "remedy": "Write a single number without words, such as 12, 3.5, 1234.5 or 3,5 kg.",
     }
 
 

@@ -13,7 +13,7 @@ from dynaroute.errors import OptionError
 from dynaroute.model import PolicyConfig
 from dynaroute.training.distribution import BUILT_IN
 from dynaroute.training.plan import Stage, TrainingPlan
-from dynaroute.training.recipes import make_plan
+from dynaroute.training.recipes import make_plan, suit_policy
 
 PLAN = TrainingPlan((Stage(4, (20,), 4, 2, 1e-3),), updates=1)
 
@@ -26,6 +26,7 @@ def source(
 
 def test_a_size_alone_is_the_paper_s_distribution_as_ever() -> None:
     assert source(20).make_plan(None, on_cpu=False) == make_plan("fast", [20])
+    assert source(20).make_plan(None, on_cpu=False, policy="rl") == suit_policy(make_plan("fast", [20]), "rl")
     assert source(sizes="20,50", distribution="paper").make_plan(None, on_cpu=False) == make_plan("fast", [20, 50])
 
 

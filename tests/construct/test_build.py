@@ -23,6 +23,7 @@ PLAIN: list[Strategy] = [Greedy(), Sampling(3), Sampling(2, 0.1), Sampling(2, 20
 STRATEGIES: list[Strategy] = [*PLAIN, *map(Augmented, PLAIN)]
 
 fewer_examples = settings(max_examples=settings().max_examples // 2)  # of a test for each kind of policy
+few_examples = settings(max_examples=settings().max_examples // 4)  # and for each strategy
 with_both_kinds = pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
 with_all_strategies = pytest.mark.parametrize("strategy", STRATEGIES, ids=repr)
 
@@ -51,7 +52,7 @@ def assert_right(given_instances: list[Instance], policy: Policy, strategy: Stra
 # Every solution is right
 
 
-@fewer_examples
+@few_examples
 @with_both_kinds
 @with_all_strategies
 @given(several=st.lists(LOCATED, min_size=1, max_size=4), seed=st.integers(0, 2**32))

@@ -66,7 +66,7 @@ def test_sampled_routes_of_a_large_instance_are_the_plain_engines(policy: Policy
 
 
 def test_a_large_instance_starts_where_it_is_told(policy: Policy) -> None:
-    instances = (make_instance(200, capacity=400),)
+    instances = (make_instance(140, capacity=400),)
     batch = make_batch(*instances)
     chooser = StartAt(torch.tensor([131], device=batch.device), MostLikely())
     routes = construct_fused(policy, batch, chooser, precision=torch.float32)

@@ -88,7 +88,7 @@ def test_a_delimiter_that_cannot_be_one_is_refused() -> None:
 
 
 def test_a_quote_astray_takes_no_row_into_an_id() -> None:
-    with pytest.raises(FormatError, match="line end") as caught:
+    with pytest.raises(FormatError, match="line break") as caught:
         parse_csv('# capacity: 10\nid,x,y,demand\n0,0,0,0\n"1,6,8,5\n2",0,5,6\n')
 
     assert (caught.value.where.line, caught.value.where.field) == (4, "id")

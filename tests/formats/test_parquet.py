@@ -97,14 +97,14 @@ def test_vehicles_are_structures() -> None:
     ("columns", "words"),
     [
         ({"capacity": None}, "there is no column capacity or vehicles"),
-        ({"demands": ["4"]}, "field demands: this column is of the type string. It holds a list of numbers"),
+        ({"demands": ["4"]}, "field demands: this column has the type string. Use a list of numbers"),
         ({"demands": [[4, 99]]}, r"field demands\[0\], customer 2: "),
-        ({"demands": [[4, 2, 2, 2]]}, r"field demands\[0\]: there are 4 demands and 2 customers"),
-        ({"demands": [None]}, r"field demands\[0\]: there is nothing in this column"),
-        ({"capacity": pa.array([None], pa.int64())}, r"field capacity\[0\]: there is nothing in this column"),
+        ({"demands": [[4, 2, 2, 2]]}, r"field demands\[0\]: there are 4 demands, but 2 customers"),
+        ({"demands": [None]}, r"field demands\[0\]: this column is empty"),
+        ({"capacity": pa.array([None], pa.int64())}, r"field capacity\[0\]: this column is empty"),
         ({"rounding": ["sideways"]}, r"field rounding\[0\]"),
         ({"coordinates": [[[0, 0], [3], [6, 0]]]}, r"field coordinates\[0\]: its rows have different lengths"),
-        ({"windows": [[[0, 1], [1, 2, 3], [0, 1]]], "speed": [1.0]}, r"field windows\[0\]: a window is not two times"),
+        ({"windows": [[[0, 1], [1, 2, 3], [0, 1]]], "speed": [1.0]}, r"field windows\[0\]: a window does not have two"),
         ({"windows": [[[0, 1], [1, 2], [0, 1]]]}, r"field speed\[0\]: there are time windows"),
         ({"vehicles": [[{"capacity": 10, "cost": 5}]]}, "asks for something unsupported"),
     ],
@@ -116,7 +116,7 @@ def test_a_fault_is_told_with_its_column_and_row(columns: dict[str, Any], words:
 
 @pytest.mark.parametrize("change", [lambda content: content[:-10], lambda content: b"PAR1", lambda content: b"text"])
 def test_what_is_no_parquet_file_is_refused(change: Callable[[bytes], bytes]) -> None:
-    with pytest.raises(FormatError, match="not a sound Parquet file"):
+    with pytest.raises(FormatError, match="not a valid Parquet file"):
         parse_parquet(change(table()))
 
 

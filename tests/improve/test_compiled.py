@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import dynaroute
 from dynaroute.improve import compiled as module
-from dynaroute.improve.compiled import compiled, compiled_inline, find_cache_folder
+from dynaroute.improve.compiled import compiled, compiled_inline, find_cache_folder, make_apart
 
 CALLEE = """
 from dynaroute.improve.compiled import compiled, compiled_inline
@@ -161,3 +161,10 @@ def test_code_for_other_types_is_not_taken(package: Path) -> None:
     one, other = sorted(folder.glob("caller.call-*.nbc"))
     shutil.copy(other, one)
     assert run(package)[:2] == ("20", "0")
+
+
+def test_small_arrays_share_no_cache_line() -> None:
+    arrays = [make_apart(count, np.float64) for count in (1, 2, 1, 3, 1, 1, 2)]
+    lines = [{(array.ctypes.data + byte) // 64 for byte in range(array.nbytes)} for array in arrays]
+    assert sum(map(len, lines)) == len(set.union(*lines))
+    assert all(array.ctypes.data % 64 == 0 and not array.any() for array in arrays)

@@ -13,7 +13,7 @@ import pytest
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.batch_search import BatchRequest
-from dynaroute.improve.genetic import add_feasible, evolve
+from dynaroute.improve.genetic import add_children, add_feasible, conceive, evolve, find_best_child, raise_children
 from dynaroute.improve.improvers import IMPROVERS, Improver
 from dynaroute.improve.local_search import descend
 from dynaroute.improve.ruin_recreate import anneal
@@ -28,7 +28,17 @@ from dynaroute.solving.options import Improve
 IN_THE_PLANE = Instance(np.random.default_rng(0).random((13, 2)), np.array([0] + [1] * 12), 5)
 ON_THE_GLOBE = Instance(np.random.default_rng(0).random((13, 2)), np.array([0] + [1] * 12), 5, metric="great_circle")
 BY_A_MATRIX = Instance(None, np.array([0] + [1] * 12), 5, distances=IN_THE_PLANE.distance_matrix)
-KERNELS: tuple[Any, ...] = (anneal, evolve, add_feasible, descend, improve_paths)
+KERNELS: tuple[Any, ...] = (
+    anneal,
+    evolve,
+    add_feasible,
+    conceive,
+    raise_children,
+    add_children,
+    find_best_child,
+    descend,
+    improve_paths,
+)
 
 
 def improve(improver: Improver, instance: Instance, start: Solution) -> Solution:
@@ -75,6 +85,7 @@ def test_the_compile_step_leaves_nothing_to_compile(capsys: pytest.CaptureFixtur
     assert all(before)
     instances = draw_paper_set(30, 2, np.random.default_rng(1)).instances()
     solve([*instances, BY_A_MATRIX], iterations=20_000)
+    solve(BY_A_MATRIX, iterations=20_000, threads=2)
     solve([*instances, BY_A_MATRIX], model="savings", improve="2opt")
     solve([*instances, BY_A_MATRIX], model="savings", improve="local")
     assert [len(kernel.signatures) for kernel in KERNELS] == before

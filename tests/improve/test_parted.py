@@ -96,6 +96,16 @@ def test_parts_lie_together_wherever_the_depot_is() -> None:
     assert parts == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 15, 16]]
 
 
+def test_parts_are_as_equal_as_routes_allow() -> None:
+    on_a_line = np.stack([np.arange(13.0), np.zeros(13)], axis=1)
+    instance = Instance(on_a_line, np.array([0] + [1] * 12), 3)
+    problem = SearchProblem.from_instance(instance)
+    routes = [(1, 2, 3), (4, 5, 6), (7, 8), (9, 10), (11, 12)]
+    searcher = PartedAnnealing(problem, find_places(instance, problem), routes, AnnealingSettings(), parts=2, seed=1)
+    for searcher._rounds in range(8):  # from either end of the line
+        assert sorted(len(part.customers) for part in searcher._cut(routes)) == [6, 6]
+
+
 def test_places_of_a_matrix_follow_from_its_distances() -> None:
     given = Instance(np.zeros((61, 2)), _INSTANCE.demands, _INSTANCE.capacity, distances=_INSTANCE.distance_matrix)
     problem = SearchProblem.from_instance(given)

@@ -14,7 +14,7 @@ from strategies import instances, solutions_of
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.problem import SearchProblem
-from dynaroute.improve.search import Improvement, Incumbent, search
+from dynaroute.improve.search import Improvement, Incumbent, _share_cores, search
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
@@ -156,3 +156,11 @@ def test_with_nothing_found_there_is_a_solution_all_the_same() -> None:
     outcome = Incumbent(_TWO, time.perf_counter(), None).conclude(iterations=0, is_interrupted=True)
     assert not check(_TWO, outcome.solution)
     assert outcome.is_interrupted
+
+
+@pytest.mark.parametrize(
+    ("threads", "most", "shares"),
+    [(13, 8, [6, 7]), (12, 5, [4, 4, 4]), (8, 100, [8]), (3, 1, [1, 1, 1]), (2, 0, [1, 1])],
+)
+def test_no_core_is_idle_while_parts_are_searched(threads: int, most: int, shares: list[int]) -> None:
+    assert _share_cores(threads, most) == shares

@@ -100,7 +100,7 @@ def test_what_is_kept_is_read_by_route_and_by_id() -> None:
         ("route:3", OptionError, "no route '3'; there are 2"),
         ("route:", OptionError, "no route ''"),
         ("stop:", OptionError, "neither"),
-        ("stop:9", SolutionError, "'9' is the id of no customer"),
+        ("stop:9", SolutionError, "no customer has the id '9'"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(text: str, kind: type[Exception], message: str) -> None:

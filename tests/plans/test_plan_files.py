@@ -103,10 +103,10 @@ def test_table_that_a_spreadsheet_saved_with_semicolons_and_in_another_order_is_
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
-        ("route,id\n1,1\n", FormatError, "column 'stop'; those that were found: route, id"),
-        ("route,stop,id\n1,1,9\n", SolutionError, "'9' is the id of no customer"),
+        ("route,id\n1,1\n", FormatError, "column 'stop'; found route, id"),
+        ("route,stop,id\n1,1,9\n", SolutionError, "no customer has the id '9'"),
         ("route,stop,id\nfirst,1,1\n", FormatError, "'first' is not the number of a route"),
-        ("route,stop,id\n", FormatError, "there is no stop"),
+        ("route,stop,id\n", FormatError, "there are no stops"),
         ('route,stop,id\n1,1,"1\n', FormatError, "not CSV"),
     ],
 )
@@ -122,7 +122,7 @@ def test_what_is_no_workbook_is_refused() -> None:
 
 @pytest.mark.parametrize("suffix", [".geojson", ".gpx", ".kml"])
 def test_maps_refuse_a_plane_by_name(tmp_path: Path, suffix: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"a {suffix} file holds places in degrees.*x and y in a plane"):
+    with pytest.raises(UnsupportedError, match=f"a {suffix} file needs places in degrees.*x and y in a plane"):
         write_plan(plane_plan(), tmp_path / f"plan{suffix}")
     assert list(tmp_path.iterdir()) == []
 

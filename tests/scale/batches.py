@@ -49,6 +49,10 @@ def draw(count: int, size: int = 6, seed: int = 0) -> list[Instance]:
     return draw_paper_set(size, count, np.random.default_rng(seed), 20).instances()
 
 
+def make_rows(instances: list[Instance]) -> tuple[Row, ...]:
+    return tuple(Row(number, f"row {number}", each) for number, each in enumerate(instances))
+
+
 def write_input(folder: Path, count: int = 12, **more: Any) -> Path:
     """A Parquet file with small instances, called 1, 2, ..."""
     file = folder / "in.parquet"
@@ -87,8 +91,7 @@ class DeadlySource(SetSource):
 
     @classmethod
     def make(cls, instances: list[Instance], deadly: int, memory: Path | None = None) -> DeadlySource:
-        rows = tuple(Row(number, f"row {number}", each) for number, each in enumerate(instances))
-        return cls("deadly", "", len(rows), rows, deadly, None if memory is None else str(memory))
+        return cls("deadly", "", len(instances), make_rows(instances), deadly, None if memory is None else str(memory))
 
     def read(self, block: Block) -> list[Row]:
         if block.first <= self.deadly < block.end and not block.fault and not self._remembers():
@@ -101,3 +104,14 @@ class DeadlySource(SetSource):
         did_kill = Path(self.memory).exists()
         Path(self.memory).touch()
         return did_kill
+
+
+@dataclass(frozen=True)
+class NotingSource(SetSource):
+    """A set that notes, as names of files in a folder, which processes read a block."""
+
+    notes: str = ""
+
+    def read(self, block: Block) -> list[Row]:
+        (Path(self.notes) / f"{block.first} {os.getpid()}").touch()
+        return super().read(block)

@@ -28,6 +28,8 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
         (SolveOptions(device="cuda:1"), ["cuda:1"]),
         (SolveOptions(device="cpu"), []),
         (SolveOptions(iterations=10), []),
+        (SolveOptions(model="amd-20", iterations=10), []),
+        (SolveOptions(model="amd-20", iterations=10, device="cuda"), ["cuda:0", "cuda:1"]),
         (SolveOptions(model="savings"), []),
     ],
 )

@@ -41,5 +41,5 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"surprise": 1}'])
 def test_a_damaged_manifest_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "_manifest.json").write_text(content)
-    with pytest.raises(FormatError, match="no manifest of a run"):
+    with pytest.raises(FormatError, match="not a valid manifest"):
         Manifest.read(Place(str(tmp_path)))

@@ -48,7 +48,7 @@ def test_what_is_missing_is_told_from_the_names_of_parts(tmp_path: Path) -> None
 
 def test_parts_of_rows_that_are_not_of_the_run_are_refused(tmp_path: Path) -> None:
     parts_in(tmp_path).write(Block(2, 4), [])
-    with pytest.raises(FileError, match="not of this run"):
+    with pytest.raises(FileError, match="not belong to this run"):
         list(parts_in(tmp_path).find_gaps(0, 3))
 
 
@@ -56,7 +56,7 @@ def test_parts_that_share_rows_are_refused(tmp_path: Path) -> None:
     parts = parts_in(tmp_path)
     for block in (Block(0, 4), Block(2, 6)):
         parts.write(block, [])
-    with pytest.raises(FileError, match="holds rows that another part holds"):
+    with pytest.raises(FileError, match="contains rows of another part"):
         list(parts.find_gaps(0, 6))
 
 
@@ -74,7 +74,7 @@ def test_a_damaged_part_is_refused_by_name(tmp_path: Path) -> None:
     parts.write(Block(3, 5), FOUND)
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(FormatError, match=f"{file.name}: this is not a sound part"):
+    with pytest.raises(FormatError, match=f"{file.name}: this is not a valid part"):
         parts.read(Block(3, 5))
 
 

@@ -52,11 +52,15 @@ OPTIONS = [
     SolveOptions(model="amd-20"),
     SolveOptions(model="amd-20", decode="sample", samples=2, seed=5),
     SolveOptions(iterations=30, seed=5),
+    SolveOptions(model="amd-20", iterations=30, seed=5),
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=["greedy", "sample", "iterations"])
-def test_routes_do_not_depend_on_blocks_and_shards(tmp_path: Path, options: SolveOptions) -> None:
+@pytest.mark.parametrize("options", OPTIONS, ids=["greedy", "sample", "iterations", "iterations from greedy"])
+def test_routes_do_not_depend_on_blocks_and_shards(
+    tmp_path: Path, options: SolveOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dynaroute.scale.run._LEAST_SEARCHED", 8)
     file = write_input(tmp_path, 34)
     run(file, tmp_path / "usual", options)
     run(file, tmp_path / "whole", options, block=34)
@@ -171,7 +175,7 @@ def test_there_may_be_nothing_to_continue_yet(tmp_path: Path) -> None:
         (replace(SAVINGS, seed=3), {}, "the option seed"),
         (SolveOptions(model="amd-20"), {}, "the option model"),
         (SAVINGS, {"shard": Shard(1, 2)}, "the shard"),
-        (SAVINGS, {"block": 7}, "the number of rows of a part"),
+        (SAVINGS, {"block": 7}, "the number of rows per block"),
     ],
 )
 def test_a_run_is_not_continued_with_other_options(

@@ -54,7 +54,7 @@ def test_a_part_that_is_missing_is_refused_by_its_ids(shards: list[str]) -> None
 
 
 def test_double_ids_are_refused_by_name(shards: list[str]) -> None:
-    with pytest.raises(SolutionError, match=r"the id '7' comes twice"):
+    with pytest.raises(SolutionError, match=r"the id '7' appears twice"):
         Merging([*shards, shards[1]])
 
 
@@ -62,7 +62,7 @@ def test_a_part_with_an_id_too_many_is_refused(shards: list[str]) -> None:
     part = first_part(shards[0])
     table = pq.read_table(part)
     pq.write_table(table.take([0, 1, 2, 2]), part)
-    with pytest.raises(SolutionError, match="there are 4 rows instead of 3"):
+    with pytest.raises(SolutionError, match="expected 3 rows, found 4"):
         Merging(shards).find_wrong()
 
 
@@ -92,7 +92,7 @@ def test_rows_with_errors_keep_them(tmp_path: Path) -> None:
 def test_runs_with_other_options_are_not_merged(tmp_path: Path, shards: list[str]) -> None:
     shutil.rmtree(shards[1])
     run(tmp_path / "in.parquet", Path(shards[1]), SolveOptions(model="savings", seed=1), shard=Shard(2, 2))
-    with pytest.raises(OptionError, match="the option seed is 1 here, and 0 in"):
+    with pytest.raises(OptionError, match="the option seed is 1 here, but 0 in"):
         Merging(shards)
 
 

@@ -129,7 +129,7 @@ def test_a_file_that_is_cut_off_is_refused_by_name(tmp_path: Path) -> None:
     write_input(tmp_path, 4)
     cut = tmp_path / "x.parquet"
     cut.write_bytes((tmp_path / "in.parquet").read_bytes()[:-20])
-    with pytest.raises(FormatError, match=r"x\.parquet: this is not a sound Parquet file"):
+    with pytest.raises(FormatError, match=r"x\.parquet: this is not a valid Parquet file"):
         open_source(str(tmp_path))
 
 
@@ -166,7 +166,7 @@ def test_pages_that_are_damaged_are_the_error_of_their_rows(tmp_path: Path) -> N
 def test_a_column_of_another_type_is_refused_by_name(tmp_path: Path, column: str, cells: list[object]) -> None:
     file = write_input(tmp_path, 1)
     change_column(file, column, lambda _: cells)
-    with pytest.raises(FormatError, match=f"in.parquet, field {column}: this column is of the type"):
+    with pytest.raises(FormatError, match=f"in.parquet, field {column}: this column has the type"):
         open_source(str(file))
 
 
@@ -196,5 +196,5 @@ def test_the_digest_changes_with_any_number(tmp_path: Path) -> None:
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     file = write_input(tmp_path, 1)
     pq.write_table(pq.read_table(file).slice(0, 0), file)
-    with pytest.raises(DynarouteError, match="there is no row"):
+    with pytest.raises(DynarouteError, match="there are no rows"):
         open_source(str(file))

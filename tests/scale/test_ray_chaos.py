@@ -8,7 +8,6 @@ import pytest
 from chaos import KINDS, Problem, TwoNodes, disturb, make_problem
 
 pytest_plugins = ("ray_cluster",)
-pytestmark = pytest.mark.xdist_group("ray")  # one cluster is enough
 
 
 @pytest.fixture(scope="module")

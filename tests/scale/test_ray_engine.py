@@ -10,7 +10,18 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from batches import SAVINGS, DeadlySource, change_column, draw, read_out, routes_of, run, write_input
+from batches import (
+    SAVINGS,
+    DeadlySource,
+    NotingSource,
+    change_column,
+    draw,
+    make_rows,
+    read_out,
+    routes_of,
+    run,
+    write_input,
+)
 from chaos import TwoNodes
 
 from dynaroute.errors import DynarouteError, OptionError
@@ -19,11 +30,10 @@ from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.file_sources import SetSource
 from dynaroute.scale.parts import Parts
 from dynaroute.scale.places import Place
-from dynaroute.scale.ray_engine import RayEngine, _Done, _Ledger
+from dynaroute.scale.ray_engine import RayEngine
 from dynaroute.scale.rows import Block
 from dynaroute.scale.run import BatchRequest, run_batch
-from dynaroute.scale.tally import Tally
-from dynaroute.scale.work import BlockReport, Work
+from dynaroute.scale.work import Work, Worker
 from dynaroute.solving.options import SolveOptions
 
 pytest_plugins = ("ray_cluster",)
@@ -47,6 +57,28 @@ def test_gpu_actors_find_the_routes_of_processes_here(nodes: TwoNodes, model: Pa
     run(file, tmp_path / "here", options)
 
     assert (summary.workers, summary.tally.failed) == (WorkersNow(1), 1)
+    assert routes_of(tmp_path / "ray") == routes_of(tmp_path / "here")
+
+
+@needs_ray
+def test_gpu_actors_build_what_others_search(nodes: TwoNodes, model: Path, tmp_path: Path) -> None:
+    for name in ("notes", "ray", "here"):
+        (tmp_path / name).mkdir()
+    source = NotingSource("", "", 6, make_rows(draw(6)), str(tmp_path / "notes"))
+    options = SolveOptions(model=model, iterations=20, device="cpu", seed=5)
+    work = Work(source, Parts(Place(str(tmp_path / "ray"))), options, group=2, rows=6)
+    blocks, engine = [Block(0, 4), Block(4, 6)], RayEngine(nodes.address, workers=1, gpus=1)
+
+    assert engine.count_workers(work) == 2  # one of each
+    list(engine.solve(work, blocks, lambda now: None))
+
+    readers = [note.name.split() for note in (tmp_path / "notes").iterdir()]
+    processes = {process for _, process in readers}
+    assert sorted(readers) == sorted([first, process] for first in ("0", "4") for process in processes)
+    assert len(processes) == 2
+    here = Worker(replace(work, parts=Parts(Place(str(tmp_path / "here")))))
+    for block in blocks:
+        here.solve(source.prepare(block))
     assert routes_of(tmp_path / "ray") == routes_of(tmp_path / "here")
 
 
@@ -130,50 +162,6 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
         RayEngine().count_workers(work)
 
     assert "[ray]" in (caught.value.remedy or "")
-
-
-def report_of(block: Block) -> BlockReport:
-    return BlockReport(block, Tally(rows=len(block)))
-
-
-def test_the_ledger_gives_out_a_block_and_takes_its_report() -> None:
-    ledger, whole = _Ledger(group=2), Block(4, 8)
-
-    assert ledger.begin(whole) == whole
-    assert ledger.finish(whole, report_of(whole)) == _Done([report_of(whole)], deaths=0)
-
-
-def test_the_ledger_cuts_a_block_that_is_begun_too_often() -> None:
-    ledger, whole = _Ledger(group=2), Block(4, 8)
-    ledger.begin(whole)
-
-    assert ledger.begin(whole) == whole
-    assert ledger.begin(whole) == Block(4, 6)
-    assert ledger.finish(whole, report_of(Block(4, 6))) == Block(6, 8)
-    done = ledger.finish(whole, report_of(Block(6, 8)))
-    assert done == _Done([report_of(Block(4, 6)), report_of(Block(6, 8))], deaths=2)
-
-
-def test_the_ledger_does_not_give_out_a_block_again_that_was_cut_and_done() -> None:
-    ledger, whole = _Ledger(group=2), Block(4, 8)
-    for _ in range(3):
-        ledger.begin(whole)
-    ledger.finish(whole, report_of(Block(4, 6)))
-    done = ledger.finish(whole, report_of(Block(6, 8)))
-
-    assert ledger.begin(whole) == done  # the actor died before it could pass the answer on
-
-
-@pytest.mark.parametrize("part", [Block(4, 8), Block(6, 8)])
-def test_a_ledger_that_was_started_anew_takes_reports_of_blocks_it_does_not_know(part: Block) -> None:
-    assert _Ledger(group=2).finish(Block(4, 8), report_of(part)) == _Done([report_of(part)], deaths=0)
-
-
-def test_a_ledger_that_was_started_anew_gives_out_what_is_left_of_a_block() -> None:
-    ledger, whole = _Ledger(group=2), Block(4, 8)
-
-    assert ledger.finish(whole, report_of(Block(4, 5))) == Block(5, 8)
-    assert ledger.begin(whole) == Block(5, 8)
 
 
 @pytest.mark.parametrize("gpus", [-1, 1.5])

@@ -154,7 +154,7 @@ def test_hurry_ends_the_wait_for_a_body() -> None:
         body = Body()
         reading = asyncio.create_task(intake.take(body.request, len))
         await asyncio.sleep(0)
-        intake.hurry(0.001)
+        intake.shorten_deadlines(0.001)
         with pytest.raises(RequestError) as caught:
             await reading
         assert caught.value.status == 408
@@ -169,7 +169,7 @@ def test_hurry_leaves_bodies_alone_that_have_arrived() -> None:
         body.send(b"12345678901", more=False)
         with pytest.raises(RequestError) as caught:  # whose traceback keeps alive what waited for the body
             await intake.take(body.request, len)
-        intake.hurry(0.001)
+        intake.shorten_deadlines(0.001)
         assert caught.value.status == 413
 
     asyncio.run(scenario())

@@ -190,7 +190,7 @@ def test_table_without_capacity_asks_for_it_and_typing_it_is_enough(desk: PageDr
     desk.upload("tour.csv", HEADER + ROWS)
     desk.find("#file-notice [role=alert]").wait_for()
 
-    assert "does not say how much a vehicle holds" in desk.text("#file-notice")
+    assert "does not give the capacity of a vehicle" in desk.text("#file-notice")
     assert "--capacity" not in desk.text("#file-notice")
     assert desk.evaluate("document.activeElement.id") == "capacity"
     desk.page.keyboard.type("20")
@@ -226,7 +226,7 @@ def test_table_with_windows_asks_for_the_speed_and_is_solved_with_it(desk: PageD
     assert desk.find("#vehicle-speed").is_hidden()
     load(desk, "tour.csv", table, 2)
 
-    assert "type the average speed" in desk.text("#file-notice")
+    assert "enter the average speed" in desk.text("#file-notice")
     assert desk.evaluate("document.activeElement.id") == "vehicle-speed"
     desk.page.keyboard.type("30")
     desk.page.keyboard.press("Enter")
@@ -294,14 +294,14 @@ def test_keys_take_a_stop_to_another_route_and_another_place(desk: PageDriver) -
     assert stops(desk)[0] == first[::-1]
     desk.page.keyboard.press("Alt+ArrowDown")
     assert first[0] in stops(desk)[1]
-    assert "went to route 2" in desk.text("#live")
+    assert "moved to route 2" in desk.text("#live")
 
 
 def test_form_of_a_stop_takes_it_to_another_route(desk: PageDriver) -> None:
     load(desk, "cross.csv", CROSS, 4)
     desk.solve("search")
     desk.find(".stop").first.click()
-    desk.find("#inspector-route").select_option(label="A route of its own")
+    desk.find("#inspector-route").select_option(label="New route")
 
     assert sorted(map(len, stops(desk))) == [1, 1, 2]
 

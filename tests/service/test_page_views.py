@@ -123,7 +123,7 @@ def test_two_runs_are_compared_side_by_side(desk: PageDriver) -> None:
     desk.find("[name=run-b]").first.check()
 
     assert desk.find("#map-b .route").count() > 0
-    assert desk.text("#caption-a") == f"A · At once, tidied · {tidied:.3f}"
+    assert desk.text("#caption-a") == f"A · At once + 2OPT · {tidied:.3f}"
     assert desk.text("#caption-b") == f"B · At once · {greedy:.3f}"
     share = 100 * (greedy / tidied - 1)
     assert float(desk.text(".facts dd >> nth=0").split()[0]) == pytest.approx(share, abs=0.02)

@@ -12,7 +12,7 @@ from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling, Strategy, construct
 from dynaroute.improve.stopping import Stopping
 from dynaroute.solution import Solution, check
-from dynaroute.solving.in_time import HurriedRoutes, build_in_time
+from dynaroute.solving.in_time import RoutesInTime, build_in_time
 
 
 def count_down(calls: int) -> Callable[[], bool]:
@@ -31,7 +31,7 @@ def test_with_time_enough_the_routes_are_those_without_a_clock(strategy: Strateg
 
     built = build_in_time(policy, instance, strategy, 7, Stopping())
 
-    assert built == HurriedRoutes(expected, strategy.attempts)
+    assert built == RoutesInTime(expected, strategy.attempts)
 
 
 def test_without_time_nothing_is_built() -> None:
@@ -39,7 +39,7 @@ def test_without_time_nothing_is_built() -> None:
 
     built = build_in_time(make_policy(), instance, Greedy(), 0, Stopping(deadline=time.perf_counter() - 1))
 
-    assert built == HurriedRoutes(None, 0)
+    assert built == RoutesInTime(None, 0)
 
 
 def test_attempts_are_given_up_midway() -> None:
@@ -47,7 +47,7 @@ def test_attempts_are_given_up_midway() -> None:
 
     built = build_in_time(make_policy(), instance, Greedy(), 0, Stopping(is_cancelled=count_down(4)))
 
-    assert built == HurriedRoutes(None, 0)
+    assert built == RoutesInTime(None, 0)
 
 
 def test_attempts_that_were_finished_count() -> None:
@@ -72,14 +72,14 @@ def test_an_encoding_that_takes_too_long_is_not_waited_for() -> None:
     built = build_in_time(policy, instance, Greedy(), 0, Stopping.after(0.01))
     is_released.set()
 
-    assert built == HurriedRoutes(None, 0)
+    assert built == RoutesInTime(None, 0)
 
 
 def test_the_better_attempts_are_kept_whatever_their_order() -> None:
     short, long = Solution(((1,),), stated_cost=1.0), Solution(((1,),), stated_cost=2.0)
-    first, second = HurriedRoutes(), HurriedRoutes()
+    first, second = RoutesInTime(), RoutesInTime()
     for found, order in ((first, (short, long)), (second, (long, short))):
         for solution in order:
             found.add(solution, 4)
 
-    assert first == second == HurriedRoutes(short, 8)
+    assert first == second == RoutesInTime(short, 8)

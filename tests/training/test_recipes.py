@@ -9,7 +9,7 @@ from dynaroute.errors import OptionError
 from dynaroute.formats import write
 from dynaroute.training.distribution import BUILT_IN
 from dynaroute.training.own_instances import InstanceFiles
-from dynaroute.training.recipes import make_data_plan, make_distribution_plan, make_plan
+from dynaroute.training.recipes import make_data_plan, make_distribution_plan, make_plan, suit_policy
 
 
 @pytest.mark.parametrize(("size", "instances", "rate"), [(20, 128, 1e-4), (50, 128, 1e-4), (100, 108, 5e-5)])
@@ -76,3 +76,17 @@ def test_files_are_trained_on_up_to_their_largest_instance(tmp_path: Path) -> No
     plan = make_data_plan("fast", InstanceFiles.at(tmp_path / "set.json"))
     assert plan.stages[0].size == 7
     assert plan.stages[0].data == InstanceFiles.at(tmp_path / "set.json")
+
+
+def test_a_pointer_network_learns_by_many_short_steps_of_adam() -> None:
+    usual = make_plan("fast", [20, 50])
+    plan = suit_policy(usual, "rl")
+    assert (plan.policy, plan.optimiser) == ("rl", "adam")
+    assert [stage.instances for stage in plan.stages] == [256, 256]
+    assert [stage.entropy for stage in plan.stages] == [0.0, 0.0]
+    assert plan.stages[0].rate > plan.stages[1].rate
+
+
+def test_other_policies_and_recipes_keep_their_settings() -> None:
+    assert suit_policy(make_plan("fast", [20]), "am").stages == make_plan("fast", [20]).stages
+    assert suit_policy(make_plan("am", [20]), "rl").stages == make_plan("am", [20]).stages

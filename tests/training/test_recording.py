@@ -4,8 +4,15 @@ import random
 from dataclasses import astuple, replace
 
 import pytest
+import torch
+from policies import SMALL_AM, make_policy
 
-from dynaroute.training.recording import choose_recording
+from dynaroute.model.changes import ModelWarning
+from dynaroute.training.instances import TrainingTask
+from dynaroute.training.optimiser import AdamOptimiser
+from dynaroute.training.ranks import Ranks
+from dynaroute.training.recording import GraphedUpdate, choose_recording
+from dynaroute.training.reinforce import PolicyUpdate, Replay, UpdateInput, sample_solutions
 from dynaroute.training.replay_layout import ReplaySize
 
 NEEDED = ReplaySize(occurrences=400, routes=160, route_tokens=4200, states=120, state_tokens=2900, longest_route=9)
@@ -48,3 +55,26 @@ def test_a_few_recordings_serve_all_steps_of_a_policy() -> None:
         if size not in recorded:
             recorded.append(size)
     assert len(recorded) <= 8
+
+
+def test_steps_that_cannot_be_recorded_are_taken_plainly_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr("torch.cuda.CUDAGraph", refuse)
+    copies = TrainingTask(5, (20,)).draw(4, torch.Generator().manual_seed(1), 0).repeat_each(2)
+    found = []
+    for is_recorded in (True, False):
+        policy = make_policy(SMALL_AM).train()
+        optimiser = AdamOptimiser(list(policy.parameters()), torch.tensor(1e-2))
+        plain = PolicyUpdate(Replay(policy, torch.float32), optimiser, Ranks())
+        update = GraphedUpdate(plain) if is_recorded else plain
+        given = UpdateInput(copies, sample_solutions(policy, copies, 2, 1), torch.linspace(-1, 1, 8), 2)
+        if is_recorded:
+            with pytest.warns(ModelWarning, match="not permitted"):
+                update(given)
+        else:
+            update(given)
+        update(given)
+        found.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))
+    torch.testing.assert_close(*found)

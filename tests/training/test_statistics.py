@@ -15,12 +15,12 @@ from dynaroute.construct.fused import is_supported
 from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import PolicyConfig
 from dynaroute.training.reinforce import sample_solutions
-from dynaroute.training.statistics import hold_statistics
+from dynaroute.training.statistics import StillPolicy
 
 
 def test_routes_and_probabilities_are_those_of_the_policy_in_training() -> None:
     policy, batch = make_policy(SMALL_AM).double().train(), draw_batch(5, 9, 9, 12)
-    still = hold_statistics(policy, batch)
+    still = StillPolicy(policy).take(batch)
     chooser = Sample(make_stream_keys(3, batch.keys, torch.zeros(len(batch), dtype=torch.int64)))
     learning = copy.deepcopy(policy)  # whose own statistics move
     routes = construct_eagerly(learning, batch, chooser)
@@ -31,7 +31,7 @@ def test_routes_and_probabilities_are_those_of_the_policy_in_training() -> None:
 def test_the_policy_stays_as_it_is_and_shares_its_parameters() -> None:
     policy, batch = make_policy(SMALL_AM).train(), draw_batch(5, 9)
     before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
-    still = hold_statistics(policy, batch)
+    still = StillPolicy(policy).take(batch)
     assert all(mine is theirs for mine, theirs in zip(still.parameters(), policy.parameters(), strict=True))
     assert all(torch.equal(tensor, before[name]) for name, tensor in policy.state_dict().items())
     assert policy.training and not still.training
@@ -40,7 +40,7 @@ def test_the_policy_stays_as_it_is_and_shares_its_parameters() -> None:
 def test_kernels_know_such_a_policy() -> None:
     policy = make_policy(PolicyConfig.am()).train()
     assert not is_supported(policy, MostLikely())
-    assert is_supported(hold_statistics(policy, draw_batch(5)), MostLikely())
+    assert is_supported(StillPolicy(policy).take(draw_batch(5)), MostLikely())
 
 
 def test_samples_are_built_by_it_where_kernels_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,3 +51,14 @@ def test_samples_are_built_by_it_where_kernels_run(monkeypatch: pytest.MonkeyPat
     held = sample_solutions(policy, copies, 2, seed=1)
     assert torch.equal(held.route, plain.route)
     assert torch.equal(policy.encoder.layers[0].after_attention.running_mean, before)  # type: ignore[union-attr, arg-type]
+
+
+def test_every_batch_has_its_own_statistics_and_the_parameters_of_its_time() -> None:
+    policy = make_policy(SMALL_AM).double().train()
+    still = StillPolicy(policy)
+    still.take(draw_batch(3, 8))
+    with torch.no_grad():
+        policy.encoder.embed_customer.weight.mul_(2.0)
+    batch = draw_batch(5, 9, 9)
+    routes = construct_eagerly(copy.deepcopy(policy), batch, MostLikely())
+    assert torch.equal(construct_eagerly(still.take(batch), batch, MostLikely()).route, routes.route)

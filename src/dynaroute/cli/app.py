@@ -96,12 +96,12 @@ class Command(TyperCommand):
         except MemoryError:
             _leave(TOO_LARGE, is_json=is_json)
         except RuntimeError as error:
-            if not _tells_of_memory(error):
+            if not _is_out_of_memory(error):
                 raise
             _leave(TOO_LARGE, is_json=is_json)
 
 
-def _tells_of_memory(error: RuntimeError) -> bool:
+def _is_out_of_memory(error: RuntimeError) -> bool:
     """Whether this error from PyTorch means that memory is short."""
     return type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
 

@@ -1,4 +1,4 @@
-"""``dynaroute batch``: routes for more instances than fit in memory, by many workers."""
+"""``dynaroute batch``: solves more instances than fit in memory, with many workers."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def batch(
         str,
         typer.Argument(
             metavar="IN",
-            help="A Parquet file or a folder of them, here or at s3://...; a folder of instance files; or a set.",
+            help="A Parquet file or a folder of them, local or at s3://...; a folder of instance files; or a set.",
         ),
     ],
     out: Annotated[
-        str, typer.Option("--out", metavar="FOLDER", help="Folder of Parquet parts to write, here or at s3://...")
+        str, typer.Option("--out", metavar="FOLDER", help="Folder for the Parquet files, local or at s3://...")
     ],
     model: ModelOption = "auto",
     decode: DecodeOption = None,
@@ -60,24 +60,25 @@ def batch(
     iterations: IterationsOption = None,
     objective: ObjectiveOption = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue a run that was ended: only what is missing is solved.")
+        bool, typer.Option("--resume", help="Continue an earlier run: solve only what is missing.")
     ] = False,
     shard: Annotated[
-        str, typer.Option("--shard", metavar="I/K", help="Solve the I-th of K parts of the input; see merge.")
+        str, typer.Option("--shard", metavar="I/K", help="Solve only part I of K of the input; see merge.")
     ] = "1/1",
     block: Annotated[
         int | None,
-        typer.Option("--block", metavar="ROWS", min=1, help="Rows of a part; by default as suits the input."),
+        typer.Option("--block", metavar="ROWS", min=1, help="Rows per output file; by default, chosen for the input."),
     ] = None,
     engine: Annotated[
-        EngineName, typer.Option("--engine", metavar="local|ray", help="Processes of this machine, or a Ray cluster.")
+        EngineName, typer.Option("--engine", metavar="local|ray", help="Processes on this machine, or a Ray cluster.")
     ] = "local",
     workers: Annotated[
         int | None,
-        typer.Option("--workers", metavar="N", min=1, help="By default one for each core; up to four for each GPU."),
+        typer.Option("--workers", metavar="N", min=1, help="By default, one per core or up to four per GPU."),
     ] = None,
     address: Annotated[
-        str | None, typer.Option("--address", metavar="HOST:PORT", help="Of a Ray cluster; else one is started here.")
+        str | None,
+        typer.Option("--address", metavar="HOST:PORT", help="A Ray cluster; by default, one is started here."),
     ] = None,
     gpus: Annotated[
         float | None,
@@ -85,20 +86,20 @@ def batch(
             "--gpus",
             metavar="N",
             min=0,
-            help="GPUs that each worker of a Ray cluster holds, or the part of one; 1 where policies work on GPUs.",
+            help="GPUs, or a fraction of one, for each worker of a Ray cluster; 1 if policies run on GPUs.",
         ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Solve a set of any size, and write the routes as Parquet parts.
+    """Solve a set of any size, and write the routes as Parquet files.
 
-    A row that cannot be solved is written with its error, the others are
-    solved all the same, and the exit code is 3. A part is there when it is
-    whole. A run that was ended, by whatever, continues with --resume. The
-    same seed gives the same routes for any number of workers, without a time
-    limit and on the same kind of device.
+    If a row cannot be solved, it is written with its error, the others are
+    still solved, and the exit code is 3. An output file appears only when it
+    is complete. However a run ended, --resume continues it. The same seed
+    gives the same routes for any number of workers, without a time limit and
+    on the same kind of device.
 
-    docs/scale.md tells of the columns, of clusters, and of object stores.
+    docs/scale.md explains the columns, clusters and object stores.
 
     Example:
       dynaroute batch set.parquet --out routes/
@@ -133,7 +134,7 @@ def batch(
         with show_batch() as watch:
             summary = run_batch(request, _choose_engine(engine, workers, address, gpus), watch)
     except KeyboardInterrupt:
-        print_note("interrupted; what is written is whole, and --resume solves the rest.")
+        print_note("interrupted; all written files are complete, and --resume solves the rest.")
         raise typer.Exit(INTERRUPTED) from None
     print_summary(out, summary, json=json)
     if summary.tally.failed:
@@ -147,7 +148,7 @@ def _choose_engine(name: EngineName, workers: int | None, address: str | None, g
         return RayEngine(address, workers, gpus)
     for field, value in (("address", address), ("gpus", gpus)):
         if value is not None:
-            message = f"the engine of this machine has no {field}."
+            message = f"the local engine has no option {field}."
             raise OptionError(message, where=Where(field=field), remedy="Leave it out, or add --engine ray.")
     from dynaroute.scale.local import LocalEngine
 
@@ -155,16 +156,16 @@ def _choose_engine(name: EngineName, workers: int | None, address: str | None, g
 
 
 def print_summary(title: str, summary: BatchSummary, *, json: bool) -> None:
-    """Print what a run amounts to: facts and a histogram, or one JSON document.
+    """Print the summary of a run: facts and a histogram, or one JSON document.
 
     Parameters
     ----------
     title
-        The output.
+        The output folder.
     summary
-        Of the run.
+        The summary.
     json
-        Whether it is for a program.
+        Whether to print JSON.
     """
     if json:
         print_json(summary.to_json())
@@ -176,11 +177,11 @@ def print_summary(title: str, summary: BatchSummary, *, json: bool) -> None:
         ("rows", f"{tally.rows:,}"),
         ("with errors", f"{tally.failed:,}"),
         ("mean cost", "none" if tally.mean_cost is None else show_length(tally.mean_cost)),
-        ("routes by", show_counts(tally.methods) if tally.methods else "nobody"),
+        ("routes by", show_counts(tally.methods) if tally.methods else "none"),
     ]
     if summary.workers.alive:
         facts += [
-            ("solved now", f"{summary.solved:,} in {summary.seconds:,.1f} s, {summary.rate:,.1f} a second"),
+            ("solved now", f"{summary.solved:,} in {summary.seconds:,.1f} s, {summary.rate:,.1f} per second"),
             ("workers", f"{summary.workers.alive}, {summary.workers.replaced} died and were replaced"),
         ]
     print_facts(title, facts)

@@ -1,4 +1,4 @@
-"""How a batch stands while it runs: a line that is drawn anew on a terminal, else one now and then."""
+"""Shows the progress of a batch: one updated line on a terminal, otherwise a line now and then."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def show_batch() -> Iterator[Callable[[Progress], None]]:
     Yields
     ------
     Callable[[Progress], None]
-        To be called whenever something has changed.
+        Call it whenever something has changed.
     """
     console = make_console(stderr=True)
     if not console.is_terminal:
-        yield _Lines().tell
+        yield _Lines().show
         return
     from rich.live import Live
 
@@ -37,14 +37,14 @@ def show_batch() -> Iterator[Callable[[Progress], None]]:
 
 
 def describe_progress(progress: Progress) -> str:
-    """Rows done, rate, time left, workers and failures, in a line.
+    """Describe rows done, rate, time left, workers and failures in one line.
 
     Parameters
     ----------
     progress
-        How the run stands.
+        The progress of the run.
     """
-    words = [f"{progress.done:,} of {progress.total:,} rows", f"{progress.rate:,.1f} a second"]
+    words = [f"{progress.done:,} of {progress.total:,} rows", f"{progress.rate:,.1f} per second"]
     if progress.seconds_left:
         words.append(f"{format_duration(progress.seconds_left)} left")
     workers = f"{progress.workers.alive} workers"
@@ -60,7 +60,7 @@ class _Lines:
         self.wait = FIRST_LINE_AFTER
         self.due = time.perf_counter() + self.wait
 
-    def tell(self, progress: Progress) -> None:
+    def show(self, progress: Progress) -> None:
         if time.perf_counter() < self.due:
             return
         print_note(describe_progress(progress))

@@ -11,7 +11,7 @@ import typer
 from dynaroute.cli.comparison import Compared, format_comparison, list_rows, parse_decodings, require_table
 from dynaroute.cli.gaps import print_gaps, write_gaps
 from dynaroute.cli.jobs import Job, gather_jobs
-from dynaroute.cli.loading import load_what_is_needed
+from dynaroute.cli.loading import preload_search
 from dynaroute.cli.options import (
     AugmentOption,
     BestOption,
@@ -159,7 +159,7 @@ def evaluate(
     chosen = instances[:limit]
     compared = []
     for method in methods:
-        load_what_is_needed(method, chosen)
+        preload_search(method, chosen)
         with show_progress(len(chosen), "evaluating") as advance:
             evaluation = evaluate_all(chosen, method, Observers(advance), costs, None if known is None else known.costs)
         compared.append(Compared(str(method.model), _describe_decoding(method), evaluation))

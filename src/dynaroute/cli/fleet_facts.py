@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dynaroute.fleet import VehicleType
     from dynaroute.instance import Instance
 
-__all__ = ["count_vehicles", "describe_fleet", "tell_fleet"]
+__all__ = ["count_vehicles", "describe_fleet", "list_fleet_facts"]
 
 
 def describe_fleet(instance: Instance) -> dict[str, Any]:
@@ -36,9 +36,9 @@ def describe_fleet(instance: Instance) -> dict[str, Any]:
     return document
 
 
-def tell_fleet(instance: Instance) -> list[tuple[str, str]]:
+def list_fleet_facts(instance: Instance) -> list[tuple[str, str]]:
     """Describe them in words, one line each."""
-    facts = [("vehicles", _tell_type(instance, kind)) for kind in instance.vehicles or ()]
+    facts = [("vehicles", _describe_type(instance, kind)) for kind in instance.vehicles or ()]
     if instance.windows is not None:
         opening, closing = (instance.shown_time(bound) for bound in instance.windows[0].tolist())
         customers = f"{_count_windows(instance)} of {count_of(instance.size, 'customer')}"
@@ -46,7 +46,9 @@ def tell_fleet(instance: Instance) -> list[tuple[str, str]]:
     if instance.service is not None:
         facts.append(("service", f"{instance.shown_duration(float(instance.service.sum()))} in total"))
     if instance.knows_times:
-        facts.append(("times", "from a matrix" if instance.speed is None else _tell_speed(instance, instance.speed)))
+        facts.append(
+            ("times", "from a matrix" if instance.speed is None else _describe_speed(instance, instance.speed))
+        )
     if not instance.is_symmetric:
         facts.append(("roads", "the two directions of a leg may differ"))
     if (reason := _find_impossibility(instance)) is not None:
@@ -54,7 +56,7 @@ def tell_fleet(instance: Instance) -> list[tuple[str, str]]:
     return facts
 
 
-def _tell_type(instance: Instance, kind: VehicleType) -> str:
+def _describe_type(instance: Instance, kind: VehicleType) -> str:
     limits = [
         "any number" if kind.count is None else str(kind.count),
         f"capacity {instance.shown_demand(kind.capacity)}",
@@ -68,7 +70,7 @@ def _tell_type(instance: Instance, kind: VehicleType) -> str:
     return named + ", ".join(filter(None, limits))
 
 
-def _tell_speed(instance: Instance, speed: float) -> str:
+def _describe_speed(instance: Instance, speed: float) -> str:
     if instance.unit == "m":
         return f"at {speed * 3.6:g} km/h"
     return "as long as distances" if speed == 1 else f"at {speed:g} units of distance a second"

@@ -81,7 +81,7 @@ class FleetWords:
             rounding=self.rounding,
         )
 
-    def tell_unit(self, instances: Sequence[Instance]) -> None:
+    def note_unit(self, instances: Sequence[Instance]) -> None:
         """Note that lengths are assumed to be metres, if an option has a unit but the file has none."""
         named = [word for word in (self.speed, self.max_distance) if word is not None and "m" in word.lower()]
         if named and any(instance.metric != "great_circle" for instance in instances):

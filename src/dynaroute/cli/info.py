@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaroute.cli.contents import holds_plan, holds_solution
-from dynaroute.cli.fleet_facts import count_vehicles, describe_fleet, tell_fleet
+from dynaroute.cli.fleet_facts import count_vehicles, describe_fleet, list_fleet_facts
 from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import print_facts, print_json, show_counts
 from dynaroute.cli.tables import TableOptions, takes_tables
@@ -90,7 +90,7 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         ("demand", f"{_in_words(demands)}, {total} in total"),
         ("routes", f"at least {instance.minimum_routes}; the fleet is {document['fleet']}"),
         ("distances", f"{DISTANCES[document['distances']]}, {ROUNDINGS[instance.rounding]}"),
-        *tell_fleet(instance),
+        *list_fleet_facts(instance),
     ]
     facts += [(axis, _in_words(limits)) for axis, limits in (document["bounds"] or {}).items()]
     facts.append(("model", f"{model} ({reason})"))

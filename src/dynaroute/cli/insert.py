@@ -44,8 +44,8 @@ def insert(
 
     Existing stops keep their routes and order, and all limits are respected.
     For each new customer the route, the stop and the extra cost are shown. An
-    unused vehicle is only used if nothing else is possible. Exit code 4: some
-    customers fit nowhere; the others are in the plan.
+    unused vehicle is used if that is cheaper, or if nothing else is possible.
+    Exit code 4: some customers fit nowhere; the others are in the plan.
 
     Example:
       dynaroute insert plan.json new.csv --out plan-2.json

@@ -13,12 +13,12 @@ from dynaroute.solving.options import SolveOptions
 if TYPE_CHECKING:
     from dynaroute.instance import Instance
 
-__all__ = ["load_what_is_needed"]
+__all__ = ["preload_search"]
 
 USUAL_SECONDS = 5.0  # longer than loading libraries and machine code takes
 
 
-def load_what_is_needed(options: SolveOptions, instances: Sequence[Instance]) -> None:
+def preload_search(options: SolveOptions, instances: Sequence[Instance]) -> None:
     """Load everything a search needs before its clock starts, and say if something must be compiled."""
     from dynaroute.solver import refuse_improving_fleets, refuse_too_large
 

@@ -1,4 +1,4 @@
-"""``dynaroute merge``: the parts of several batches, checked again and put together."""
+"""``dynaroute merge``: checks the outputs of several batches again, and combines them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from dynaroute.cli.output import print_error
 
 
 def merge(
-    parts: Annotated[list[str], typer.Argument(metavar="PARTS", help="Folders that batch wrote, one for each shard.")],
+    parts: Annotated[list[str], typer.Argument(metavar="PARTS", help="Output folders of batch, one per shard.")],
     out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Folder to write.")],
     data: Annotated[
-        str | None, typer.Option("--data", metavar="IN", help="The input of the batches, if it is elsewhere now.")
+        str | None, typer.Option("--data", metavar="IN", help="The input of the batches, if it has moved.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Put the parts of several batches together, and check every row again.
+    """Combine the outputs of several batches, and check every row again.
 
-    A missing or a double id is named, and nothing is written; the exit code
-    is 2. So it is with routes that are wrong, with the exit code 1. Rows that
-    batch could not solve keep their errors, and the exit code is 3.
+    If an id is missing or appears twice, it is named, nothing is written and
+    the exit code is 2. If routes are wrong, it is 1, and nothing is written
+    either. Rows that batch could not solve keep their errors; the exit code
+    is then 3.
 
     Example:
       dynaroute merge part-1/ part-2/ part-3/ --out routes/

@@ -32,7 +32,7 @@ def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
         yield lambda _: None
         return
     if not console.is_terminal:
-        with _tell_now_and_then(total, doing) as advance:
+        with _print_at_intervals(total, doing) as advance:
             yield advance
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -58,7 +58,7 @@ def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def _tell_now_and_then(total: int, doing: str) -> Iterator[Callable[[int], None]]:
+def _print_at_intervals(total: int, doing: str) -> Iterator[Callable[[int], None]]:
     """Print lines at growing intervals, so that a log shows that work continues."""
     began = time.perf_counter()
     done = 0
@@ -68,19 +68,19 @@ def _tell_now_and_then(total: int, doing: str) -> Iterator[Callable[[int], None]
         nonlocal done
         done += number
 
-    def tell() -> None:
+    def print_lines() -> None:
         wait = FIRST_LINE_AFTER
         while not is_over.wait(wait):
             print_note(f"{doing}: {done:,} of {total:,} after {time.perf_counter() - began:,.0f} s")
             wait = min(2 * wait, LONGEST_SILENCE)
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    printer = threading.Thread(target=print_lines, daemon=True)
+    printer.start()
     try:
         yield advance
     finally:
         is_over.set()
-        teller.join()
+        printer.join()
 
 
 @contextmanager

@@ -143,8 +143,8 @@ def reproduce(
 
 
 def _measure_tables(count: int, kool: Path | None, into: Path | None, device: str | None, json: bool) -> None:
-    from dynaroute.reproduction import insert_tables, split_page
     from dynaroute.reproduction import reproduce as measure
+    from dynaroute.reproduction import split_page
 
     if into is not None:
         split_page(into)  # report an unusable page now, not after most of an hour
@@ -152,17 +152,13 @@ def _measure_tables(count: int, kool: Path | None, into: Path | None, device: st
         print_note(f"{count} instances are not the published set, so lengths differ by chance.")
     with show_work("starting") as progress:
         measured = measure(count, device or "auto", progress, kool)
-    tables = measured.to_markdown()
-    if into is not None:
-        insert_tables(into, tables)
-    if not json:
-        typer.echo(tables, nl=False)
-        return
     entries = [
         {"row": row, "size": size, "length": entry.length, "seconds": entry.seconds}
         for (row, size), entry in measured.entries.items()
     ]
-    print_json({"count": count, "hardware": measured.hardware, "entries": entries, "minutes": dict(measured.minutes)})
+    minutes = dict(measured.minutes)
+    document = {"count": count, "hardware": measured.hardware, "entries": entries, "minutes": minutes}
+    _report("tables", measured.to_markdown(), document, into, json)
 
 
 def _measure_optimality(
@@ -177,7 +173,7 @@ def _measure_optimality(
 ) -> None:
     from dynaroute.exact import choose_prover
     from dynaroute.optimality import measure_optimality
-    from dynaroute.reproduction import insert_tables, split_page
+    from dynaroute.reproduction import split_page
 
     if into is not None:
         split_page(into, "optima")
@@ -188,12 +184,6 @@ def _measure_optimality(
         )
     for missing in measured.skipped:
         print_note(f"{missing} is not installed, so it is left out.")
-    tables = measured.to_markdown()
-    if into is not None:
-        insert_tables(into, tables, "optima")
-    if not json:
-        typer.echo(tables, nl=False)
-        return
     entries = [
         {
             "row": row,
@@ -204,7 +194,8 @@ def _measure_optimality(
         }
         for (row, size), entry in measured.entries.items()
     ]
-    print_json({"count": measured.count, "entries": entries, "skipped": list(measured.skipped)})
+    document = {"count": measured.count, "entries": entries, "skipped": list(measured.skipped)}
+    _report("optima", measured.to_markdown(), document, into, json)
 
 
 def _measure_generalisation(
@@ -218,7 +209,7 @@ def _measure_generalisation(
 ) -> None:
     from dynaroute.evaluation import sum_up_gaps
     from dynaroute.generalisation import measure_generalisation
-    from dynaroute.reproduction import insert_tables, split_page
+    from dynaroute.reproduction import split_page
 
     if into is not None:
         split_page(into, "generalisation")
@@ -228,12 +219,6 @@ def _measure_generalisation(
         measured = measure_generalisation(model, x, xml, count, device or "auto", progress)
     for name in measured.skipped:
         print_note(f"{name} was not given (--{'x' if name == 'X' else 'xml'} FOLDER), so it is left out.")
-    tables = measured.to_markdown()
-    if into is not None:
-        insert_tables(into, tables, "generalisation")
-    if not json:
-        typer.echo(tables, nl=False)
-        return
     entries = [
         {
             "row": row,
@@ -246,4 +231,16 @@ def _measure_generalisation(
         for (row, name), entry in measured.entries.items()
     ]
     document = {"model": measured.model, "hardware": measured.hardware, "skipped": list(measured.skipped)}
-    print_json({**document, "entries": entries})
+    _report("generalisation", measured.to_markdown(), {**document, "entries": entries}, into, json)
+
+
+def _report(what: str, tables: str, document: object, into: Path | None, json: bool) -> None:
+    """Put the tables into their page, and print them, or the same as JSON."""
+    from dynaroute.reproduction import insert_tables
+
+    if into is not None:
+        insert_tables(into, tables, what)
+    if json:
+        print_json(document)
+    else:
+        typer.echo(tables, nl=False)

@@ -251,7 +251,7 @@ def _print_routes(job: Job, result: Result) -> None:
         )
     ]
     cost = show_length(result.cost, instance.unit)
-    print_line(f"{_called(job)}: {count_of(len(routes), 'route')}, cost {cost}; by {_how(result)}")
+    print_line(f"{_called(job)}: {count_of(len(routes), 'route')}, cost {cost}; by {_describe_run(result)}")
     vehicle, times_of_day = ["Vehicle"] if has_types else [], ["Departure", "End"] if any(timetable) else []
     print_table(("Route", *vehicle, "Load", "Length", *times_of_day, "Customers"), rows)
 
@@ -291,7 +291,7 @@ def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
             str(len(result.solution.routes)),
             *([show_length(result.first_cost, job.instance.unit)] if is_improved else []),
             show_length(result.cost, job.instance.unit),
-            _how(result),
+            _describe_run(result),
         )
         for job, result in zip(jobs, results, strict=True)
     ]
@@ -303,5 +303,5 @@ def _called(job: Job) -> str:
     return show_text(job.name, LONGEST_NAME)
 
 
-def _how(result: Result) -> str:
+def _describe_run(result: Result) -> str:
     return f"{show_text(result.model_and_method, LONGEST_NAME)}, {result.seconds:.2f} s"

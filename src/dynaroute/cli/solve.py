@@ -13,7 +13,7 @@ import typer
 from dynaroute.cli.exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from dynaroute.cli.interrupt import note_interrupt
 from dynaroute.cli.jobs import Job, gather_jobs, list_starts, read_starts, refuse_impossible_jobs
-from dynaroute.cli.loading import load_what_is_needed
+from dynaroute.cli.loading import preload_search
 from dynaroute.cli.options import (
     PANELS,
     AugmentOption,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from dynaroute.solution import Solution
     from dynaroute.solving.result import Result
 
-_MOST_SEARCHED_UNASKED = 4  # instances; with more, nobody expects to wait for each
+_MOST_SEARCHED_BY_DEFAULT = 4  # instances; with more, nobody expects to wait for each
 
 
 @takes_tables
@@ -201,7 +201,7 @@ def solve(
     if keep:
         results = [_search_around(jobs, starts, options, keep, trace)]
     else:
-        load_what_is_needed(options, [job.instance for job in jobs])
+        preload_search(options, [job.instance for job in jobs])
         results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
     write_results(jobs, results, outs, plot, sheets)
 
@@ -238,7 +238,7 @@ def _search_around(
     held = hold(instance, known, routes, stops)
     target = None if options.target is None else options.target - held.kept_cost
     part = replace(options, start=[held.start], target=target)
-    load_what_is_needed(part, [held.instance])
+    preload_search(part, [held.instance])
     (result,) = _search_jobs([replace(jobs[0], instance=held.instance)], part, None)
     solution = held.restore(result.solution)
     course = tuple((seconds, cost + held.kept_cost) for seconds, cost in result.trace)
@@ -260,7 +260,7 @@ def _is_left_open(options: SolveOptions) -> bool:
 
 def _settle(options: SolveOptions, jobs: Sequence[Job]) -> SolveOptions:
     """Fill in defaults: a few instances are searched, for a time that suits the largest."""
-    if len(jobs) > _MOST_SEARCHED_UNASKED:
+    if len(jobs) > _MOST_SEARCHED_BY_DEFAULT:
         return options
     return replace(options, time_limit=choose_search_seconds(max(job.instance.size for job in jobs)))
 
@@ -283,11 +283,11 @@ def _search_jobs(jobs: Sequence[Job], options: SolveOptions, trace: Path | None)
         _show_one(jobs, options.search_seconds) as show,
     ):
 
-        def tell(index: int, improvement: Improvement) -> None:
+        def report(index: int, improvement: Improvement) -> None:
             write_line(index, improvement)
             show(index, improvement)
 
-        return solve_all([job.instance for job in jobs], options, Observers(advance, tell, is_interrupted))
+        return solve_all([job.instance for job in jobs], options, Observers(advance, report, is_interrupted))
 
 
 @contextmanager

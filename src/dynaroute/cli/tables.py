@@ -109,7 +109,7 @@ class TableOptions:
         from dynaroute.formats import read
 
         instance = read(os.fspath(path), **self._settings())
-        self.fleet.tell_unit([instance])
+        self.fleet.note_unit([instance])
         return instance
 
     def read_set(self, path: Path) -> list[Instance]:
@@ -117,7 +117,7 @@ class TableOptions:
         from dynaroute.formats import read_set
 
         instances = read_set(os.fspath(path), **self._settings())
-        self.fleet.tell_unit(instances)
+        self.fleet.note_unit(instances)
         return instances
 
     def _settings(self) -> dict[str, Any]:

@@ -234,7 +234,7 @@ def train(
     if capacity is not None:
         steps["capacities"] = parse_numbers("capacity", capacity)
     on_cpu = choose_device(device) == "cpu"
-    plan = _read_plan(config) if config is not None else source.make_plan(init, on_cpu)
+    plan = _read_plan(config) if config is not None else source.make_plan(init, on_cpu, policy)
     overrides["validation"] = find_validation(validation, best)
     changed = change_plan(plan, overrides, budget, steps)
     read = [config, *list_files(source.data, validation, best), *list_model_files(changed.init)]
@@ -338,13 +338,13 @@ def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, json: bool) -> N
 
     references = find_references(plan)
     # printed first, so that a failing plot cannot hide it
-    _tell(folder, outcome, references.get(plan.stages[-1].size), json)
+    _print_outcome(folder, outcome, references.get(plan.stages[-1].size), json)
     picture = save_learning_curve(folder, references)
     if not json:
         print_line(f"The learning curve is {picture}; use the model with --model {folder}")
 
 
-def _tell(folder: Path, outcome: Outcome, reference: Reference | None, json: bool) -> None:
+def _print_outcome(folder: Path, outcome: Outcome, reference: Reference | None, json: bool) -> None:
     from dynaroute.cli.training_progress import describe_length
 
     if json:

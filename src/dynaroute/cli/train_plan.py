@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynaroute.errors import OptionError, Where
-from dynaroute.training.names import RecipeName
+from dynaroute.training.names import PolicyName, RecipeName
 
 if TYPE_CHECKING:
     import torch
@@ -55,9 +55,12 @@ class Source:
     distribution: str | None
     data: Path | None
 
-    def make_plan(self, init: str | None, on_cpu: bool) -> TrainingPlan:
-        """Make the recipe's plan."""
+    def make_plan(self, init: str | None, on_cpu: bool, policy: PolicyName | None = None) -> TrainingPlan:
+        """Make the recipe's plan, for its own kind of policy if none is given."""
+        from dynaroute.training.recipes import suit_policy
+
         plan = self._make_plan(self.recipe or "fast", init)
+        plan = plan if policy is None else suit_policy(plan, policy)
         if plan.recipe != "fast" or not on_cpu:
             return plan
         # on a CPU, validating on ten thousand instances would take longer than the updates in between

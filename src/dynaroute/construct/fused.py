@@ -1,8 +1,8 @@
-"""Building routes with kernels, which the host never waits for.
+"""Build routes with kernels, without waiting for the GPU in between.
 
-Instances that fit in a tile are built by one launch for whole solutions (`fused_kernel`), larger ones by a few
-launches a route (`fused_stream`). The plain twin is `construct_eagerly`: in float32 greedy routes are the same, up to
-ties, and so are sampled routes of a seed.
+Instances that fit in a tile need one launch for whole solutions (`fused_kernel`), larger ones a few launches per route
+(`fused_stream`). The plain twin is `construct_eagerly`: in float32, greedy routes are the same up to ties, and so are
+sampled routes with the same seed.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from dynaroute.model.policy import Policy
 
 __all__ = ["FUSED_KINDS", "construct_fused", "is_supported"]
 
-FUSED_KINDS = ("AM-D", "AM")  # the kinds of policy whose routes kernels build
+FUSED_KINDS = ("AM-D", "AM")  # the kinds of policy that kernels support
 
 _LARGEST_TILE = 128
 
 
 @dataclass(frozen=True)
 class _Launch:
-    """How the kernel is laid out on the machine; found by measurement.
+    """Launch parameters of the kernel, found by measurement.
 
     Attributes
     ----------
     tile
-        Rows of the tile that a program works on.
+        Rows of a program's tile.
     warps
-        Of a program.
+        Warps per program.
     stages
-        Depth of the pipelines that fetch weights.
+        Depth of the pipelines that load weights.
     programs
-        For each multiprocessor.
+        Programs per multiprocessor.
     is_resident
-        Whether keys and values stay on chip while routes are driven, or are fetched at every step.
+        Whether keys and values stay on chip during a route, or are loaded at every step.
     """
 
     tile: int
@@ -59,12 +59,12 @@ _THREE_TILES = _Launch(tile=64, warps=4, stages=2, programs=3, is_resident=True)
 
 
 def is_supported(policy: Policy, chooser: Chooser) -> bool:
-    """Whether there are kernels for such a policy and this way to choose, wherever they may run.
+    """Whether there are kernels for this policy and chooser, on any device.
 
     Parameters
     ----------
     policy
-        The policy; if it would be supported but for a change that somebody made, a note says so once.
+        The policy; if only a change to it prevents kernels, a warning says so once.
     chooser
         How the next node is chosen.
     """
@@ -90,15 +90,15 @@ def construct_fused(
     Parameters
     ----------
     policy
-        On the batch's device.
+        The policy, on the batch's device.
     batch
         The instances.
     chooser
         How the next node is chosen: `MostLikely`, `Sample`, or `StartAt` followed by one of them.
     precision
-        Of the operands of matrix products: float16, the default on a GPU, since tanh keeps embeddings within its
-        range and it has three bits more than bfloat16; bfloat16; or float32, the default in Triton's interpreter,
-        for the plain engine's routes. Sums, softmax, logits and noise are in float32 always.
+        Precision of the operands of matrix products: float16, the default on a GPU, because tanh keeps embeddings in
+        its range and it has three bits more than bfloat16; bfloat16; or float32, the default in Triton's interpreter,
+        which gives the plain engine's routes. Sums, softmax, logits and noise are always in float32.
     """
     choice = read_choice(chooser)
     assert choice is not None
@@ -108,8 +108,8 @@ def construct_fused(
         return _construct_whole(policy, batch, choice, precision)
     from dynaroute.construct.fused_stream import construct_streamed
 
-    # sizes may be mixed: each instance takes the way that is fastest for it
-    in_order = (batch.sizes >= _LARGEST_TILE).sort(stable=True)  # the small ones first
+    # sizes may be mixed: each instance uses the faster kernel for its size
+    in_order = (batch.sizes >= _LARGEST_TILE).sort(stable=True)  # small instances first
     small = len(batch) - int(in_order.values.sum())
     routes = RouteBatch.unvisited(batch)
     for rows, way in ((in_order.indices[:small], _construct_whole), (in_order.indices[small:], construct_streamed)):
@@ -120,7 +120,7 @@ def construct_fused(
 
 
 def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
-    """All routes of all instances by one launch."""
+    """Build all routes of all instances with one launch."""
     from dynaroute.construct.fused_kernel import build_solutions
 
     is_interpreted = batch.device.type == "cpu"
@@ -167,28 +167,28 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
 
 
 def _choose_launch(batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> _Launch:
-    """What was fastest on an H200 (docs/results.md); the tile holds an instance."""
+    """Choose the launch that was fastest on an H200 (docs/results.md); an instance must fit in the tile."""
     if precision == torch.float32:
         return _EXACT_TILE
     if batch.nodes <= 32:
         return _TWO_TILES
-    # samples of an instance share segments, so that half a tile is full of them
+    # samples of an instance share segments, so half a tile is enough
     is_sampled = choice.stream_keys is not None
     return _THREE_TILES if is_sampled and batch.nodes <= 64 and len(batch) >= 4096 else _WHOLE_TILE
 
 
 def _share_out(batch: InstanceBatch, programs: int, encodes_anew: bool) -> Tensor:
-    """(P + 1,) bounds between the programs' trajectories, so that each has about as much work as the others.
+    """(P + 1,) bounds between the trajectories of programs, so that all have about the same work.
 
-    Neighbours stay together, since attempts at one instance share states. What a trajectory takes depends on its size
-    and its number of routes, and differs by a factor of fifty among instances of all kinds.
+    Neighbours stay together, because attempts at one instance share states. The work of a trajectory depends on its
+    size and its number of routes, and differs by a factor of fifty among instances of all kinds.
     """
     routes = torch.ones_like(batch.sizes)  # (B,)
     if encodes_anew:
         routes += batch.demands.sum(1) // batch.capacity
-    # encoding a tile takes as long as driving sixteen steps; in integers, lest the bounds depend on rounding
+    # encoding a tile takes as long as sixteen steps; in integers, so that the bounds do not depend on rounding
     work = batch.sizes * (batch.sizes + 16 * routes)
-    done = 2 * work.cumsum(0) - work  # twice what is done in the middle of each
+    done = 2 * work.cumsum(0) - work  # twice the work done at the middle of each
     total = 2 * work.sum()
     shares = total * torch.arange(1, programs, device=batch.device) // programs
     bounds = torch.full((programs + 1,), len(batch), dtype=torch.int32, device=batch.device)
@@ -198,5 +198,5 @@ def _share_out(batch: InstanceBatch, programs: int, encodes_anew: bool) -> Tenso
 
 
 def _multiprocessors(device: torch.device) -> int:
-    # the interpreter runs programs one after the other: two show whether they mind each other
+    # the interpreter runs programs one after the other: two are enough to show whether they disturb each other
     return 2 if device.type == "cpu" else torch.cuda.get_device_properties(device).multi_processor_count

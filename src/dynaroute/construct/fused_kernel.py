@@ -1,26 +1,26 @@
-"""Whole solutions in one kernel, for instances of which the nodes that are left fit in one tile.
+"""Build whole solutions in one kernel, for instances whose remaining nodes fit in one tile.
 
-A program owns neighbouring trajectories of the batch, about as much work as every other program, and has up to eight
-of them at a time, in slots. In each stage it
+A program owns neighbouring trajectories of the batch, with about as much work as every other program. It works on up to
+eight of them at a time, in slots. In each stage it
 
-1. puts what is left of as many of them as fit, one segment after the other, into a tile of `tile` rows; slots that
-   have the same customers of the same instance left, samples that went the same way so far, share a segment;
-2. encodes the tile on chip, attention masked to the segments (eqs 2 to 11, 22), and projects it for the decoder
+1. puts the remaining nodes of as many slots as fit into a tile of `tile` rows, one segment after the other; slots with
+   the same remaining customers of the same instance, such as samples that agree so far, share a segment;
+2. encodes the tile on chip, with attention masked to the segments (eqs 2 to 11, 22), and projects it for the decoder
    (`Decoder.fold`);
 3. drives one route for each slot, all slots in step, until every vehicle is back (eqs 12 to 21);
-4. keeps the customers that are left, in order, for the next stage, and admits new trajectories into free slots.
+4. keeps the remaining customers, in order, for the next stage, and puts new trajectories into free slots.
 
-So tiles stay full while the trajectories shrink, weights are read once a tile and not once a trajectory, and nothing
-is waited for by the host. The plain twin is `construct_eagerly`.
+So tiles stay full while trajectories shrink, weights are read once per tile instead of once per trajectory, and the
+host never waits. The plain twin is `construct_eagerly`.
 
 In a step, the eight heads of the eight slots are 64 columns c = 8 head + slot. With Q the (128, 64) queries, zero
 outside a column's own head, the three products of a step are dense:
 
-    scores  S = K Q          (tile, 64); masked to what is feasible for a column's slot, softmax over rows: A
+    scores  S = K Q          (tile, 64); masked to the nodes feasible for a column's slot, softmax over rows: A
     heads   G = V^T A        (128, 64), again zeroed outside a column's own head
     logits  u = L G          (tile, 64), summed over the heads of each slot: (tile, 8)
 
-What is open to a slot is a bit of each row's number `open_bits`.
+`open_bits` of a row has one bit per slot, which says whether the row is open to that slot.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator, type-arg, no-any-return"
 
@@ -48,7 +48,7 @@ _FIRST_NORMALISATION = tl.constexpr(VectorOffset.FIRST_NORMALISATION)
 _SECOND_NORMALISATION = tl.constexpr(VectorOffset.SECOND_NORMALISATION)
 _LAYER_VECTORS = tl.constexpr(VectorOffset.LAYER)
 _LAYER_VECTORS_WITH_BATCH_NORM = tl.constexpr(VectorOffset.LAYER_WITH_BATCH_NORM)
-_LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what the GPU has an instruction for
+_LOG2_E = tl.constexpr(1.4426950408889634)  # because the GPU has an instruction for powers of 2
 
 
 @triton.jit(do_not_specialize=["nodes"])  # one compilation for all batches
@@ -57,13 +57,13 @@ def build_solutions(
     demands,  # (B, N) int32
     capacity,  # (B,) int32
     sizes,  # (B,) int64
-    keys,  # (B,) int64, the same for the same instance
+    keys,  # (B,) int64, equal for equal instances
     starts,  # (B,) int64 first customers, if `is_forced`
     stream_keys,  # (B, 2) int64, if `is_sampled`
     bounds,  # (P + 1,) int32: the first trajectory of each program
     matrices,  # packed weights: see PackedWeights
-    vectors,  # float32 likewise
-    left_nodes,  # (B, N) int32 scratch: the customers left, from column 1
+    vectors,  # packed weights, float32
+    left_nodes,  # (B, N) int32 scratch: the remaining customers, from column 1
     projections,  # (P, 5, tile, 128) scratch of the matrices' dtype
     route,  # (B, N) int32 result
     position,  # (B, N) int32 result
@@ -84,7 +84,7 @@ def build_solutions(
     precision: tl.constexpr,
     tile: tl.constexpr,
 ):
-    """Build the solutions of the trajectories that the bounds give to each program."""
+    """Build the solutions of each program's trajectories, which `bounds` gives."""
     kind = matrices.dtype.element_ty
     program = tl.program_id(0)
     rows, dims, columns, slots = tl.arange(0, tile), tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, 8)
@@ -101,13 +101,13 @@ def build_solutions(
 
     trajectory = tl.full((8,), -1, tl.int32)
     left, step, routes_done = tl.zeros_like(trajectory), tl.zeros_like(trajectory), tl.zeros_like(trajectory)
-    state = tl.zeros((8,), tl.int64)  # stands for an instance and the customers left of it
+    state = tl.zeros((8,), tl.int64)  # identifies an instance and its remaining customers
     admitted, end = tl.load(bounds + program), tl.load(bounds + program + 1)
     trajectory, left, step, routes_done, state, admitted = _admit(
         trajectory, left, step, routes_done, state, admitted, sizes, keys, end
     )
     while tl.max(trajectory, 0) >= 0:
-        # which slots take part, who leads the slots of its state, and where the segments of the leaders lie
+        # which slots take part, which slot leads those with the same state, and where the leaders' segments are
         is_alike = (state[:, None] == state[None, :]) & (left[:, None] == left[None, :])  # (8, 8)
         leader = tl.min(tl.where(is_alike & (trajectory >= 0)[None, :], slots[None, :], 8), 1)
         leader = tl.where(trajectory >= 0, leader, 8)
@@ -121,7 +121,7 @@ def build_solutions(
         first = _spread(leader_first, follows)
         leads = (rows[:, None] >= leader_first[None, :]) & (rows[:, None] < (leader_first + leader_tokens)[None, :])
         is_row = tl.sum(leads.to(tl.int32), 1) > 0
-        row_segment = tl.where(is_row, _spread(slots, leads), 8)  # padding rows are a segment of their own
+        row_segment = tl.where(is_row, _spread(slots, leads), 8)  # padding rows are a separate segment
         row_trajectory = _spread(trajectory, leads).to(tl.int64)
         row_step = _spread(step, leads)
         place = rows - _spread(leader_first, leads)
@@ -158,9 +158,9 @@ def build_solutions(
             tl.store(projections + cell, key)
             tl.store(projections + tile * 128 + cell, value)
             tl.store(projections + 2 * tile * 128 + cell, logit_key)
-        tl.debug_barrier()  # rows are read by other threads than wrote them
+        tl.debug_barrier()  # rows are read by other threads than those that wrote them
 
-        # what the vehicles know, as slots and as their columns
+        # the state of the vehicles, per slot and per column
         member = (rows[:, None] >= first[None, :]) & (rows[:, None] < (first + tokens)[None, :])  # (tile, 8)
         open_bits = tl.sum(tl.where(member & is_customer[:, None], bit[None, :], 0), 1)
         column_first = _spread(first, owner)
@@ -180,7 +180,7 @@ def build_solutions(
 
         clock = 0
         while tl.max(is_driving.to(tl.int32), 0) > 0:
-            # eqs 12 and 13: the query; the customer visited last leaves the graph's mean
+            # eqs 12 and 13: the query; the last customer is removed from the graph's mean
             column_previous = _spread(previous, owner)
             previous_cell = last_cells + (column_previous * 128)[None, :]  # (128, 64)
             last = tl.load(previous_cell, mask=is_own_head, other=0.0).to(tl.float32)
@@ -195,7 +195,7 @@ def build_solutions(
             if grows:
                 query = query * grow(column_tokens)[None, :]
 
-            # eqs 14 to 19; columns of slots that wait are never read
+            # eqs 14 to 19; columns of waiting slots are never read
             is_open = (open_bits[:, None] & bit[None, :]) != 0  # (tile, 8)
             is_own_depot = rows[:, None] == first[None, :]
             may_return = (previous != first)[None, :]
@@ -227,7 +227,7 @@ def build_solutions(
                 noise = draw_gumbel(first_key[None, :], second_key[None, :], (step + clock)[None, :], node[:, None])
                 logits = logits / temperature + noise
 
-            # the choice; ties go to the lower row, and vehicles that are back stay
+            # the choice; ties go to the lower row, and vehicles at the depot stay there
             chosen = tl.argmax(tl.where(is_feasible, logits, float("-inf")), 0)  # (8,)
             if is_forced:
                 chosen = tl.where(step + clock == 0, forced, chosen)
@@ -252,7 +252,7 @@ def build_solutions(
                 is_driving = is_driving & is_visit
             clock += 1
 
-        # what is left, in order, for the next stage
+        # the remaining customers, in order, for the next stage
         still_open = ((open_bits[:, None] & bit[None, :]) != 0).to(tl.int32)  # (tile, 8)
         list_cell = trajectory.to(tl.int64)[None, :] * nodes + tl.cumsum(still_open, 0)
         tl.store(left_nodes + list_cell, tl.broadcast_to(node[:, None], (tile, 8)), mask=still_open > 0)
@@ -267,7 +267,7 @@ def build_solutions(
         trajectory, left, step, routes_done, state, admitted = _admit(
             trajectory, left, step, routes_done, state, admitted, sizes, keys, end
         )
-        tl.debug_barrier()  # the lists and the scratch are read and written anew
+        tl.debug_barrier()  # the lists and the scratch are read and written again
 
 
 @triton.jit
@@ -290,7 +290,7 @@ def _admit(trajectory, left, step, routes_done, state, admitted, sizes, keys, en
 
 @triton.jit
 def _choose_slots(tokens, slots, tile: tl.constexpr):
-    """The subset of the slots that fills the tile best, of all 256."""
+    """Find the subset of slots, of all 256, that fills the tile best."""
     subsets = tl.arange(0, 256)
     is_in = (subsets[:, None] >> slots[None, :]) & 1  # (256, 8)
     needed = tl.sum(is_in * tokens[None, :], 1)  # (256,)
@@ -300,7 +300,7 @@ def _choose_slots(tokens, slots, tile: tl.constexpr):
 
 @triton.jit
 def _spread(values, belongs):
-    """(R,) from (8,) values of slots: those of the slot that each belongs to, by the (R, 8) table; else 0."""
+    """Copy (8,) values of slots to (R,) rows, by the (R, 8) table of which row belongs to which slot; otherwise 0."""
     return tl.sum(tl.where(belongs, values[None, :], 0), 1)
 
 
@@ -326,10 +326,10 @@ def _encode(
     hidden, row_segment, row_growth, dims, matrices, vectors, attention_scale, layers: tl.constexpr,
     grows: tl.constexpr, has_batch_norm: tl.constexpr, native: tl.constexpr, precision: tl.constexpr,
 ):  # fmt: skip
-    """Eqs 3 to 11: (tile, 128) embeddings, each row in the context of its own segment.
+    """Eqs 3 to 11: (tile, 128) embeddings; each row attends only to its own segment.
 
-    The heads' outputs meet their blocks of W^O one after the other, and so do the inner columns of the feed-forward
-    sub-layer, 64 at a time: the sum starts from the skip connection and stays in registers.
+    Heads are multiplied by their blocks of W^O one after the other, and inner columns of the feed-forward sub-layer 64
+    at a time; the sum starts with the skip connection and stays in registers.
     """
     kind = matrices.dtype.element_ty
     head_dims, inner = tl.arange(0, 16), tl.arange(0, 64)
@@ -350,7 +350,7 @@ def _encode(
                 scores = tl.dot(query, tl.trans(key), input_precision=precision)  # (tile, tile)
                 scores = tl.where(row_segment[:, None] == row_segment[None, :], scores, float("-inf"))
             else:
-                # other segments fall 1024 behind by a product, which costs less than a choice for every score
+                # a product lowers the scores of other segments by 1024, which is cheaper than masking every score
                 scores = tl.dot(query, tl.trans(key), tl.dot(segment, tl.trans(segment)))
             scores = _exp2(scores - tl.max(scores, 1)[:, None], native)
             attended = tl.dot(scores.to(kind), value, input_precision=precision)  # (tile, 16)
@@ -374,13 +374,13 @@ def _encode(
 
 @triton.jit
 def _project(tokens, weight_cells, precision: tl.constexpr):
-    """Tokens times the transpose of a weight matrix, rounded to the tokens' dtype."""
+    """Multiply tokens by the transpose of a weight matrix, rounded to the tokens' dtype."""
     return tl.dot(tokens, tl.trans(tl.load(weight_cells)), input_precision=precision).to(tokens.dtype)
 
 
 @triton.jit
 def _normalise(hidden, parameters, dims, has_batch_norm: tl.constexpr, native: tl.constexpr):
-    """Tanh (eqs 8 and 10), or a batch normalisation's factor and shift."""
+    """Apply tanh (eqs 8 and 10), or the factor and shift of a batch normalisation."""
     if has_batch_norm:
         hidden = hidden * tl.load(parameters + dims)[None, :] + tl.load(parameters + 128 + dims)[None, :]
     else:
@@ -396,7 +396,7 @@ def _tanh(x, native: tl.constexpr):
 
 @triton.jit
 def _exp2(x, native: tl.constexpr):
-    """Powers of 2; by the GPU's own instruction, which takes small results for 0."""
+    """Powers of 2; the GPU's own instruction rounds small results to 0."""
     if native:
         result = tl.inline_asm_elementwise(
             "ex2.approx.ftz.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1

@@ -1,4 +1,4 @@
-"""A policy's parameters as the kernels read them: one array of matrices, one of vectors."""
+"""A policy's parameters in the kernels' form: one array of matrices and one of vectors."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from dynaroute.model.policy import Policy
 
 __all__ = ["MatrixOffset", "PackedWeights", "VectorOffset"]
 
-_WIDTH, _INNER = 128, 512  # d_h and d_F, of the only shape that the kernel has
+_WIDTH, _INNER = 128, 512  # d_h and d_F, the only shape that the kernel supports
 _SQUARE = _WIDTH * _WIDTH
 
 
 class MatrixOffset:
-    """Where a layer's matrices begin, in numbers from the layer's first; W^Q is the first."""
+    """Offsets of a layer's matrices from its first number; W^Q is the first matrix."""
 
     KEY = _SQUARE
     VALUE = 2 * _SQUARE
     OUTPUT = 3 * _SQUARE
     FEED_FORWARD_IN = 4 * _SQUARE
     FEED_FORWARD_OUT = FEED_FORWARD_IN + _INNER * _WIDTH
-    LAYER = FEED_FORWARD_OUT + _WIDTH * _INNER  # the next layer, or after the last one what `Decoder.fold` stacks
+    LAYER = FEED_FORWARD_OUT + _WIDTH * _INNER  # the next layer; after the last one, the result of `Decoder.fold`
 
 
 class VectorOffset:
-    """Where vectors begin: in numbers from the first, or, within a layer, from the layer's first."""
+    """Offsets of vectors from the first number, or within a layer from the layer's first."""
 
-    EMBEDDING_BIAS = 3 * _WIDTH  # behind the weights of an embedding
+    EMBEDDING_BIAS = 3 * _WIDTH  # after the weights of an embedding
     DEPOT = EMBEDDING_BIAS + _WIDTH
     CAPACITY = 2 * DEPOT
     DISTANCE = CAPACITY + _WIDTH
     LAYERS = DISTANCE + 16
-    OUT_BIAS = _INNER  # behind the bias of the feed-forward sub-layer's first product
+    OUT_BIAS = _INNER  # after the bias of the feed-forward sub-layer's first product
     LAYER = OUT_BIAS + _WIDTH
     FIRST_NORMALISATION, SECOND_NORMALISATION = LAYER, LAYER + 2 * _WIDTH
     LAYER_WITH_BATCH_NORM = LAYER + 4 * _WIDTH
@@ -47,13 +47,12 @@ class PackedWeights(NamedTuple):
     Attributes
     ----------
     matrices
-        For each layer W^Q, W^K, W^V, W^O and the two of the feed-forward sub-layer, rows being outputs; then what
-        `Decoder.fold` returns.
+        For each layer W^Q, W^K, W^V, W^O and the two matrices of the feed-forward sub-layer, with outputs as rows; then
+        the result of `Decoder.fold`.
     vectors
-        Float32: weights (128, 3) and bias (128) of the customers' embedding, then of the depot's; what the capacity
-        adds to the query; the weights of distances in the heads and in the logits, padded to 16; for each layer the
-        two biases of the feed-forward sub-layer and, with batch normalisation, factor and shift of the first and of
-        the second normalisation.
+        Float32: weights (128, 3) and bias (128) of the customers' embedding, then of the depot's; the capacity's part
+        of the query; the weights of distances in the heads and the logits, padded to 16; for each layer the two biases
+        of the feed-forward sub-layer and, with batch normalisation, factor and shift of both normalisations.
     """
 
     matrices: Tensor
@@ -66,9 +65,9 @@ class PackedWeights(NamedTuple):
         Parameters
         ----------
         policy
-            In evaluation mode, if it has batch normalisation: its running statistics are used.
+            The policy. With batch normalisation it must be in evaluation mode: its running statistics are used.
         dtype
-            Of the matrices.
+            Type of the matrices.
         """
         encoder, decoder = policy.encoder, policy.decoder
         layers = [layer for layer in encoder.layers if isinstance(layer, AttentionLayer)]
@@ -90,7 +89,7 @@ class PackedWeights(NamedTuple):
 
 
 def _pad_distance_weight(policy: Policy) -> Tensor:
-    """(16,) weights of distances; zeros without a bias."""
+    """(16,) weights of distances; zeros if there is no bias."""
     decoder = policy.decoder
     weight = decoder.key.weight.new_zeros(0) if decoder.distance_weight is None else decoder.distance_weight
     return nn.functional.pad(weight, (0, 16 - len(weight)))
@@ -110,7 +109,7 @@ def _vectors(layer: AttentionLayer) -> list[Tensor]:
 
 
 def _affine(normalisation: nn.BatchNorm1d) -> list[Tensor]:
-    """Factor and shift that a batch normalisation amounts to in evaluation mode."""
+    """The factor and shift of a batch normalisation in evaluation mode."""
     assert normalisation.running_mean is not None
     assert normalisation.running_var is not None
     factor = normalisation.weight * (normalisation.running_var + normalisation.eps).rsqrt()

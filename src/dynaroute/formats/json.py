@@ -256,10 +256,10 @@ def _unknown_keys(document: object) -> set[str]:
 
 
 def _warn_of_unknown_keys(keys: set[str], source: str) -> None:
-    warn_of_each(source, sorted(keys), _tell_of_key)
+    warn_of_each(source, sorted(keys), _describe_ignored_key)
 
 
-def _tell_of_key(key: str) -> str:
+def _describe_ignored_key(key: str) -> str:
     if key == "capacity":
         return "the capacity was ignored, because each vehicle type has its own."
     return f"the key {shorten(key)} is unknown and was ignored."
@@ -388,7 +388,7 @@ def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
 
 
 def _read_depot_name(value: object) -> str:
-    """What the depot is called; a number tells nobody anything."""
+    """The name of the depot; a number is not a useful name."""
     return one_line(value) if isinstance(value, str) and not value.strip().isdigit() else ""
 
 

@@ -65,9 +65,9 @@ def read_json_vehicles(value: object) -> VehicleList | None:
     if max(whole) > LARGEST_INTEGER:
         index = whole.index(max(whole))
         raise InstanceError(
-            f"the capacity is above the largest possible, {LARGEST_INTEGER}.",
+            f"the capacity is too large; the largest possible is {LARGEST_INTEGER}.",
             where=Where(field=f"vehicles[{index}].capacity"),
-            remedy="Use a coarser unit, or fewer decimals.",
+            remedy="Use a larger unit, or fewer decimals.",
         )
     return VehicleList(tuple(map(_read_vehicle, range(len(items)), items, whole)), scale)
 

@@ -215,9 +215,9 @@ def _refuse_capacity(capacity: Decimal) -> None:
         )
     if capacity > LARGEST_INTEGER:
         raise InstanceError(
-            f"the capacity {_shown(capacity)} is above the largest possible, {LARGEST_INTEGER}.",
+            f"the capacity {_shown(capacity)} is too large; the largest possible is {LARGEST_INTEGER}.",
             where=Where(field="capacity"),
-            remedy="Use a coarser unit.",
+            remedy="Use a larger unit.",
         )
 
 
@@ -263,7 +263,7 @@ def instance_from_arrays(
 
 
 class ScaledArrays(NamedTuple):
-    """Demands and capacity as `Instance` wants them.
+    """Demands and capacity in the form of `Instance`.
 
     Attributes
     ----------
@@ -277,7 +277,7 @@ class ScaledArrays(NamedTuple):
 
 
 def scale_arrays(demands: NDArray[Any], capacity: NDArray[Any]) -> ScaledArrays:
-    """Put demands and capacity into whole numbers, exactly; tells of what had to be put right.
+    """Convert demands and capacity to whole numbers, exactly; warns if something had to be corrected.
 
     Parameters
     ----------
@@ -310,14 +310,14 @@ def _scale_floats(demands: NDArray[Any], capacity: NDArray[Any]) -> Quantities:
 
 
 def write_loads(instance: Instance, loads: Sequence[int]) -> list[int] | list[float]:
-    """Loads in the user's unit, as a set stores them: whole numbers, or floats that mean their decimals.
+    """Convert loads to the user's unit, as sets store them: whole numbers, or floats.
 
     Parameters
     ----------
     instance
-        Whose loads they are.
+        The instance that the loads belong to.
     loads
-        As it stores them.
+        Loads in the instance's own unit.
     """
-    # a load has at most ten digits, and a float keeps fifteen: its shortest form is the decimal that was meant
+    # a load has at most ten digits and a float keeps fifteen, so its shortest form is the intended decimal
     return list(loads) if instance.demand_scale == 1 else [float(instance.shown_demand(load)) for load in loads]

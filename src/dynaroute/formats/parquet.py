@@ -1,6 +1,6 @@
-"""Sets as Parquet tables: a row for each instance, a column for each field of `Instance` that is needed.
+"""Sets as Parquet tables: one row per instance, and a column for each field of `Instance` that is used.
 
-PyArrow, which reads and writes them, comes with the extra ``dynaroute[batch]`` and is loaded when it is first used.
+They need PyArrow, which comes with the extra ``dynaroute[batch]`` and is loaded on first use.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ __all__ = [
     "refuse_other_schema",
 ]
 
-_ROWS_AT_ONCE = 1024  # of a row group, so that readers can take a part of a file
-_AS_IT_IS = FleetOptions()
+_ROWS_AT_ONCE = 1024  # per row group, so that readers can read a part of a file
+_NO_FLEET_OPTIONS = FleetOptions()
 
 
 def load_pyarrow() -> Any:
-    """PyArrow, or an error that says how to install it."""
+    """Load PyArrow, or raise an error that says how to install it."""
     try:
         import pyarrow
         import pyarrow.compute
@@ -49,13 +49,13 @@ def load_pyarrow() -> Any:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise OptionError(
-            f"{error.name} is not installed, which Parquet files need.",
+            f"Parquet files need {error.name}, which is not installed.",
             remedy="Run pip install '.[batch]' in Dynaroute's folder.",
         ) from error
     return pyarrow
 
 
-# What columns hold
+# Contents of columns
 
 
 def _is_text(kind: Any) -> bool:
@@ -95,9 +95,9 @@ class Column:
     Attributes
     ----------
     holds
-        What is in a cell, in words.
+        What a cell contains, in words.
     takes
-        Whether values of a type of PyArrow's will do.
+        Whether a PyArrow type is allowed.
     """
 
     holds: str
@@ -124,33 +124,33 @@ _NEEDED = (("demands",), ("coordinates", "distances"), ("capacity", "vehicles"))
 
 
 def refuse_other_schema(schema: Any) -> None:
-    """Refuse a table that lacks a column, or has one of another type.
+    """Refuse a table without a required column, or with a column of the wrong type.
 
     Parameters
     ----------
     schema
-        PyArrow's.
+        PyArrow's schema.
 
     Raises
     ------
     FormatError
-        It names the column.
+        Names the column.
     """
     for choice in _NEEDED:
         if not any(name in schema.names for name in choice):
             raise FormatError(
                 f"there is no column {' or '.join(choice)}.",
                 where=Where(field=choice[0]),
-                remedy=f"Columns are {', '.join(COLUMNS)}; others play no part.",
+                remedy=f"Columns are {', '.join(COLUMNS)}; others are ignored.",
             )
     for name, column in COLUMNS.items():
         if schema.names.count(name) > 1:
-            raise FormatError("this column comes twice.", where=Where(field=name), remedy="Keep one of them.")
+            raise FormatError("there are two such columns.", where=Where(field=name), remedy="Keep one of them.")
         if name in schema.names:
             kind = schema.field(name).type
             if not (column.takes(kind) or load_pyarrow().types.is_null(kind)):
                 raise FormatError(
-                    f"this column is of the type {kind}.", where=Where(field=name), remedy=f"It holds {column.holds}."
+                    f"this column has the type {kind}.", where=Where(field=name), remedy=f"Use {column.holds}."
                 )
 
 
@@ -170,7 +170,7 @@ def parse_parquet(content: bytes, *, source: str = "") -> list[Instance]:
     Raises
     ------
     DynarouteError
-        If it is no such file, has other columns, or an instance is no problem.
+        If it is not such a file, columns are wrong, or an instance is not valid.
     """
     pyarrow = load_pyarrow()
     try:
@@ -181,10 +181,10 @@ def parse_parquet(content: bytes, *, source: str = "") -> list[Instance]:
         batches = file.read(columns=names).combine_chunks().to_batches()
     except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
         raise FormatError(
-            f"this is not a sound Parquet file ({' '.join(str(error).split())[:80]}).", remedy="Copy it whole."
+            f"this is not a valid Parquet file ({' '.join(str(error).split())[:80]}).", remedy="Copy it again."
         ) from error
     if ignored := [name for name in file.schema_arrow.names if name not in COLUMNS]:
-        warn_of_input(source, f"ignored the columns {show_list(ignored)}; known are {', '.join(COLUMNS)}.")
+        warn_of_input(source, f"ignored the columns {show_list(ignored)}; known columns: {', '.join(COLUMNS)}.")
     instances: list[Instance] = []
     with merge_notes(source):
         for batch in batches:
@@ -201,12 +201,12 @@ def _place(number: int, where: Where) -> Where:
 
 
 class InstanceTable:
-    """Rows of a table, each of which is made an instance when it is asked for.
+    """Rows of a table, which become instances on demand.
 
     Parameters
     ----------
     batch
-        PyArrow's; its schema was looked at by `refuse_other_schema`.
+        PyArrow's batch, whose schema has passed `refuse_other_schema`.
     """
 
     def __init__(self, batch: Any) -> None:
@@ -218,26 +218,26 @@ class InstanceTable:
         return int(self.batch.num_rows)
 
     def read_ids(self) -> list[str | None]:
-        """The ids; None where a row has none."""
+        """Read the ids; None for a row without one."""
         if "id" not in self.columns:
             return [None] * len(self)
         texts: list[str | None] = self.columns["id"].cast(load_pyarrow().string()).to_pylist()
         return [None if text is None else one_line(text) or None for text in texts]
 
     def make_instance(self, index: int, name: str) -> Instance:
-        """The instance of a row.
+        """Make the instance of a row.
 
         Parameters
         ----------
         index
-            Of the row in this batch.
+            Index of the row in this batch.
         name
-            What it is called.
+            Name of the instance.
 
         Raises
         ------
         DynarouteError
-            If the row is no problem; fields are columns.
+            If the row is not a valid instance; the field is a column.
         """
         coordinates, distances = self._coordinates(index), self._read("distances", index, _read_table)
         if coordinates is None and distances is None:
@@ -249,7 +249,7 @@ class InstanceTable:
         if demands is None:
             raise _missing("demands")
         if len(demands) not in (nodes - 1, nodes):
-            message = f"there are {len(demands)} demands and {nodes - 1} customers."
+            message = f"there are {len(demands)} demands, but {nodes - 1} customers."
             raise FormatError(message, where=Where(field="demands"), remedy="Give one for each customer.")
         scaled = scale_arrays(_with_depot(demands, nodes), capacity)
         instance = Instance(
@@ -262,10 +262,10 @@ class InstanceTable:
             **(self._read_more(index, nodes) if self.more else {}),
         )
         instance = instance if vehicles is None else use_vehicles(instance, vehicles)
-        return _AS_IT_IS.apply(instance) if self.more else instance
+        return _NO_FLEET_OPTIONS.apply(instance) if self.more else instance
 
     def _read_more(self, index: int, nodes: int) -> dict[str, Any]:
-        """The fields that most instances do without."""
+        """Read the fields that most instances do not have."""
         service = self._numbers("service", index)
         given = {
             "rounding": self._read("rounding", index, _read_plain),
@@ -279,7 +279,7 @@ class InstanceTable:
         return {name: value for name, value in given.items() if value is not None}
 
     def _read(self, name: str, index: int, read: Callable[[Any, str], Any]) -> Any:
-        """A cell of a column, if there is such a column and the cell is not empty."""
+        """Read a cell, if the column exists and the cell is not empty."""
         if name not in self.more or not self.columns[name][index].is_valid:
             return None
         return read(self.columns[name][index], name)
@@ -298,7 +298,7 @@ class InstanceTable:
         column = self.columns.get("coordinates")
         if column is None or not column[index].is_valid:
             return None
-        if self._pairs is None:  # some row of these has other things than pairs
+        if self._pairs is None:  # some row has something other than pairs
             return _read_table(column[index], "coordinates")
         pairs: NDArray[np.float64] | None = self._pairs.read(index)
         return pairs
@@ -327,7 +327,7 @@ class InstanceTable:
 
 @dataclass(frozen=True)
 class _Lists:
-    """A column of lists: all their items in one array, and where each begins."""
+    """A column of lists: all items in one array, and the start of each list."""
 
     items: NDArray[Any]
     begins: NDArray[np.int64]
@@ -344,7 +344,7 @@ class _Lists:
 
 
 def _to_numbers(values: Any) -> NDArray[Any]:
-    """An array of numbers; those that are missing are not-a-number."""
+    """Convert to an array of numbers; missing ones become NaN."""
     pyarrow = load_pyarrow()
     if pyarrow.types.is_decimal(values.type) or pyarrow.types.is_null(values.type):
         values = values.cast(pyarrow.float64())
@@ -353,7 +353,7 @@ def _to_numbers(values: Any) -> NDArray[Any]:
 
 
 def _with_depot(values: NDArray[Any], nodes: int) -> NDArray[Any]:
-    """Numbers for all nodes: the depot's, 0, may be left out."""
+    """Add the depot's 0 to numbers that leave it out."""
     return np.concatenate([np.zeros(1, dtype=values.dtype), values]) if len(values) == nodes - 1 else values
 
 
@@ -366,7 +366,7 @@ def _read_names(cell: Any, name: str) -> tuple[str, ...]:
 
 
 def _read_table(cell: Any, name: str) -> NDArray[np.float64]:
-    """Rows of numbers of one length."""
+    """Read rows of numbers, all of the same length."""
     rows = [[math.nan if number is None else float(number) for number in row or ()] for row in cell.as_py()]
     if len(set(map(len, rows))) > 1:
         raise FormatError("its rows have different lengths.", where=Where(field=name), remedy="Make them equally long.")
@@ -374,16 +374,16 @@ def _read_table(cell: Any, name: str) -> NDArray[np.float64]:
 
 
 def _read_windows(cell: Any, name: str) -> NDArray[np.float64]:
-    """Pairs of times; what is missing does not bind."""
+    """Read pairs of times; a missing one means no limit."""
     pairs = [pair or (None, None) for pair in cell.as_py()]
     if any(len(pair) != 2 for pair in pairs):
-        remedy = "Give the earliest and the latest of each node."
-        raise FormatError("a window is not two times.", where=Where(field=name), remedy=remedy)
+        remedy = "Give the earliest and the latest time of each node."
+        raise FormatError("a window does not have two times.", where=Where(field=name), remedy=remedy)
     return np.array([(early or 0.0, math.inf if late is None else late) for early, late in pairs], dtype=np.float64)
 
 
 def _missing(column: str) -> DynarouteError:
-    return FormatError("there is nothing in this column.", where=Where(field=column), remedy="Fill it in.")
+    return FormatError("this column is empty.", where=Where(field=column), remedy="Fill it in.")
 
 
 # Writing
@@ -395,7 +395,7 @@ def format_parquet(instances: Sequence[Instance]) -> bytes:
     Parameters
     ----------
     instances
-        Any problems. Their names become ids; instances without one are called by their numbers, from 1.
+        Any problems. Their names become ids; instances without a name are numbered from 1.
     """
     pyarrow = load_pyarrow()
     every = {name: [write(instance) for instance in instances] for name, write in _WRITERS.items()}
@@ -405,7 +405,7 @@ def format_parquet(instances: Sequence[Instance]) -> bytes:
 
 
 def format_table(table: Any) -> memoryview:
-    """A table of PyArrow's as a Parquet file: in small row groups, and with checksums that `open_table` looks at."""
+    """Write a PyArrow table as a Parquet file, in small row groups and with checksums for `open_table`."""
     pyarrow = load_pyarrow()
     buffer = pyarrow.BufferOutputStream()
     pyarrow.parquet.write_table(
@@ -415,14 +415,14 @@ def format_table(table: Any) -> memoryview:
 
 
 def open_table(file: Any, bytes_at_once: int = 0) -> Any:
-    """Open a Parquet file whose pages are compared with their checksums, where it has some.
+    """Open a Parquet file, and check its pages if it has checksums.
 
     Parameters
     ----------
     file
-        Of PyArrow's kind, open.
+        PyArrow's open file.
     bytes_at_once
-        Of each column that are read ahead; 0: whole row groups.
+        Bytes to read ahead per column; 0 for whole row groups.
     """
     pyarrow = load_pyarrow()
     return pyarrow.parquet.ParquetFile(file, buffer_size=bytes_at_once, page_checksum_verification=True)

@@ -27,7 +27,7 @@ from dynaroute.solution import Solution
 __all__ = ["read", "read_set", "read_solution"]
 
 
-AS_IT_IS = FleetOptions()
+NO_FLEET_OPTIONS = FleetOptions()
 
 
 def read(
@@ -39,7 +39,7 @@ def read(
     columns: str | Mapping[str, str] | None = None,
     matrix: str | os.PathLike[str] | None = None,
     durations: str | os.PathLike[str] | None = None,
-    fleet: FleetOptions = AS_IT_IS,
+    fleet: FleetOptions = NO_FLEET_OPTIONS,
 ) -> Instance:
     """Read one instance.
 
@@ -89,7 +89,7 @@ def read_set(
     columns: str | Mapping[str, str] | None = None,
     matrix: str | os.PathLike[str] | None = None,
     durations: str | os.PathLike[str] | None = None,
-    fleet: FleetOptions = AS_IT_IS,
+    fleet: FleetOptions = NO_FLEET_OPTIONS,
 ) -> list[Instance]:
     """Read all instances of a file.
 

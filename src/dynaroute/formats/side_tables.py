@@ -50,11 +50,11 @@ def cut_legs(spec: str) -> SideTable:
     def cut(text: str) -> Grid:
         return cut_text(text, lambda _: 0, choose_matrix_delimiter(text))
 
-    # the stops may stand in the same workbook, and they are no matrix
+    # the stops may be in the same workbook, and they are not a matrix
     grid, source = cut_side_table(spec, "matrix", cut, lambda grid: len(grid.rows) > 1 and not has_header(grid, ()))
     if grid.sheet and has_header(grid, ()) and split_sheet(spec)[1] is None:
         raise FormatError(
-            "no visible sheet holds a matrix.",
+            "no visible sheet contains a matrix.",
             where=Where(file=source, field="matrix"),
             remedy="Name the sheet: FILE#SHEET.",
         )

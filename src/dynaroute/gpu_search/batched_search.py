@@ -223,7 +223,7 @@ class _Search:
                     part.step(_LAUNCH_SECONDS * part.work / work)
                     part.is_finished |= part.has_reached_target()
                     if self.on_launch is not None:
-                        self.on_launch(part.tell())
+                        self.on_launch(part.report())
         except KeyboardInterrupt:
             self.is_interrupted = True
         return [(part.rows, part.group.best_routes(), part.iterations) for part in running]

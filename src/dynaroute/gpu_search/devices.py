@@ -19,7 +19,7 @@ __all__ = ["CudaDevice", "KernelDevice", "find_device"]
 _LEAST_CAPABILITY = (8, 0)  # the first with reductions within a warp
 _WARPS_OF_BLOCK = 4
 _LANES = 32
-_USUAL_BLOCKS = 10  # of a multiprocessor, where registers are the limit
+_USUAL_BLOCKS = 10  # per multiprocessor, if registers are the limit
 
 
 class KernelDevice(Protocol):
@@ -107,7 +107,7 @@ class CudaDevice:
             )
 
     def _count_blocks(self, kernel: str, warps: int, shared: int) -> int:
-        """How many blocks are resident at once; search_huge has scratch memory for one of each multiprocessor."""
+        """Count the blocks that are resident at once; search_huge has scratch memory for one per multiprocessor."""
         if kernel.endswith("huge"):
             return self.multiprocessors * _WARPS_OF_BLOCK // warps
         driver = load_library("driver")

@@ -1,8 +1,8 @@
-// A warp on a host's processor, so that kernel.cu runs without a GPU: one lane, or 32 lanes that take turns.
+// Emulates a warp on a CPU core, so that kernel.cu runs without a GPU: one lane, or 32 lanes that take turns.
 //
-// With EMULATED_LANES 32 every lane has a stack of its own and runs until it reaches a collective operation; the next
-// lane goes on then. In which order they take turns is chosen by the caller: where a barrier is missing, two orders give
-// two results. Lanes that meet at different operations are counted as faults.
+// With EMULATED_LANES 32 every lane has its own stack and runs until it reaches a collective operation; then the next
+// lane runs. The caller chooses the order of turns: if a barrier is missing, different orders give different results.
+// Lanes that meet at different operations are counted as faults.
 #pragma once
 #include <math.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static void run_warp(Work work) {
 
 static const int STACK_BYTES = 1 << 18;
 static int current_lane = 0;
-static int lane_order = 0;  // 0 ascending, 1 descending, else shuffled anew each round
+static int lane_order = 0;  // 0 ascending, 1 descending, otherwise shuffled in each round
 static int faults = 0;
 static int meeting[32];
 static bool is_done[32];
@@ -117,7 +117,7 @@ template <class Work>
 static void run_warp(Work work) {
   work_of_lanes = call_work<Work>;
   work_data = &work;
-  static bool is_begun[32];  // static: nothing that changes between a jump and its return may live in a register
+  static bool is_begun[32];  // static, because longjmp may not restore variables in registers
   static int order[32];
   static u32 shuffle;
   shuffle = 1;

@@ -33,7 +33,7 @@ class EmulatedDevice:
     library
         The compiled kernels.
     shared_bytes
-        Of a block.
+        Shared memory of a block.
     """
 
     library: ctypes.CDLL
@@ -62,14 +62,14 @@ class EmulatedDevice:
         getattr(self.library, kernel)(ctypes.byref(launch))
 
     def wait(self) -> None:
-        """Nothing runs by itself."""
+        """Return at once: launches are synchronous."""
 
     def find_free_memory(self) -> int | None:
-        """Memory does not matter."""
+        """Return None: memory does not matter."""
         return None
 
     def set_lane_order(self, order: int) -> None:
-        """In which order 32 lanes take turns: 0 ascending, 1 descending, else shuffled."""
+        """Set the order in which 32 lanes take turns: 0 ascending, 1 descending, otherwise shuffled."""
         self.library.set_lane_order(order)
 
 
@@ -80,7 +80,7 @@ def find_compiler() -> str | None:
 
 @lru_cache(maxsize=2)
 def emulate(lanes: int = 1) -> EmulatedDevice:
-    """Compile the kernels for this many lanes, 1 or 32; kept, as those of a GPU are.
+    """Compile the kernels for this many lanes, 1 or 32; cached like those of a GPU.
 
     Raises
     ------

@@ -1,34 +1,34 @@
-// Hybrid genetic search: solutions are crossed, cut into routes, and improved by local search.
+// Hybrid genetic search: crossover, split into routes, local search.
 //
 // T. Vidal, "Hybrid genetic search for the CVRP: Open-source implementation and SWAP* neighborhood", Computers and
-// Operations Research 140 (2022). An island is a population of one instance: solutions that are feasible, and solutions
-// that are not, each half in a row without gaps. A generation has two steps: a block makes the children of an island,
-// one warp each, and a warp decides who survives. What is written in one step is read in the next.
+// Operations Research 140 (2022). An island is a population for one instance. One half of it are feasible solutions,
+// the other half infeasible ones; each half is stored without gaps. A generation has two launches: in the first, the
+// warps of a block make the children of an island; in the second, one warp selects the survivors.
 //
-// A record of a solution: all customers, route after route; the stop after each customer; the one before it; 0 is the
-// depot.
+// The record of a solution has three parts: all customers, route after route; the stop after each customer; the stop
+// before it. 0 is the depot.
 #pragma once
 #include "local_search.cuh"
 #include "ruin_recreate.cuh"
 #include "swap_star.cuh"
 
 #define ELITE 4
-#define CLOSE 5                   // nearest others that difference is measured from
+#define CLOSE 5                   // nearest members that a member's difference is measured from
 #define REPAIR_FACTOR 10.0f
 #define FIRST_PENALTY 0.4f
 #define PENALTY_RISE 1.2f
 #define PENALTY_FALL 0.85f
 #define PENALTY_RANGE 1000.0f
-#define LEG_BITS 9                // that legs of 16 bits have less than lengths
-#define LARGEST_DEMAND (1 << 30)  // of all customers of an instance, in this search
+#define LEG_BITS 9                // bits that 16-bit legs have less than lengths
+#define LARGEST_DEMAND (1 << 30)  // total demand of an instance in this search
 
 struct Island {
-  float penalty, first_penalty;  // price of one unit of excess, in legs of 16 bits
+  float penalty, first_penalty;  // price of one unit of excess load, in the unit of 16-bit legs
   int made;                      // children so far
-  int born;                      // children since the population was begun
-  int idle;                      // children since the best was found
-  int judged, feasible;          // children since the penalty was set, and how many of them were feasible
-  int counts[2];                 // feasible members, and the others
+  int born;                      // children since the population was started
+  int idle;                      // children since the last improvement
+  int judged, feasible;          // children since the penalty was updated, and how many of them were feasible
+  int counts[2];                 // feasible members, and infeasible ones
 };
 
 struct Record {
@@ -56,7 +56,7 @@ FN void copy_record(const Launch& launch, u8* to, i64 to_index, const u8* from, 
   SYNC();
 }
 
-// Let all warps of a block read the instance.
+// All warps of a block load the instance.
 FN Terrain load_terrain(const Launch& launch, int instance, char* common) {
   int nodes = launch.nodes;
   Terrain land = terrain_at(common, nodes);
@@ -77,7 +77,7 @@ FN Terrain load_terrain(const Launch& launch, int instance, char* common) {
   return land;
 }
 
-// Order crossover: a part of one tour stays where it is, and the rest follows in the order of the other.
+// Order crossover: keeps a part of one tour, and adds the other customers in the order of the other tour.
 FN void cross(const Terrain& land, const Nursery& at, const u8* one, const u8* other, Draws& draws) {
   int size = land.size, start = below(draw(draws), size), length = 1 + below(draw(draws), size);
   for (int i = LANE; i < size; i += WIDTH) {
@@ -104,7 +104,7 @@ FN void cross(const Terrain& land, const Nursery& at, const u8* one, const u8* o
   SYNC();
 }
 
-// Cut the tour into the routes whose length and priced excess are least; false if they are more than there may be.
+// Split the tour into routes with the least length and priced excess; false if there would be too many routes.
 FN bool split_tour(const Terrain& land, const Nursery& at, float penalty) {
   int size = land.size;
   if (LANE == 0) {
@@ -156,7 +156,7 @@ FN bool split_tour(const Terrain& land, const Nursery& at, float penalty) {
   return true;
 }
 
-// Take the best routes that a chain found.
+// Copy the best routes of a chain.
 FN void adopt_chain(const Launch& launch, const Terrain& land, const Nursery& at, i64 chain) {
   Tour<u8> tour = tour_at<u8>(launch.population + chain * launch.words, land.nodes, land.slots);
   for (int stop = 1 + LANE; stop < land.nodes + land.slots; stop += WIDTH) {
@@ -166,7 +166,7 @@ FN void adopt_chain(const Launch& launch, const Terrain& land, const Nursery& at
   SYNC();
 }
 
-// Take routes that were known before all searching.
+// Copy routes that the search started with.
 FN void adopt_start(const Launch& launch, const Terrain& land, const Nursery& at, i64 start) {
   const int* visits = launch.start_visits + start * (land.nodes - 1);
   const int* routes = launch.start_routes + start * land.nodes;
@@ -187,14 +187,14 @@ FN void draw_tour(const Terrain& land, const Nursery& at, u32 salt) {
   SYNC();
 }
 
-// The direction of a place as seen from the depot, as a number that grows with the angle.
+// The direction of a position from the depot, as a number that grows with the angle.
 FN float direction_of(float x, float y) {
   float reach = (x < 0.0f ? -x : x) + (y < 0.0f ? -y : y);
   float slope = reach > 0.0f ? y / reach : 0.0f;
   return x >= 0.0f ? slope : 2.0f - slope;
 }
 
-// Write the routes down, in the order of the directions they lie in: neighbours in a tour are neighbours on the map.
+// Join the routes to a tour, sorted by direction, so that neighbours in the tour are neighbours on the map.
 FN void write_record(const Launch& launch, int instance, const Terrain& land, const Nursery& at, const Record& to) {
   float* directions = (float*)at.cost;  // (slots), at most as many as customers
   const float* places = launch.places + (i64)instance * 2 * land.nodes;
@@ -252,17 +252,17 @@ FN const u8* draw_parent(const Launch& launch, const Island& island, int number,
   return record_at(launch, launch.members, first + fitter).tour;
 }
 
-// How many of some solutions an island takes: they go to the islands of an instance in turn.
+// How many of these solutions an island gets; they are dealt to the islands of an instance in turn.
 FN int count_taken(const Launch& launch, int number, int count) {
   return (count - number % launch.islands + launch.islands - 1) / launch.islands;
 }
 
-// What chains found comes first; then what they started from, if there were several starts.
+// The chains' best solutions come first, then the starts if there are several.
 FN int count_adopted(const Launch& launch, int number) {
   return count_taken(launch, number, launch.chains) + (launch.starts > 1 ? count_taken(launch, number, launch.starts) : 0);
 }
 
-// Make the routes that a child begins with, and set the price of its excess; false if there are none.
+// Make the initial routes of a child, and set the price of excess; false if there are none.
 FN bool conceive(
     const Launch& launch, const Terrain& land, const Nursery& at, const Island& island, int number, int child,
     Draws& draws, float& penalty) {
@@ -271,7 +271,7 @@ FN bool conceive(
   i64 instance = number / launch.islands;
   if (born < of_chains) {
     adopt_chain(launch, land, at, instance * launch.chains + born * launch.islands + offset);
-    penalty = FORBIDDEN;  // it is feasible, and shall stay so
+    penalty = FORBIDDEN;  // it is feasible and must stay so
     return true;
   }
   penalty = island.penalty;
@@ -279,7 +279,7 @@ FN bool conceive(
     adopt_start(launch, land, at, instance * launch.starts + (born - of_chains) * launch.islands + offset);
     return true;
   }
-  int drawn = launch.starts > 1 ? 0 : launch.drawn_count;  // starts that differ are better members
+  int drawn = launch.starts > 1 ? 0 : launch.drawn_count;  // different starts are better members than random ones
   if (born < adopted + drawn || island.counts[0] + island.counts[1] == 0) {
     draw_tour(land, at, draw(draws));
   } else {
@@ -290,7 +290,7 @@ FN bool conceive(
   return split_tour(land, at, penalty);
 }
 
-// Make one child of an island: as it is after local search, and as it is after another one that drives excess out.
+// Make one child of an island, in two versions: after local search, and after a second one that removes excess load.
 FN void make_child(const Launch& launch, const Terrain& land, int number, int child, char* scratch) {
   int instance = number / launch.islands;
   i64 index = child_index(launch, number, child, 0);
@@ -318,11 +318,11 @@ FN void make_child(const Launch& launch, const Terrain& land, int number, int ch
   }
 }
 
-// Where a warp decides who survives.
+// The working memory in which a warp selects survivors.
 struct Registry {
-  i64* costs;     // (half_room) of the members of a half
-  int* apart;     // (half_room) how different they are from those that are nearest
-  int* fitness;   // (half_room) the lower the fitter
+  i64* costs;     // (half_room) costs of the members of a half
+  int* apart;     // (half_room) their difference from the nearest members
+  int* fitness;   // (half_room) lower is fitter
   u8* is_clone;   // (half_room)
 };
 
@@ -340,7 +340,7 @@ FN u8* difference_at(const Launch& launch, int number, int half, int one) {
   return launch.differences + (((i64)number * 2 + half) * room + one) * room;
 }
 
-// Number of customers whose next stop is neither next nor previous in the other; the beginnings of routes too.
+// Count the customers whose next stop is not adjacent in the other solution, and likewise the starts of routes.
 FN int count_broken(int size, const Record& one, const Record& other) {
   int broken = 0;
   for (int u = 1 + LANE; u <= size; u += WIDTH) {
@@ -351,7 +351,7 @@ FN int count_broken(int size, const Record& one, const Record& other) {
   return ADD(broken);
 }
 
-// Sum of the differences from the nearest others, of which there may be fewer than CLOSE.
+// Sum the differences from the CLOSE nearest members, or from all if there are fewer.
 FN int measure_apart(const u8* row, int own, int count, u8& is_clone) {
   int nearest[CLOSE];
   for (int i = 0; i < CLOSE; i++) nearest[i] = 256;
@@ -369,7 +369,7 @@ FN int measure_apart(const u8* row, int own, int count, u8& is_clone) {
   return sum;
 }
 
-// Work out the fitness of a half's members: their ranks in cost and in difference.
+// Compute the fitness of the members of a half from their ranks in cost and difference.
 FN void rank_half(const Launch& launch, const Island& island, int number, int half, const Registry& at) {
   int count = island.counts[half], weight = count - (count < ELITE ? count : ELITE);
   i64 first = member_index(launch, number, half, 0);
@@ -393,7 +393,7 @@ FN void rank_half(const Launch& launch, const Island& island, int number, int ha
   SYNC();
 }
 
-// The least fit, but never the best; clones before all others.
+// Find the least fit member, never the best one; clones come first.
 FN int find_least_fit(int count, const Registry& at) {
   Place worst{NOTHING, NOTHING};
   for (int i = LANE; i < count; i += WIDTH) {
@@ -403,7 +403,7 @@ FN int find_least_fit(int count, const Registry& at) {
   return (int)agree(worst).node;
 }
 
-// The last member of a half takes the place of one that goes.
+// Remove a member; the last member of the half takes its place.
 FN void remove_member(const Launch& launch, Island& island, int number, int half, int gone) {
   int last = --island.counts[half];
   i64 first = member_index(launch, number, half, 0);
@@ -421,7 +421,7 @@ FN void remove_member(const Launch& launch, Island& island, int number, int half
   SYNC();
 }
 
-// Take a child in; if its half gets too large, the least fit of it go.
+// Add a child; if its half gets too large, remove the least fit members.
 FN void add_child(const Launch& launch, Island& island, int number, i64 child, const Registry& at) {
   int half = launch.child_excess[child] > 0, size = launch.sizes[number / launch.islands], own = island.counts[half]++;
   i64 first = member_index(launch, number, half, 0);
@@ -448,7 +448,7 @@ FN void add_child(const Launch& launch, Island& island, int number, i64 child, c
 
 FN void adapt_penalty(const Launch& launch, Island& island) {
   if (island.judged < launch.penalty_period) return;
-  if (island.feasible * 5 <= island.judged)  // a fifth should be feasible, a quarter at most
+  if (island.feasible * 5 <= island.judged)  // between a fifth and a quarter should be feasible
     island.penalty *= PENALTY_RISE;
   else if (island.feasible * 4 >= island.judged)
     island.penalty *= PENALTY_FALL;
@@ -457,7 +457,7 @@ FN void adapt_penalty(const Launch& launch, Island& island) {
   island.judged = island.feasible = 0;
 }
 
-// End a generation of an island: its children become members, and the least fit go.
+// End a generation of an island: add its children, and remove the least fit members.
 FN void select_survivors(const Launch& launch, int number, char* scratch) {
   Registry at = registry_at(scratch, half_room(launch));
   Island island = launch.island_states[number];
@@ -486,7 +486,7 @@ FN void select_survivors(const Launch& launch, int number, char* scratch) {
   for (int half = 0; half < 2; half++) rank_half(launch, island, number, half, at);
   island.made += launch.children_count;
   island.born += launch.children_count;
-  if (island.idle >= launch.patience) {  // a new population, of which the chains are no part
+  if (island.idle >= launch.patience) {  // start a new population, without the chains' solutions
     island.counts[0] = island.counts[1] = island.idle = 0;
     island.born = count_adopted(launch, number);
   }
@@ -497,7 +497,7 @@ FN void select_survivors(const Launch& launch, int number, char* scratch) {
   }
 }
 
-// Begin an island without members.
+// Start an island without members.
 FN void settle_island(const Launch& launch, int number) {
   int instance = number / launch.islands, size = launch.sizes[instance];
   const int* lengths = launch.lengths + (i64)instance * launch.nodes * launch.nodes;
@@ -513,7 +513,7 @@ FN void settle_island(const Launch& launch, int number) {
   launch.champion_lengths[number] = -1;
 }
 
-// The best of all islands of an instance, if it is better than what chains found, which has been written before.
+// Write the best solution of an instance's islands, if it is better than that of the chains, which is written already.
 FN void export_champion(const Launch& launch, int instance) {
   i64 length = launch.population_costs[(i64)instance * launch.chains];
   for (int chain = 1; chain < launch.chains; chain++) {

@@ -1,15 +1,15 @@
-// The batched search: what is launched. Compiled by NVRTC for a GPU, and by any C++ compiler for tests: see
-// emulated_warp.h. All lengths are integers, all random numbers are hashes of (seed, instance, chain, iteration), and
-// floating-point numbers are neither fused nor approximated: a GPU and its emulation give the same routes.
+// The kernels of the batched search. NVRTC compiles them for a GPU, and any C++ compiler for tests (emulated_warp.h).
+// A GPU and its emulation give the same routes: lengths are integers, random numbers are hashes of (seed, instance,
+// chain, iteration), and floating-point operations are neither fused nor approximated.
 
 #ifndef BLOCKS_OF_SMALL
-#define BLOCKS_OF_SMALL 10  // resident on a multiprocessor
+#define BLOCKS_OF_SMALL 10  // resident blocks per multiprocessor
 #endif
 #ifndef BLOCKS_OF_LARGE
 #define BLOCKS_OF_LARGE 8
 #endif
 #ifndef BLOCKS_THAT_BREED
-#define BLOCKS_THAT_BREED 4  // of eight warps
+#define BLOCKS_THAT_BREED 4  // the same, with eight warps each
 #endif
 
 #include "warp.cuh"
@@ -92,8 +92,8 @@ int island_bytes() { return (int)sizeof(Island); }
 
 #else
 
-// Warps that stay, and take slices of chains one after another: all of them are busy to the end, however many chains
-// there are. Slices are handed out in order, so that the one before, of the same chain, was taken earlier.
+// Persistent warps take slices of chains one after another, so that all are busy until the end for any number of
+// chains. Slices are handed out in order, so that the previous slice of the same chain was always taken earlier.
 template <class Index, bool BY_LISTS>
 FN void take_slices(const Launch& launch, char* scratch) {
   u32 jobs = (u32)(launch.instances * launch.chains);
@@ -124,7 +124,7 @@ extern __shared__ Quad shared_memory[];
 #define IN_SHARED_MEMORY ((char*)shared_memory + WARP_IN_BLOCK * launch.scratch_bytes)
 #define IN_GLOBAL_MEMORY (launch.scratch + (i64)WARP * launch.scratch_bytes)
 
-// A search waits for memory most of the time, so many warps must find room for their registers.
+// The search mostly waits for memory, so registers must be few enough for many warps.
 extern "C" __global__ void __launch_bounds__(128, BLOCKS_OF_SMALL) search_small(const __grid_constant__ Launch launch) {
   take_slices<u8, false>(launch, IN_SHARED_MEMORY);
 }
@@ -134,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(128, BLOCKS_OF_LARGE) search_large(
 extern "C" __global__ void __launch_bounds__(128, BLOCKS_OF_LARGE) search_huge(const __grid_constant__ Launch launch) {
   take_slices<u16, true>(launch, IN_GLOBAL_MEMORY);
 }
-// Fewer warps than chains, each with a workplace of its own.
+// Fewer warps than chains; each has its own working memory.
 template <class Index, bool BY_LISTS>
 FN void recombine_all(const Launch& launch, char* scratch) {
   int warps = (int)(gridDim.x * (blockDim.x >> 5));
@@ -168,7 +168,7 @@ extern "C" __global__ void export_large(const __grid_constant__ Launch launch) {
 extern "C" __global__ void settle(const __grid_constant__ Launch launch) {
   if (WARP < launch.instances * launch.islands) settle_island(launch, WARP);
 }
-// A block for each island, whose warps take one child after another: some take twice as long as others.
+// One block per island; its warps take one child after another, because some children take twice as long as others.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_THAT_BREED) breed(const __grid_constant__ Launch launch) {
   char* common = (char*)shared_memory;
   int number = (int)blockIdx.x;

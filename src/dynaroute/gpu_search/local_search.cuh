@@ -1,33 +1,33 @@
-// Local search of one solution by one warp, for instances whose nodes have numbers of a byte.
+// Local search of one solution by one warp, for instances whose node numbers fit in a byte.
 //
-// Routes may carry more than a vehicle holds, at a price for each unit. Lengths are of 16 bits, so that all legs of an
-// instance fit in shared memory: they decide which move is made; what a solution costs in the end is told exactly.
+// Routes may be overloaded, at a price per unit. Moves are chosen with 16-bit lengths, so that all legs of an instance
+// fit in shared memory; the final cost is exact.
 //
-// Customer u is moved beside stop v, which is a near customer or a depot; the names are those of this drawing:
+// Customer u is moved next to stop v, a near customer or a depot. The names of the other stops:
 //
 //     ... p - u - x - xx ...        ... q - v - y - yy ...
 #pragma once
 #include "warp.cuh"
 
-#define BESIDE 20          // near customers that one is moved beside
-#define CANDIDATES 32      // stops that one is moved beside: near customers, depots of their routes, an unused depot
-#define MOST_MOVES 8000    // in one descent: errors of rounding must not lead in circles
-#define FORBIDDEN 1e12f    // a price of excess that nobody pays
+#define BESIDE 20          // near customers that u is moved next to
+#define CANDIDATES 32      // stops that u is moved next to: near customers, depots of their routes, an unused depot
+#define MOST_MOVES 8000    // per descent, because rounding errors could lead in circles
+#define FORBIDDEN 1e12f    // a price of excess that no move can gain
 #define DEAREST_EXCESS 1e7f
 
 enum Move {
-  RELOCATE_ONE = 1,        // u behind v
-  RELOCATE_TWO,            // u and x behind v
-  RELOCATE_TWO_REVERSED,   // x and u behind v
+  RELOCATE_ONE = 1,        // u after v
+  RELOCATE_TWO,            // u and x after v
+  RELOCATE_TWO_REVERSED,   // x and u after v
   SWAP_ONE_ONE,            // u with v
   SWAP_TWO_ONE,            // u and x with v
   SWAP_TWO_TWO,            // u and x with v and y
   REVERSE_BETWEEN,         // 2-opt
-  JOIN_HEADS_AND_TAILS,    // 2-opt*: u meets v, and x meets y
-  EXCHANGE_TAILS           // 2-opt*: u meets y, and v meets x
+  JOIN_HEADS_AND_TAILS,    // 2-opt*: links u to v, and x to y
+  EXCHANGE_TAILS           // 2-opt*: links u to y, and v to x
 };
 
-// What the warps of a block share: one instance.
+// The instance that the warps of a block share.
 struct Terrain {
   int* next_child;
   u16* legs;     // (nodes, nodes)
@@ -36,13 +36,13 @@ struct Terrain {
   int size, nodes, slots, own_slots, capacity;
 };
 
-// Where a warp makes a solution.
+// The working memory in which a warp makes a solution.
 struct Nursery {
-  int* load_upto;  // (nodes + slots) what the stops of a route up to this one demand
-  int* cost;       // (nodes) of the routes up to a place of the tour
-  int* length;     // (nodes) of the tour up to a place
+  int* load_upto;  // (nodes + slots) total demand of the route up to this stop
+  int* cost;       // (nodes) cost of the routes up to a position of the tour
+  int* length;     // (nodes) length of the tour up to a position
   int* load;       // (slots)
-  u32* first;      // (nodes) the three cheapest places of a customer on another route; where cost, length and third are
+  u32* first;      // (nodes) three cheapest positions on another route; shares memory with cost, length and third
   u32* second;     // (nodes)
   u32* third;      // (nodes)
   u16* tested;     // (nodes) number of moves made when a customer was last tried
@@ -52,13 +52,13 @@ struct Nursery {
   u8* prev;
   u8* route;
   u8* position;
-  u8* order;       // (nodes) in which customers are tried
+  u8* order;       // (nodes) order in which customers are tried
   u8* tour;        // (nodes) all customers
-  u8* cut;         // (nodes) where the route that ends at a place begins
+  u8* cut;         // (nodes) start of the route that ends at a position
   u8* is_touched;  // (slots)
 };
 
-// With room for one number more, of the next child: all shared memory is asked for at the launch.
+// Includes the number of the next child, because all shared memory is requested at the launch.
 FN int common_bytes(int nodes) { return (4 + 4 * nodes + 2 * nodes * nodes + BESIDE * nodes + 15) / 16 * 16; }
 
 FN Terrain terrain_at(char* common, int nodes) {
@@ -104,7 +104,7 @@ FN float price_excess(int excess, float penalty) {
   return price < DEAREST_EXCESS ? price : DEAREST_EXCESS;
 }
 
-// For one lane alone: walk along a route, and write down what is known of its stops.
+// One lane only: follow a route, and update the data of its stops.
 FN void refresh_route(const Terrain& land, const Nursery& at, int route, int moves) {
   int depot = land.nodes + route, load = 0, count = 0;
   for (int stop = at.next[depot]; stop < land.nodes; stop = at.next[stop]) {
@@ -135,7 +135,7 @@ FN u32 find_unused(const Terrain& land, const Nursery& at) {
   return LEAST(unused);
 }
 
-// What is known of u before a v is looked at.
+// The data of u that do not depend on v.
 struct Mover {
   int u, p, x, xx, route;
   int at_p, at_x, at_xx;  // rows of legs
@@ -149,7 +149,7 @@ struct Choice {
 };
 
 struct Balance {
-  int load_u, load_v, excess;  // above the capacity
+  int load_u, load_v, excess;  // excess is the load above the capacity
   float penalty;
   bool is_same;
 };
@@ -175,7 +175,7 @@ FN Mover mover_of(const Terrain& land, const Nursery& at, int u) {
   return m;
 }
 
-// Take a move if it gains more: lengths change by `change`, and the route of u carries `moved` more, that of v less.
+// Keep a move if it gains more: it changes lengths by `change`, and moves load `moved` from v's route to u's.
 FN void consider(Choice& best, const Balance& balance, int change, int moved, u32 code) {
   moved = balance.is_same ? 0 : moved;
   int excess = larger(balance.load_u + moved, 0) + larger(balance.load_v - moved, 0) - balance.excess;
@@ -226,7 +226,7 @@ FN void look_beside(const Terrain& land, const Nursery& at, const Mover& m, int 
   consider(best, balance, uy + vx - m.leg_ux - leg_vy, tail_v - tail_u, code | EXCHANGE_TAILS);
 }
 
-// Which stop a candidate is, or -1: near customers, depots of the routes that the nearest are on, and an unused depot.
+// The stop of a candidate, or -1: near customers, depots of the nearest customers' routes, and an unused depot.
 FN int candidate_stop(const Terrain& land, const Nursery& at, int u, int candidate, u32 unused) {
   if (candidate == CANDIDATES - 1) return unused == NOTHING ? -1 : land.nodes + (int)unused;
   int rank = candidate < BESIDE ? candidate : candidate - BESIDE;
@@ -235,7 +235,7 @@ FN int candidate_stop(const Terrain& land, const Nursery& at, int u, int candida
   return candidate < BESIDE ? near : land.nodes + at.route[near];
 }
 
-// For one lane alone, as all below: one stop follows another.
+// One lane only, like all functions below: link two stops.
 FN void link_stops(const Nursery& at, int one, int other) {
   at.next[one] = (u8)other;
   at.prev[other] = (u8)one;
@@ -357,14 +357,14 @@ FN void shuffle(u8* items, int count, u32 salt) {
   }
 }
 
-// The stop that a candidate of u is, or -1 if it is none, or was tried before and neither route has changed since then.
+// The stop of a candidate of u; -1 if there is none, or if neither route has changed since it was last tried.
 FN int open_candidate(const Terrain& land, const Nursery& at, int u, int candidate, u32 unused, int tested) {
   int v = candidate_stop(land, at, u, candidate, unused);
   if (v < 0) return -1;
   return at.changed[at.route[u]] > tested || at.changed[at.route[v]] > tested ? v : -1;
 }
 
-// Make the best move of u beside its candidates, if one gains; whether it did.
+// Make the best move of u next to its candidates, if one gains; returns whether it did.
 FN bool improve_customer(
     const Terrain& land, const Nursery& at, int u, u32 unused, int tested, float penalty, int moves) {
   Mover m;

@@ -65,7 +65,7 @@ class Part:
     customers
         Their numbers there; in the part they are 1, 2, ...
     route, position
-        Of each.
+        Route and position of each customer.
     """
 
     row: int
@@ -118,7 +118,7 @@ def search_in_parts(
             iterations[part.row] += count
         is_interrupted = done.is_interrupted
         if on_launch is not None:
-            on_launch(_tell(batch, routes))
+            on_launch(_report(batch, routes))
         if stopping.target is not None and bool((routes.lengths(batch) <= stopping.target).all()):
             break
     return SearchedBatch(routes, iterations, is_interrupted)
@@ -197,5 +197,5 @@ def _merge(batch: InstanceBatch, parts: list[Part], found: RouteBatch) -> RouteB
     return RouteBatch(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
 
 
-def _tell(batch: InstanceBatch, routes: RouteBatch) -> BatchProgress:
+def _report(batch: InstanceBatch, routes: RouteBatch) -> BatchProgress:
     return BatchProgress(torch.arange(len(batch)), lambda: routes.lengths(batch), lambda: routes)

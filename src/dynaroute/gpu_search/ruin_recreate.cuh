@@ -1,26 +1,26 @@
-// Ruin and recreate, a warp for each chain, and recombination of chains.
+// Ruin and recreate with one warp per chain, and recombination of chains.
 //
 // J. Christiaens and G. Vanden Berghe, "Slack Induction by String Removals for Vehicle Routing Problems", Transportation
 // Science 54 (2020).
 //
-// Nodes: customers are 1 .. size, the depot has one node for each route, nodes .. nodes + slots - 1. Routes are rings of
-// nodes, linked both ways. A customer that is on no route, and the depot of a route that is not used, are on the route
-// number `slots`, which has no room and counts as ruined.
+// Nodes: customers are 1 .. size; the depot has one node per route, nodes .. nodes + slots - 1. Routes are rings of
+// nodes, linked both ways. Customers without a route, and depots of unused routes, have the route number `slots`, which
+// has no free capacity and counts as ruined.
 #pragma once
 #include "launch.cuh"
 
-#define BIAS (1 << 30)        // makes keys of lengths that may be negative; lengths are below 2^25
-#define MOST_REMOVED 64       // customers, in one iteration
-#define LONGEST_STRING 10     // customers, of one route
+#define BIAS (1 << 30)        // makes keys of possibly negative lengths positive; lengths are below 2^25
+#define MOST_REMOVED 64       // most customers removed in an iteration
+#define LONGEST_STRING 10     // most customers removed from a route
 #define WINDOW (2 * LONGEST_STRING + 5)
 #define MIDDLE (LONGEST_STRING + 2)
 #define MEAN_REMOVED 10.0f
-#define BLINKS 42949673u      // of 2^32: one position in a hundred is overlooked
+#define BLINKS 42949673u      // out of 2^32: one position in a hundred is skipped
 
 template <class Index>
 struct Tour {
   int* leg;    // (nodes + slots) to the next node
-  int* room;   // (slots + 1) what is left of the capacity
+  int* room;   // (slots + 1) free capacity
   Index* prev;
   Index* next;
   Index* route;
@@ -29,10 +29,10 @@ struct Tour {
 template <class Index>
 struct Workplace {
   Tour<Index> tour;
-  Quad* block;       // where the tour lies
-  Quad* backup;      // the tour to go back to
-  u64* order;        // (MOST_REMOVED) by which customers are put back
-  int* away;         // (nodes + slots) lengths to one node
+  Quad* block;       // memory of the tour
+  Quad* backup;      // the tour to restore if the iteration is rejected
+  u64* order;        // (MOST_REMOVED) keys of the insertion order
+  int* away;         // (nodes + slots) distances to one node
   int* lost;         // (slots + 1) customers that routes lost
   int* reach;        // (2)
   Index* removed;    // (MOST_REMOVED)
@@ -108,7 +108,7 @@ FN i64 total_of(const Problem& problem, const Tour<Index>& tour) {
   return ADD64(sum);
 }
 
-// For one lane alone: one node follows another.
+// One lane only: link two nodes.
 template <class Index>
 FN void join(const Tour<Index>& tour, int one, int other, int length) {
   tour.next[one] = (Index)other;
@@ -116,13 +116,13 @@ FN void join(const Tour<Index>& tour, int one, int other, int length) {
   tour.leg[one] = length;
 }
 
-// For one lane alone: the same, where the length is to be looked up.
+// One lane only: the same, looking up the length.
 template <class Index>
 FN void link(const Problem& problem, const Tour<Index>& tour, int one, int other) {
   join(tour, one, other, length_between(problem, one, other));
 }
 
-// The customer nearest to one whose row is in `away`, of those on routes that are not marked; NOTHING without any.
+// The nearest customer on an unmarked route, by the distances in `away`; NOTHING if there is none.
 template <class Index>
 FN u32 nearest_of(const Problem& problem, const int* away, const Index* route, const u8* marked) {
   u32 least = NOTHING, node = NOTHING;
@@ -137,7 +137,7 @@ FN u32 nearest_of(const Problem& problem, const int* away, const Index* route, c
   return LEAST(least == smallest ? node : NOTHING);
 }
 
-// The next customer to take a string around, in the order of the list of near ones.
+// The next customer to remove a string around, in the order of the list of near customers.
 template <class Index>
 FN u32 next_near(const Problem& problem, int centre, int& cursor, const Index* route, const u8* marked) {
   const u16* list = problem.near + (i64)centre * problem.near_count;
@@ -153,7 +153,7 @@ FN u32 next_near(const Problem& problem, int centre, int& cursor, const Index* r
   return NOTHING;
 }
 
-// Take strings of customers out of routes that lie together; returns how many were taken.
+// Remove strings of customers from neighbouring routes; returns how many were removed.
 template <class Index, bool BY_LISTS>
 FN int ruin(const Problem& problem, const Workplace<Index>& at, Draws& draws, int& routes, int& change) {
   const Tour<Index>& tour = at.tour;
@@ -175,7 +175,7 @@ FN int ruin(const Problem& problem, const Workplace<Index>& at, Draws& draws, in
       chosen = next_near(problem, centre, cursor, tour.route, at.ruined);
     if (chosen == NOTHING) break;
     int route = tour.route[chosen];
-    // the customers around it: one lane goes back, another one forth
+    // the customers around it: one lane goes backwards, another one forwards
     for (int side = LANE; side < 2; side += WIDTH) {
       int node = (int)chosen, count = 0;
       while (count < steps) {
@@ -193,7 +193,7 @@ FN int ruin(const Problem& problem, const Workplace<Index>& at, Draws& draws, in
     int count = (int)(1.0f + unit(draw(draws)) * most);
     count = count < around ? count : around;
     u32 coin = draw(draws), where = draw(draws), which = draw(draws);
-    bool is_split = count > 1 && count < around && (coin & 1u);  // one customer within the string stays
+    bool is_split = count > 1 && count < around && (coin & 1u);  // leave one customer of the string
     int span = count + (is_split ? 1 : 0);
     int earliest = span - 1 - forth > 0 ? span - 1 - forth : 0, latest = span - 1 < back ? span - 1 : back;
     int start = MIDDLE - (earliest + below(where, latest - earliest + 1));
@@ -233,7 +233,7 @@ FN int ruin(const Problem& problem, const Workplace<Index>& at, Draws& draws, in
   return removed;
 }
 
-// Choose the order in which customers are put back: at random, large ones first, far ones first, or near ones first.
+// Choose the insertion order: random, largest demand first, farthest first, or nearest first.
 template <class Index>
 FN void sort_removed(const Problem& problem, const Workplace<Index>& at, int removed, Draws& draws) {
   int kind = below(draw(draws), 11);
@@ -255,13 +255,13 @@ FN void sort_removed(const Problem& problem, const Workplace<Index>& at, int rem
   SYNC();
 }
 
-// Depots are counted from 2^16 on: their nodes depend on what else is in the batch.
+// Depots are numbered from 2^16, because their node numbers depend on the rest of the batch.
 FN bool is_overlooked(const Problem& problem, u32 salt, int node) {
   u32 name = (u32)(node < problem.nodes ? node : node - problem.nodes + 65536);
   return (salt ^ (name * 0x9e3779b9u)) * 0x2c1b3c6du < BLINKS;
 }
 
-// The cheapest position among all; `away` holds the lengths to the customer.
+// Find the cheapest of all positions; `away` contains the distances to the customer.
 template <class Index>
 FN Place best_of_all(const Problem& problem, const Workplace<Index>& at, int customer, int demand, u32 salt) {
   const Tour<Index>& tour = at.tour;
@@ -277,7 +277,7 @@ FN Place best_of_all(const Problem& problem, const Workplace<Index>& at, int cus
   return agree(best);
 }
 
-// The cheapest position beside near customers; if there is none, among all.
+// Find the cheapest position next to near customers; if there is none, the cheapest of all.
 template <class Index>
 FN Place best_of_near(const Problem& problem, const Workplace<Index>& at, int customer, int demand, u32 salt) {
   const Tour<Index>& tour = at.tour;
@@ -297,7 +297,7 @@ FN Place best_of_near(const Problem& problem, const Workplace<Index>& at, int cu
   return best.cost != NOTHING ? best : best_of_all(problem, at, customer, demand, salt);
 }
 
-// Put customers back, each where it costs least; false where another route would be needed and there is none.
+// Insert customers, each at its cheapest position; false if that needs another route and there is none.
 template <class Index, bool BY_LISTS>
 FN bool recreate(
     const Problem& problem, const Workplace<Index>& at, int count, Draws& draws, int& routes, int& change) {
@@ -343,7 +343,7 @@ FN bool recreate(
   return true;
 }
 
-// For one lane alone: take a customer off its route.
+// One lane only: remove a customer from its route.
 template <class Index>
 FN void unlink_customer(const Problem& problem, const Tour<Index>& tour, int customer) {
   int before = tour.prev[customer], after = tour.next[customer], route = tour.route[customer];
@@ -356,8 +356,8 @@ FN void unlink_customer(const Problem& problem, const Tour<Index>& tour, int cus
   tour.leg[before] = 0;
 }
 
-// For one lane alone: a route of the other parent takes the place of what its customers were on; returns false without
-// a route to spare. `lost` counts what the routes of the tour lose.
+// One lane only: add a route of the other parent, and remove its customers from their routes; false if no route is
+// free. `lost` counts the customers that each route of the tour loses.
 template <class Index>
 FN bool inherit_route(
     const Problem& problem, const Tour<Index>& tour, const Tour<Index>& other, int route, int* lost) {
@@ -381,7 +381,7 @@ FN bool inherit_route(
   return true;
 }
 
-// Take the remnants of a route that lost more customers than it kept, to be put back; returns how many they are.
+// Remove the remaining customers of routes that lost more than they kept, to insert them again; returns how many.
 template <class Index>
 FN int dissolve(const Problem& problem, const Workplace<Index>& at, int route, int most) {
   const Tour<Index>& tour = at.tour;
@@ -403,9 +403,9 @@ FN int dissolve(const Problem& problem, const Workplace<Index>& at, int route, i
   return left;
 }
 
-// Make a child of the tour and another parent: some of the other's routes that lie together, what they leave of the
-// tour's own, and the remnants of routes that lost most of their customers put back one by one. False if that took more
-// routes than there are.
+// Make a child of the tour and another parent: some neighbouring routes of the other, and the tour's own routes without
+// their customers. Routes that lost most of their customers are dissolved, and their customers inserted one by one.
+// False if there are not enough routes.
 template <class Index, bool BY_LISTS>
 FN bool recombine(const Problem& problem, const Workplace<Index>& at, u32* parent, Draws& draws) {
   const Tour<Index>& tour = at.tour;
@@ -429,7 +429,7 @@ FN bool recombine(const Problem& problem, const Workplace<Index>& at, u32* paren
     SYNC();
     if (!at.reach[0]) break;
   }
-  int routes = 0, change = 0;  // which nobody reads: both are counted anew
+  int routes = 0, change = 0;  // not used: both are counted again
   for (int r = 0; r < problem.slots; r++) {
     SYNC();
     if (at.lost[r] == 0 || tour.route[problem.nodes + r] != r) continue;
@@ -456,7 +456,7 @@ FN u64 stream_of(const Launch& launch, int instance, int chain) {
   return mix_64(launch.keys[instance] ^ mix_64(launch.seed + 0x9e3779b97f4a7c15ull * (u64)(chain + 1)));
 }
 
-// The other parent: the better one of two, neither of them the chain's own.
+// Choose the other parent: the better of two, neither of which is the chain's own.
 FN int choose_parent(const Launch& launch, int instance, int chain, Draws& draws) {
   int first = below(draw(draws), launch.chains - 1), second = below(draw(draws), launch.chains - 1);
   first += first >= chain;
@@ -467,7 +467,7 @@ FN int choose_parent(const Launch& launch, int instance, int chain, Draws& draws
 
 FN void store_block(u32* to, const Quad* from, int words) { copy_block((Quad*)to, from, words); }
 
-// Let a chain make a child of what it found and another parent: the tour from which a generation begins.
+// Make a child of a chain's best tour and another parent: the tour that starts the next generation.
 template <class Index, bool BY_LISTS>
 FN void begin_generation(const Launch& launch, int job, char* scratch) {
   int instance = job / launch.chains, chain = job % launch.chains;
@@ -487,7 +487,7 @@ FN void begin_generation(const Launch& launch, int job, char* scratch) {
   if (LANE == 0) launch.tour_costs[job] = launch.found_costs[job] = cost;
 }
 
-// Some iterations of one chain.
+// Run some iterations of one chain.
 template <class Index, bool BY_LISTS>
 FN void run_slice(const Launch& launch, int job, int slice, char* scratch) {
   int instance = job / launch.chains;
@@ -531,7 +531,7 @@ FN void run_slice(const Launch& launch, int job, int slice, char* scratch) {
   }
 }
 
-// Put the routes that a chain starts from into its tour.
+// Copy the start of a chain into its tour.
 template <class Index>
 FN void begin_chain(const Launch& launch, int job) {
   int instance = job / launch.chains, chain = job % launch.chains, nodes = launch.nodes, slots = launch.slots;
@@ -574,7 +574,7 @@ FN void begin_chain(const Launch& launch, int job) {
   if (LANE == 0) launch.tour_costs[job] = launch.found_costs[job] = launch.population_costs[job] = cost;
 }
 
-// At the end of a generation: what a chain found takes its place in the population if it is better.
+// At the end of a generation: update a chain's best tour in the population.
 FN void commit_chain(const Launch& launch, int job) {
   if (launch.found_costs[job] >= launch.population_costs[job]) return;
   SYNC();
@@ -583,7 +583,7 @@ FN void commit_chain(const Launch& launch, int job) {
   if (LANE == 0) launch.population_costs[job] = launch.found_costs[job];
 }
 
-// The best routes of an instance, as a RouteBatch holds them. The population has to be up to date.
+// Write the best routes of an instance in the form of a RouteBatch. The population must be up to date.
 template <class Index>
 FN void export_best(const Launch& launch, int instance) {
   int nodes = launch.nodes, slots = launch.slots;

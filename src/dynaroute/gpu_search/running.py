@@ -18,10 +18,10 @@ from dynaroute.improve.stopping import Stopping
 
 __all__ = ["BatchProgress", "RunningGroup"]
 
-_TRIAL_SECONDS = 0.004  # of each of the first launches, which tell how fast it goes
-_FIRST_ITERATIONS = 16  # of a launch of which nothing is known
-_LARGEST_GROWTH = 4.0  # of a launch beside the one before: a single fast one proves little
-_USUAL_SECONDS = 60.0  # where neither a deadline nor a number of iterations is given
+_TRIAL_SECONDS = 0.004  # per launch, for the first launches, which measure the speed
+_FIRST_ITERATIONS = 16  # of the first launch, when the speed is unknown
+_LARGEST_GROWTH = 4.0  # of a launch over the previous one, which may have been fast by chance
+_USUAL_SECONDS = 60.0  # if neither a deadline nor a number of iterations is given
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,18 @@ class RunningGroup:
     plan: Plan = field(init=False)
     group: Group = field(init=False)
     is_finished: bool = field(default=False, init=False)
-    _number: int = field(default=0, init=False)  # of the generation
-    _done: int = field(default=0, init=False)  # iterations of a chain, in this generation
-    _speed: float = field(default=0.0, init=False)  # iterations of a chain, a second
+    _number: int = field(default=0, init=False)  # number of the generation
+    _done: int = field(default=0, init=False)  # iterations per chain in this generation
+    _speed: float = field(default=0.0, init=False)  # iterations per chain and second
     _count: int = field(default=_FIRST_ITERATIONS, init=False)
 
     @property
     def work(self) -> float:
-        """By which time is shared out."""
+        """The amount of work; groups get time in proportion to it."""
         return float(self.problem.sizes.sum())
 
     def begin(self) -> None:
-        """Choose a plan: from the iterations that are given, or those that a short trial says there is time for."""
+        """Choose a plan, from the given number of iterations or from a short trial of the speed."""
         least = min(1024, max(1, self.device.count_warps(self.problem.layout) // len(self.problem)))
         if self._is_counted:
             assert self.stopping.iterations is not None
@@ -77,7 +77,7 @@ class RunningGroup:
             self.is_finished = self._length == 0
             return
         self._adopt(plan_search(0, self._size, self.settings, least))
-        for _ in range(3):  # the first pays for what is loaded late
+        for _ in range(3):  # the first includes loading time
             self.step(_TRIAL_SECONDS)
         seconds = min(self.stopping.seconds_left, _USUAL_SECONDS if self.stopping.deadline is None else float("inf"))
         plan = plan_search(self._speed * least * seconds, self._size, self.settings, least)
@@ -85,12 +85,12 @@ class RunningGroup:
             self.plan = plan
             self.group.set_temperatures(plan.generations[0])
         else:
-            self._speed *= least / plan.chains  # more chains than keep the GPU busy share its time
+            self._speed *= least / plan.chains  # chains beyond those that fill the GPU share its time
             self._adopt(plan)
 
     @property
     def iterations(self) -> int:
-        """Of each instance: those of its chains, and those that take as long as making its children."""
+        """Iterations per instance: those of its chains, plus the equivalent of its children."""
         made = 0 if self.group.islands is None else self.group.islands.made * self.plan.islands
         return self.group.done * self.plan.chains + round(made * self._child_iterations)
 
@@ -110,8 +110,8 @@ class RunningGroup:
         target = self.stopping.target
         return target is not None and bool((self.group.best_costs() <= target).all())
 
-    def tell(self) -> BatchProgress:
-        """How far it is."""
+    def report(self) -> BatchProgress:
+        """Report the progress."""
         return BatchProgress(self.rows, self.group.best_costs, self.group.best_routes)
 
     @property
@@ -120,7 +120,7 @@ class RunningGroup:
 
     @property
     def _size(self) -> int:
-        return find_group(int(self.problem.sizes.max()))  # whatever else is in the batch
+        return find_group(int(self.problem.sizes.max()))  # independent of the rest of the batch
 
     def _adopt(self, plan: Plan) -> None:
         self.plan = plan
@@ -129,7 +129,7 @@ class RunningGroup:
 
     @property
     def _length(self) -> int:
-        """Iterations of a chain in this generation, where they are counted."""
+        """Iterations per chain in this generation, if the search is limited by iterations."""
         assert self.stopping.iterations is not None
         of_chain, now = self.stopping.iterations // self.plan.chains, self.plan.generations[self._number]
         return round(now.ends * of_chain) - round(now.begins * of_chain)
@@ -157,7 +157,7 @@ class RunningGroup:
         while self._number + 1 < len(self.plan.generations) and progress >= self._now.ends:
             self._next_generation()
         seconds = min(seconds, self.stopping.seconds_left)
-        if self.plan.islands:  # whose time is not for chains
+        if self.plan.islands:  # the islands' share of the time is not for chains
             seconds = min(seconds, (self.plan.breeds_from - progress) * self._seconds)
         count = self._choose_count(seconds)
         ahead = self._progress(time.perf_counter() + (count / self._speed if self._speed else 0.0))
@@ -170,7 +170,7 @@ class RunningGroup:
 
     @property
     def _seconds(self) -> float:
-        """Of the whole search, where the clock ends it."""
+        """Seconds of the whole search, if it is limited by time."""
         return _USUAL_SECONDS if self.stopping.deadline is None else max(self.stopping.deadline - self.began, 1e-9)
 
     def _progress(self, now: float) -> float:
@@ -184,25 +184,25 @@ class RunningGroup:
 
     def _settle(self) -> None:
         self.group.settle(self.plan, self.settings.genetic)
-        self._speed, self._count = self._speed * self.plan.chains / self._brood, 1  # a guess, of generations
+        self._speed, self._count = self._speed * self.plan.chains / self._brood, 1  # estimated generations per second
 
     @property
     def _child_iterations(self) -> float:
-        """As many as take as long as making one child."""
+        """Iterations that take as long as making one child."""
         return max(1.0, self.settings.genetic.child_iterations * self._size)
 
     @property
     def _brood(self) -> float:
-        """Iterations that take as long as a generation of all islands of an instance."""
+        """Iterations that take as long as one generation of all islands of an instance."""
         return self._child_iterations * self.settings.genetic.children * self.plan.islands
 
     def _count_broods(self) -> int:
-        """Generations of children in all, where iterations are counted."""
+        """Total number of generations of children, if the search is limited by iterations."""
         left = (self.stopping.iterations or 0) * (1 - self.plan.breeds_from)
         return int(left / self._brood) if self.plan.islands else 0
 
     def _breed(self, islands: Islands, seconds: float) -> None:
-        """Let generations be born for about so long; a smaller one if the time that is left is too short for one."""
+        """Run generations for about this long; a smaller one if the remaining time is too short for a full one."""
         children = self.settings.genetic.children
         left = float(self._count_broods() - islands.made // children)  # generations
         if not self._is_counted:

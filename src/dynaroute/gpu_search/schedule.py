@@ -13,37 +13,37 @@ from dynaroute.gpu_search.launches import BREEDING_WARPS, LARGEST_SMALL
 
 __all__ = ["LEVELS", "Generation", "GeneticSettings", "Plan", "PopulationSettings", "plan_search"]
 
-LEVELS = 1024  # of temperature, within a generation
+LEVELS = 1024  # temperatures of a generation
 
 _MOST_GENERATIONS = 1000
 
 
 @dataclass(frozen=True)
 class GeneticSettings:
-    """Settings of the genetic search. Iterations are those of 100 customers.
+    """Settings of the genetic search. Iterations are for 100 customers.
 
     Attributes
     ----------
     least
-        Iterations of an instance from which on there is a genetic search, after ruin and recreate.
+        Least iterations per instance for a genetic search after ruin and recreate.
     first_share, first_most
-        Of all iterations, for ruin and recreate before it; and how many at most.
+        Share of all iterations for ruin and recreate before it, and the most of them.
     chains
-        Of ruin and recreate; what each found is in the first population.
+        Chains of ruin and recreate; their best solutions form the first population.
     children
-        Of a generation, all of parents of the one before.
+        Children per generation, all with parents from the generation before.
     drawn
-        Solutions at random that a population begins with, where a single start is known.
+        Random solutions in the first population, if there is a single start.
     fewest, most
-        Feasible members that survive, and as many others: of a short search, and of a long one.
+        Feasible members that survive, and the same number of others: in a short search, and in a long one.
     children_each
-        Children in all for each member that survives, between those two.
+        Total children for each surviving member, between those two.
     penalty_period
-        Children after which the price of excess is set anew.
+        Children between updates of the price of excess load.
     patience
-        Children without a better one before another population is begun.
+        Children without improvement before a new population is started.
     child_iterations
-        Of ruin and recreate, for each customer, that take as long as making one child.
+        Iterations of ruin and recreate per customer that take as long as making one child.
     """
 
     least: float = 3_000
@@ -61,39 +61,39 @@ class GeneticSettings:
 
     def __post_init__(self) -> None:
         assert self.children >= 1
-        assert 1 <= self.fewest <= self.most <= 40, "a byte tells members apart, of both kinds"
+        assert 1 <= self.fewest <= self.most <= 40, "members of both kinds are numbered with one byte"
 
     def count_survivors(self, children: float) -> int:
-        """Members of a kind that survive, where so many children are made."""
+        """Count the members of each kind that survive, if this many children are made."""
         return int(min(self.most, max(self.fewest, children / self.children_each)))
 
 
 @dataclass(frozen=True)
 class PopulationSettings:
-    """Settings of chains and their population. Iterations are those of 100 customers.
+    """Settings of chains and their population. Iterations are for 100 customers.
 
     Attributes
     ----------
     hottest, coolest
-        Temperatures of a short search at its beginning and its end, in mean legs of the start.
+        First and last temperature of a short search, in mean legs of the start.
     long_hottest, long_coolest
-        Those of a long one.
+        The same for a long search.
     short, long
-        How many iterations of one chain are short, and how many are long.
+        Iterations per chain of a short and of a long search.
     population_from
-        Iterations of an instance from which on it has several chains.
+        Least iterations per instance for several chains.
     chain_iterations
-        How many a chain should have at least.
+        Least iterations per chain.
     most_chains
-        Of one instance, unless the GPU would be idle.
+        Most chains per instance, unless the GPU would be idle.
     first_share
-        Of all iterations, before chains are recombined for the first time.
+        Share of all iterations before chains are recombined for the first time.
     child_iterations
-        Of a chain in a later generation, about.
+        Approximate iterations of a chain in a later generation.
     child_hottest, child_coolest
-        Temperatures of later generations.
+        First and last temperature of later generations.
     genetic
-        Of the genetic search, which takes over from small instances' chains.
+        Settings of the genetic search, which follows the chains of small instances.
     """
 
     hottest: float = 0.2
@@ -119,9 +119,9 @@ class Generation:
     Attributes
     ----------
     begins, ends
-        From 0 to 1, the progress of the whole search.
+        Progress of the whole search, from 0 to 1.
     hottest, coolest
-        Temperatures, in mean legs of the start.
+        First and last temperature, in mean legs of the start.
     """
 
     begins: float
@@ -130,11 +130,11 @@ class Generation:
     coolest: float
 
     def list_temperatures(self) -> NDArray[np.float32]:
-        """(LEVELS,) from the hottest to the coolest, by equal factors."""
+        """(LEVELS,) temperatures from the hottest to the coolest, with equal ratios."""
         return np.geomspace(self.hottest, self.coolest, LEVELS).astype(np.float32)
 
     def share_of(self, progress: float) -> float:
-        """How much of this part is over, from 0 to 1."""
+        """The progress within this generation, from 0 to 1."""
         return min(1.0, max(0.0, (progress - self.begins) / (self.ends - self.begins)))
 
 
@@ -145,15 +145,15 @@ class Plan:
     Attributes
     ----------
     chains
-        Of an instance.
+        Chains per instance.
     generations
-        Of chains.
+        Generations of the chains.
     breeds_from
-        Progress, from 0 to 1, at which islands take over from the chains; 1: never.
+        Progress, from 0 to 1, at which islands take over from the chains; 1 means never.
     islands
-        Of an instance.
+        Islands per instance.
     survivors
-        Of an island, feasible ones and others.
+        Feasible members of an island that survive, and the same number of others.
     """
 
     chains: int
@@ -171,13 +171,13 @@ def plan_search(
     Parameters
     ----------
     iterations
-        Of each instance, all its chains together; about as many.
+        Approximate iterations per instance, over all its chains.
     size
         Number of customers.
     settings
-        Temperatures and extent; None: the usual ones.
+        Settings; None for the defaults.
     least_chains
-        So many keep the GPU busy.
+        Chains needed to keep the GPU busy.
     """
     rules = settings or PopulationSettings()
     scaled = iterations * 100 / max(size, 1)
@@ -200,7 +200,7 @@ def plan_search(
 
 
 def _plan_islands(scaled: float, rules: PopulationSettings, least_chains: int) -> Plan:
-    """Chains for a while, and then islands that begin with what they found."""
+    """Plan chains first, and then islands that start with their best solutions."""
     genetic = rules.genetic
     chains = max(genetic.chains, least_chains)
     share = min(genetic.first_share, genetic.first_most / scaled)
@@ -211,13 +211,13 @@ def _plan_islands(scaled: float, rules: PopulationSettings, least_chains: int) -
 
 
 def _choose_temperatures(of_chain: float, rules: PopulationSettings) -> tuple[float, float]:
-    """The hottest and the coolest of a chain that has so many iterations."""
+    """Choose the first and last temperature of a chain with this many iterations."""
     slow = _share_between(of_chain, rules.short, rules.long)
     return _blend(rules.hottest, rules.long_hottest, slow), _blend(rules.coolest, rules.long_coolest, slow)
 
 
 def _share_between(value: float, low: float, high: float) -> float:
-    """Where a value lies between two, by factors; from 0 to 1."""
+    """Where a value lies between two others on a logarithmic scale, from 0 to 1."""
     return min(1.0, max(0.0, math.log(max(value, 1.0) / low) / math.log(high / low)))
 
 

@@ -1,19 +1,19 @@
-// SWAP*: two customers change routes, each to the best place on the other's route, not to the place left free.
+// SWAP*: two customers of different routes are exchanged; each goes to the best position on the other's route.
 //
-// Vidal (2022): whatever the partner's place, the best insertion of a customer is one of the three best into the route as
-// it stands, or the place of the one that leaves. Lanes share the customers of two routes, then the pairs of them.
+// Vidal (2022): the best position of a customer is one of the three best positions on the unchanged route, or the
+// position of the customer that leaves. Lanes divide the customers of two routes among them, then the pairs.
 #pragma once
 #include "local_search.cuh"
 
-#define TOUCHING 3               // two routes are tried if a customer of one is among so many nearest of one of the other
-#define INSERTION_BIAS (1 << 22)  // makes keys of costs that may be negative
+#define TOUCHING 3               // nearest customers of each customer whose routes are tried with its own
+#define INSERTION_BIAS (1 << 22)  // makes keys of possibly negative costs positive
 
-// A cost and the stop to insert after, in one number that grows with the cost.
+// Pack a cost and the stop to insert after into one number that sorts by cost.
 FN u32 pack_insertion(int cost, int stop) { return ((u32)(cost + INSERTION_BIAS) << 8) | (u32)stop; }
 FN int insertion_cost(u32 packed) { return (int)(packed >> 8) - INSERTION_BIAS; }
 FN int insertion_stop(u32 packed) { return (int)(packed & 255u); }
 
-// For one lane alone: write the customers of a route down.
+// One lane only: list the customers of a route.
 FN void list_route(const Terrain& land, const Nursery& at, int route, u8* list) {
   for (int stop = at.next[land.nodes + route]; stop < land.nodes; stop = at.next[stop]) *list++ = (u8)stop;
 }
@@ -22,7 +22,7 @@ FN int count_customers(const Terrain& land, const Nursery& at, int route) {
   return at.position[at.prev[land.nodes + route]];
 }
 
-// For one lane alone: the three cheapest places of a customer on a route that it is not on.
+// One lane only: find the three cheapest positions of a customer on another route.
 FN void find_insertions(const Terrain& land, const Nursery& at, int customer, int route) {
   int depot = land.nodes + route, stop = depot, place = 0, leg = leg_of(land, customer, 0);
   u32 first = NOTHING, second = NOTHING, third = NOTHING;
@@ -50,7 +50,7 @@ FN int removal_change(const Terrain& land, const Nursery& at, int customer) {
   return leg_of(land, before, after) - leg_of(land, customer, before) - leg_of(land, customer, after);
 }
 
-// The cheapest insertion of u into the route of v once v has left.
+// Find the cheapest position of u on the route of v without v.
 FN u32 insert_in_absence(const Terrain& land, const Nursery& at, int u, int v) {
   int before = at.prev[v], place = stop_place(land, before), after = stop_place(land, at.next[v]);
   u32 direct = pack_insertion(leg_of(land, u, place) + leg_of(land, u, after) - leg_of(land, place, after), before);
@@ -61,7 +61,7 @@ FN u32 insert_in_absence(const Terrain& land, const Nursery& at, int u, int v) {
   return is_there && insertion_cost(listed) < insertion_cost(direct) ? listed : direct;
 }
 
-// Make the best exchange of two customers of two routes, if it gains; whether it did.
+// Make the best exchange of two customers of two routes, if it gains; returns whether it did.
 FN bool swap_best_pair(const Terrain& land, const Nursery& at, int route_u, int route_v, float penalty, int moves) {
   int count_u = count_customers(land, at, route_u), count_v = count_customers(land, at, route_v);
   u8* of_u = at.cut;
@@ -105,7 +105,7 @@ FN bool swap_best_pair(const Terrain& land, const Nursery& at, int route_u, int 
   return true;
 }
 
-// Try the routes that lie together with one, each later one as it is since both were tried last; moves made in all.
+// Try a route with its neighbouring routes, unless neither changed since the last trial; returns the moves so far.
 FN int swap_with_touching(const Terrain& land, const Nursery& at, int route, int moves, float penalty) {
   int tried = at.swapped[route];
   SYNC();
@@ -125,7 +125,7 @@ FN int swap_with_touching(const Terrain& land, const Nursery& at, int route, int
   return moves;
 }
 
-// Improve routes until no move gains; their length and priced excess never grow. For all lanes.
+// Improve routes until no move gains; the sum of length and priced excess never grows. All lanes.
 FN void descend(const Terrain& land, const Nursery& at, float penalty, u32 salt) {
   for (int k = LANE; k < land.size; k += WIDTH) {
     at.order[k] = (u8)(k + 1);
@@ -137,7 +137,7 @@ FN void descend(const Terrain& land, const Nursery& at, float penalty, u32 salt)
   u32 unused = find_unused(land, at);
   for (int r = LANE; r < land.slots; r += WIDTH) at.swapped[r] = 0;
   SYNC();
-  for (int moves = 1, before = 0; moves > before && moves < MOST_MOVES;) {  // the first change of all is the beginning
+  for (int moves = 1, before = 0; moves > before && moves < MOST_MOVES;) {  // move 1 is the start itself
     before = moves;
     for (int k = 0; k < land.size; k++) {
       int u = at.order[k], tested = at.tested[u];

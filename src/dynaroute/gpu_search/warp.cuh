@@ -1,7 +1,7 @@
-// What a warp offers, on a GPU and in its emulation; random numbers; and how lanes agree on the best of what they found.
+// Operations of a warp, on a GPU and in its emulation; random numbers; and the choice of the best result of all lanes.
 //
-// Every lane of a warp reaches every collective operation (SYNC, LEAST, ADD); what depends on a lane alone stands between
-// them. Variables that are equal in all lanes are called "shared" elsewhere.
+// Every lane of a warp must reach every collective operation (SYNC, LEAST, ADD); lanes may differ only between them.
+// Variables that are equal in all lanes are called "shared" elsewhere.
 #pragma once
 
 #ifdef EMULATED_LANES
@@ -29,7 +29,7 @@ FN i64 add_64(i64 value) {
   for (int offset = 16; offset; offset >>= 1) value += __shfl_xor_sync(ALL, value, offset);
   return value;
 }
-// past the first-level cache, which may hold what another multiprocessor has overwritten
+// bypasses the first-level cache, which may be out of date if another multiprocessor has written
 FN Quad load_quad(const Quad* at) {
   uint4 found = __ldcg((const uint4*)at);
   return Quad{found.x, found.y, found.z, found.w};
@@ -67,7 +67,7 @@ FN u32 draw(Draws& draws) { return mix(draws.base + 0x9e3779b9u * ++draws.count)
 FN int below(u32 random, int bound) { return (int)(((u64)random * (u32)bound) >> 32); }
 FN float unit(u32 random) { return (float)(random >> 8) * (1.0f / 16777216.0f); }
 
-// -ln of a number drawn from (0, 1): by parts, without a library whose last bits may differ
+// -ln of a random number in (0, 1), computed without a library, because libraries differ in the last bits
 FN float exponential(u32 random) {
   u32 bits = random | 1u;
   int zeros = COUNT_ZEROS(bits);
@@ -79,8 +79,8 @@ FN float exponential(u32 random) {
 }
 
 struct Place {
-  u32 cost;  // with BIAS
-  u32 node;  // to insert after
+  u32 cost;  // plus BIAS
+  u32 node;  // the node to insert after
 };
 
 FN void prefer(Place& best, u32 cost, u32 node) {

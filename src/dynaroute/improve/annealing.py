@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynaroute.improve.compiled import make_apart
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import make_random_state
@@ -16,7 +17,7 @@ from dynaroute.improve.tours import AFTER, make_tours, read_routes
 
 __all__ = ["AnnealingSettings", "RuinAndRecreate"]
 
-_HARDLY_ANY = 1e-3  # of the cost at the start: so much less is found on made-up problems alone
+_RELIABLE_SHARE = 1e-3  # of the cost at the start: so much less is found on made-up problems alone
 
 
 @dataclass(frozen=True)
@@ -78,14 +79,14 @@ class RuinAndRecreate:
         cost = problem.cost(routes)
         self._mean_leg = cost / (problem.size + len(routes)) if mean_leg is None else mean_leg
         self._done = done
-        self._halt = np.zeros(1, dtype=np.int8)
+        self._halt = make_apart(1, np.int8)
         self.adopt(routes, cost)
 
     @property
     def best_cost(self) -> float:
         """Cost of the best solution so far."""
         cost = float(self._best.costs[1])
-        if cost > _HARDLY_ANY * self._first_cost:
+        if cost > _RELIABLE_SHARE * self._first_cost:
             return cost
         return self._problem.cost(self.best_routes)  # what is left after all changes may be less than nothing
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dynaroute.improve.pacing import Pace, Searcher
 
-__all__ = ["Relay", "Team", "pass_on", "teach_the_worst"]
+__all__ = ["Relay", "Team", "teach_the_worst"]
 
 _MEETINGS = 40
 
@@ -49,8 +49,8 @@ class Relay:
     @property
     def best_routes(self) -> tuple[tuple[int, ...], ...]:
         """The best solution so far."""
-        is_first_better = self._first.best_cost <= self._second.best_cost
-        return self._first.best_routes if is_first_better else self._second.best_routes
+        routes = self._second.best_routes  # before its cost, because it may wait for better ones that are nearly ready
+        return self._first.best_routes if self._first.best_cost <= self._second.best_cost else routes
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Let the running searcher continue from, or with, another solution."""
@@ -86,7 +86,7 @@ class Team:
     members
         The searchers, at least one.
     meet
-        What they exchange: `teach_the_worst`, `pass_on`, or None to keep their solutions diverse.
+        What they exchange: `teach_the_worst`, or None to keep their solutions diverse.
     """
 
     def __init__(self, members: Sequence[Searcher], meet: Meeting | None) -> None:
@@ -153,20 +153,6 @@ def teach_the_worst(members: Sequence[Searcher], number: int) -> list[Lesson]:
     """Let the worst member adopt the best solution of all. For searchers that hold one solution."""
     best, worst = min(members, key=_by_cost), max(members, key=_by_cost)
     return [partial(worst.adopt, best.best_routes, best.best_cost)] if worst.best_cost > best.best_cost else []
-
-
-def pass_on(members: Sequence[Searcher], number: int) -> list[Lesson]:
-    """Let every member adopt the best of another, a different one each time. For searchers with populations.
-
-    So a member's finds reach all others, but only after they have found something themselves.
-    """
-    others = [members[(place + 1 + number % (len(members) - 1)) % len(members)] for place in range(len(members))]
-    found = [(other.best_routes, other.best_cost) for other in others]
-    return [
-        partial(member.adopt, routes, cost)
-        for member, (routes, cost) in zip(members, found, strict=True)
-        if cost != member.best_cost
-    ]
 
 
 def _by_cost(member: Searcher) -> float:

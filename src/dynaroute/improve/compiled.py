@@ -20,11 +20,13 @@ import numba
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.misc.appdirs import AppDirs
+from numpy.typing import NDArray
 
-__all__ = ["INLINE_OPTIONS", "as_index", "compiled", "compiled_inline", "find_cache_folder"]
+__all__ = ["INLINE_OPTIONS", "as_index", "compiled", "compiled_inline", "find_cache_folder", "make_apart"]
 
 _ROOM = Path(__file__).parent
 _PREFIX = "dynaroute-improve-"
+_LINES = 128  # bytes that processors fetch together: two cache lines
 _KEPT = 4  # most recent folders of other sources to keep, for branches or several environments
 
 INLINE_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
@@ -141,6 +143,17 @@ def _compile(function: _Function, options: dict[str, Any]) -> _Function:
     with suppress(RuntimeError):  # no cache folder
         dispatcher._cache = _Cache(function)  # like `cache=True`, but in our folder
     return cast(_Function, dispatcher)
+
+
+def make_apart(count: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Make a small array of zeros that shares no cache line with another.
+
+    Cores that write to the same line wait for each other, even if they write to different arrays in it.
+    """
+    length = count * np.dtype(kind).itemsize
+    room = np.zeros(length + 2 * _LINES, dtype=np.uint8)
+    start = -room.ctypes.data % _LINES
+    return room[start : start + length].view(kind)
 
 
 @compiled_inline

@@ -1,9 +1,10 @@
-"""Ruin and recreate for fleets as a searcher: a few plans are cooled, and then crossed and cooled again and again.
+"""The searcher for fleets: simulated annealing of a few plans, which are then crossed and annealed again.
 
-When children are no better any more, other plans are cooled and crossed, and then the best of both with each other.
+A round ends when children stop improving. The next round starts with new plans; the last one crosses the best plans of
+all rounds.
 
-Where the number of vehicles comes first, it begins with as few as it can: a route is given up, and its customers are
-placed on the others, for which they may have to be changed again and again.
+If the number of vehicles comes first, the search starts by saving vehicles: it removes a route and tries to place its
+customers on the others.
 """
 
 from __future__ import annotations
@@ -27,37 +28,37 @@ from dynaroute.improve.ruin_recreate import LEAST_GAIN, Annealing
 
 __all__ = ["FleetAnnealing", "FleetSettings"]
 
-_LAST_ROUND = 0.9  # progress from which on only the best plans are crossed
-_LONG_LEG = 1.5  # mean legs of the best plan: more than one of the start is, unless distances are no distances
-_MUCH_WORSE = 1.02  # times the price of the best: so dear is a plan that has too few routes
+_LAST_ROUND = 0.9  # from this progress on, only the best plans are crossed
+_LONG_LEG = 1.5  # largest unit of temperatures, in mean legs of the best plan; bad starts have longer legs
+_MUCH_WORSE = 1.02  # a plan this many times as expensive as the best one has too few routes
 
 
 @dataclass(frozen=True)
 class FleetSettings:
-    """How hot the search is, how much is taken out at a time, and how many plans there are.
+    """Temperatures, number of plans, and how many customers are removed at a time.
 
     Attributes
     ----------
     hottest, coolest
-        Temperatures of the first plans at the beginning and at the end, in mean legs of the start.
+        First and last temperature of the first plans, in mean legs of the start.
     child_hottest, child_coolest
-        Those of later ones.
+        The same for children.
     plans
-        How many.
+        Number of plans in a round.
     fewer_share
-        Of the search, in which vehicles are saved, where their number comes first.
+        Share of the search that saves vehicles, if their number comes first.
     first_share
-        Of the rest, before plans are crossed for the first time.
+        Share of the rest before plans are crossed for the first time.
     child_iterations
-        For a plan that was made of two, for each customer.
+        Iterations of a child, per customer.
     patience
-        How many children of each plan in a row are no better, until other plans are begun.
+        A round ends after this many children per plan in a row without improvement.
     mean_removed
-        How many customers are taken out, on average.
+        Mean number of customers removed in an iteration.
     longest_string
-        The most customers taken out of one route.
+        The most customers removed from one route.
     neighbours
-        How many customers that may stand before it, and after it, a customer is tried beside.
+        How many possible predecessors, and how many successors, a customer is tried next to.
     """
 
     hottest: float = 1.2
@@ -75,14 +76,14 @@ class FleetSettings:
 
 
 class _Stage(NamedTuple):
-    """A part of the search, from one progress to another, in which a plan is cooled.
+    """A part of the search in which one plan is annealed.
 
     Attributes
     ----------
     begins, ends
-        From 0 to 1.
+        Progress of the search, from 0 to 1.
     saves_vehicles
-        Whether routes are given up, one after the other.
+        Whether routes are removed one after the other.
     """
 
     begins: float
@@ -91,20 +92,20 @@ class _Stage(NamedTuple):
 
 
 class FleetAnnealing:
-    """A searcher of a few plans. One that was made of two takes the place of the first of them if it is better.
+    """A searcher with a few plans. A child replaces its first parent if it is better.
 
-    Routes are written as `FleetRoutes`: each begins with the number of its kind of vehicle.
+    Routes are `FleetRoutes`: each starts with the number of its type of vehicle.
 
     Parameters
     ----------
     problem
         The problem.
     start
-        Routes to begin with, or none; who is on none of them is placed at once, if there is room.
+        Routes to start with, possibly none; other customers are inserted at once, if there is room.
     settings
-        Temperatures and extent.
+        Temperatures and sizes.
     seed, stream
-        Of the random numbers; searchers with different streams are independent.
+        Seed of the random numbers; searchers with different streams are independent.
     """
 
     def __init__(
@@ -117,22 +118,22 @@ class FleetAnnealing:
         self._best = make_fleet_best(problem.size)
         self._halt = np.zeros(1, dtype=np.int8)
         self._done = 0
-        self._most = problem.size  # routes that there may be
-        self._too_few = problem.fewest_routes - 1  # routes with which plans are much worse
+        self._most = problem.size  # routes allowed
+        self._too_few = problem.fewest_routes - 1  # with so few routes, plans turned out much worse
         self._stages = _list_stages(settings, saves_vehicles=problem.vehicle_price > 0)
-        self._turn = 0  # how many of these stages are over
-        self._newcomers = 0  # plans that are to be cooled from the beginning before any are crossed again
-        self._mother: Plan | None = None  # of the present plan, if it was made of two
-        self._effort = 1  # how many times as long as usual it is cooled: the more, the longer no child was better
-        self._begun = 0  # iteration with which the present one was begun
-        self._first_iterations = 1  # that each of the first plans had
+        self._turn = 0  # stages that are over
+        self._newcomers = 0  # new plans to anneal before any are crossed again
+        self._mother: Plan | None = None  # first parent of the present plan, if it is a child
+        self._effort = 1  # factor on its iterations; grows while no child improves
+        self._begun = 0  # first iteration of the present plan
+        self._first_iterations = 1  # iterations of each of the first plans
         self._plans = FleetPlans(settings.plans)
         self._begin(start, self._most)
         self._mean_leg = self._measure_mean_leg(self._read_best().routes)
 
     @property
     def best_cost(self) -> float:
-        """Price of the best plan so far."""
+        """The price of the best plan so far."""
         return self._find_best().price
 
     @property
@@ -141,17 +142,17 @@ class FleetAnnealing:
         return self._find_best().routes
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
-        """Go on with another plan beside those that there are."""
+        """Add a plan to the present ones."""
         self._plans.keep(Plan(cost, tuple(map(tuple, routes))))
         if self._problem.vehicle_price > 0 and cost < self._problem.absence_price:
             self._most = min(self._most, len(routes))
 
     def halt(self) -> None:
-        """End a run that goes on in another thread, within an iteration, and all later ones."""
+        """Stop the run in another thread within an iteration, and all later runs."""
         self._halt[0] = 1
 
     def run(self, count: int, pace: Pace) -> int:
-        """Run some iterations, and say how many it were: fewer only if halted."""
+        """Run iterations and return their number, which is `count` unless the search was halted."""
         left = count
         while left > 0 and self._halt[0] == 0:
             own, until_next = self._find_pace(pace)
@@ -172,7 +173,7 @@ class FleetAnnealing:
         return self._is_in_a_stage and self._stages[self._turn].saves_vehicles
 
     def _find_pace(self, pace: Pace) -> tuple[Pace, int]:
-        """The pace of the plan that is being cooled, and how many iterations are left for it."""
+        """The pace of the present plan, and its remaining iterations."""
         if self._is_in_a_stage:
             stage = self._stages[self._turn]
             return pace.part(stage.begins, stage.ends), pace.iterations_until(stage.ends, self._done)
@@ -187,7 +188,7 @@ class FleetAnnealing:
         if self._mother is not None:
             hottest, coolest = settings.child_hottest * math.sqrt(self._effort), settings.child_coolest
         fall = math.log(coolest / hottest)
-        # of a plan that begins after millions of iterations, the temperature at the first would overflow
+        # for a plan that starts after millions of iterations, the temperature at iteration 0 would overflow
         origin = 0 if self._is_in_a_stage else self._begun
         reached = anneal_fleet(
             self._tours,
@@ -214,7 +215,7 @@ class FleetAnnealing:
     # From one plan to the next
 
     def _go_on(self, pace: Pace) -> None:
-        """Keep the plan that was cooled, if it is good enough, and begin another."""
+        """Keep the annealed plan if it is good enough, and start another."""
         self._keep_best()
         now = pace.progress(self._done)
         is_last_round = self._plans.has_champions and now > _LAST_ROUND
@@ -231,7 +232,7 @@ class FleetAnnealing:
             self._begin_child()
 
     def _keep_best(self) -> None:
-        """Keep the best of the plan that was cooled."""
+        """Keep the best version of the annealed plan."""
         plan = self._read_best()
         if self._mother is not None:
             self._plans.replace_mother(self._mother, plan)
@@ -245,7 +246,7 @@ class FleetAnnealing:
         self._mean_leg = min(self._mean_leg, _LONG_LEG * self._measure_mean_leg(self._plans.best.routes))
 
     def _end_stage(self, now: float) -> None:
-        """Go on to the next stage, which begins now."""
+        """Start the next stage now."""
         if self._saves_vehicles:
             best = self._plans.best
             self._most = len(best.routes) if best.price < self._problem.absence_price else self._problem.size
@@ -257,7 +258,7 @@ class FleetAnnealing:
             self._first_iterations = max(1, self._done // len(self._stages))
 
     def _end_round(self, now: float) -> None:
-        """Children are no better any more: cross the best of all rounds, or begin other plans if there is time."""
+        """Cross the best plans of all rounds, or start new plans if there is time, since children stopped improving."""
         iterations_left = self._done * (1 - now) / now
         newcomers = int(min(self._settings.plans, iterations_left / 2 / self._first_iterations))
         if self._plans.has_champions:
@@ -270,9 +271,9 @@ class FleetAnnealing:
             self._plans.try_again()
 
     def _begin_newcomer(self) -> None:
-        """Begin a plan from nothing, every other one with a route less than the best.
+        """Start a new plan from nothing; every second one may have one route fewer than the best plan.
 
-        A search that moves a few customers at a time hardly ever gives up a route, though that may be worth it.
+        A search that moves a few customers at a time hardly ever removes a route, even if that would pay.
         """
         best = self._plans.best
         if self._most < self._problem.size:
@@ -283,8 +284,8 @@ class FleetAnnealing:
         self._begin((), fewer if is_one_less else self._most)
 
     def _begin_child(self) -> None:
-        """Begin a plan that is made of two."""
-        if len(self._plans) == 0:  # no newcomer serves everybody
+        """Start a child of two plans."""
+        if len(self._plans) == 0:  # no new plan serves every customer
             self._plans.call_champions()
         self._effort = 1 + self._plans.idle_children // (2 * len(self._plans))
         self._mother, father = self._plans.choose_parents(self._state)
@@ -293,20 +294,20 @@ class FleetAnnealing:
     def _begin(self, routes: FleetRoutes, most: int) -> None:
         self._tours = make_fleet_tours(self._problem, routes, most)
         settle(self._tours, self._best, self._log, self._state, self._settings.neighbours, self._problem)
-        self._summed_price = math.nan  # of the best of this plan, when it was last read
+        self._summed_price = math.nan  # price of its best version when it was last read
 
     def _measure_mean_leg(self, routes: FleetRoutes) -> float:
-        """What temperatures are multiples of."""
+        """The unit of temperatures."""
         return self._problem.cost(routes) / max(self._problem.size + len(routes), 1)
 
     def _find_best(self) -> Plan:
         best = self._plans.best
         if best.price < self._best.costs[2] * (1 - LEAST_GAIN):
-            return best  # without reading another, which takes time
+            return best  # unchanged, and reading it again takes time
         return min(best, self._read_best(), key=lambda plan: plan.price)
 
     def _read_best(self) -> Plan:
-        """The best of the plan that is being cooled; it costs its legs, since the sum of all changes differs a bit."""
+        """The best version of the present plan, priced by its legs: the sum of all changes has rounding errors."""
         if self._best.costs[2] != self._summed_price:
             routes = read_fleet_routes(self._best.after, self._best.kinds)
             self._summed_price, self._cooled = float(self._best.costs[2]), Plan(self._problem.price(routes), routes)
@@ -315,7 +316,7 @@ class FleetAnnealing:
     # Fewer vehicles
 
     def _give_up_a_route(self, pace: Pace) -> None:
-        """Everybody is served: keep that, and give the route up whose customers are placed most easily."""
+        """Every customer is served: keep this plan, then remove the route whose customers are easiest to place."""
         self._plans.keep(self._read_best())
         routes = self._read_best().routes
         if len(routes) <= self._problem.fewest_routes:
@@ -329,7 +330,7 @@ class FleetAnnealing:
 
 
 def _list_stages(settings: FleetSettings, saves_vehicles: bool) -> list[_Stage]:
-    """The parts of a search in which the first plans are cooled, one after the other."""
+    """The stages in which the first plans are annealed, one after the other."""
     begins = settings.fewer_share if saves_vehicles else 0.0
     share = settings.first_share if settings.plans > 1 else 1.0
     edges = np.linspace(begins, begins + (1 - begins) * share, settings.plans + 1).tolist()

@@ -1,4 +1,4 @@
-"""What one iteration of ruin and recreate for fleets did, so that it can be undone."""
+"""The record of one iteration of ruin and recreate for fleets, so that it can be undone."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ Lengths = NDArray[np.float64]
 
 
 class FleetLog(NamedTuple):
-    """What one iteration did, so that it can be undone.
+    """The record of one iteration, so that it can be undone.
 
     Attributes
     ----------
     removed
-        (n, 3) who was taken out, in this order: customer, slot of its route, and the stop before it.
+        (n, 3) removed customers in order: customer, slot of its route, stop before it.
     order
-        (n,) who is to be put in, in the order in which that is done.
+        (n,) customers to insert, in order.
     keys
-        (n,) what that order is sorted by.
+        (n,) sort keys of that order.
     ruined
-        (n,) last iteration that took customers out of each route.
+        (n,) last iteration that removed customers from each route.
     touched
-        (n, 2) slots of routes that customers were taken out of, and the kinds that they were of.
+        (n, 2) slots of the routes that lost customers, and their types of vehicle before.
     absences
-        (n + 1,) how often there was no place for each customer; all are 1 at first.
+        (n + 1,) how often no position was found for each customer, plus 1.
     blinks
-        (1,) how many more positions are judged until one is overlooked.
+        (1,) positions to check before the next one is skipped.
     """
 
     removed: Integers
@@ -45,7 +45,7 @@ class FleetLog(NamedTuple):
 
 
 def make_fleet_log(size: int) -> FleetLog:
-    """An empty log for n customers."""
+    """Make an empty log for n customers."""
     return FleetLog(
         removed=np.zeros((size, 3), dtype=np.int32),
         order=np.zeros(size, dtype=np.int32),

@@ -1,4 +1,4 @@
-"""The plans that a search for fleets works with: those it crosses now, and the best of those it crossed before."""
+"""The plans of a search for fleets: those of the present round, and the best ones of earlier rounds."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ __all__ = ["FleetPlans", "Plan", "cross_plans"]
 
 
 class Plan(NamedTuple):
-    """Routes, and what they cost with all that counts beside their length."""
+    """Routes and their price: the length, plus what missing customers and vehicles count."""
 
     price: float
     routes: FleetRoutes
 
 
 class FleetPlans:
-    """A few plans that differ. In one round after the other they are crossed until no child is better any more.
+    """A few different plans, which are crossed in rounds until children stop improving.
 
     Parameters
     ----------
     most
-        How many there are at most.
+        The most plans to keep.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._present: list[Plan] = []
-        self._champions: list[Plan] = []  # the best of each round that is over
+        self._champions: list[Plan] = []  # the best plan of each finished round
         self._idle = 0  # children in a row that were not better than their mothers
-        self._are_champions = False  # those of the present
+        self._are_champions = False  # whether the present plans are champions
 
     def __len__(self) -> int:
         return len(self._present)
 
     @property
     def best(self) -> Plan:
-        """The best of all; without routes, and infinitely dear, if there is none."""
+        """The best plan of all; no routes and an infinite price if there is none."""
         return min((*self._present, *self._champions), default=Plan(math.inf, ()))
 
     @property
     def idle_children(self) -> int:
-        """How many children in a row were no better than their mothers."""
+        """Number of children in a row that were not better than their mothers."""
         return self._idle
 
     @property
     def has_champions(self) -> bool:
-        """Whether there are champions beside the plans of this round."""
+        """Whether there are champions that are not in this round."""
         return bool(self._champions)
 
     def keep(self, plan: Plan) -> None:
-        """Take a plan in beside the others, unless it is one of them; if there are too many, the worst goes."""
+        """Add a plan unless it is known already; if there are too many, drop the worst."""
         self._present = self._add(plan, self._present)
 
     def replace_mother(self, mother: Plan, child: Plan) -> None:
-        """Let a child take its mother's place if it is better, and not one of the others."""
+        """Replace a mother by her child if it is better and not known already."""
         if child.price >= mother.price or any(child.routes == plan.routes for plan in self._present):
             self._idle += 1
             return
@@ -65,23 +65,23 @@ class FleetPlans:
         self._present = [*(plan for plan in self._present if plan is not mother), child]
 
     def choose_parents(self, state: RandomState) -> tuple[Plan, Plan]:
-        """A mother, each in her turn, and as a father the better one of two others."""
+        """Choose the next plan in turn as the mother, and the better of two random others as the father."""
         mother, *others = self._present
         self._present = [*others, mother]
         others = others or [mother]
         return mother, min(others[draw_below(state, len(others))] for _ in range(2))
 
     def end_round(self) -> None:
-        """Put the best of these plans among the champions, and forget the others; who is a champion stays one."""
+        """Add the best plan of this round to the champions, and forget the others."""
         self._champions = self._present if self._are_champions else self._add(min(self._present), self._champions)
         self._present, self._idle, self._are_champions = [], 0, False
 
     def call_champions(self) -> None:
-        """Begin a round with the champions."""
+        """Start a round with the champions."""
         self._present, self._champions, self._idle, self._are_champions = self._champions, [], 0, True
 
     def try_again(self) -> None:
-        """Let these plans have children once more, as if none had been in vain."""
+        """Reset the count of children without improvement."""
         self._idle = 0
 
     def _add(self, plan: Plan, plans: list[Plan]) -> list[Plan]:
@@ -96,23 +96,23 @@ class FleetPlans:
 def cross_plans(
     mother: FleetRoutes, father: FleetRoutes, problem: FleetProblem, state: RandomState, most: int
 ) -> FleetRoutes:
-    """Routes of one plan that lie together, and those of another without their customers.
+    """Combine neighbouring routes of the father with the mother's routes, without the customers served twice.
 
     Parameters
     ----------
     mother, father
-        Two plans. Of a route of the first that lost most of its customers, nobody is left.
+        Two plans. A route of the mother that lost most of its customers is dropped.
     problem
         The problem.
     state
         Random numbers.
     most
-        How many routes there may be.
+        The most routes allowed.
     """
     route_of = {customer: route for route in father for customer in route[1:]}
     seed = 1 + draw_below(state, problem.size)
     wanted = 1 + draw_below(state, max(1, len(father) // 2))
-    chosen: dict[tuple[int, ...], None] = {}  # a set that keeps its order
+    chosen: dict[tuple[int, ...], None] = {}  # an ordered set
     for customer in (seed, *problem.neighbours[seed].tolist()):
         if customer in route_of and len(chosen) < wanted:
             chosen[route_of[customer]] = None

@@ -1,7 +1,7 @@
-"""An instance with time windows, limits or several kinds of vehicles, as plain arrays for compiled code.
+"""An instance with time windows, limits or several types of vehicles, as plain arrays for compiled code.
 
-Two nodes more than the instance has stand for the ends of routes: `n + 1` is back at the depot, and `n + 2` is where
-open routes end, to which no way leads that counts. So compiled code measures all legs alike, on whatever kind of route.
+Two extra nodes are the ends of routes: `n + 1` is the return to the depot, and `n + 2` is the end of an open route,
+which no distance or duration leads to. So compiled code measures the legs of all routes in the same way.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from dynaroute.schedule import earliest_departure, latest_end
 
 __all__ = ["FleetProblem", "FleetRoutes", "Kinds", "price_absence"]
 
-_TOLERANCE = TOLERANCE / 4  # sums in another order must not exceed what `check` allows
-_WAITING_WEIGHT = 0.2  # of the time that two customers make a vehicle wait between them, beside the way
+_TOLERANCE = TOLERANCE / 4  # `check` may sum in another order, and its tolerance must not be exceeded
+_WAITING_WEIGHT = 0.2  # weight of waiting between two customers, relative to driving
 _ENTRIES_AT_ONCE = 250_000  # between two looks at the clock: a few milliseconds
 
 Lengths = NDArray[np.float64]
 Longs = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
-FleetRoutes = tuple[tuple[int, ...], ...]  # of each route: the number of its kind of vehicle, then its customers
+FleetRoutes = tuple[tuple[int, ...], ...]  # each route: the number of its type of vehicle, then its customers
 
 
 class Kinds(NamedTuple):
-    """The kinds of vehicles: in each array an entry for each of them.
+    """The types of vehicles; each array has one entry per type.
 
     Attributes
     ----------
     capacities, counts, stops
-        What one holds, how many there are, and how many customers one serves at most.
+        Capacity of a vehicle, number of vehicles, and the most customers on a route.
     distances, durations
-        How far, and how long, one drives at most; infinite where that does not matter.
+        Longest distance and longest duration of a route; infinite if unlimited.
     starts, ends
-        When one leaves at the earliest, and reaches its end at the latest.
+        Earliest departure, and latest end.
     end_nodes
-        Where its routes end.
+        Node where the routes end.
     """
 
     capacities: Longs
@@ -59,34 +59,34 @@ class Kinds(NamedTuple):
 
 
 class FleetProblem(NamedTuple):
-    """A problem of N = n + 3 nodes: the depot at 0, customers, and two ends; compiled code takes it as it is.
+    """A problem with N = n + 3 nodes: the depot at 0, the customers, and two ends of routes.
 
     Attributes
     ----------
     distances
-        (N, N) leg lengths, exactly as the instance prices them.
+        (N, N) leg lengths, exactly as the instance measures them.
     durations
         (N, N) seconds from the start of service at one node to the arrival at another.
     demands
         (N,) int64.
     earliest, latest
-        (N,) when service may start.
+        (N,) earliest and latest start of service.
     kinds
-        The vehicles.
+        The types of vehicles.
     alone
-        (N, T) what a route of each kind to a customer alone costs; infinite where it may not be.
+        (N, T) cost of a route of each type that serves only this customer; infinite if not allowed.
     neighbours
-        (N, K) int32: the customers nearest to each one, nearest first.
+        (N, K) int32: the nearest customers of each node, nearest first.
     before, after
-        (N, P) int32: customers that may stand right before, and right after, each one, nearest first; -1 ends a list.
+        (N, P) int32: possible direct predecessors and successors of each customer, nearest first; -1 ends a list.
     is_before
-        (N, N) whether the first is listed as one that may stand right before the second.
+        (N, N) whether the first node is in the list of predecessors of the second.
     has_durations
-        Whether any kind has a longest duration.
+        Whether any type has a longest duration.
     absence_price
-        What a customer that is not served counts in the price of a plan: more than any plan costs.
+        Price of a customer that is not served: more than any plan costs.
     vehicle_price
-        What a route counts in it; 0 unless the number of vehicles comes first.
+        Price of a route; 0 unless the number of vehicles comes first.
     """
 
     distances: Lengths
@@ -111,7 +111,7 @@ class FleetProblem(NamedTuple):
 
     @property
     def fewest_routes(self) -> int:
-        """A lower bound: by how much vehicles hold, and how many they serve, the largest first."""
+        """A lower bound on the number of routes, by capacities and longest numbers of stops."""
         return max(
             _count_vehicles(int(self.demands.sum()), self.kinds.capacities, self.kinds.counts),
             _count_vehicles(self.size, self.kinds.stops, self.kinds.counts),
@@ -133,11 +133,11 @@ class FleetProblem(NamedTuple):
         instance
             Any problem.
         vehicles_first
-            Whether a plan with fewer routes is better, whatever its length.
+            Whether fewer routes are better, whatever their length.
         neighbours, beside
-            How many near customers to list for each node, and how many that may stand before and after it.
+            How many near customers to list for each node, and how many predecessors and successors.
         is_time_up
-            Asked every few milliseconds; true gives up.
+            Called every few milliseconds; returning true gives up.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class FleetProblem(NamedTuple):
             if instance.has_times:
                 durations[rows, : size + 1] = instance.leg_durations(origins, nodes)
         distances[:, size + 1], durations[:, size + 1] = distances[:, 0], durations[:, 0]
-        pace = distances.sum() / max(durations.sum(), 1e-300)  # to count seconds beside lengths
+        pace = distances.sum() / max(durations.sum(), 1e-300)  # converts seconds to lengths
         if instance.service is not None and instance.has_times:
             durations[: size + 1] += instance.service[:, None]
         earliest, latest = np.zeros(size + 3), np.full(size + 3, np.inf)
@@ -181,20 +181,20 @@ class FleetProblem(NamedTuple):
         )
 
     def cost(self, routes: FleetRoutes) -> float:
-        """Total length of routes: what `Solution.cost` says."""
+        """The total length of routes, as in `Solution.cost`."""
         legs: list[float] = []
         for kind, *stops in routes:
             legs.extend(self.distances[[0, *stops], [*stops, self.kinds.end_nodes[kind]]].tolist())
         return math.fsum(legs)
 
     def price(self, routes: FleetRoutes) -> float:
-        """The length of routes, and what customers that are not served and vehicles count beside it."""
+        """The total length of routes plus the prices of missing customers and of vehicles."""
         absent = self.size - sum(len(route) - 1 for route in routes)
         return self.cost(routes) + self.absence_price * absent + self.vehicle_price * len(routes)
 
 
 def _count_vehicles(amount: int, limits: Longs, counts: Longs) -> int:
-    """How many vehicles take an amount, the largest first."""
+    """How many vehicles an amount needs, using the largest first."""
     needed = 0
     for limit, count in sorted(zip(limits.tolist(), counts.tolist(), strict=True), reverse=True):
         used = min(count, -(-amount // limit))
@@ -205,9 +205,9 @@ def _count_vehicles(amount: int, limits: Longs, counts: Longs) -> int:
 
 
 def price_absence(instance: Instance, vehicles_first: bool) -> tuple[float, float]:
-    """What a customer that is not served, and a vehicle, count in the price of a plan.
+    """The prices of a customer that is not served, and of a vehicle.
 
-    A vehicle counts more than plans differ in length, where it comes first, and a customer more than all vehicles.
+    If vehicles come first, a vehicle costs more than any difference in length, and a customer more than all vehicles.
     """
     customers = np.arange(1, instance.size + 1)
     bound = 2 * float((instance.leg_lengths(0, customers) + instance.leg_lengths(customers, 0)).sum()) + 1.0
@@ -251,7 +251,7 @@ def _price_alone(
     begins = np.maximum(kinds.starts + outward, earliest[:, None])
     fits = demands[:, None] <= kinds.capacities
     fits &= (begins <= latest[:, None]) & (begins + onward <= kinds.ends)
-    fits &= (lengths <= kinds.distances) & (outward + onward <= kinds.durations)  # who leaves late does not wait
+    fits &= (lengths <= kinds.distances) & (outward + onward <= kinds.durations)  # leaving late avoids waiting
     return np.where(fits, lengths, np.inf)
 
 
@@ -265,9 +265,9 @@ def _list_near(
     beside: int,
     is_time_up: Callable[[], bool] | None,
 ) -> tuple[Nodes, Nodes, Nodes, NDArray[np.bool_]]:
-    """Who is near each node, who may stand before it, and after it, and the second as a matrix.
+    """List the neighbours, predecessors and successors of each node; and the predecessors as a matrix.
 
-    After T. Vidal et al. (2013): the time that has to be waited between two customers makes them less near.
+    After T. Vidal et al. (2013): waiting between two customers counts as distance.
     """
     nodes, among = len(distances), len(distances) - 2
     near = np.zeros((nodes, neighbours), dtype=np.int32)
@@ -296,7 +296,7 @@ def _weigh(
     latest: Lengths,
     pace: float,
 ) -> Lengths:
-    """How far apart customers are that follow each other; infinite where they cannot."""
+    """The distance between consecutive customers, including waiting; infinite if they cannot be consecutive."""
     taken = durations[origins, destinations]
     waiting = earliest[destinations] - (latest[origins, None] + taken)
     weights = distances[origins, destinations] + _WAITING_WEIGHT * pace * np.maximum(waiting, 0.0)

@@ -1,4 +1,4 @@
-"""Recreation of a plan for a fleet: customers are put in one by one where they cost least, within all limits."""
+"""Recreate a plan for a fleet: insert customers one by one at the cheapest position within all limits."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from dynaroute.improve.ruin_recreate import BLINK_RATE
 
 __all__ = ["draw_absent", "put_back", "sort_order"]
 
-_ORDERS = 17  # weights of the orders of insertion: 4, 4, 2, 1, and of those by windows 2, 2, 2
-_MOST_ABSENT = 20  # customers of those that are in no route that an iteration tries to place
+_ORDERS = 17  # sum of the weights of the insertion orders: 4, 4, 2, 1, and 2, 2, 2 for those by windows
+_MOST_ABSENT = 20  # missing customers that an iteration tries to insert
 
 
 @compiled_inline
 def draw_absent(tours: FleetTours, log: FleetLog, count: int, state: RandomState) -> int:
-    """Choose some of those who are in no route, to be put in too; they come last in the list of them."""
+    """Choose some missing customers to insert as well, and move them to the end of the list of missing ones."""
     absent, total = tours.absent, tours.counts[ABSENT]
     tried = int(min(total, _MOST_ABSENT))
     for index in range(tried):
@@ -53,7 +53,7 @@ def draw_absent(tours: FleetTours, log: FleetLog, count: int, state: RandomState
 
 @compiled_inline
 def sort_order(log: FleetLog, count: int, state: RandomState, problem: FleetProblem) -> None:
-    """Choose in which order to put customers in: random, most demand, far, near, narrow, early or late window first."""
+    """Choose the insertion order: random; largest demand, farthest, nearest, narrow, early or late window first."""
     order, keys = log.order, log.keys
     for last in range(count - 1, 0, -1):
         place = draw_below(state, last + 1)
@@ -95,11 +95,11 @@ def put_back(
     wanted: int,
     problem: FleetProblem,
 ) -> float:
-    """Put a customer where it costs least, now and then overlooking a position; what it cost, 0 without a place.
+    """Insert a customer at the cheapest position, randomly skipping some; returns its cost, 0 if there is none.
 
-    It is tried beside those who are near it in place and time, and last in the routes that lost customers: who lies far
-    from all others on its way home is near to nobody. A new route seems to cost only a part of what it does, so that
-    others can join it.
+    It is tried next to customers that are near in place and time, and at the end of the routes that lost customers:
+    a customer far from all others has no near ones. A new route is priced below its cost, so that other customers can
+    join it.
     """
     nodes, slots, legs, distances = tours.nodes, tours.slots, tours.legs, problem.distances
     demand = problem.demands[customer]
@@ -130,7 +130,7 @@ def put_back(
             continue
         previous = nodes[following, BEFORE]
         if problem.is_before[previous, customer]:
-            continue  # judged already
+            continue  # already tried
         leg = distances[0, following] if previous == 0 else legs[previous]
         cost = distances[previous, customer] + distances[customer, following] - leg
         if (
@@ -153,7 +153,7 @@ def put_back(
         ):
             best_cost, best_slot, best_previous = cost, slot, previous
     if best_slot < 0 and kind < 0:
-        best_cost, best_slot, best_previous = _look_everywhere(tours, customer, problem)
+        best_cost, best_slot, best_previous = _find_cheapest_position(tours, customer, problem)
         if best_slot < 0:
             return 0.0
     if best_slot < 0:
@@ -167,7 +167,7 @@ def put_back(
 
 @compiled_inline
 def _choose_vehicle(tours: FleetTours, customer: int, state: RandomState, problem: FleetProblem) -> tuple[float, int]:
-    """What a new route to a customer costs, and of which kind it is; of equally cheap ones any. No kind is -1."""
+    """The cost and type of a new route to a customer, a random type among equally cheap ones; -1 if there is none."""
     best_cost, best_kind, equals = np.inf, -1, 0
     if tours.counts[USED] >= tours.counts[MOST]:
         return best_cost, best_kind
@@ -191,7 +191,7 @@ def _fits(
     cost: float,
     problem: FleetProblem,
 ) -> bool:
-    """Whether a route with room for a customer stays within all limits with it between these stops."""
+    """Whether a customer between these stops keeps the route within all limits other than the capacity."""
     kind = tours.slots[slot, KIND]
     if tours.slots[slot, SIZE] >= problem.kinds.stops[kind]:
         return False
@@ -201,8 +201,8 @@ def _fits(
 
 
 @compiled_inline
-def _look_everywhere(tours: FleetTours, customer: int, problem: FleetProblem) -> tuple[float, int, int]:
-    """The cheapest of all positions: its cost, the slot, and the stop before it; no slot is -1."""
+def _find_cheapest_position(tours: FleetTours, customer: int, problem: FleetProblem) -> tuple[float, int, int]:
+    """Find the cheapest of all positions: cost, slot, and the stop before it; the slot is -1 if there is none."""
     slots, distances = tours.slots, problem.distances
     demand, size = problem.demands[customer], len(problem.demands) - 3
     best_cost, best_slot, best_previous = np.inf, -1, 0
@@ -223,7 +223,7 @@ def _look_everywhere(tours: FleetTours, customer: int, problem: FleetProblem) ->
 
 @compiled_inline
 def _is_seen(log: FleetLog, state: RandomState) -> bool:
-    """Whether a position is not overlooked; one draw tells how many are judged until one is."""
+    """Whether a position is considered; a single random number says how many are until one is skipped."""
     log.blinks[0] -= 1
     if log.blinks[0] >= 0:
         return True

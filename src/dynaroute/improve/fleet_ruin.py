@@ -1,4 +1,4 @@
-"""Ruin of a plan for a fleet: strings of customers are taken out of neighbouring routes."""
+"""Ruin a plan for a fleet: remove strings of customers from neighbouring routes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ __all__ = ["exchange_kinds", "take_strings_out"]
 def take_strings_out(
     tours: FleetTours, log: FleetLog, state: RandomState, annealing: Annealing, iteration: int, problem: FleetProblem
 ) -> tuple[int, int, float]:
-    """Take a string of customers out of each of a few routes around a random customer.
+    """Remove a string of customers from each of a few routes around a random customer.
 
-    Returns how many customers, of how many routes, and the change of the length; less than 0 customers if that may not
-    be: where a way around is shorter than the leg, a route may take longer without a customer.
+    Returns the number of customers, the number of routes, and the change of the length. The number of customers is
+    negative if the rest breaks a limit: with distances that are not geometric, removing a stop can make a route longer.
     """
     nodes, slots, ruined, neighbours = tours.nodes, tours.slots, log.ruined, problem.neighbours
     size = len(problem.demands) - 3
@@ -80,7 +80,7 @@ def _remove_string(
     state: RandomState,
     problem: FleetProblem,
 ) -> int:
-    """Take out a string around a customer; half of the time it keeps a gap of customers that stay."""
+    """Remove a string around a customer; half of the strings leave a gap of customers in the middle."""
     nodes = tours.nodes
     slot, last_customer = nodes[customer, ROUTE], len(problem.demands) - 3
     size = tours.slots[slot, SIZE]
@@ -91,7 +91,7 @@ def _remove_string(
         while length + gap < size and draw_unit(state) < LONGER_GAP_RATE:
             gap += 1
     span = length + gap
-    behind, ahead = 0, 0  # how many customers there are on either side, as far as the string could reach
+    behind, ahead = 0, 0  # customers on either side, as far as the string can reach
     start, end = customer, customer
     while behind < span - 1 and nodes[start, BEFORE] != 0:
         start = nodes[start, BEFORE]
@@ -114,7 +114,7 @@ def _remove_string(
 
 @compiled_inline
 def exchange_kinds(tours: FleetTours, log: FleetLog, routes: int, state: RandomState, problem: FleetProblem) -> float:
-    """Let another kind of vehicle drive one of the routes that became shorter; the change of the length."""
+    """Give another type of vehicle to one of the ruined routes; returns the change of the length."""
     slots = tours.slots
     slot = log.touched[draw_below(state, routes), 0] if routes > 0 else -1
     if slot < 0 or slots[slot, SIZE] == 0:
@@ -141,7 +141,7 @@ def exchange_kinds(tours: FleetTours, log: FleetLog, routes: int, state: RandomS
 
 @compiled_inline
 def _try_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> float:
-    """Change the kind of a route if it is within the limits of the other; the change of the length."""
+    """Change the type of a route if that type's limits allow it; returns the change of the length."""
     old = tours.slots[slot, KIND]
     change = change_kind(tours, slot, kind, problem)
     refresh_times(tours, slot, problem)

@@ -1,9 +1,9 @@
-"""Ruin and recreate for fleets: strings of customers out, greedy insertion in time with blinks, simulated annealing.
+"""Ruin and recreate for fleets: string removal, greedy insertion with blinks, simulated annealing.
 
 After J. Christiaens and G. Vanden Berghe, "Slack Induction by String Removals for Vehicle Routing Problems",
-Transportation Science 54 (2020). Plans never break a limit: a customer for whom there is no place is absent, and counts
-the more the more often that happens. What differs: a customer is tried beside its near neighbours first, and all other
-places only if those have none for it.
+Transportation Science 54 (2020). Plans never break a limit: a customer without a feasible position is left out, and
+counts more the more often that happens. Unlike in the paper, a customer is tried next to its neighbours first, and at
+all other positions only if none of these is feasible.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from dynaroute.improve.ruin_recreate import LEAST_GAIN, Annealing
 __all__ = ["FleetBest", "anneal_fleet", "make_fleet_best", "settle"]
 
 _OTHER_KIND_RATE = 0.2
-_NEW_ROUTE_RATE = 0.1  # iterations that are likely to begin a route, though it does not pay for one customer
+_NEW_ROUTE_RATE = 0.1  # share of iterations that may open a route that does not pay for its first customer
 
 Integers = NDArray[np.int32]
 Lengths = NDArray[np.float64]
 
 
 class FleetBest(NamedTuple):
-    """The best plan so far, and what the present one costs.
+    """The best plan so far, and the cost of the present one.
 
     Attributes
     ----------
     after, kinds
-        (N,) stop after each customer, and kind of its route; -1 for who is on none.
+        (N,) stop after each customer, and type of its route; -1 for a missing customer.
     costs
         (3,) length of the present plan, and length and price of the best.
     """
@@ -65,7 +65,7 @@ class FleetBest(NamedTuple):
 
 
 def make_fleet_best(size: int) -> FleetBest:
-    """Room to remember a plan for n customers in."""
+    """Allocate memory for a plan of n customers."""
     return FleetBest(np.zeros(size + 3, dtype=np.int32), np.full(size + 3, -1, dtype=np.int32), np.zeros(3))
 
 
@@ -83,19 +83,19 @@ def anneal_fleet(
     problem: FleetProblem,
     halt: NDArray[np.int8],
 ) -> int:
-    """Run the iterations from the first up to but without the last. In several calls it is the same as in one.
+    """Run the iterations from `first_iteration` to `last_iteration` - 1; several calls give the same as one.
 
     The temperature of `annealing` is that of the iteration `origin`.
 
-    Returns the iteration that was not run any more: the last, the one before which `halt` was not 0, or, where that is
-    enough, the one after everybody was served.
+    Returns the first iteration that was not run: `last_iteration`, or an earlier one if `halt` was set, or, with
+    `is_served_enough`, if every customer is served.
     """
     costs, counts, order, absences = best.costs, tours.counts, log.order, log.absences
     for iteration in range(first_iteration, last_iteration):
         if halt[0] != 0:
             return iteration
         count, routes, change = take_strings_out(tours, log, state, annealing, iteration, problem)
-        if count < 0:  # without some of its customers, a route would break a limit
+        if count < 0:  # the ruined route would break a limit
             _undo(tours, log, -count, 0, routes, problem)
             continue
         if len(tours.free) > 1 and draw_unit(state) < _OTHER_KIND_RATE:
@@ -135,7 +135,7 @@ def anneal_fleet(
 def settle(
     tours: FleetTours, best: FleetBest, log: FleetLog, state: RandomState, neighbours: int, problem: FleetProblem
 ) -> None:
-    """Give up routes that break a limit, place everybody for whom there is room, and remember that as the best plan."""
+    """Remove routes that break a limit, insert customers where there is room, and save the result as the best plan."""
     slots, counts, absent = tours.slots, tours.counts, tours.absent
     for place in range(counts[USED] - 1, -1, -1):
         slot = slots[place, SLOT_AT]
@@ -166,7 +166,7 @@ def _price(tours: FleetTours, length: float, problem: FleetProblem) -> float:
 
 @compiled_inline
 def _remember(tours: FleetTours, best: FleetBest, problem: FleetProblem) -> None:
-    """Make the present plan the best."""
+    """Save the present plan as the best."""
     best.costs[1] = best.costs[0]
     best.costs[2] = _price(tours, best.costs[0], problem)
     for customer in range(1, len(problem.demands) - 2):
@@ -177,7 +177,7 @@ def _remember(tours: FleetTours, best: FleetBest, problem: FleetProblem) -> None
 
 @compiled_inline
 def _note_absent(tours: FleetTours, log: FleetLog, count: int, tried: int) -> None:
-    """Write down who is in no route now: those who were not tried, and those for whom there was no place."""
+    """Update the list of missing customers: those that were not tried, and those without a feasible position."""
     counts = tours.counts
     counts[ABSENT] -= tried
     for index in range(count):
@@ -189,14 +189,14 @@ def _note_absent(tours: FleetTours, log: FleetLog, count: int, tried: int) -> No
 
 @compiled_inline
 def _undo(tours: FleetTours, log: FleetLog, removed: int, placed: int, routes: int, problem: FleetProblem) -> None:
-    """Go back to the plan before an iteration; all times of its routes are worked out anew."""
+    """Restore the plan before an iteration, and recompute the times of its routes."""
     nodes, slots, touched = tours.nodes, tours.slots, log.touched
     for index in range(placed - 1, -1, -1):
         customer = log.order[index]
         slot = nodes[customer, ROUTE]
         if slot != NO_ROUTE:
             remove_stop(tours, customer, problem)
-            log.order[index] = slot  # to refresh it below
+            log.order[index] = slot  # refreshed below
         else:
             log.order[index] = -1
     for index in range(routes):

@@ -1,4 +1,4 @@
-"""The time-limited search of one instance with windows, limits or kinds of vehicles, as `search` is for plain ones."""
+"""Time-limited search of one instance with time windows, limits or several types of vehicles."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from dynaroute.vocabulary import Objective
 
 __all__ = ["load_machine_code_of_fleets", "search_fleet"]
 
-_USUAL_PATIENCE_SECONDS = 60.0  # where no limit is given
+_USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
 _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
-_SHORT, _LONG = 10_000, 150_000  # iterations of a plan of 100 customers that are few, and enough
-_SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # where there is no time to cool more; and to keep what a start is worth
-_LONGEST = 100_000  # iterations that a first plan of 100 customers has at most
+_SHORT, _LONG = 10_000, 150_000  # few, and enough iterations for a plan of 100 customers
+_SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # for short searches; for searches that must not destroy a good start
+_LONGEST = 100_000  # the most iterations of a first plan of 100 customers
 _MOST_PLANS = 8
 
 
@@ -45,25 +45,25 @@ def search_fleet(
     companions: int = 1,
     on_improvement: Callable[[Improvement], None] | None = None,
 ) -> SearchOutcome:
-    """Improve a plan until told to stop.
+    """Improve a plan until a limit is reached.
 
     Parameters
     ----------
     instance
         Any problem.
     start
-        A plan that breaks no limit, which is not checked here; None: one by insertion.
+        A plan within all limits (not checked). None: the search builds one by insertion.
     stopping
-        When to stop. A target is reached by plans alone that serve everybody.
+        When to stop. Only plans that serve every customer can reach a target.
     objective
-        What to make less: the length, or first the number of vehicles and then the length.
+        What to minimise: the length, or first the number of vehicles and then the length.
     seed, threads, companions, on_improvement
-        As for `search`. Plans that leave somebody out are not told of.
+        As for `search`. Plans that leave customers out are not reported.
 
     Returns
     -------
     SearchOutcome
-        The solution keeps every limit. It leaves customers out if no plan that serves all was found.
+        A solution within all limits. It leaves customers out if no plan that serves all was found.
     """
     incumbent = _FleetIncumbent(instance, stopping.began, on_improvement, objective)
     stopping = leave_time_to_close(stopping, instance)
@@ -82,7 +82,7 @@ def search_fleet(
                 iterations = done
                 incumbent.watch(searcher)
     except OutOfTimeError:
-        pass  # what there is has to do
+        pass  # use what was found until then
     except KeyboardInterrupt:
         is_interrupted = True
     return incumbent.conclude(iterations, is_interrupted)
@@ -90,7 +90,7 @@ def search_fleet(
 
 @cache
 def load_machine_code_of_fleets() -> None:
-    """Load the machine code of such searches, once in a process, so that it costs nobody's time later."""
+    """Load the machine code of these searches once per process, so that it does not count as search time."""
     square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     instance = Instance(square, np.array([0, 1, 1, 1]), 2, vehicles=(VehicleType(2, max_stops=2),))
     search_fleet(instance, None, Stopping(iterations=1))
@@ -108,7 +108,7 @@ def _choose_searcher(
 
 
 def _choose_settings(size: int, stopping: Stopping) -> FleetSettings:
-    """As many plans as there is time to cool; where there is too little for one, it begins cooler."""
+    """Use as many plans as there is time to anneal; if there is too little for one, start it cooler."""
     usual = FleetSettings()
     seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
     iterations = seconds / _USUAL_ITERATION_SECONDS
@@ -130,7 +130,7 @@ def _write_routes(instance: Instance, start: Solution | None) -> FleetRoutes:
 
 
 class _FleetIncumbent(Incumbent):
-    """The best plan so far: one that serves more is better; then, if so wished, one with fewer vehicles."""
+    """The best plan so far: the most customers come first, then the fewest vehicles if that is the objective."""
 
     def __init__(
         self,
@@ -143,25 +143,25 @@ class _FleetIncumbent(Incumbent):
         self._absence_price, self._vehicle_price = price_absence(instance, objective == "vehicles")
 
     def reaches(self, stopping: Stopping) -> bool:
-        """Whether the plan is good enough."""
+        """Whether the plan reaches the target."""
         return self.is_to_be_told(self.solution) and stopping.is_reached_by(self.cost)
 
     def price_solution(self, solution: Solution, cost: float) -> float:
-        """The length, and what customers that are not served and vehicles count beside it."""
+        """The length plus the prices of missing customers and of vehicles."""
         absent = self._instance.size - sum(map(len, solution.routes))
         return cost + absent * self._absence_price + len(solution.routes) * self._vehicle_price
 
     def is_to_be_told(self, solution: Solution) -> bool:
-        """Whether it serves everybody."""
+        """Whether it serves every customer."""
         return sum(map(len, solution.routes)) == self._instance.size
 
     def read_solution(self, routes: FleetRoutes) -> Solution:
-        """Routes that begin with their kind of vehicle."""
+        """Turn routes that start with their type of vehicle into a solution."""
         kinds = None if self._instance.vehicles is None else tuple(kind for kind, *_ in routes)
         return Solution(tuple(tuple(stops) for _, *stops in routes), vehicles=kinds)
 
     def build_something(self) -> Solution:
-        """A vehicle for each customer, as long as there are any."""
+        """One vehicle for each customer, as long as there are vehicles."""
         instance = self._instance
         free = [instance.size if vehicle.count is None else vehicle.count for vehicle in instance.fleet]
         routes: list[tuple[int, ...]] = []

@@ -1,7 +1,7 @@
-"""The best plan for a handful of customers, by trying every order.
+"""Find the best plan for a few customers by trying every order.
 
-Where a way around is shorter than the leg, as on real roads, a customer may fit into a route with another one only: who
-puts them in one by one does not find that. With a few customers, there is no need to.
+On real roads a detour can be shorter than the direct leg. Then a customer may only fit into a route together with
+another one, which a search that inserts one at a time cannot find.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _Served = frozenset[int]
 
 
 def find_best_of_all(problem: FleetProblem) -> FleetRoutes:
-    """The plan of the least price; it leaves customers out if it has to.
+    """Find the cheapest plan; it leaves customers out only if it has to.
 
     Parameters
     ----------
     problem
-        Of `MOST_CUSTOMERS` customers at most.
+        At most `MOST_CUSTOMERS` customers.
     """
     routes = _list_best_routes(problem)
 
@@ -50,7 +50,7 @@ def find_best_of_all(problem: FleetProblem) -> FleetRoutes:
 
 
 def _list_best_routes(problem: FleetProblem) -> dict[tuple[_Served, int], tuple[float, tuple[int, ...]]]:
-    """The shortest route of each kind to each choice of customers, where there is one: its length, and itself."""
+    """The shortest route of each type to each set of customers, with its length, if there is one."""
     best: dict[tuple[_Served, int], tuple[float, tuple[int, ...]]] = {}
     for kind in range(len(problem.kinds.counts)):
         for length, stops in _list_orders(problem, kind):
@@ -61,7 +61,7 @@ def _list_best_routes(problem: FleetProblem) -> dict[tuple[_Served, int], tuple[
 
 
 def _list_orders(problem: FleetProblem, kind: int) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """All orders in which a vehicle can serve some customers, and how long the route is then."""
+    """All orders in which a vehicle can serve any of the customers, with the length of the route."""
     kinds, durations, distances = problem.kinds, problem.durations.tolist(), problem.distances.tolist()
     windows = list(zip(problem.earliest.tolist(), problem.latest.tolist(), strict=True))
     start, end, end_node = float(kinds.starts[kind]), float(kinds.ends[kind]), int(kinds.end_nodes[kind])

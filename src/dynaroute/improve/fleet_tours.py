@@ -1,6 +1,6 @@
-"""Routes of a fleet as linked lists in flat arrays, with the times between which service may start.
+"""Routes of a fleet as linked lists in flat arrays, with the earliest and latest start of service at each stop.
 
-A customer goes in or out in constant time; what is known of the times is refreshed then, as far as it changes.
+Inserting or removing a customer takes constant time, plus the time to update the starts that change.
 """
 
 from __future__ import annotations
@@ -49,32 +49,32 @@ NO_ROUTE = -1
 
 
 class FleetTours(NamedTuple):
-    """A plan while it is being changed: N nodes, and a slot for each of up to n routes.
+    """A plan that is being changed: N nodes, and a slot for each of up to n routes.
 
     Attributes
     ----------
     nodes
-        (N, 3) of each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route,
-        or -1 while it is in none.
+        (N, 3) for each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route,
+        or -1 if it is missing.
     legs
-        (N,) of each customer: the length of the leg to the stop after it.
+        (N,) length of the leg to the next stop.
     ready, due
-        (N,) of each customer: the earliest start of service, and the latest with which all after it is in time.
+        (N,) earliest start of service, and the latest start that lets all later stops be in time.
     ahead, behind
-        (N, 3) of the part of the route up to each customer, and from it on: the least time from its first start of
-        service to its last, and the earliest and latest first start with which that is all it takes. Only where a
-        longest duration matters.
+        (N, 3) for the part of the route up to each customer, and from it on: the least time from the first start of
+        service to the last, and the earliest and latest first start that achieve it. Only if there is a longest
+        duration.
     slots
-        (n, 7) of each slot: first and last customer, room left, number of customers, kind of vehicle, its place in the
-        list of slots; and in the last column that list, slots in use first.
+        (n, 7) for each slot: first and last customer, free capacity, number of customers, type of vehicle, its place
+        in the list of slots; and in the last column that list, slots in use first.
     lengths
-        (n,) of each route.
+        (n,) length of each route.
     free
-        (T,) vehicles of each kind that are not in use.
+        (T,) unused vehicles of each type.
     absent
-        (n,) customers that are in no route, as many as there are.
+        (n,) the missing customers; the first `counts[ABSENT]` entries.
     counts
-        (3,) slots in use, customers that are in no route, and how many slots may be in use at most.
+        (3,) slots in use, missing customers, and the most slots that may be in use.
     """
 
     nodes: NDArray[np.int32]
@@ -91,7 +91,7 @@ class FleetTours(NamedTuple):
 
 
 def make_fleet_tours(problem: FleetProblem, routes: FleetRoutes, most: int | None = None) -> FleetTours:
-    """Tours that drive the given routes; who is on none of them is absent."""
+    """Make tours from the given routes; all other customers are missing."""
     size, nodes = problem.size, len(problem.demands)
     slots = np.zeros((size, 7), dtype=np.int64)
     slots[:, PLACE] = slots[:, SLOT_AT] = np.arange(size)
@@ -121,7 +121,7 @@ def make_fleet_tours(problem: FleetProblem, routes: FleetRoutes, most: int | Non
 
 @compiled_inline
 def _drive(tours: FleetTours, flat: NDArray[np.int64], problem: FleetProblem) -> None:
-    """Fill tours with routes that are written one after the other, each begun by -1 less its kind."""
+    """Fill tours with concatenated routes, each of which starts with -1 minus its type."""
     previous, slot = 0, -1
     for index in range(len(flat)):
         if flat[index] < 0:
@@ -137,9 +137,9 @@ def _drive(tours: FleetTours, flat: NDArray[np.int64], problem: FleetProblem) ->
 
 
 def read_fleet_routes(after: NDArray[np.int32], kinds: NDArray[np.int32]) -> FleetRoutes:
-    """Write routes out, given the stop after each customer and the kind of its route, -1 for who is on none.
+    """List routes, given the stop after each customer and the type of its route (-1 for a missing customer).
 
-    The one with the lowest first customer comes first.
+    They are sorted by their first customer.
     """
     size = len(after) - 3
     following, kind_of = after.tolist(), kinds.tolist()
@@ -164,7 +164,7 @@ def read_fleet_routes(after: NDArray[np.int32], kinds: NDArray[np.int32]) -> Fle
 
 @compiled_inline
 def open_slot(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> None:
-    """Make an unused slot a route of this kind without customers."""
+    """Open an empty route of this type in an unused slot."""
     slots = tours.slots
     _swap_slots(tours, slot, tours.counts[USED])
     tours.counts[USED] += 1
@@ -179,7 +179,7 @@ def open_slot(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) ->
 
 @compiled_inline
 def insert_stop(tours: FleetTours, customer: int, slot: int, previous: int, problem: FleetProblem) -> None:
-    """Put a customer behind another, or first (previous is 0), into a route; times are not refreshed."""
+    """Insert a customer after another stop, or first if `previous` is 0; times are not updated."""
     slots, nodes, distances = tours.slots, tours.nodes, problem.distances
     following = slots[slot, FIRST] if previous == 0 else nodes[previous, AFTER]
     nodes[customer, ROUTE] = slot
@@ -192,7 +192,7 @@ def insert_stop(tours: FleetTours, customer: int, slot: int, previous: int, prob
 
 @compiled_inline
 def remove_stop(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
-    """Take a customer out of its route; one without customers is closed, its vehicle free. No time is refreshed."""
+    """Remove a customer, and close its route if that is empty now; times are not updated."""
     slots, nodes, distances = tours.slots, tours.nodes, problem.distances
     slot, previous, following = nodes[customer, ROUTE], nodes[customer, BEFORE], nodes[customer, AFTER]
     tours.lengths[slot] -= distances[previous, customer] + distances[customer, following]
@@ -208,7 +208,7 @@ def remove_stop(tours: FleetTours, customer: int, problem: FleetProblem) -> None
 
 @compiled_inline
 def change_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> float:
-    """Let another kind of vehicle drive a route, by how much that changes the length; times are not refreshed."""
+    """Give a route another type of vehicle; returns the change of the length. Times are not updated."""
     slots, kinds, old = tours.slots, problem.kinds, tours.slots[slot, KIND]
     last, before = slots[slot, LAST], tours.lengths[slot]
     slots[slot, KIND] = kind
@@ -222,7 +222,7 @@ def change_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) 
 
 @compiled_inline
 def _join(tours: FleetTours, slot: int, one: int, other: int, problem: FleetProblem) -> None:
-    """Let one stop of a route follow another."""
+    """Link two stops of a route."""
     length = problem.distances[one, other]
     tours.lengths[slot] += length
     if one == 0:
@@ -238,7 +238,7 @@ def _join(tours: FleetTours, slot: int, one: int, other: int, problem: FleetProb
 
 @compiled_inline
 def _swap_slots(tours: FleetTours, slot: int, place: int) -> None:
-    """Bring a slot to a place of the list of slots; the one that was there takes its old place."""
+    """Swap a slot with the one at a place of the list of slots."""
     slots = tours.slots
     other, old_place = slots[place, SLOT_AT], slots[slot, PLACE]
     slots[place, SLOT_AT], slots[old_place, SLOT_AT] = slot, other
@@ -250,7 +250,7 @@ def _swap_slots(tours: FleetTours, slot: int, place: int) -> None:
 
 @compiled_inline
 def refresh_times(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
-    """Work out the times of all stops of a route."""
+    """Compute the times of all stops of a route."""
     slots, size = tours.slots, len(problem.demands) - 3
     if slots[slot, SIZE] == 0:
         return
@@ -263,7 +263,7 @@ def refresh_times(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
 
 @compiled_inline
 def refresh_around(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
-    """Work out the times of a customer that was put into a route, and those that it changes."""
+    """Compute the times of an inserted customer, and update those that it changes."""
     slot, size = tours.nodes[customer, ROUTE], len(problem.demands) - 3
     tours.ready[customer], tours.due[customer] = np.nan, np.nan
     _refresh_forward(tours, slot, customer, size, True, problem)
@@ -276,7 +276,7 @@ def refresh_around(tours: FleetTours, customer: int, problem: FleetProblem) -> N
 def _refresh_forward(
     tours: FleetTours, slot: int, first: int, size: int, is_known: bool, problem: FleetProblem
 ) -> None:
-    """Earliest starts from a stop on; where those after it were known, until one stays as it was."""
+    """Update earliest starts from a stop onwards; if the later ones were known, stop at the first unchanged one."""
     ready, durations = tours.ready, problem.durations
     previous = 0 if first == tours.slots[slot, FIRST] else tours.nodes[first, BEFORE]
     time = problem.kinds.starts[tours.slots[slot, KIND]] if previous == 0 else ready[previous]
@@ -291,7 +291,7 @@ def _refresh_forward(
 
 @compiled_inline
 def _refresh_backward(tours: FleetTours, slot: int, last: int, is_known: bool, problem: FleetProblem) -> None:
-    """Latest starts from a stop back; where those before it were known, until one stays as it was."""
+    """Update latest starts from a stop backwards; if the earlier ones were known, stop at the first unchanged one."""
     due, durations = tours.due, problem.durations
     following = tours.nodes[last, AFTER]
     is_end = following > len(problem.demands) - 3
@@ -300,7 +300,7 @@ def _refresh_backward(tours: FleetTours, slot: int, last: int, is_known: bool, p
     while customer != 0:
         time = min(time - durations[customer, following], problem.latest[customer])
         if time < problem.earliest[customer]:
-            time = -np.inf  # nobody who waits until then is in time later
+            time = -np.inf  # waiting that long makes later stops late
         if is_known and time == due[customer]:
             break
         due[customer] = time
@@ -309,7 +309,7 @@ def _refresh_backward(tours: FleetTours, slot: int, last: int, is_known: bool, p
 
 @compiled_inline
 def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
-    """Work out how long the parts of a route take."""
+    """Compute the durations of the parts of a route."""
     nodes, kind, size = tours.nodes, tours.slots[slot, KIND], len(problem.demands) - 3
     durations, earliest, latest = problem.durations, problem.earliest, problem.latest
     span, early, late = 0.0, problem.kinds.starts[kind], np.inf
@@ -334,7 +334,7 @@ def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
 def append_span(
     span: float, early: float, late: float, between: float, span_after: float, early_after: float, late_after: float
 ) -> tuple[float, float, float]:
-    """How long two parts of a route that are in time take together, and when that begins."""
+    """Join two parts of a route: the least duration of both, and its earliest and latest start."""
     offset = span + between
     waiting = max(0.0, early_after - offset - late)
     return offset + span_after + waiting, max(early_after - offset, early) - waiting, min(late_after - offset, late)
@@ -344,7 +344,7 @@ def append_span(
 def is_within_times(
     tours: FleetTours, customer: int, slot: int, previous: int, following: int, problem: FleetProblem
 ) -> bool:
-    """Whether a customer between two stops is served in time, and all after it; and the route short enough."""
+    """Whether a customer between two stops, and all later ones, are in time and the route is short enough."""
     size, kind = len(problem.demands) - 3, tours.slots[slot, KIND]
     leaving = problem.kinds.starts[kind] if previous == 0 else tours.ready[previous]
     start = max(leaving + problem.durations[previous, customer], problem.earliest[customer])
@@ -379,7 +379,7 @@ def is_within_times(
 
 @compiled_inline
 def is_within_limits(tours: FleetTours, slot: int, problem: FleetProblem) -> bool:
-    """Whether a route whose times are known keeps all limits of its kind of vehicle."""
+    """Whether a route with known times is within all limits of its type of vehicle."""
     slots, kinds, kind = tours.slots, problem.kinds, tours.slots[slot, KIND]
     first, last = slots[slot, FIRST], slots[slot, LAST]
     if slots[slot, ROOM] < 0 or slots[slot, SIZE] > kinds.stops[kind] or tours.lengths[slot] > kinds.distances[kind]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled, compiled_inline
+from dynaroute.improve.compiled import compiled, compiled_inline, make_apart
 from dynaroute.improve.local_search import descend
 from dynaroute.improve.local_search_paths import Path, longest_path, split_path, write_path
 from dynaroute.improve.moves_fleet import (
@@ -23,13 +23,38 @@ from dynaroute.improve.moves_fleet import (
     unload_path,
 )
 from dynaroute.improve.pacing import Pace
-from dynaroute.improve.population import Population, add_individual, draw_parent, empty, make_population, reprice
+from dynaroute.improve.population import (
+    Population,
+    add_individual,
+    draw_parent,
+    empty,
+    is_empty,
+    make_population,
+    reprice,
+)
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit, make_random_state
 from dynaroute.improve.split import Tour, make_split_room, split_tour
 from dynaroute.solution import Solution
 
-__all__ = ["GeneticSearch", "add_feasible", "evolve", "place_around_depot"]
+__all__ = [
+    "GeneticSearch",
+    "Lineage",
+    "Litter",
+    "Nursery",
+    "add_children",
+    "add_feasible",
+    "bring_in",
+    "conceive",
+    "count_iterations_a_child",
+    "evolve",
+    "find_best_child",
+    "make_lineage",
+    "make_litter",
+    "make_nursery",
+    "place_around_depot",
+    "raise_children",
+]
 
 _ITERATIONS_A_CUSTOMER = 1.3  # of ruin and recreate, that take as long as creating one solution
 _REPAIR_PROBABILITY = 0.5
@@ -47,6 +72,7 @@ _PROGRESS = np.dtype(
         ("highest_penalty", np.float64),
         ("best_length", np.float64),
         ("initial", np.int64),  # number of random solutions that a population starts with
+        ("restarts", np.int64),  # number of populations before this one
         ("drawn", np.int64),  # number of them created so far
         ("idle", np.int64),  # iterations since the best solution was found
         ("judged", np.int64),  # solutions since the penalty was last set
@@ -76,31 +102,29 @@ class GeneticSearch:
     """
 
     def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 10) -> None:
-        assert isinstance(problem.distances, np.ndarray)  # instances without a matrix would take hours
-        self.weight = max(1, round(_ITERATIONS_A_CUSTOMER * problem.size))
+        self.weight = count_iterations_a_child(problem.size)
         self._credit = 0  # requested iterations that are too few for another solution
-        self._halt = np.zeros(1, dtype=np.int8)
+        self._halt = make_apart(1, np.int8)
         self._task = make_task(problem)
-        self._population = make_population(problem.size)
-        self._nursery = _make_nursery(problem, problem.distances, initial)
+        self._lineage = make_lineage(problem, initial)
+        self._litter = make_litter(problem.size)
+        self._nursery = make_nursery(problem)
         self._random = make_random_state(seed, stream)
 
     @property
     def best_cost(self) -> float:
         """Cost of the best feasible solution; infinite before there is one."""
-        return float(self._nursery.progress[0]["best_length"])
+        return float(self._lineage.progress[0]["best_length"])
 
     @property
     def best_routes(self) -> tuple[tuple[int, ...], ...]:
         """Routes of the best feasible solution; empty before there is one."""
-        return split_path(self._nursery.best_path)
+        return split_path(self._lineage.best_path)
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Improve a feasible solution by local search, and add it to the population."""
-        path = write_path(Solution(tuple(map(tuple, routes))))
-        self._nursery.path[:] = 0
-        self._nursery.path[: len(path)] = path
-        add_feasible(self._task, self._population, self._nursery, self._random, self._halt)
+        bring_in(routes, self._nursery)
+        add_feasible(self._task, self._lineage, self._litter, self._nursery, self._random, self._halt)
 
     def halt(self) -> None:
         """Stop a run in another thread within about a millisecond, and prevent later runs."""
@@ -109,71 +133,135 @@ class GeneticSearch:
     def run(self, count: int, pace: Pace) -> int:
         """Run some iterations. Splitting the run into several calls changes nothing, and there is no temperature."""
         solutions, self._credit = divmod(self._credit + count, self.weight)
-        made = evolve(solutions, self._task, self._population, self._nursery, self._random, self._halt)
+        made = evolve(solutions, self._task, self._lineage, self._litter, self._nursery, self._random, self._halt)
         return count if made == solutions else min(count, made * self.weight)
+
+
+def count_iterations_a_child(size: int) -> int:
+    """Count the iterations of ruin and recreate that take as long as creating one solution."""
+    return max(1, round(_ITERATIONS_A_CUSTOMER * size))
+
+
+def bring_in(routes: Sequence[Sequence[int]], nursery: Nursery) -> None:
+    """Write routes to the nursery, for `add_feasible`."""
+    path = write_path(Solution(tuple(map(tuple, routes))))
+    nursery.path[:] = 0
+    nursery.path[: len(path)] = path
 
 
 # Memory for creating solutions
 
 
-class _Nursery(NamedTuple):
-    """Memory for creating a solution.
+class Litter(NamedTuple):
+    """C solutions, the children, from their parents until they are added to a population.
 
     Attributes
     ----------
-    fleet
-        Routes during local search.
-    tour, path
-        (n,) the tour of all customers, and (longest path,) its routes.
-    best_path
-        (longest path,) routes of the best feasible solution.
-    cuts
-        Memory for the split.
-    is_taken
-        (M,) memory for the crossover.
+    tours
+        (C, n) each child's tour of all customers.
+    paths, lengths, excesses
+        (C, 2, longest path), (C, 2) and (C, 2) each child's routes after local search, and again after a repair.
+    counts
+        (C,) how many of these two there are.
     order
         (n,) the order in which local search tries customers.
+    restarts
+        (1,) number of populations before that of the parents.
+    """
+
+    tours: NDArray[np.int32]
+    paths: NDArray[np.int32]
+    lengths: NDArray[np.float64]
+    excesses: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    order: NDArray[np.int32]
+    restarts: NDArray[np.int64]
+
+
+class Nursery(NamedTuple):
+    """Memory for raising a child; nothing in it outlasts that.
+
+    Attributes
+    ----------
+    fleet, path
+        Routes during local search, and (longest path,) before and after it.
+    cuts
+        Memory for the split.
     route_order, angles
         Routes in use, and the direction of each from the depot.
     places
         (M, 2) where the nodes lie, the depot at the origin.
+    """
+
+    fleet: Fleet
+    path: Path
+    cuts: NDArray[Any]
+    route_order: NDArray[np.int32]
+    angles: NDArray[np.float64]
+    places: NDArray[np.float64]
+
+
+class Lineage(NamedTuple):
+    """A population, and how far it has come.
+
+    Attributes
+    ----------
+    population
+        The solutions.
+    best_path
+        (longest path,) routes of the best feasible solution of all.
+    is_taken
+        (M,) memory for the crossover.
     progress
         One record.
     """
 
-    fleet: Fleet
-    tour: Tour
-    path: Path
+    population: Population
     best_path: Path
-    cuts: NDArray[Any]
     is_taken: NDArray[np.bool_]
-    order: NDArray[np.int32]
-    route_order: NDArray[np.int32]
-    angles: NDArray[np.float64]
-    places: NDArray[np.float64]
     progress: NDArray[Any]
 
 
-def _make_nursery(problem: SearchProblem, distances: NDArray[np.float64], initial: int) -> _Nursery:
-    """Allocate memory; `initial` is the number of random solutions in a population."""
+def make_litter(size: int, children: int = 1) -> Litter:
+    """Allocate memory for some children."""
+    customers = np.arange(1, size + 1, dtype=np.int32)
+    return Litter(
+        tours=np.tile(customers, (children, 1)),
+        paths=np.zeros((children, 2, longest_path(size)), dtype=np.int32),
+        lengths=np.zeros((children, 2)),
+        excesses=np.zeros((children, 2), dtype=np.int64),
+        counts=np.zeros(children, dtype=np.int64),
+        order=customers.copy(),
+        restarts=np.zeros(1, dtype=np.int64),
+    )
+
+
+def make_nursery(problem: SearchProblem) -> Nursery:
+    """Allocate memory for raising children one after the other."""
+    assert isinstance(problem.distances, np.ndarray)  # instances without a matrix would take hours
     size = problem.size
+    return Nursery(
+        fleet=make_fleet(size),
+        path=np.zeros(longest_path(size), dtype=np.int32),
+        cuts=make_split_room(size),
+        route_order=np.zeros(size + 1, dtype=np.int32),
+        angles=np.zeros(size + 1),
+        places=place_around_depot(problem.distances),
+    )
+
+
+def make_lineage(problem: SearchProblem, initial: int) -> Lineage:
+    """Make an empty population, to start with a number of random solutions."""
     progress = np.zeros(1, dtype=_PROGRESS)
-    penalty = _guess_penalty(problem.demands, distances)
+    penalty = _guess_penalty(problem.demands, np.asarray(problem.distances))
     progress["penalty"] = penalty
     progress["lowest_penalty"], progress["highest_penalty"] = 1e-4 * penalty, 1e3 * penalty
     progress["best_length"] = np.inf
     progress["initial"] = initial
-    return _Nursery(
-        fleet=make_fleet(size),
-        tour=np.arange(1, size + 1, dtype=np.int32),
-        path=np.zeros(longest_path(size), dtype=np.int32),
-        best_path=np.zeros(longest_path(size), dtype=np.int32),
-        cuts=make_split_room(size),
-        is_taken=np.zeros(size + 1, dtype=np.bool_),
-        order=np.arange(1, size + 1, dtype=np.int32),
-        route_order=np.zeros(size + 1, dtype=np.int32),
-        angles=np.zeros(size + 1),
-        places=place_around_depot(distances),
+    return Lineage(
+        population=make_population(problem.size),
+        best_path=np.zeros(longest_path(problem.size), dtype=np.int32),
+        is_taken=np.zeros(problem.size + 1, dtype=np.bool_),
         progress=progress,
     )
 
@@ -207,89 +295,141 @@ def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @compiled
 def evolve(
-    count: int, task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
+    count: int,
+    task: Task,
+    lineage: Lineage,
+    litter: Litter,
+    nursery: Nursery,
+    random: RandomState,
+    halt: NDArray[np.int8],
 ) -> int:
     """Create solutions one after the other until `halt` is not 0, which discards the unfinished one.
 
     Returns the number of solutions created.
     """
-    progress = nursery.progress[0]
     for made in range(count):
-        if progress.idle >= _PATIENCE:
-            empty(population)
-            progress.drawn = 0
-            progress.idle = 0
-        if progress.drawn < progress.initial:
-            progress.drawn += 1
-            _shuffle(nursery.tour, random)
-        else:
-            one, other = draw_parent(random, population), draw_parent(random, population)
-            _cross(population.tours[one], population.tours[other], nursery.is_taken, random, nursery.tour)
-        split_tour(nursery.tour, nursery.cuts, task, progress.penalty, nursery.path)
-        if not _educate_and_add(task, population, nursery, random, halt):
+        penalty = conceive(lineage, litter, random)
+        if not raise_children(task, litter, nursery, penalty, random, halt):
+            _keep_if_best(lineage, litter)
             return made
+        add_children(lineage, litter)
     return count
 
 
 @compiled
-def add_feasible(
-    task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
-) -> None:
-    """Improve the feasible solution in the nursery by feasible moves, and add it to the population."""
-    length, _ = _educate(task, nursery, np.inf, random, halt)
-    _keep_if_best(length, nursery)
-    add_individual(nursery.path, length, 0, nursery.progress[0].penalty, population)
+def conceive(lineage: Lineage, litter: Litter, random: RandomState) -> float:
+    """Cross parents, or draw random tours at the start: the tours of new children. Returns the penalty for them."""
+    population, progress = lineage.population, lineage.progress[0]
+    if progress.idle >= _PATIENCE:
+        empty(population)
+        progress.drawn = 0
+        progress.idle = 0
+        progress.restarts += 1
+    litter.restarts[0] = progress.restarts
+    for child in range(len(litter.tours)):
+        litter.counts[child] = 0
+        tour = litter.tours[child]
+        if progress.drawn < progress.initial or is_empty(population):
+            progress.drawn += 1
+            _shuffle(tour, random)
+        else:
+            one, other = draw_parent(random, population), draw_parent(random, population)
+            _cross(population.tours[one], population.tours[other], lineage.is_taken, random, tour)
+    return float(progress.penalty)
 
 
 @compiled
-def _educate_and_add(
-    task: Task, population: Population, nursery: _Nursery, random: RandomState, halt: NDArray[np.int8]
+def raise_children(
+    task: Task, litter: Litter, nursery: Nursery, penalty: float, random: RandomState, halt: NDArray[np.int8]
 ) -> bool:
-    """Improve the solution in the nursery by local search, and add it to the population; false if halted."""
-    progress = nursery.progress[0]
-    penalty, factor = progress.penalty, 1.0
-    progress.idle += 1
-    while True:
-        length, excess = _educate(task, nursery, penalty * factor, random, halt)
-        if excess == 0:
-            _keep_if_best(length, nursery)
+    """Cut the children's tours into routes, and improve these by local search; false if halted."""
+    for child in range(len(litter.tours)):
+        split_tour(litter.tours[child], nursery.cuts, task, penalty, nursery.path)
+        excess = _educate(child, task, litter, nursery, penalty, random, halt)
+        if halt[0] == 0 and excess > 0 and draw_unit(random) < _REPAIR_PROBABILITY:
+            excess = _educate(child, task, litter, nursery, penalty * _REPAIR_FACTOR, random, halt)
+            litter.counts[child] -= excess > 0  # still overloaded, so of no use
         if halt[0] != 0:
             return False
-        if factor == 1.0:
-            progress.judged += 1
-            progress.feasible += excess == 0
-        if factor == 1.0 or excess == 0:
-            add_individual(nursery.path, length, excess, penalty, population)
-        if excess == 0 or factor > 1.0 or draw_unit(random) >= _REPAIR_PROBABILITY:
-            break
-        factor = _REPAIR_FACTOR
-    if progress.judged >= _PENALTY_PERIOD:
-        _adapt_penalty(progress, population)
     return True
 
 
 @compiled
-def _keep_if_best(length: float, nursery: _Nursery) -> None:
-    """Record a feasible solution if it is the best so far."""
-    progress = nursery.progress[0]
-    if length < progress.best_length:
-        progress.best_length = length
-        progress.idle = 0
-        nursery.best_path[:] = nursery.path
+def _educate(
+    child: int,
+    task: Task,
+    litter: Litter,
+    nursery: Nursery,
+    penalty: float,
+    random: RandomState,
+    halt: NDArray[np.int8],
+) -> int:
+    """Improve the routes in the nursery, sort them by direction, and keep them as a child's; returns the excess."""
+    fleet, size = nursery.fleet, len(litter.order)
+    used = load_path(nursery.path, fleet, task)
+    _shuffle(litter.order, random)
+    used = descend(litter.order, used, fleet, task, penalty, halt)
+    _sort_routes(used, size, nursery)
+    unload_path(nursery.route_order[:used], fleet, size, nursery.path)
+    excess = total_excess(fleet, used, task.capacity)
+    place = litter.counts[child]
+    litter.paths[child, place] = nursery.path
+    litter.lengths[child, place] = total_length(fleet, used)
+    litter.excesses[child, place] = excess
+    litter.counts[child] += 1
+    return excess
 
 
 @compiled
-def _educate(
-    task: Task, nursery: _Nursery, penalty: float, random: RandomState, halt: NDArray[np.int8]
-) -> tuple[float, int]:
-    """Improve the routes in the nursery, and sort them by direction from the depot."""
-    fleet = nursery.fleet
-    used = load_path(nursery.path, fleet, task)
-    _shuffle(nursery.order, random)
-    used = descend(nursery.order, used, fleet, task, penalty, halt)
-    _sort_routes(used, nursery)
-    unload_path(nursery.route_order[:used], fleet, len(nursery.order), nursery.path)
-    return total_length(fleet, used), total_excess(fleet, used, task.capacity)
+def add_children(lineage: Lineage, litter: Litter) -> None:
+    """Add children to the population, unless it is no longer that of their parents, and adapt the penalty."""
+    progress = lineage.progress[0]
+    progress.idle += len(litter.tours)
+    _keep_if_best(lineage, litter)
+    if litter.restarts[0] != progress.restarts:
+        return
+    for child in range(len(litter.tours)):
+        for place in range(litter.counts[child]):
+            length, excess = litter.lengths[child, place], litter.excesses[child, place]
+            add_individual(litter.paths[child, place], length, excess, progress.penalty, lineage.population)
+        progress.judged += 1
+        progress.feasible += litter.excesses[child, 0] == 0
+        if progress.judged >= _PENALTY_PERIOD:
+            _adapt_penalty(progress, lineage.population)
+
+
+@compiled
+def add_feasible(
+    task: Task, lineage: Lineage, litter: Litter, nursery: Nursery, random: RandomState, halt: NDArray[np.int8]
+) -> None:
+    """Improve the feasible solution in the nursery by feasible moves, and add it to the population."""
+    litter.counts[:] = 0
+    _educate(0, task, litter, nursery, np.inf, random, halt)
+    _keep_if_best(lineage, litter)
+    progress = lineage.progress[0]
+    add_individual(litter.paths[0, 0], litter.lengths[0, 0], 0, progress.penalty, lineage.population)
+
+
+@compiled
+def find_best_child(litter: Litter) -> tuple[float, int, int]:
+    """Return the length of the best feasible child, and where its routes are; infinite if there is none."""
+    best, best_child, best_place = np.inf, 0, 0
+    for child in range(len(litter.tours)):
+        for place in range(litter.counts[child]):
+            if litter.excesses[child, place] == 0 and litter.lengths[child, place] < best:
+                best, best_child, best_place = litter.lengths[child, place], child, place
+    return best, best_child, best_place
+
+
+@compiled
+def _keep_if_best(lineage: Lineage, litter: Litter) -> None:
+    """Record the best child if it is the best so far."""
+    progress = lineage.progress[0]
+    length, child, place = find_best_child(litter)
+    if length < progress.best_length:
+        progress.best_length = length
+        progress.idle = 0
+        lineage.best_path[:] = litter.paths[child, place]
 
 
 @compiled
@@ -334,11 +474,11 @@ def _cross(one: Tour, other: Tour, is_taken: NDArray[np.bool_], random: RandomSt
 
 
 @compiled_inline
-def _sort_routes(used: int, nursery: _Nursery) -> None:
+def _sort_routes(used: int, size: int, nursery: Nursery) -> None:
     """Sort routes by the direction of their centre, so that neighbours in a tour are neighbours on the map."""
     stops, places, angles, order = nursery.fleet.stops, nursery.places, nursery.angles, nursery.route_order
     for route in range(used):
-        start = first_stop(route, len(nursery.order))
+        start = first_stop(route, size)
         x, y = 0.0, 0.0
         stop = stops[start].after
         while stop != start + 1:

@@ -226,7 +226,6 @@ def _halve(
     ordered = members[np.argsort(middles[members] @ direction, kind="stable")]
     behind = np.cumsum(sizes[ordered])
     first_parts = parts // 2
-    cut = int(np.searchsorted(behind, behind[-1] * first_parts / parts)) + 1
-    cut = min(cut, len(ordered) - 1)
+    cut = int(np.abs(behind[:-1] - behind[-1] * first_parts / parts).argmin()) + 1
     halves = ((ordered[:cut], first_parts), (ordered[cut:], parts - first_parts))
     return [share for half, count in halves for share in _halve(half, count, middles, sizes, random)]

@@ -21,6 +21,7 @@ __all__ = [
     "add_individual",
     "draw_parent",
     "empty",
+    "is_empty",
     "make_population",
     "reprice",
 ]
@@ -127,6 +128,12 @@ def empty(population: Population) -> None:
             population.free[population.counts[2]] = population.members[half, rank]
             population.counts[2] += 1
         population.counts[half] = 0
+
+
+@compiled_inline
+def is_empty(population: Population) -> bool:
+    """Whether there is no solution."""
+    return bool(population.counts[FEASIBLE] + population.counts[OVERLOADED] == 0)
 
 
 @compiled_inline

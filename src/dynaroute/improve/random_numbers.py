@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import compiled_inline
+from dynaroute.improve.compiled import compiled_inline, make_apart
 
-__all__ = ["RandomState", "draw_below", "draw_unit", "make_random_state"]
+__all__ = ["RandomState", "draw_below", "draw_state", "draw_unit", "make_random_state"]
 
 RandomState = NDArray[np.uint64]
 
@@ -24,7 +24,9 @@ _UNIT = 2.0**-53
 
 def make_random_state(seed: int, stream: int = 0) -> RandomState:
     """Make a generator; generators with the same seed and different streams are independent."""
-    return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64).astype(np.uint64)
+    state = make_apart(1, np.uint64)
+    state[:] = np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)
+    return state
 
 
 @compiled_inline
@@ -46,3 +48,9 @@ def draw_unit(state: RandomState) -> float:
 def draw_below(state: RandomState, limit: int) -> int:
     """Draw a whole number from 0 to limit - 1."""
     return int(draw_unit(state) * limit)
+
+
+@compiled_inline
+def draw_state(state: RandomState, into: RandomState) -> None:
+    """Draw the state of another generator."""
+    into[0] = _draw(state)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import as_index, compiled_inline
+from dynaroute.improve.compiled import as_index, compiled_inline, make_apart
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
@@ -141,12 +141,14 @@ class Log(NamedTuple):
 def make_best(tours: Tours, cost: float) -> Best:
     """Make tours the best and the current solution."""
     nodes = len(tours.nodes)
+    costs = make_apart(2, np.float64)
+    costs[:] = cost
     return Best(
         after=tours.nodes[:, AFTER].copy(),
         changed=np.zeros(nodes, dtype=np.int32),
         is_changed=np.zeros(nodes, dtype=np.bool_),
-        changes=np.zeros(1, dtype=np.int64),
-        costs=np.full(2, cost),
+        changes=make_apart(1, np.int64),
+        costs=costs,
     )
 
 
@@ -160,7 +162,7 @@ def make_log(size: int) -> Log:
         keys=np.zeros(size),
         open_beside=np.zeros(size + 1, dtype=np.int32),
         ruined=np.full(size, -1, dtype=np.int64),
-        blinks=np.zeros(1, dtype=np.int64),
+        blinks=make_apart(1, np.int64),
     )
 
 

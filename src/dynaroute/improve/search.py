@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.combined import Relay, Team, pass_on, teach_the_worst
+from dynaroute.improve.breeding import Breeding
+from dynaroute.improve.combined import Relay, Team, teach_the_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
 from dynaroute.improve.parted import PartedAnnealing, cut_problem, find_places
@@ -48,8 +49,9 @@ _USUAL_ITERATION_SECONDS = 3.5e-6  # assumed, for choices that must not depend o
 _LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
 _ITERATIONS_TO_MELT_A_CUSTOMER = 150  # with fewer, a cooler start is better
 _LEAST_HOT = 0.05
-_SMALLEST_PART, _FEWEST_ROUTES = 120, 7  # fewest customers and routes per core
-_TEAM_HANDOVER, _TEAM_SIZE = 0.6, 300  # several cores anneal for this share of the time, from this size on
+_SMALLEST_PART, _FEWEST_ROUTES = 70, 4  # fewest customers and routes per core
+_TEAM_PATIENCE = 2.0  # several cores anneal for so many times as long as one core would, in core seconds
+_EARLIEST_TEAM_HANDOVER = 0.03
 
 Routes = tuple[tuple[int, ...], ...]
 
@@ -119,7 +121,7 @@ def search(
     seed
         Seed of the random numbers. With a number of iterations and no deadline it determines the result.
     threads
-        Number of parallel searches that exchange solutions.
+        Number of cores that work on it together.
     companions
         Number of instances searched in this process at the same time.
     on_improvement
@@ -157,6 +159,9 @@ def load_machine_code() -> None:
     search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
     problem = SearchProblem.from_instance(_make_tiny_instance())
     cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
+    breeding = Breeding(problem, threads=1)
+    breeding.run(10_000, Pace(0.0, 0.0))  # enough that children join the population
+    breeding.adopt(breeding.best_routes, breeding.best_cost)
 
 
 @cache
@@ -212,21 +217,30 @@ def _choose_team(
     seed: int,
     threads: int,
 ) -> Searcher:
-    """Choose the searcher of several cores: they share the routes, in several teams if parts would be too small."""
-    most_parts = max(1, min(threads, problem.size // _SMALLEST_PART, len(routes) // _FEWEST_ROUTES))
-    parts = max(range(1, most_parts + 1), key=lambda count: (threads // count * count, count))  # leave no core idle
-    teams = threads // parts
-    annealing: list[Searcher] = [RuinAndRecreate(problem, routes, settings, seed, stream) for stream in range(teams)]
-    if parts > 1:
-        places = find_places(instance, problem)
-        annealing = [PartedAnnealing(problem, places, routes, settings, parts, seed, stream) for stream in range(teams)]
-    handover = _choose_handover(problem.size, stopping) / parts
+    """Choose the searcher of several cores: parts of the routes side by side, then one population.
+
+    If parts would be too small, there are several teams, each with a solution of its own.
+    """
+    most_parts = min(problem.size // _SMALLEST_PART, len(routes) // _FEWEST_ROUTES)
+    places = find_places(instance, problem)
+    annealing: list[Searcher] = [
+        PartedAnnealing(problem, places, routes, settings, parts, seed, stream)
+        if parts > 1
+        else RuinAndRecreate(problem, routes, settings, seed, stream)
+        for stream, parts in enumerate(_share_cores(threads, most_parts))
+    ]
+    handover = _TEAM_PATIENCE * _choose_handover(problem.size, stopping) / threads
     if handover > _LATEST_HANDOVER or not problem.has_matrix:
-        return annealing[0] if teams == 1 else Team(annealing, teach_the_worst)
-    handover = max(handover, _TEAM_HANDOVER * min(1.0, problem.size / _TEAM_SIZE) ** _ANNEALING_GROWTH)
-    genetic = [GeneticSearch(problem, seed, stream) for stream in range(threads)]
+        return annealing[0] if len(annealing) == 1 else Team(annealing, teach_the_worst)
+    handover = max(handover, _EARLIEST_TEAM_HANDOVER)
     # teams that exchange nothing find diverse solutions, which crossover needs
-    return Relay(Team(annealing, None), Team(genetic, pass_on), handover, annealing)
+    return Relay(Team(annealing, None), Breeding(problem, threads, seed), handover, annealing)
+
+
+def _share_cores(threads: int, most: int) -> list[int]:
+    """Share cores among as few teams as possible, of about the same number and at most `most` each; none is idle."""
+    teams = math.ceil(threads / max(1, most))
+    return [(threads + team) // teams for team in range(teams)]
 
 
 def _choose_handover(size: int, stopping: Stopping) -> float:

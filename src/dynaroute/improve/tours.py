@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.improve.compiled import as_index, compiled_inline
+from dynaroute.improve.compiled import as_index, compiled_inline, make_apart
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.problem import SearchProblem
 
@@ -71,7 +71,7 @@ def make_tours(problem: SearchProblem, routes: Sequence[Sequence[int]]) -> Tours
     nodes[:, ROUTE] = NO_ROUTE
     slots = np.zeros((size, 6), dtype=np.int64)
     slots[:, PLACE] = slots[:, SLOT_AT] = np.arange(size)
-    tours = Tours(nodes, np.zeros((size + 1, 2)), slots, np.zeros(1, dtype=np.int64))
+    tours = Tours(nodes, np.zeros((size + 1, 2)), slots, make_apart(1, np.int64))
     flat = np.array([stop for route in routes if route for stop in (*route, 0)], dtype=np.int32)
     _drive(tours, flat, problem)
     return tours

@@ -1,7 +1,7 @@
-"""Triton kernels: each file holds the forward kernel, the backward kernel and the autograd function, in that order.
+"""Triton kernels: each file contains the forward kernel, the backward kernel and the autograd function, in that order.
 
-Every kernel has a plain PyTorch twin, named in its docstring, and the tests compare the two. Nothing outside needs
-Triton to be there: `kernels_run_on` says whether these modules can be imported and used.
+Every kernel has a plain PyTorch twin, named in its docstring; tests compare the two. Triton is optional:
+`kernels_run_on` says whether these modules can be imported and used.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_ROUTE", "LONGEST_SEGMENT", "dot_precision", "kernels_run_on"]
 
 LONGEST_SEGMENT = 128  # nodes that fit in one tile on chip
-LONGEST_ROUTE = 255  # customers of a route whose steps do
+LONGEST_ROUTE = 255  # customers of a route whose steps fit in one tile
 
 
 def kernels_run_on(device: torch.device) -> bool:
     """Whether to use Triton kernels on this device: a GPU.
 
-    Triton's interpreter runs them anywhere, a thousand times slower: only `dynaroute.selftest` and the tests ask for
-    that, by DYNAROUTE_INTERPRET=1.
+    Triton's interpreter runs them anywhere, but a thousand times slower. Only `dynaroute.selftest` and the tests use
+    it, by setting DYNAROUTE_INTERPRET=1.
 
     Parameters
     ----------
@@ -36,10 +36,10 @@ def kernels_run_on(device: torch.device) -> bool:
 
 
 def dot_precision(operand: Tensor) -> str:
-    """What Triton shall make of a matrix product: float32 operands are split into three parts for the tensor cores.
+    """The precision of Triton's matrix products: float32 operands are split into three parts for the tensor cores.
 
-    That keeps float32's digits at a fraction of the time that Triton takes to compile, and a GPU to run, plain
-    float32 products. For half precision it makes no difference.
+    That keeps the precision of float32, but compiles and runs much faster than plain float32 products. It makes no
+    difference to half precision.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What several kernels compute."""
+"""Functions shared by several kernels."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _IS_INTERPRETED = tl.constexpr(triton.knobs.runtime.interpret)
 
 @triton.jit
 def loop_end(count):
-    """A number from memory as the end of a loop: the interpreter's own conversion fails with NumPy 2.4 and later."""
+    """Convert a loaded number to the end of a loop; the interpreter's own conversion fails with NumPy 2.4 and later."""
     if _IS_INTERPRETED:
         return count.handle.data.item()
-    else:  # noqa: RET505 (Triton compiles what follows a return, too)
+    else:  # noqa: RET505 (Triton also compiles what follows a return)
         return count
 
 
 @triton.jit
 def find_feasible(is_open, demand, remaining, is_depot, may_return):
-    """Eqs 14 and 19, for all kernels: unvisited customers that fit, and the depot if the vehicle may return.
+    """Eqs 14 and 19: unvisited customers that fit, and the depot if the vehicle may return.
 
     Twin: `dynaroute.model.state.find_feasible`.
     """
@@ -30,13 +30,13 @@ def find_feasible(is_open, demand, remaining, is_depot, may_return):
 
 @triton.jit
 def grow(count):
-    """The factor on the attention scores of so many nodes. Twin: `dynaroute.model.encoder.grow`."""
+    """The factor on attention scores among this many nodes. Twin: `dynaroute.model.encoder.grow`."""
     return tl.log(1.0 + count.to(tl.float32)) * 0.21667906533553  # 1 / ln(101)
 
 
 @triton.jit
 def log_distance(x_difference, y_difference, count):
-    """The logarithm of a distance among so many nodes. Twin: `dynaroute.model.decoder.log_distances`."""
+    """The scaled logarithm of a distance, given the number of nodes. Twin: `dynaroute.model.decoder.log_distances`."""
     squared = x_difference * x_difference + y_difference * y_difference
     return 0.5 * tl.log(squared * count.to(tl.float32) + 1.0e-4)
 
@@ -44,7 +44,7 @@ def log_distance(x_difference, y_difference, count):
 @triton.jit
 def tanh(x):
     """Tanh, within 1e-7. Twin: torch.tanh."""
-    return 1.0 - 2.0 / (tl.exp(2.0 * tl.minimum(x, 40.0)) + 1.0)  # beyond 40 exp may overflow, tanh is 1
+    return 1.0 - 2.0 / (tl.exp(2.0 * tl.minimum(x, 40.0)) + 1.0)  # beyond 40, exp may overflow and tanh is 1
 
 
 @triton.jit
@@ -55,7 +55,7 @@ def native_tanh(x):
 
 @triton.jit
 def draw_gumbel(first_key, second_key, step, node):
-    """Gumbel noise from the same 32-bit words as the twin's, `dynaroute.construct.noise.draw_gumbel`."""
+    """Gumbel noise from the same 32-bit words as its twin, `dynaroute.construct.noise.draw_gumbel`."""
     row = _mix(first_key ^ (step.to(tl.uint32) * 0x9E3779B1))
     bits = _mix(_mix(row ^ (node.to(tl.uint32) * 0x85EBCA77)) ^ second_key)
     uniform = ((bits >> 9).to(tl.float32) + 0.5) * 1.1920928955078125e-07  # 2^-23
@@ -64,9 +64,9 @@ def draw_gumbel(first_key, second_key, step, node):
 
 @triton.jit
 def scramble(numbers):
-    """64 pseudo-random bits of each number: the sum of a set's stands for the set.
+    """64 pseudo-random bits for each number; their sum over a set identifies the set.
 
-    `dynaroute.construct.noise.scramble` is for the same but draws other bits: only equality is read from them.
+    `dynaroute.construct.noise.scramble` does the same with other bits, which are only compared with each other.
     """
     words = numbers.to(tl.uint32)
     high = _mix(words * 0x9E3779B1 ^ 0x243F6A88)

@@ -1,4 +1,4 @@
-"""One encoder layer, forward and backward, with nothing between the matrix products that need not be (eqs 3 to 10)."""
+"""One encoder layer, forward and backward, with as little as possible between the matrix products (eqs 3 to 10)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _add_tanh(left: Tensor, right: Tensor) -> Tensor:
 class EncoderLayer(torch.autograd.Function):
     """h -> ĥ = tanh(h + MHA(h)) -> tanh(ĥ + FF(ĥ)) on packed (T, d_h) tokens.
 
-    The derivative of tanh needs its output alone, so that besides the input only what the matrix products
-    read is kept. Twin: `dynaroute.model.encoder.AttentionLayer`.
+    The derivative of tanh only needs its output, so only the input and the operands of the matrix products are kept.
+    Twin: `dynaroute.model.encoder.AttentionLayer`.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The scores of a pointer network, without the array of all steps, nodes and columns that they are sums over.
+"""The scores of a pointer network, computed without storing the array of all steps, nodes and columns.
 
 Twin: `dynaroute.model.pointer.score_plainly`.
 """
@@ -16,14 +16,14 @@ from dynaroute.kernels.arithmetic import loop_end, tanh
 
 __all__ = ["PointerScore"]
 
-_BLOCK, _WARPS = 32, 8  # nodes of a program
+_BLOCK, _WARPS = 32, 8  # nodes and warps of a program
 
 
 @triton.jit
 def _score(places, demands, of_demand, query, weight, out, steps, nodes, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
-    """u[p, s, m] = sum over k of v[k] tanh(A[p, m, k] + D[p, s, m] e[k] + Q[p, s, k]): some nodes m of a vehicle p.
+    """u[p, s, m] = sum over k of v[k] tanh(A[p, m, k] + D[p, s, m] e[k] + Q[p, s, k]) for some nodes m of a vehicle p.
 
-    What belongs to the nodes stays on chip, and the steps pass by.
+    The data of the nodes stay on chip while the program loops over the steps.
     """
     vehicle = tl.program_id(0).to(tl.int64)
     node = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -58,10 +58,10 @@ def _score_backward(
     BLOCK: tl.constexpr,
     WIDTH: tl.constexpr,
 ):
-    """With t the tanh and g the gradient of u: w = g v (1 - t²) is that of each sum inside; v's is the sum of g t.
+    """With t the tanh and g the gradient of u, the gradient of each sum inside is w = g v (1 - t²).
 
-    A's is the sum of w over steps, Q's over nodes, e's of w D over all. Programs of a vehicle add up Q's; those of e
-    and v are left as a row for each program.
+    The gradient of v is the sum of g t; of A, the sum of w over steps; of Q, over nodes; of e, the sum of w D over all.
+    Programs of a vehicle add up the gradient of Q; those of e and v are written as one row per program.
     """
     vehicle = tl.program_id(0).to(tl.int64)
     node = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -107,7 +107,7 @@ class PointerScore(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """Gradients of all but D."""
+        """The gradients of all inputs except D."""
         given = ctx.saved_tensors
         places, demands, _, query, _ = given
         vehicles, steps, nodes = demands.shape

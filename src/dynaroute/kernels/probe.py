@@ -1,4 +1,4 @@
-"""A product of two small matrices: whether Triton can compile for a GPU and run there at all."""
+"""Test whether Triton can compile for a GPU and run there, with a product of two small matrices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import triton.language as tl
 
 __all__ = ["probe_kernels"]
 
-_SIDE = 16  # the least that Triton's products take
+_SIDE = 16  # the smallest size of Triton's products
 
 
 @triton.jit
@@ -21,7 +21,7 @@ def _multiply(left, right, out, SIDE: tl.constexpr):
 
 
 def probe_kernels(device: torch.device) -> bool:
-    """Whether a small kernel, compiled and run there, gives the right answer.
+    """Whether a small kernel compiles, runs and gives the right result on this device.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""What the kernels for the probability of routes share: how routes lie in memory, and what all routes have in common.
+"""Shared parts of the kernels for the probability of routes: the memory layout, and common settings.
 
-A segment holds what is left before a route: slot 0 the depot, slots 1 to L the route's customers in the order of
-their visits, then everything later routes visit. So at step p = 0..L the vehicle is at slot p, slots 1..p are
-visited, and the choice is slot p + 1, or the depot when p = L. The steps of a route are the rows of a tile.
+A segment contains the nodes that remain before a route: slot 0 is the depot, slots 1 to L are the route's customers in
+order, then come the customers of later routes. So at step p = 0..L the vehicle is at slot p, slots 1..p are visited,
+and the choice is slot p + 1, or the depot if p = L. The steps of a route are the rows of a tile.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _TILES = [1 << power for power in range(4, (LONGEST_ROUTE + 1).bit_length())]  #
 
 @triton.jit
 def is_of_tile(length, L: tl.constexpr):
-    """Whether a launch with tiles of L steps is for a route of so many customers: it is the smallest that holds it."""
+    """Whether L steps is the smallest tile that fits a route of this many customers."""
     return (length < L) & ((length >= L // 2) | (L == 16))
 
 
 @triton.jit
 def find_remaining(demands, start, length, capacity, L: tl.constexpr):
-    """(L,) what still fits at each step.
+    """(L,) free capacity at each step.
 
-    The running sum is a sum over all steps up to each. With `tl.cumsum`, kernels pipelined in two stages lost one route
-    of 10 to 15 customers in thirty on an H200 (Triton 3.6): its probability was not a number.
+    The running sum is computed as a sum over all earlier steps. With `tl.cumsum`, kernels with two pipeline stages gave
+    NaN for one in thirty routes of 10 to 15 customers on an H200 (Triton 3.6).
     """
     step = tl.arange(0, L)
     on_route = tl.load(demands + start + step, mask=(step > 0) & (step <= length), other=0)
@@ -58,7 +58,7 @@ def load_rows(packed, start, limit, column, STRIDE: tl.constexpr, ROWS: tl.const
 
 @triton.jit
 def store_rows(packed, tile, start, first, limit, column, STRIDE: tl.constexpr, ROWS: tl.constexpr, DK: tl.constexpr):
-    """The other way round, from row `first` on."""
+    """Store rows of a tile as columns of a segment's rows, from row `first` on."""
     row = tl.arange(0, ROWS)
     where = (start + row)[:, None] * STRIDE + column + tl.arange(0, DK)[None, :]
     tl.store(packed + where, tile.to(packed.dtype.element_ty), mask=((row >= first) & (row < limit))[:, None])
@@ -77,20 +77,20 @@ def measure(positions, start, first, count, length, BLOCK: tl.constexpr, L: tl.c
 
 
 class Routes(NamedTuple):
-    """P routes and the segments that they leave.
+    """P routes and their segments.
 
     Attributes
     ----------
     offsets, lengths
-        (P,) segments; a length of 0 is no route.
+        (P,) starts and lengths of the segments; a length of 0 means no route.
     route_lengths
-        (P,) customers of each route.
+        (P,) number of customers of each route.
     capacities
         (P,) int32.
     demands
         (T,) int32.
     positions
-        (T, 2) float32 in the unit square, of use with a bias by distances alone; empty without.
+        (T, 2) float32 in the unit square, if scores are biased by distances; otherwise empty.
     """
 
     offsets: Tensor
@@ -102,22 +102,22 @@ class Routes(NamedTuple):
 
 
 class RouteShape(NamedTuple):
-    """What is the same for all routes.
+    """Settings that all routes share.
 
     Attributes
     ----------
     longest, longest_route
-        No segment, no route is longer; a route has at most LONGEST_ROUTE customers.
+        Upper bounds on the lengths of segments and routes; a route has at most LONGEST_ROUTE customers.
     heads
         Number of heads.
     clip
-        C.
+        C, the clip of the logits.
     shrinks
-        Whether visited nodes leave the graph's mean.
+        Whether visited nodes are left out of the graph's mean.
     grows
-        Whether a segment's scores grow with the logarithm of its length.
+        Whether attention scores grow with the logarithm of the segment's length.
     is_biased
-        Whether distances are weighed.
+        Whether scores are biased by distances.
     """
 
     longest: int
@@ -129,7 +129,7 @@ class RouteShape(NamedTuple):
     is_biased: bool
 
     def settings(self, packed: Tensor) -> dict[str, Any]:
-        """What kernels are compiled for."""
+        """The constants that kernels are compiled with."""
         return {
             "SHRINKS": self.shrinks,
             "GROWS": self.grows,
@@ -140,21 +140,21 @@ class RouteShape(NamedTuple):
         }
 
     def list_tiles(self) -> list[int]:
-        """How many steps tiles of routes hold: a launch each, the smallest first."""
+        """The numbers of steps per tile, one launch each, smallest first."""
         return [tile for tile in _TILES if tile == _TILES[0] or tile // 2 <= self.longest_route]
 
 
 class RouteGradients(NamedTuple):
-    """Where the way back writes.
+    """The outputs of the backward kernels.
 
     Attributes
     ----------
     packed
-        (T, 5 d_h), zeros at first.
+        (T, 5 d_h) gradient of the projections; initially 0.
     capacity
-        (P, d_h) float32: what each route adds to the gradient of the capacity's weight; zeros at first.
+        (P, d_h) float32: each route's part of the gradient of the capacity weight; initially 0.
     distance
-        (P, heads + 1) float32: likewise of the weights of distances; (P, 0) without a bias.
+        (P, heads + 1) float32: the same for the distance weights; (P, 0) without a bias.
     """
 
     packed: Tensor

@@ -1,7 +1,7 @@
-"""Log-probabilities of whole routes, all steps at once (eqs 12 to 20 under teacher forcing), differentiable.
+"""Differentiable log-probabilities of whole routes, all steps at once (eqs 12 to 20 under teacher forcing).
 
-Routes that leave segments of up to LONGEST_SEGMENT nodes are one tile each (`route_tile`); through longer segments
-nodes pass by in blocks (`route_stream`). Twin: `dynaroute.training.replay.route_log_probabilities`.
+Segments of up to LONGEST_SEGMENT nodes are one tile each (`route_tile`); longer ones are read in blocks of nodes
+(`route_stream`). Twin: `dynaroute.training.replay.route_log_probabilities`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class RouteLogProbability(torch.autograd.Function):
         Parameters
         ----------
         ctx
-            PyTorch's.
+            PyTorch's context.
         packed
-            (T, 5 d_h) key, value, logit key, graph and last of every token.
+            (T, 5 d_h) the key, value, logit key, graph and last projections of every token.
         capacity_weight
             (d_h,) float32.
         distance_weight
@@ -47,9 +47,9 @@ class RouteLogProbability(torch.autograd.Function):
         routes
             The routes.
         shape
-            What is the same for all of them.
+            Settings that all routes share.
         steps
-            Room to make for the steps of all routes, returns included.
+            Total number of steps to allocate memory for, including returns.
         """
         out = torch.zeros(len(routes.lengths), dtype=torch.float32, device=packed.device)
         given = (*routes, capacity_weight, distance_weight)
@@ -61,7 +61,7 @@ class RouteLogProbability(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """Gradients of the projections, of the capacity's weight and of those of distances."""
+        """The gradients of the projections, the capacity weight and the distance weights."""
         shape: RouteShape = ctx.shape
         packed, *others = ctx.saved_tensors
         given, kept = tuple(others[: len(Routes._fields) + 2]), others[len(Routes._fields) + 2 :]

@@ -29,9 +29,10 @@ def _describe_steps(
     demands, positions, start, count, length, capacity, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
     M: tl.constexpr, L: tl.constexpr,
 ):  # fmt: skip
-    """All steps of a route.
+    """The state at all steps of a route.
 
-    They are (L, M) feasible nodes, (L, M) nodes in the mean, (L,) their share, (L,) D_t / D, (L, M) log-distances.
+    Returns (L, M) feasible nodes, (L, M) nodes in the mean, (L,) the weight of each, (L,) D_t / D, and (L, M)
+    log-distances.
     """
     step = tl.arange(0, L)
     slot = tl.arange(0, M)
@@ -59,7 +60,7 @@ def _attend_head(
     distance, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, M: tl.constexpr, L: tl.constexpr, D: tl.constexpr,
     DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Eqs 12 to 16 of one head: the tiles, the queries (L, DK), the weights (L, M), the glimpses (L, DK)."""
+    """Eqs 12 to 16 for one head; returns the tiles, queries (L, DK), weights (L, M) and glimpses (L, DK)."""
     column = head * DK
     key = load_rows(packed, start, count, column, 5 * D, M, DK)
     value = load_rows(packed, start, count, column + D, 5 * D, M, DK)
@@ -77,7 +78,7 @@ def _attend_head(
         scores += tl.load(distance_weight + head) * distance
     scores = tl.where(feasible, scores, -1.0e30)
     weights = tl.exp(scores - tl.max(scores, 1)[:, None])
-    weights = weights * (1.0 / tl.sum(weights, 1))[:, None]  # one division a row: they are slow
+    weights = weights * (1.0 / tl.sum(weights, 1))[:, None]  # one division per row, because divisions are slow
     glimpse = tl.dot(weights.to(value.dtype), value, input_precision=PRECISION).to(value.dtype)
     return key, value, logit_key, query, weights, glimpse
 
@@ -88,7 +89,7 @@ def _sum_logits(
     GROWS: tl.constexpr, IS_BIASED: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
     PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Eqs 17 and 18: logits before clipping, a sum over heads since W^O and W^Q are folded into the logit keys."""
+    """Eqs 17 and 18: logits before clipping, summed over heads because W^O and W^Q are folded into the logit keys."""
     logits = tl.zeros([L, M], dtype=tl.float32)
     for head in range(H):
         _, _, logit_key, _, _, glimpse = _attend_head(
@@ -176,7 +177,7 @@ def _backward_tile(
         d_total = (d_query * per_node[:, None]).to(value.dtype)
         d_graph = tl.dot(tl.trans(in_mean.to(value.dtype)), d_total, input_precision=PRECISION)
         store_rows(gradient, d_graph, start, 0, count, column + 3 * H * DK, 5 * H * DK, M, DK)
-        # only the route's own nodes were ever the last one; the others' rows are zero already
+        # only the route's own nodes are ever the last node; the other rows are already zero
         store_rows(gradient, d_query, start, 0, length + 1, column + 4 * H * DK, 5 * H * DK, L, DK)
         d_capacity = tl.sum(d_query * fraction[:, None], 0)
         tl.store(capacity_gradient + segment.to(tl.int64) * H * DK + column + tl.arange(0, DK), d_capacity)
@@ -188,13 +189,13 @@ def _forward_kernel(
     clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, FIRST: tl.constexpr,
     LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """One program a route: the sum over its steps of log p (eq 20), every step's mask known beforehand.
+    """One program per route: the sum of log p (eq 20) over its steps, whose masks are all known.
 
-    q_p = mean of the graph's projections over nodes not visited before p (all nodes, if the mean does not shrink)
-    + last's of slot p + w D_p / D;
+    q_p = mean of the graph projections over nodes not visited before p (all nodes, if the mean does not shrink)
+    + last projection of slot p + w D_p / D;
     A = softmax(q k^T) over feasible nodes, g = A v, u = C tanh(g logit_key^T), log p = u_target - logsumexp u.
-    If attention grows, so do the q; if it is biased, log-distances times a learned weight are added to the scores of
-    each head, and to what tanh is taken of.
+    If attention grows, so do the q. If it is biased, log-distances times a learned weight are added to the scores of
+    each head, and to the argument of tanh.
     Twin: `dynaroute.training.replay.route_log_probabilities`.
     """
     segment = tl.program_id(0)
@@ -218,10 +219,10 @@ def _backward_kernel(
     SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, FIRST: tl.constexpr,
     LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """One program a route. With G the gradient of its log-probability:
+    """One program per route. With G the gradient of its log-probability:
 
     du = G (one-hot - softmax u) C (1 - tanh^2), then back through the logits, the glimpses g and the weights A as in
-    attention; the mean hands dq_p / (nodes in it) to each of its nodes. Weights are computed anew.
+    attention; the mean passes dq_p / (number of its nodes) to each of its nodes. Weights are recomputed.
     """
     segment = tl.program_id(0)
     start = tl.load(offsets + segment).to(tl.int64)
@@ -246,9 +247,9 @@ def run_tiles(packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out:
     packed
         (T, 5 d_h) projections.
     given
-        `Routes`, the capacity's weight and the weights of distances, one after the other.
+        The fields of `Routes`, then the capacity weight and the distance weights.
     shape
-        What is the same for all routes.
+        Settings that all routes share.
     out
         (P,) float32 result.
     """
@@ -259,13 +260,13 @@ def run_tiles(packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out:
 def run_tiles_backward(
     packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out_gradient: Tensor, gradients: RouteGradients
 ) -> None:
-    """Write the gradients of the same, given those of `out`; the other parameters are as in `run_tiles`."""
+    """Write the gradients, given those of `out`; the other parameters are those of `run_tiles`."""
     for settings in _launches(packed, shape):
         _backward_kernel[(len(out_gradient),)](packed, *given, out_gradient, *gradients, shape.clip, **settings)
 
 
 def _launches(packed: Tensor, shape: RouteShape) -> Iterator[dict[str, Any]]:
-    """A launch for each tile of steps; no segment is shorter than its route."""
+    """The constants of each launch, one per tile of steps; no segment is shorter than its route."""
     largest = max(16, triton.next_power_of_2(min(shape.longest, LONGEST_SEGMENT)))
     for tile in shape.list_tiles():
         if tile <= largest:

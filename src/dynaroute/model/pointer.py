@@ -70,23 +70,27 @@ class PointerMemory(NamedTuple):
         (P, M) demand / capacity of the nodes, served or not.
     is_node
         (P, M) false for padding.
-    folded
-        The result of `PointerNetwork.fold`.
+    in_attention, in_pointer
+        (P, M, d) from `PointerNetwork.place`.
     hidden, cell
         (P, d) state of the LSTM.
+    folded
+        The result of `PointerNetwork.fold`.
     """
 
     places: Tensor
     demands: Tensor
     is_node: Tensor
-    folded: Tensor
+    in_attention: Tensor
+    in_pointer: Tensor
     hidden: Tensor
     cell: Tensor
+    folded: Tensor
 
     def take(self, rows: Tensor) -> PointerMemory:
         """Select the (Q,) vehicles in `rows`, which may repeat."""
-        places, demands, is_node, folded, hidden, cell = self
-        return PointerMemory(places[rows], demands[rows], is_node[rows], folded, hidden[rows], cell[rows])
+        *of_vehicles, folded = self
+        return PointerMemory._make([*(part[rows] for part in of_vehicles), folded])
 
 
 class PointerSteps(NamedTuple):
@@ -96,6 +100,8 @@ class PointerSteps(NamedTuple):
     ----------
     places
         (P, M, 2) positions s^i.
+    in_attention, in_pointer
+        (P, M, d) from `PointerNetwork.place`.
     demands
         (P, S, M) remaining demand / capacity of each node: d^i_t.
     load
@@ -109,6 +115,8 @@ class PointerSteps(NamedTuple):
     """
 
     places: Tensor
+    in_attention: Tensor
+    in_pointer: Tensor
     demands: Tensor
     load: Tensor
     hidden: Tensor
@@ -160,7 +168,8 @@ class PointerNetwork(Policy):
         padded = left.packing.pad(left.features)  # (P, M, 3)
         places = padded[..., :2]
         state = torch.zeros(len(places), self.config.dimension, dtype=places.dtype, device=places.device)
-        memory = PointerMemory(places, padded[..., 2], left.packing.is_token, folded, state, state)
+        placed = self.place(places, folded)
+        memory = PointerMemory(places, padded[..., 2], left.packing.is_token, *placed, state, state, folded)
         return self._visit(memory, places[:, 0])
 
     def begin_exactly(self, left: Left, folded: Tensor) -> PointerMemory:  # type: ignore[override]
@@ -172,6 +181,8 @@ class PointerNetwork(Policy):
         load = state.remaining.to(memory.hidden.dtype) / state.capacity.to(memory.hidden.dtype)  # (P,)
         steps = PointerSteps(
             places=memory.places,
+            in_attention=memory.in_attention,
+            in_pointer=memory.in_pointer,
             demands=(memory.demands * state.is_open)[:, None],
             load=load[:, None],
             hidden=memory.hidden[:, None],
@@ -183,6 +194,12 @@ class PointerNetwork(Policy):
     def advance(self, memory: PointerMemory, state: RouteState, chosen: Tensor) -> PointerMemory:  # type: ignore[override]
         """Feed the (P,) chosen nodes' positions to the LSTM."""
         return self._visit(memory, memory.places.gather(1, chosen[:, None, None].expand(-1, 1, 2)).squeeze(1))
+
+    def place(self, places: Tensor, folded: Tensor) -> tuple[Tensor, Tensor]:
+        """Compute (P, M, d) shares of (P, M, 2) static elements in W_a x̄ and in W_c x̄, which no step changes."""
+        in_attention, in_pointer, _ = folded.chunk(3)  # (d, 5) each
+        attention, pointer = (places @ part[:, :2].T + part[:, 2] for part in (in_attention, in_pointer))
+        return attention, pointer
 
     def remember(self, visited: Tensor) -> Tensor:
         """Compute (P, S, d) states h_t after each of S visits to (P, S, 2) places, all at once."""
@@ -196,18 +213,18 @@ class PointerNetwork(Policy):
         """
         in_attention, in_pointer, of_context = folded.chunk(3)  # (d, 5) each
         query = steps.hidden @ self.attention.weight[:, 2 * self.config.dimension :].T  # (P, S, d)
-        scores = self._score(steps, in_attention, query, self.attention_score)  # (P, S, M), u_t of eq 5
+        scores = self._score(steps, steps.in_attention, in_attention, query, self.attention_score)  # u_t of eq 5
         weights = scores.masked_fill(~steps.is_node[:, None], -torch.inf).softmax(-1)  # a_t of eq 5
         # c_t of eq 4 before embedding: the weighted mean of (x, y, 1, demand, load)
         place = weights @ steps.places  # (P, S, 2)
         demand = (weights * steps.demands).sum(-1)  # (P, S)
         context = torch.stack([place[..., 0], place[..., 1], torch.ones_like(demand), demand, steps.load], -1)
-        logits = self._score(steps, in_pointer, context @ of_context.T, self.pointer_score)  # ũ_t of eq 6
+        asked = context @ of_context.T  # (P, S, d)
+        logits = self._score(steps, steps.in_pointer, in_pointer, asked, self.pointer_score)  # ũ_t of eq 6
         return logits.masked_fill(~steps.feasible, -torch.inf)
 
-    def _score(self, steps: PointerSteps, of_node: Tensor, query: Tensor, score: nn.Linear) -> Tensor:
+    def _score(self, steps: PointerSteps, at_place: Tensor, of_node: Tensor, query: Tensor, score: nn.Linear) -> Tensor:
         """(P, S, M) v^T tanh(W [x̄; query]), where W x̄ is `of_node` times (x, y, 1, demand, load)."""
-        at_place = steps.places @ of_node[:, :2].T + of_node[:, 2]  # (P, M, d)
         query = torch.addcmul(query, steps.load[..., None], of_node[:, 4])  # (P, S, d)
         if not self.has_kernels:
             return score_plainly(at_place, steps.demands, of_node[:, 3], query, score.weight[0])
@@ -231,9 +248,15 @@ class PointerNetwork(Policy):
 
     def _visit(self, memory: PointerMemory, place: Tensor) -> PointerMemory:
         """Return the memory after visits to (P, 2) places."""
-        state = (memory.hidden[None].contiguous(), memory.cell[None].contiguous())
-        _, (hidden, cell) = self.recurrent(self.embed_static(place)[:, None], state)
-        return memory._replace(hidden=hidden[0], cell=cell[0])
+        recurrent = self.recurrent
+        if recurrent._forward_hooks or recurrent._forward_pre_hooks:
+            state = (memory.hidden[None].contiguous(), memory.cell[None].contiguous())
+            _, (hidden, cell) = recurrent(self.embed_static(place)[:, None], state)
+            return memory._replace(hidden=hidden[0], cell=cell[0])
+        # one step as a cell, which takes a few launches instead of dozens
+        state = (memory.hidden, memory.cell)
+        hidden, cell = torch.lstm_cell(self.embed_static(place), state, *recurrent.all_weights[0])
+        return memory._replace(hidden=hidden, cell=cell)
 
     def _initialise(self, generator: torch.Generator) -> None:
         super()._initialise(generator)

@@ -29,7 +29,7 @@ __all__ = ["FORMAT_VERSION", "KINDS", "Left", "Memory", "Policy", "PolicyKind", 
 
 FORMAT_VERSION = 1
 
-_TOGETHER = "Keep config.json and weights together."
+_FILES_REMEDY = "Keep config.json and weights together."
 
 Part = TypeVar("Part", PolicyConfig, ModelCard)
 
@@ -239,7 +239,7 @@ class Policy(nn.Module):
             if not description.knows(weights):  # a training run may have saved a better model meanwhile
                 description = _parse_description(folder / "config.json")
             if not description.knows(weights):
-                raise _fault("weights_sha256", "the hash in config.json does not match the weights.", _TOGETHER)
+                raise _fault("weights_sha256", "the hash in config.json does not match the weights.", _FILES_REMEDY)
         return policy.eval()
 
 
@@ -359,14 +359,14 @@ def fill_parameters(policy: Policy, tensors: dict[str, Tensor]) -> None:
     expected = policy.state_dict()
     if set(tensors) != set(expected):
         odd = sorted(set(tensors) ^ set(expected))[0]
-        raise _fault(odd, "the weights do not match this configuration.", _TOGETHER)
+        raise _fault(odd, "the weights do not match this configuration.", _FILES_REMEDY)
     sound = {name: _convert(name, tensor, expected[name]) for name, tensor in tensors.items()}
     policy.load_state_dict(sound, assign=True)  # no copy into empty parameters, which would import much of PyTorch
 
 
 def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
     if tensor.shape != like.shape:
-        raise _fault(name, f"the weights have shape {tuple(tensor.shape)}, not {tuple(like.shape)}.", _TOGETHER)
+        raise _fault(name, f"the weights have shape {tuple(tensor.shape)}, not {tuple(like.shape)}.", _FILES_REMEDY)
     is_plain = tensor.layout == torch.strided and not tensor.is_quantized
     if not is_plain or tensor.is_floating_point() != like.is_floating_point():
         raise _fault(name, f"the weights have dtype {tensor.dtype}.", "Save or copy the model again.")

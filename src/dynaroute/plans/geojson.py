@@ -121,7 +121,7 @@ def parse_geojson(text: str, instance: Instance) -> Solution:
     text
         A FeatureCollection as written by `format_geojson`; other features are ignored.
     instance
-        Whose customers it visits.
+        The instance whose customers are visited.
 
     Raises
     ------

@@ -14,11 +14,11 @@ from dynaroute.plans.words import describe_load, describe_plan, describe_route
 
 __all__ = ["GENERATOR_MARK", "format_html_plan", "format_html_sheet"]
 
-GENERATOR_MARK = '<meta name="generator" content="Dynaroute">'  # by which pages of ours are known
+GENERATOR_MARK = '<meta name="generator" content="Dynaroute">'  # identifies our own pages
 
 _LONG_WORD = re.compile(r"[^\s&;-]{40}(?=[^\s&;-]{3})")
 
-# Nothing is loaded from anywhere, and no script runs, whatever a name holds.
+# Nothing is loaded from other servers, and no script runs, whatever a name contains.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 _STYLE = """\
@@ -138,7 +138,7 @@ def _stop_table(plan: Plan, route: PlannedRoute) -> str:
 
 
 def _soften(text: str) -> str:
-    """Text whose very long words may be broken, so that they do not widen the page."""
+    """Allow breaks in very long words, so that they do not widen the page."""
     return _LONG_WORD.sub("\\g<0><wbr>", text)
 
 
@@ -163,7 +163,7 @@ def _end(stop: int, route: PlannedRoute | None = None) -> str:
 
 
 def _draw(sketch: Sketch | None, label: str) -> str:
-    """The map as SVG; empty where there is none."""
+    """Draw the map as SVG; empty if there is none."""
     if sketch is None:
         return ""
     shapes = [f'<circle cx="{x}" cy="{y}" r="2" fill="#c9ccd1"/>' for x, y in sketch.others]

@@ -125,10 +125,14 @@ def insert_customers(plan: Plan, customers: Customers) -> InsertionResult:
         costs[customer] = offer.cost, work.accept(offer, customer)
         waiting.remove(customer)
     solution = Solution(tuple(map(tuple, work.routes)), vehicles=work.stated_vehicles)
-    return InsertionResult(Plan(instance, solution), tuple(_tell(solution, costs, plan.instance.size, instance.size)))
+    return InsertionResult(
+        Plan(instance, solution), tuple(_list_insertions(solution, costs, plan.instance.size, instance.size))
+    )
 
 
-def _tell(solution: Solution, costs: dict[int, tuple[float, bool]], known: int, size: int) -> Iterator[Insertion]:
+def _list_insertions(
+    solution: Solution, costs: dict[int, tuple[float, bool]], known: int, size: int
+) -> Iterator[Insertion]:
     places = {
         customer: (number, position)
         for number, route in enumerate(solution.routes, start=1)

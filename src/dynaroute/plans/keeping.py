@@ -89,7 +89,7 @@ class Hold:
     def restore(self, solution: Solution) -> Solution:
         """Return routes of the whole problem, given those of its part."""
         found = [tuple(self._customers[customer - 1] for customer in route) for route in solution.routes]
-        routes = [self._as_it_was_driven(route) for route in found]
+        routes = [self._in_earlier_direction(route) for route in found]
         kinds = [self._kinds[kind] for kind in solution.vehicles or (0,) * len(routes)]
         kept_kinds = self._kept_kinds or (0,) * len(self._routes)
         for (route, place), kind in zip(self._routes, kept_kinds, strict=True):
@@ -99,7 +99,7 @@ class Hold:
         whole = Solution(tuple(routes), vehicles=tuple(kinds) if has_kinds else None)
         return replace(whole, stated_cost=whole.cost(self._whole))
 
-    def _as_it_was_driven(self, route: tuple[int, ...]) -> tuple[int, ...]:
+    def _in_earlier_direction(self, route: tuple[int, ...]) -> tuple[int, ...]:
         """Reverse a route if its first kept stop does not follow the same stop as before."""
         if not self._whole.is_symmetric or self._whole.has_times:
             return route

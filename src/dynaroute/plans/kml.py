@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
 from dynaroute.plans.words import describe_route, describe_stop
 from dynaroute.plans.xml_text import add_text, write_xml, xml_text
-from dynaroute.plotting.routes import colour_routes
+from dynaroute.plotting.colours import colour_routes
 
 __all__ = ["format_kml"]
 

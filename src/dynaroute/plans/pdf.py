@@ -1,4 +1,4 @@
-"""Plans as PDF: the sheet of each driver on pages of its own."""
+"""Plans as PDF: a separate sheet for each driver."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["format_pdf"]
 _FONT = "DejaVu"
 _INK, _GREY, _FAINT = (28, 31, 36), (74, 79, 87), (140, 145, 152)
 _PADDING = 0.8  # millimetres around the text of a cell
-_SPARE = 1.5  # millimetres, lest a cell that just fits be broken
-_WIDEST_WORD = 34.0  # millimetres; longer ones are broken
+_SPARE = 1.5  # extra millimetres, so that a text that just fits is not broken
+_WIDEST_WORD = 34.0  # millimetres; longer words are broken
 _MAP_WIDTH = 0.7  # of the page
 _LONGEST_CELL = 200  # characters
-_POINTS = 72 / 25.4  # to the millimetre
+_POINTS = 72 / 25.4  # per millimetre
 _NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # the same plan makes the same file
 
 
@@ -35,7 +35,7 @@ def format_pdf(plan: Plan) -> bytes:
     from fpdf import FPDF
     from fpdf.fonts import TTFFont
 
-    logging.getLogger("fpdf").setLevel(logging.ERROR)  # a script that the font lacks is drawn as boxes
+    logging.getLogger("fpdf").setLevel(logging.ERROR)  # characters that the font lacks become boxes, without a warning
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     document = FPDF(format="A4")
     document.set_creation_date(_NO_DATE)
@@ -55,7 +55,7 @@ def format_pdf(plan: Plan) -> bytes:
 
 
 def _font_folder() -> Path:
-    """The fonts that matplotlib brings: they hold the letters of most European names, and Greek and Cyrillic."""
+    """The folder of matplotlib's fonts, which have Latin, Greek and Cyrillic letters."""
     from matplotlib import get_data_path
 
     return Path(get_data_path()) / "fonts" / "ttf"
@@ -106,7 +106,7 @@ def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
 
 
 def _fit_columns(document: FPDF, rows: Sequence[Sequence[str]], are_numbers: Sequence[bool]) -> list[float]:
-    """Widths of columns: numbers and words are not broken, and texts share what is left by their length."""
+    """Choose widths of columns: numbers and words are not broken; texts share the remaining width by length."""
     least, most = [], []
     for cells, is_number in zip(zip(*rows, strict=True), are_numbers, strict=True):
         edge = 2 * _PADDING + _SPARE
@@ -126,7 +126,7 @@ def _fit_columns(document: FPDF, rows: Sequence[Sequence[str]], are_numbers: Seq
 
 
 def _cut(text: str) -> str:
-    """A row must fit on a page, whatever somebody wrote into a cell."""
+    """Shorten very long texts, because a row must fit on a page."""
     return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
 
 
@@ -143,7 +143,7 @@ def _add_links(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
 
 
 def _draw(document: FPDF, sketch: Sketch) -> None:
-    """Draw the map at the cursor, and go on below it."""
+    """Draw the map at the cursor, and move the cursor below it."""
     left, top = document.l_margin, document.get_y()
 
     def millimetres(point: tuple[float, float]) -> tuple[float, float]:

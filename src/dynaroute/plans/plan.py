@@ -233,7 +233,7 @@ def require_degrees(instance: Instance, suffix: str) -> None:
         return
     found = "x and y in a plane" if instance.coordinates is not None else "not known"
     raise UnsupportedError(
-        f"a {suffix} file holds places in degrees, but those of this instance are {found}.",
+        f"a {suffix} file needs places in degrees, but those of this instance are {found}.",
         where=Where(field="coordinates"),
-        remedy="Give customers lat and lon; or write .json, .csv, .xlsx, .html or .pdf.",
+        remedy="Give customers lat and lon, or write .json, .csv, .xlsx, .html or .pdf.",
     )

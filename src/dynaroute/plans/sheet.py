@@ -1,4 +1,4 @@
-"""The list on a driver's sheet: its columns and its cells, which HTML and PDF show alike."""
+"""The columns and cells of the list on a driver's sheet, for HTML and PDF."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dynaroute.plans.words import describe_window, show_minute
 __all__ = ["SheetColumn", "describe_further", "list_sheet_cells", "list_sheet_columns"]
 
 
-# of the file's further columns that find room
+# other columns of the file that get a column on the sheet
 _MOST_COLUMNS, _MOST_BESIDE_TIMES = 4, 2
 
 
 class SheetColumn(NamedTuple):
-    """A column, and whether it holds numbers."""
+    """A column, and whether it contains numbers."""
 
     heading: str
     is_number: bool
 
 
 def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
-    """The columns: where to, what else the file tells of it, when, and how much."""
+    """List the columns: the place, other columns of the file, times and amounts."""
     texts = [
         "Id",
         *(["Name"] if plan.name_column is not None else []),
@@ -39,7 +39,7 @@ def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
 
 
 def list_sheet_cells(plan: Plan, stop: Stop) -> list[str]:
-    """The cells of one stop, or of the depot where a route starts or ends."""
+    """List the cells of one stop, or of the depot at the start or end of a route."""
     is_depot = stop.customer == 0
     depot = "Start" if stop.number == 0 else "End"
     return [
@@ -56,12 +56,12 @@ def list_sheet_cells(plan: Plan, stop: Stop) -> list[str]:
 
 
 def describe_further(plan: Plan, stop: Stop) -> str:
-    """What the file tells of a stop beyond the columns that find room: a line of its own below the others."""
+    """The other details of a stop, which have no column: a separate line below it."""
     own = _own_columns(plan)
     return "; ".join(f"{column}: {text}" for column, text in stop.details.items() if column not in own)
 
 
 def _own_columns(plan: Plan) -> tuple[str, ...]:
-    """Further columns of the file that find room."""
+    """The columns of the file that get a column on the sheet."""
     most = _MOST_BESIDE_TIMES if plan.has_times else _MOST_COLUMNS
     return plan.detail_columns if len(plan.detail_columns) <= most else plan.detail_columns[: most - 1]

@@ -1,4 +1,4 @@
-"""A small map of a route, as shapes that SVG and PDF draw alike."""
+"""A small map of a route, as shapes for SVG and PDF."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dynaroute.lengths import EARTH_RADIUS_METRES
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plotting.routes import colour_routes, project
+from dynaroute.plotting.colours import colour_routes
+from dynaroute.plotting.plane import project
 from dynaroute.plotting.scale import round_down, show_scale
 
 __all__ = ["ScaleBar", "Sketch", "SketchedRoute", "sketch_plan"]
@@ -19,7 +20,7 @@ __all__ = ["ScaleBar", "Sketch", "SketchedRoute", "sketch_plan"]
 Point = tuple[float, float]
 
 _MARGIN = 14.0
-_MOST_NUMBERS = 60  # of one map; more would hide it
+_MOST_NUMBERS = 60  # per map; more would hide it
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,9 @@ class SketchedRoute:
     line
         From the depot through all stops and back.
     arrows
-        Middle and direction of those legs that are long enough, (x, y, dx, dy) with a direction of length 1.
+        Middle and direction of each leg that is long enough: (x, y, dx, dy), where the direction has length 1.
     labels
-        Where the numbers of the stops stand.
+        Positions of the stops' numbers.
     """
 
     colour: str
@@ -46,7 +47,7 @@ class SketchedRoute:
 
 @dataclass(frozen=True)
 class ScaleBar:
-    """How long a stretch of the map is."""
+    """A scale bar: its width on the map, and the length it shows."""
 
     width: float
     text: str
@@ -59,15 +60,15 @@ class Sketch:
     Attributes
     ----------
     width, height
-        Of all of it.
+        Size of the map.
     depot
-        Where it is.
+        Position of the depot.
     others
-        The customers that no drawn route visits.
+        Customers that no drawn route visits.
     routes
-        The drawn ones.
+        The drawn routes.
     scale
-        Where lengths are known.
+        The scale bar, if lengths are known.
     """
 
     width: float
@@ -79,16 +80,16 @@ class Sketch:
 
 
 def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float = 360.0) -> Sketch | None:
-    """Draw some routes of a plan, in the colours that they have among all.
+    """Draw some routes of a plan, in the same colours as in a map of all routes.
 
     Parameters
     ----------
     plan
         The plan.
     routes
-        Numbers of the routes, from 1; all if None. A map of some shows their surroundings alone.
+        Numbers of the routes, from 1; all if None. A map of some routes only shows their surroundings.
     width
-        Of the map.
+        Width of the map.
 
     Returns
     -------
@@ -120,7 +121,7 @@ def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float 
 def _fit(
     points: NDArray[np.float64], shown: NDArray[np.float64], width: float
 ) -> tuple[NDArray[np.float64], float, float]:
-    """Places on the map, units to points, and the height that suits them."""
+    """Fit places into the map; returns their positions, points per unit, and the height of the map."""
     low, high = shown.min(axis=0), shown.max(axis=0)
     span = high - low
     room = width - 2 * _MARGIN
@@ -145,7 +146,7 @@ def _sketch_route(places: NDArray[np.float64], route: PlannedRoute, colour: str,
 
 
 def _make_scale(points_a_degree: float, width: float) -> ScaleBar:
-    """A bar of 1, 2 or 5 times a power of ten metres, about a quarter of the map long."""
+    """Make a scale bar of 1, 2 or 5 times a power of ten metres, about a quarter of the map wide."""
     points_a_metre = points_a_degree / (math.radians(1) * EARTH_RADIUS_METRES)
     length = round_down(0.25 * width / points_a_metre)
     return ScaleBar(length * points_a_metre, show_scale(length))

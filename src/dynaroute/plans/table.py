@@ -1,4 +1,4 @@
-"""A plan as a table, a row for each stop: what the spreadsheet formats write and read."""
+"""A plan as a table with one row per stop, for the spreadsheet formats."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Cell = str | int | float
 
 _TIMES = ("arrival", "start", "leave")
 
-_FORMULA = frozenset("=+-@\t\r\n")  # a spreadsheet takes a cell that begins so for a formula; wide letters as well
+_FORMULA = frozenset("=+-@\t\r\n")  # spreadsheets read cells that start with these, or their wide forms, as formulas
 
 
 def list_columns(plan: Plan) -> list[str]:
-    """The header: our own columns, and those that the file had beside."""
+    """List the headings: our own columns, and the other columns of the file."""
     name = ["name"] if plan.name_column is not None else []
     vehicle = ["vehicle"] if _names_vehicles(plan) else []
     times = list(_TIMES) if plan.has_times else []
@@ -45,7 +45,7 @@ def list_columns(plan: Plan) -> list[str]:
 
 
 def list_rows(plan: Plan) -> Iterator[list[Cell]]:
-    """A row for each stop, the depot's first and last of each route included; theirs have no id."""
+    """List one row per stop, including the depot at both ends of each route, which has no id."""
     for route in plan.routes:
         for stop in route.places:
             yield _make_row(plan, route, stop)
@@ -66,25 +66,25 @@ def _names_vehicles(plan: Plan) -> bool:
 
 
 def distance_column(plan: Plan) -> str:
-    """What the column of distances is called."""
+    """The heading of the column of distances."""
     return "distance km" if plan.instance.unit == "m" else "distance"
 
 
 def table_distance(plan: Plan, length: float) -> float:
-    """A distance as its column has it."""
+    """Convert a distance to the unit of its column."""
     return round(length / 1000, 3) if plan.instance.unit == "m" else plain_number(round(length, 6))
 
 
 def guard(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: an apostrophe before what would begin one.
+    """Put an apostrophe before text that a spreadsheet would read as a formula.
 
-    `unguard` takes the apostrophe away again, so that every id reads back as it was.
+    `unguard` removes it, so that every id is read back unchanged.
     """
     return f"'{text}" if _begins_formula(text.lstrip("'")) else text
 
 
 def unguard(text: str) -> str:
-    """Text as it was before `guard`."""
+    """Remove the apostrophe that `guard` added."""
     return text[1:] if text.startswith("'") and _begins_formula(text.lstrip("'")) else text
 
 
@@ -93,30 +93,30 @@ def _begins_formula(text: str) -> bool:
 
 
 def solution_from_rows(rows: Sequence[Sequence[Cell | None]], instance: Instance) -> Solution:
-    """Make routes from a table with the columns route, stop and id, in any order; others are not looked at.
+    """Make routes from a table with the columns route, stop and id, in any order; other columns are ignored.
 
     Parameters
     ----------
     rows
-        Header and rows; those without an id are the depot's.
+        Header and rows; rows without an id are the depot.
     instance
-        Whose customers the ids name.
+        The instance whose customers are visited.
 
     Raises
     ------
     FormatError
         If a column is missing, or a route or a stop has no number.
     SolutionError
-        If an id is nobody's.
+        If an id is unknown.
     """
     header = [str(cell).strip().lower() if cell is not None else "" for cell in (rows[0] if rows else [])]
     missing = [column for column in ("route", "stop", "id") if column not in header]
     if missing:
         found = show_list([column for column in header if column]) or "none"
         raise FormatError(
-            f"a plan needs the column {missing[0]!r}; those that were found: {found}.",
+            f"a plan needs the column {missing[0]!r}; found {found}.",
             where=Where(line=1, field=missing[0]),
-            remedy="Name a file that dynaroute solve --out wrote, or a .sol or .json file.",
+            remedy="Give a file that dynaroute solve --out wrote, or a .sol or .json file.",
         )
     places = [header.index(column) for column in ("route", "stop", "id")]
     stops: list[tuple[int, int, int]] = []
@@ -133,9 +133,9 @@ def solution_from_rows(rows: Sequence[Sequence[Cell | None]], instance: Instance
 
 
 def order_stops(stops: Sequence[tuple[int, int, int]]) -> Solution:
-    """Make routes from (route, stop, customer), in whatever order they come."""
+    """Make routes from (route, stop, customer) in any order."""
     if not stops:
-        raise FormatError("there is no stop.", where=Where(field="stop"), remedy="Give a row for each stop.")
+        raise FormatError("there are no stops.", where=Where(field="stop"), remedy="Give one row per stop.")
     routes: dict[int, list[int]] = {}
     for route, _, customer in sorted(stops, key=lambda entry: entry[:2]):
         routes.setdefault(route, []).append(customer)
@@ -143,7 +143,7 @@ def order_stops(stops: Sequence[tuple[int, int, int]]) -> Solution:
 
 
 def look_up(name: str, instance: Instance, where: Where) -> int:
-    """The customer of this name, or by its number where customers have no names."""
+    """Find a customer by its name, or by its number if customers have no names."""
     names = instance.customer_names
     if names is None:
         if name.isascii() and name.isdigit() and 1 <= int(name[:10]) <= instance.size:
@@ -151,7 +151,7 @@ def look_up(name: str, instance: Instance, where: Where) -> int:
     elif name in names:
         return names.index(name) + 1
     raise SolutionError(
-        f"{shorten(name)} is the id of no customer.", where=where, remedy="Is this the plan of another instance?"
+        f"no customer has the id {shorten(name)}.", where=where, remedy="Is this the plan of another instance?"
     )
 
 

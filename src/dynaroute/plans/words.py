@@ -1,4 +1,4 @@
-"""Routes and stops in a few words."""
+"""Short descriptions of routes and stops."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = [
 
 
 def describe_plan(plan: Plan) -> str:
-    """How many routes and customers, and how long they are."""
+    """The numbers of routes and customers, and the total length."""
     customers = sum(len(route.stops) for route in plan.routes)
     length = show_length(plan.cost, plan.instance.unit)
     return f"{count_of(len(plan.routes), 'route')}, {count_of(customers, 'customer')}, {length}"
 
 
 def describe_route(plan: Plan, route: PlannedRoute) -> str:
-    """Its stops, its load and its length."""
+    """The number of stops, the load, the length and the hours of a route."""
     length = show_length(route.length, plan.instance.unit)
     hours = describe_hours(plan, route)
     facts = [count_of(len(route.stops), "stop"), f"load {describe_load(route)}", length, *([hours] if hours else [])]
@@ -35,30 +35,30 @@ def describe_route(plan: Plan, route: PlannedRoute) -> str:
 
 
 def describe_load(route: PlannedRoute) -> str:
-    """The load, and what the vehicle holds."""
+    """The load and the capacity of the vehicle."""
     return f"{route.load} of {route.capacity}"
 
 
 def describe_hours(plan: Plan, route: PlannedRoute) -> str:
-    """When it begins and ends; empty where no times are known."""
+    """When a route starts and ends; empty if times are unknown."""
     last = route.places[-1]
     end = last.arrival if route.end is not None else last.leave
     return "" if route.start.leave is None else f"{show_minute(plan, route.start.leave)} to {show_minute(plan, end)}"
 
 
 def show_time(plan: Plan, seconds: float | None) -> str:
-    """Write a time as a clock shows it; empty where there is none."""
+    """Write a time as a clock time; empty if there is none."""
     return "" if seconds is None else plan.instance.shown_time(seconds)
 
 
 def show_minute(plan: Plan, seconds: float | None) -> str:
-    """Write a time for people: a clock to the minute."""
+    """Write a time as a clock time in minutes."""
     shown = show_time(plan, seconds)
     return shown if seconds is None or ":" not in shown else show_time(plan, 60.0 * round(seconds / 60))
 
 
 def describe_window(plan: Plan, stop: Stop) -> str:
-    """When its service may begin; empty where it may at any time."""
+    """The time window of a stop; empty if service may start at any time."""
     if plan.instance.windows is None:
         return ""
     earliest, latest = plan.instance.windows[stop.customer].tolist()
@@ -69,7 +69,7 @@ def describe_window(plan: Plan, stop: Stop) -> str:
 
 
 def describe_stop(plan: Plan, stop: Stop) -> str:
-    """What it wants, how far it is, and what else the file tells of it; of a depot the last alone."""
+    """The demand, distance, times and details of a stop; only times and details of a depot."""
     facts = [] if stop.customer == 0 else [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)]
     if stop.customer and stop.arrival is not None:
         facts.append(f"at {show_time(plan, stop.arrival)}")

@@ -37,7 +37,7 @@ _FORMATS: dict[str, Callable[[Plan], str | bytes]] = {
 PLAN_SUFFIXES = (".sol", *_FORMATS)
 
 _SHEET = re.compile(r"route-[0-9]{2,}\.html")
-_HEAD = 4096  # bytes of a page that hold its head, up to the title
+_HEAD = 4096  # bytes that contain the head of a page, up to the title
 
 
 def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
@@ -55,7 +55,7 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     UnsupportedError
-        If the format cannot hold the plan; the error says which can.
+        If the format cannot store the plan; the error says which formats can.
     DynarouteError
         If the suffix is unknown or the file cannot be written.
     """
@@ -90,7 +90,7 @@ def list_sheets(routes: int, folder: Path) -> list[Path]:
 def write_sheets(plan: Plan, folder: str | os.PathLike[str]) -> list[Path]:
     """Write one printable HTML sheet per driver into a folder, which is created if necessary.
 
-    Sheets of an earlier plan that are left over there are taken away: nobody should drive one of them.
+    Leftover sheets of an earlier plan are deleted, so that nobody drives one of them.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]]) -> None:
             cell: Any = sheet.cell(line, column)
             cell.value = xml_text(value) if isinstance(value, str) else value
             if isinstance(value, str):
-                cell.data_type = "s"  # openpyxl would make a formula of what begins with "="
+                cell.data_type = "s"  # openpyxl would make a formula of text that starts with "="
             if line == 1:
                 cell.font = Font(bold=True)
     for column in range(1, len(rows[0]) + 1):
@@ -69,7 +69,7 @@ def parse_xlsx_plan(content: bytes, instance: Instance) -> Solution:
     DynarouteError
         If it is not a workbook, or has no such table.
     """
-    with gather_notes():  # which sheet was read needs no word: the other one is ours, too
+    with gather_notes():  # no note on which sheet was read, because the other one is ours too
         grid = cut_workbook(content, None, _has_header, "")
     return solution_from_rows([row.cells for row in grid.rows], instance)
 

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynaroute.display import count_of, show_text
-from dynaroute.errors import UnsupportedError, Where
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES
+from dynaroute.plotting.colours import colour_routes
+from dynaroute.plotting.plane import Plane, project
 from dynaroute.plotting.scale import round_down, show_scale
+from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, tidy_axes
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "FAINT",
-    "FIGURE_INCHES",
-    "INK",
-    "Plane",
-    "colour_routes",
-    "plot_instance",
-    "plot_solution",
-    "project",
-    "tidy_axes",
-]
-
-INK = "#22252b"
-FAINT = "#8a8f98"
+__all__ = ["plot_instance", "plot_solution"]
 
 LARGEST_LEGEND = 60  # routes; a summary is clearer than a longer list
 LEGEND_ROWS = 30
@@ -40,17 +28,7 @@ MOST_NUMBERED = 100  # customers; more numbers would hide the map
 LONGEST_LABEL = 24  # characters of a customer's name
 LEAST_ARROW = 0.05  # of the plot's width; shorter legs have no arrow
 LONGEST_TITLE = 80  # characters of a name
-FIGURE_INCHES = (7.0, 7.0)
-GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
 FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers in a legend line up
-
-
-class Plane(NamedTuple):
-    """Positions as drawn, and the ratio of a unit of y to a unit of x."""
-
-    points: NDArray[np.float64]
-    aspect: float
-    labels: tuple[str, str]
 
 
 def plot_instance(instance: Instance, ax: Axes | None = None, *, names: bool = False) -> Axes:
@@ -135,30 +113,6 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     total = _lengths(instance, [math.fsum(lengths)], digits=5)[0]
     _title(axes, instance, f"{count_of(len(solution.routes), 'route')}, length {total}")
     return axes
-
-
-def project(instance: Instance) -> Plane:
-    """Project positions onto a map.
-
-    Raises
-    ------
-    UnsupportedError
-        If the instance has no coordinates.
-    """
-    if instance.coordinates is None:
-        raise UnsupportedError(
-            "the instance has distances but no coordinates, so there is nothing to draw.",
-            where=Where(field="coordinates"),
-            remedy="Add coordinates (in a .vrp file: NODE_COORD_SECTION or DISPLAY_DATA_SECTION).",
-        )
-    if instance.metric == "euclidean":
-        return Plane(instance.coordinates, 1.0, ("x", "y"))
-    latitudes, longitudes = instance.coordinates[:, 0], instance.coordinates[:, 1]
-    if np.ptp(longitudes) > 180:  # keep places on both sides of the date line together
-        longitudes = longitudes % 360
-    middle = math.radians(float(latitudes.min() + latitudes.max()) / 2)
-    aspect = 1 / max(math.cos(middle), 0.05)  # near the poles every flat map is distorted
-    return Plane(np.column_stack([longitudes, latitudes]), aspect, ("longitude", "latitude"))
 
 
 def _prepare(plane: Plane, ax: Axes | None) -> Axes:
@@ -400,51 +354,3 @@ def _lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> l
         return [f"{length:.0f}" for length in lengths]
     decimals = max(0, digits - 1 - math.floor(math.log10(max(lengths))))
     return [f"{length:.{decimals}f}" if decimals <= 6 else f"{length:.{digits}g}" for length in lengths]
-
-
-def colour_routes(instance: Instance, solution: Solution) -> list[str]:
-    """Return each route's colour, the same in all plots of a solution."""
-    if instance.coordinates is None:
-        return ["#4477aa"] * len(solution.routes)
-    return _route_colours(project(instance).points, solution)
-
-
-def _route_colours(points: NDArray[np.float64], solution: Solution) -> list[str]:
-    """Give neighbouring routes clearly different colours.
-
-    Routes are taken in order of direction from the depot, and each turns the hue by the golden angle. So any few in a
-    row, and thus neighbours, are far apart on the colour circle.
-    """
-    centres = [points[list(route)].mean(axis=0) - points[0] for route in solution.routes]
-    directions = [math.atan2(centre[1], centre[0]) for centre in centres]
-    colours = [""] * len(centres)
-    for rank, number in enumerate(sorted(range(len(centres)), key=lambda number: directions[number])):
-        # hues nearly repeat after 13, 21 and 34 turns, so four levels of lightness separate those routes
-        lightness = (0.64, 0.46, 0.73, 0.55)[rank % 4]
-        colours[number] = _oklch(lightness, 0.15, 0.6 + rank * GOLDEN_ANGLE)
-    return colours
-
-
-def _oklch(lightness: float, chroma: float, hue: float) -> str:
-    """Convert a colour of Ottosson's perceptual space Oklab, in polar form, to sRGB."""
-    a, b = chroma * math.cos(hue), chroma * math.sin(hue)
-    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
-    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
-    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
-    linear = (
-        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
-        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
-        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
-    )
-    return "#" + "".join(f"{round(255 * _encode(min(max(part, 0.0), 1.0))):02x}" for part in linear)
-
-
-def _encode(part: float) -> float:
-    return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
-
-
-def tidy_axes(ax: Axes) -> None:
-    """Remove what is not needed from the axes."""
-    ax.tick_params(colors=FAINT, labelsize=8, length=3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color("#c9ccd1")

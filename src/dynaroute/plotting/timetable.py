@@ -8,7 +8,9 @@ import numpy as np
 
 from dynaroute.display import show_text
 from dynaroute.instance import Instance
-from dynaroute.plotting.routes import FAINT, FIGURE_INCHES, INK, colour_routes, plot_solution, tidy_axes
+from dynaroute.plotting.colours import colour_routes
+from dynaroute.plotting.routes import plot_solution
+from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, tidy_axes
 from dynaroute.schedule import RouteSchedule
 from dynaroute.solution import Solution, make_timetable
 

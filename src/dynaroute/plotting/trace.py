@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dynaroute.instance import Instance
-from dynaroute.plotting.routes import FAINT, FIGURE_INCHES, INK, plot_solution, tidy_axes
+from dynaroute.plotting.routes import plot_solution
+from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, tidy_axes
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:

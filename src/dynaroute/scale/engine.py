@@ -10,9 +10,9 @@ from typing import Protocol
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import BlockReport, Work
 
-__all__ = ["Engine", "Retries", "WorkersNow"]
+__all__ = ["MOST_DEATHS", "Engine", "Retries", "WorkersNow"]
 
-_MOST_DEATHS = 2  # of workers on one block, before its rows are looked at more closely
+MOST_DEATHS = 2  # of workers on one block, before its rows are looked at more closely
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Retries:
         """
         key = (block.first, block.end)
         self.deaths[key] += 1
-        if self.deaths[key] < _MOST_DEATHS:
+        if self.deaths[key] < MOST_DEATHS:
             return [block]
         if len(block) == 1:
             return [replace(block, fault=f"{self.deaths[key]} workers died of this row: {reason}.")]

@@ -1,4 +1,4 @@
-"""Rows from instance files: a folder of them, file by file, and sets that are read whole."""
+"""Rows from a folder of instance files, which are read one by one, and from sets, which are read as a whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["FolderSource", "SetSource", "open_folder", "open_set"]
 
 @dataclass(frozen=True)
 class SetSource:
-    """A set that the driver has read whole; its rows travel with their blocks.
+    """A set that the driver has read; its rows are sent with their blocks.
 
     Attributes
     ----------
@@ -43,17 +43,17 @@ class SetSource:
         return self.count
 
     def prepare(self, block: Block) -> Block:
-        """The block with its rows."""
+        """Add the rows to a block."""
         return Block(block.first, block.end, self._rows[block.first : block.end], block.fault)
 
     def read(self, block: Block) -> list[Row]:
-        """The rows that came with it."""
+        """Return the rows that were sent with the block."""
         return list(block.rows or ())
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """A row of a folder: a file, which of the instances in it, and what it is called."""
+    """A row of a folder: a file, the number of the instance in it, and its id."""
 
     file: str
     index: int
@@ -80,11 +80,11 @@ class FolderSource:
         return len(self.entries)
 
     def prepare(self, block: Block) -> Block:
-        """As it is: workers read their files themselves."""
+        """Return the block unchanged: workers read their files themselves."""
         return block
 
     def read(self, block: Block) -> list[Row]:
-        """The rows of a block; a file that cannot be read is the error of its rows."""
+        """Read the rows of a block; rows of a file that cannot be read carry the error."""
         return [self._read_row(number) for number in range(block.first, block.end)]
 
     def _read_row(self, number: int) -> Row:
@@ -96,12 +96,12 @@ class FolderSource:
 
 
 def open_set(address: str) -> SetSource:
-    """Read a file with one instance or many, whole.
+    """Read a whole file with one or many instances.
 
     Raises
     ------
     DynarouteError
-        If it cannot be read, or an instance in it is no problem.
+        If it cannot be read, or an instance is not valid.
     """
     path = Path(address)
     instances = read_set(path)
@@ -111,14 +111,14 @@ def open_set(address: str) -> SetSource:
 
 
 def open_folder(address: str, names: Sequence[str]) -> FolderSource:
-    """Look at the files of a folder.
+    """Check the files of a folder.
 
     Parameters
     ----------
     address
-        Of the folder.
+        Address of the folder.
     names
-        Of the instance files in it.
+        Names of its instance files.
     """
     digest, entries = hashlib.sha256(), []
     for name in names:
@@ -140,13 +140,13 @@ def _may_hold_many(path: Path) -> bool:
 
 
 def _name_instances(stem: str, count: int) -> list[str]:
-    """What the instances of a file are called: by its stem, and a number where it is a set."""
+    """Name the instances of a file: its stem, with a number if it is a set."""
     return [stem] if count == 1 else [f"{stem}-{number}" for number in range(1, count + 1)]
 
 
 @lru_cache(maxsize=2)
 def _read_file(path: str) -> list[Instance]:
-    """The instances of a file; a set is asked for once for each of its rows."""
+    """Read the instances of a file; cached, because a set is needed once for each of its rows."""
     with gather_notes():
         return read_set(path)
 

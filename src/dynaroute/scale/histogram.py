@@ -1,4 +1,4 @@
-"""How values are distributed, as data and in text."""
+"""Histograms, as data and as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BARS, _WIDTH = 10, 40
 
 @dataclass(frozen=True)
 class Bar:
-    """A range of values, and how many there are in it."""
+    """A range of values, and the number of values in it."""
 
     begin: float
     end: float
@@ -22,12 +22,12 @@ class Bar:
 
 
 def make_bars(counts: Mapping[float, int]) -> list[Bar]:
-    """Take values together in ten ranges of equal width; in one, if all are the same.
+    """Divide values into ten ranges of equal width, or one if all are equal.
 
     Parameters
     ----------
     counts
-        How often each value comes.
+        Number of occurrences of each value.
     """
     if not counts:
         return []
@@ -42,7 +42,7 @@ def make_bars(counts: Mapping[float, int]) -> list[Bar]:
 
 
 def draw_bars(bars: Sequence[Bar]) -> list[str]:
-    """Draw a histogram: a line with the range, a bar and the number for each.
+    """Draw a histogram: each line has a range, a bar and a number.
 
     Parameters
     ----------

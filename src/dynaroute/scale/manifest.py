@@ -1,4 +1,4 @@
-"""The manifest of a run: what was asked for, so that it can only be continued with the same."""
+"""The manifest of a run: its input and options, so that it can only be continued with the same ones."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dynaroute.scale.places import Place
 
 __all__ = ["OF_INPUT", "Manifest", "Shard"]
 
-# What two runs must have in common, and what it is called: shards of one input; a run and its continuation.
+# Fields that must be equal, and their names in messages: for shards of one input; for a run and its continuation.
 OF_INPUT = {
     "version": "Dynaroute's version",
     "rows": "the number of rows of the input",
     "input_digest": "the input's digest",
     "group": "the number of rows that are solved together",
 }
-_OF_RUN = {**OF_INPUT, "shard": "the shard", "block": "the number of rows of a part"}
+_OF_RUN = {**OF_INPUT, "shard": "the shard", "block": "the number of rows per block"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Shard:
     Attributes
     ----------
     index, count
-        Which of how many, from 1.
+        Number of this shard, from 1, and the number of shards.
     """
 
     index: int = 1
@@ -50,12 +50,12 @@ class Shard:
         """Read "2/4"."""
         index, slash, count = text.partition("/")
         if not (slash and index.isascii() and index.isdigit() and count.isascii() and count.isdigit()):
-            message = f"{text!r} is no shard."
+            message = f"expected a shard such as 2/4, found {text!r}."
             raise OptionError(message, where=Where(field="shard"), remedy="Give 1/4, 2/4, 3/4 and 4/4, for example.")
         return cls(int(index), int(count))
 
     def cut(self, rows: int, group: int) -> tuple[int, int]:
-        """The first row of this shard and the row after its last, between groups that are solved together."""
+        """The first row of this shard and the row after its last; groups of rows are never divided."""
         groups = -(-rows // group)
         first, end = (group * (groups * index // self.count) for index in (self.index - 1, self.index))
         return min(first, rows), min(end, rows)
@@ -63,22 +63,22 @@ class Shard:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What determines the output, and where the input was.
+    """Everything that determines the output, and where the input was.
 
     Attributes
     ----------
     input
-        Address of the input; it may have moved since.
+        Address of the input, which may have moved since.
     input_digest, rows
-        What changes with the input's contents; how many rows it has.
+        Digest of the input's contents, and its number of rows.
     options
-        What determines the routes: the options that were given, by name, and the kind of device.
+        The options that determine the routes, by name, and the kind of device.
     group, block
-        Rows that are solved together, and rows of a part.
+        Number of rows that are solved together, and rows per block.
     shard
-        Which part of the input this is.
+        The part of the input that this run solves.
     version
-        Of Dynaroute.
+        Version of Dynaroute.
     """
 
     input: str
@@ -91,7 +91,7 @@ class Manifest:
     version: str = __version__
 
     def write(self, place: Place) -> None:
-        """Write it into the folder of the output."""
+        """Write it into the output folder."""
         document = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         place.write(MANIFEST, json.dumps(document, indent=1).encode() + b"\n")
 
@@ -102,43 +102,43 @@ class Manifest:
         Raises
         ------
         DynarouteError
-            If there is none, or it is none.
+            If there is no valid manifest.
         """
         where = Where(file=place.file(MANIFEST))
         if MANIFEST not in place.list_files():
-            remedy = "Name a folder that dynaroute batch wrote."
+            remedy = "Give an output folder of dynaroute batch."
             raise FileError("there is no manifest in this folder.", where=Where(file=place.address), remedy=remedy)
         try:
             return cls(**json.loads(place.read(MANIFEST)))
         except (ValueError, TypeError) as error:
-            raise FormatError("this is no manifest of a run.", where=where, remedy="Start it anew.") from error
+            raise FormatError("this is not a valid manifest.", where=where, remedy="Start a new run.") from error
 
     def refuse_other(self, other: Manifest, place: Place) -> None:
-        """Refuse to continue this run as another.
+        """Refuse to continue this run with a different input or options.
 
         Parameters
         ----------
         other
-            What is asked for now.
+            The manifest of the continuation.
         place
             The output, for the message.
         """
         for what, before, now in self.compare(other, _OF_RUN):
             raise OptionError(
-                f"{what} was {before!r} when this run began, and is {now!r} now.",
+                f"{what} was {before!r} when this run started, but is {now!r} now.",
                 where=Where(file=place.address),
-                remedy="Continue it as it began, or name another folder to start anew.",
+                remedy="Continue it unchanged, or use another folder for a new run.",
             )
 
     def compare(self, other: Manifest, names: Mapping[str, str]) -> Iterator[tuple[str, object, object]]:
-        """What is different: in words, here, and there.
+        """List the differences: the name of the field, its value here, and in the other manifest.
 
         Parameters
         ----------
         other
-            Of another run.
+            Manifest of another run.
         names
-            Fields to compare, and what they are called.
+            Fields to compare, and their names in messages.
         """
         for name, words in names.items():
             if getattr(self, name) != getattr(other, name):

@@ -1,4 +1,4 @@
-"""Merging the parts of several runs: every row is checked again, and each must be there exactly once."""
+"""Merge the outputs of several runs: every row is checked again, and must be there exactly once."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from dynaroute.scale.tally import Tally
 
 __all__ = ["Merging", "WrongRow"]
 
-_MOST_NAMED = 5  # ids of what is missing
+_MOST_NAMED = 5  # missing ids to list
 
 
 @dataclass(frozen=True)
 class WrongRow:
-    """A row that `check` finds wrong, though it was written as right.
+    """A row that was written as correct, but fails `check`.
 
     Attributes
     ----------
     id, error
-        Which, and what is wrong.
+        The id, and what is wrong.
     file
-        The part that it is in.
+        The output file that contains it.
     """
 
     id: str
@@ -41,19 +41,19 @@ class WrongRow:
 
 
 class Merging:
-    """The outputs of runs on one input, put together.
+    """The combined outputs of runs on one input.
 
     Parameters
     ----------
     folders
-        What the runs wrote; a shard each, in any order.
+        Output folders, one per shard, in any order.
     input
-        Where the input is now; None: where it was.
+        Where the input is now; None if it has not moved.
 
     Raises
     ------
     DynarouteError
-        If they are not of one input and the same options, or a row is missing or there twice.
+        If inputs or options differ, or a row is missing or appears twice.
     """
 
     def __init__(self, folders: Sequence[str], input: str | None = None) -> None:
@@ -73,12 +73,12 @@ class Merging:
         Raises
         ------
         DynarouteError
-            If a part cannot be read, or has not the rows that its name says.
+            If a file cannot be read, or does not contain the rows of its name.
         """
         return [wrong for block, parts in self.written for wrong in self._check(block, parts)]
 
     def write(self, out: str) -> BatchSummary:
-        """Write all parts into one folder, which must be new or empty.
+        """Write everything into one folder, which must be new or empty.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Merging:
         """
         place = Place(out)
         if place.list_files():
-            raise FileError("the folder is not empty.", where=Where(file=out), remedy="Name a new one.")
+            raise FileError("the folder is not empty.", where=Where(file=out), remedy="Use a new one.")
         place.make()
         self.manifest.write(place)
         tally = Tally()
@@ -106,8 +106,8 @@ class Merging:
                 (name,) = self._name(block.first, block.first + 1)
                 file = "" if parts is None else parts.place.file(name_part(block.first, block.end))
                 raise SolutionError(
-                    f"the id {name!r} comes twice: in {last} and in {file}.",
-                    remedy="Name each shard once, and leave one of the two parts out.",
+                    f"the id {name!r} appears twice: in {last} and in {file}.",
+                    remedy="Give each shard once, and leave out one of the two files.",
                 )
             if block.first > end:
                 names = self._name(end, min(block.first, end + _MOST_NAMED))
@@ -115,7 +115,7 @@ class Merging:
                 rest = f" and {more:,} more" if more else ""
                 raise SolutionError(
                     f"the ids {', '.join(map(repr, names))}{rest} are missing.",
-                    remedy="Name the folders of all shards; a run that was ended continues with --resume.",
+                    remedy="Give the folders of all shards; finish incomplete runs with --resume.",
                 )
             end = block.end
             last = "" if parts is None else parts.place.file(name_part(block.first, block.end))
@@ -141,9 +141,9 @@ class Merging:
 def _refuse_other_run(first: Manifest, first_place: Place, other: Manifest, place: Place) -> None:
     for what, here, there in first.compare(other, OF_INPUT):
         raise OptionError(
-            f"{what} is {there!r} here, and {here!r} in {first_place.address}.",
+            f"{what} is {there!r} here, but {here!r} in {first_place.address}.",
             where=Where(file=place.address),
-            remedy="Merge runs on one input with the same options.",
+            remedy="Merge only runs with the same input and options.",
         )
 
 
@@ -153,15 +153,15 @@ def _open_input(address: str, manifest: Manifest) -> Source:
         raise OptionError(
             "this is not the input of these runs, or it has changed since.",
             where=Where(file=address),
-            remedy="Say where the input is now: --data IN.",
+            remedy="Give the input with --data IN.",
         )
     return source
 
 
 def _refuse_other_ids(rows: Sequence[Row], outcomes: dict[str, Outcome], count: int) -> None:
-    """Refuse a part that has not exactly the ids that belong there."""
+    """Refuse a file that does not contain exactly its ids."""
     if missing := [row.id for row in rows if row.id not in outcomes]:
         raise SolutionError(f"the id {missing[0]!r} is missing.", remedy="Remove the part, and continue: --resume.")
     if count != len(rows):
-        message = f"there are {count} rows instead of {len(rows)}: an id is there twice, or belongs elsewhere."
+        message = f"expected {len(rows)} rows, found {count}: an id appears twice, or belongs elsewhere."
         raise SolutionError(message, remedy="Remove the part, and continue: --resume.")

@@ -1,4 +1,4 @@
-"""Which source an address means."""
+"""Choose the kind of source for an address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynaroute.scale.sources import Source
 
 __all__ = ["open_source"]
 
-_HIDDEN = (".", "_")  # begin the names of files that are about others
+_HIDDEN = (".", "_")  # first characters of files that contain no data
 
 
 def open_source(address: str) -> Source:
@@ -22,7 +22,7 @@ def open_source(address: str) -> Source:
     Parameters
     ----------
     address
-        A Parquet file or a folder of them, here or in an object store; a folder of instance files; or any file that
+        A Parquet file or a folder of them, local or in an object store; a folder of instance files; or any file that
         `dynaroute.read_set` reads.
 
     Raises
@@ -40,9 +40,9 @@ def open_source(address: str) -> Source:
     others = [each for each in names if each not in tables and is_instance_file(Path(address) / each)]
     if tables and others:
         raise FormatError(
-            f"there are both Parquet files and instance files here, such as {tables[0]} and {others[0]}.",
+            f"the folder contains both Parquet files and instance files, such as {tables[0]} and {others[0]}.",
             where=Where(file=address),
-            remedy="Name a folder with one of the two.",
+            remedy="Use a folder with only one of the two.",
         )
     if tables:
         return open_parquet(address, place, tables)
@@ -51,7 +51,7 @@ def open_source(address: str) -> Source:
 
 def _open_whole(address: str, is_remote: bool) -> Source:
     if is_remote:
-        message = "only Parquet files are read from there."
+        message = "only Parquet files can be read from an object store."
         raise FormatError(message, where=Where(file=address), remedy="Convert it: dynaroute convert IN OUT.parquet.")
     return open_set(address)
 

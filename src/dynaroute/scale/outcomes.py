@@ -13,28 +13,28 @@ __all__ = ["Outcome", "judge_outcome"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one row of the input: a row of the output. The fields are its columns, in their order.
+    """The result for one row of the input: a row of the output. The fields are its columns, in order.
 
     Attributes
     ----------
     id, row
-        What the user calls it, and its number in the input, from 0.
+        The user's id, and the row's number in the input, from 0.
     routes
-        Lists of customers 1..n; None where there are none.
+        Lists of customers 1..n; None if there are none.
     cost
-        Of the routes, in the instance's own unit.
+        Cost of the routes, in the instance's own unit.
     method, model
-        As `Result` tells them.
+        As in `Result`.
     seconds
-        Time taken; of rows that were solved together, an equal share.
+        Time taken; rows that were solved together have equal shares.
     seed
-        Of the run.
+        Seed of the run.
     error
-        Why there are no routes, or what is wrong with them; None where all is well.
+        Why there are no routes, or what is wrong with them; None if all is well.
     checked
-        Whether `dynaroute.check` found the routes and the cost to be right.
+        Whether `dynaroute.check` confirmed the routes and the cost.
     vehicles
-        The type of vehicle of each route, by number from 0, where the instance has types.
+        Type of each route, numbered from 0, if the instance has types of vehicles.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Outcome:
 
     @classmethod
     def of_result(cls, row: Row, result: Result, seed: int) -> Outcome:
-        """What was found for a row, judged by `check`."""
+        """Make the outcome of a solved row, verified by `check`."""
         types = result.solution.vehicle_types(result.instance) if result.instance.vehicles is not None else None
         found = cls(
             row.id,
@@ -68,7 +68,7 @@ class Outcome:
 
     @classmethod
     def of_fault(cls, row: Row, error: str, seed: int) -> Outcome:
-        """A row without routes."""
+        """Make the outcome of a row without routes."""
         return cls(row.id, row.number, seed=seed, error=error)
 
     @property
@@ -78,14 +78,14 @@ class Outcome:
 
 
 def judge_outcome(row: Row, found: Outcome) -> Outcome:
-    """The same with what `check` says of its routes now.
+    """Return the outcome with the present verdict of `check`.
 
     Parameters
     ----------
     row
-        Of the input.
+        The row of the input.
     found
-        Of the output, with routes.
+        Its outcome, with routes.
     """
     if row.instance is None or found.routes is None:
         return replace(found, checked=False)

@@ -1,4 +1,4 @@
-"""Rows from Parquet files: each worker reads its own rows, and never more of a file than it has to."""
+"""Rows from Parquet files: each worker reads only the rows that it needs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from dynaroute.scale.rows import Block, Row
 
 __all__ = ["ParquetSource", "open_parquet"]
 
-_ROWS_AT_ONCE = 1024  # that are unpacked together
-_BYTES_AT_ONCE = 1 << 20  # of each column, of files whose row groups are large
+_ROWS_AT_ONCE = 1024  # rows unpacked together
+_BYTES_AT_ONCE = 1 << 20  # per column, for files with large row groups
 _HASHED_AT_ONCE, _IDS_AT_ONCE = 1 << 22, 1 << 16
 
 
 @dataclass(frozen=True)
 class _File:
-    """A file of the input: its name, the number of its first row, and how many rows it has."""
+    """A file of the input: its name, its first row, and its number of rows."""
 
     name: str
     first: int
@@ -41,11 +41,11 @@ class ParquetSource:
     Attributes
     ----------
     address
-        As the user wrote it.
+        The address as the user wrote it.
     digest
-        Of the contents of all files; of those in object stores, of their sizes and footers.
+        Digest of the contents of all files; in object stores, of their sizes and footers.
     place, files
-        Where they are.
+        The folder and its files.
     """
 
     address: str
@@ -61,22 +61,22 @@ class ParquetSource:
         return self.files[-1].first + self.files[-1].rows
 
     def prepare(self, block: Block) -> Block:
-        """As it is: workers read their rows themselves."""
+        """Return the block unchanged: workers read their rows themselves."""
         return block
 
     def read(self, block: Block) -> list[Row]:
-        """The rows of a block; where they cannot be read, that is their error."""
+        """Read the rows of a block; rows that cannot be read carry the error."""
         return [row for file, first, end in self._pieces(block) for row in self._read_piece(file, first, end)]
 
     def read_ids(self) -> Iterator[tuple[int, list[str]]]:
-        """The ids of all rows, some at a time, each with the number of the first of them."""
+        """Read the ids of all rows in chunks, each with the number of its first row."""
         for file in self.files:
             try:
                 yield from self._read_ids_of(file)
             except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
                 where = Where(file=self.place.file(file.name), field="id")
                 message = f"the ids cannot be read ({' '.join(str(error).split())})."
-                raise FormatError(message, where=where, remedy="Copy the file anew.") from error
+                raise FormatError(message, where=where, remedy="Copy the file again.") from error
 
     def _read_ids_of(self, file: _File) -> Iterator[tuple[int, list[str]]]:
         with self.place.open(file.name) as opened:
@@ -88,7 +88,7 @@ class ParquetSource:
                 number += len(batch)
 
     def _pieces(self, block: Block) -> Iterator[tuple[_File, int, int]]:
-        """The files that rows of a block are in, with the first row and the row after the last."""
+        """The files that contain rows of a block, each with the first row and the row after the last."""
         index = bisect_right(self.files, block.first, key=lambda file: file.first) - 1
         while index < len(self.files) and self.files[index].first < block.end:
             file = self.files[index]
@@ -103,29 +103,29 @@ class ParquetSource:
             border = self._find_border(file, first, end)
             self._streams.clear()
             if self.place.is_remote:
-                self.place.require(file.name)  # a line that is down is no fault of the rows
-            if border is not None:  # one damaged row group should not take others with it
+                self.place.require(file.name)  # a lost connection is not an error of the rows
+            if border is not None:  # a damaged row group must not affect others
                 return [*self._read_piece(file, first, border), *self._read_piece(file, border, end)]
             reason = " ".join(str(error).split())
             fault = FileError(
                 f"these rows cannot be read ({reason}).",
                 where=Where(file=self.place.file(file.name)),
-                remedy="Copy the file anew.",
+                remedy="Copy the file again.",
             )
             return self._fail_piece(file, first, end, str(fault))
         rows: list[Row] = []
-        with gather_notes():  # of each of millions of rows, nobody would read them
+        with gather_notes():  # nobody would read notes on millions of rows
             for batch in batches:
                 rows += _make_rows(InstanceTable(batch), first + len(rows), self.place.file(file.name))
         return rows
 
     def _find_border(self, file: _File, first: int, end: int) -> int | None:
-        """The first row of a row group that begins between these rows, if there is any."""
+        """The first start of a row group between these rows, if any."""
         begins = self._streams[file.name].begins if file.name in self._streams else []
         return next((file.first + begin for begin in begins if first < file.first + begin < end), None)
 
     def _fail_piece(self, file: _File, first: int, end: int, error: str) -> list[Row]:
-        """Rows that cannot be read, by their ids."""
+        """Make rows with an error for a piece that cannot be read."""
         names: list[str] = []
         for number, found in self._read_ids_of(file):
             names += found[max(0, first - number) : max(0, end - number)]
@@ -141,27 +141,27 @@ class ParquetSource:
 
 
 class _Stream:
-    """A file that is read from the front to the back, and from anywhere else by its row groups.
+    """A file that is read forwards; a jump starts at the beginning of a row group.
 
-    Row groups may be as large as the file. So blocks that follow each other go on where the last one ended.
+    Row groups may be as large as the file, so consecutive blocks continue where the last one ended.
 
     Parameters
     ----------
     place, name
-        Where the file is.
+        The folder and the name of the file.
     """
 
     def __init__(self, place: Place, name: str) -> None:
         self.file = open_table(place.open(name), _BYTES_AT_ONCE)
         metadata = self.file.metadata
         sizes = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
-        self.begins = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]  # of the row groups
-        self.position = -1  # number of the row that comes next
-        self.rest: Any = None  # what was unpacked and not read
+        self.begins = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]  # first rows of the row groups
+        self.position = -1  # the next row
+        self.rest: Any = None  # unpacked rows that are not read yet
         self.batches: Iterator[Any] = iter(())
 
     def read(self, first: int, end: int) -> list[Any]:
-        """Batches with the rows from `first` to before `end`."""
+        """Read batches with the rows from `first` to `end` - 1."""
         group = bisect_right(self.begins, first) - 1
         if not self.begins[group] <= self.position <= first:
             self._begin(group)
@@ -183,7 +183,7 @@ class _Stream:
 
     def _begin(self, group: int) -> None:
         groups = range(group, len(self.begins) - 1)
-        # one row group after the other, so that a damaged one is not touched before its turn
+        # one row group after the other, so that a damaged one does not affect those before it
         self.batches = chain.from_iterable(
             self.file.iter_batches(_ROWS_AT_ONCE, row_groups=[each], columns=self.names) for each in groups
         )
@@ -197,19 +197,19 @@ class _Stream:
 
 
 def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSource:
-    """Look at all files of an input before anything is solved.
+    """Check all files of an input before anything is solved.
 
     Parameters
     ----------
     address
-        As the user wrote it.
+        The address as the user wrote it.
     place, names
-        The folder, and the files in it.
+        The folder and its files.
 
     Raises
     ------
     DynarouteError
-        If a file is no sound Parquet file or has other columns, there is no row, or an id comes twice.
+        If a file is not a valid Parquet file or has wrong columns, there are no rows, or an id appears twice.
     """
     files: list[_File] = []
     digest, rows, ignored = hashlib.sha256(), 0, set()
@@ -221,26 +221,28 @@ def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSou
         files.append(_File(name, rows, count))
         rows += count
     if not rows:
-        raise FormatError("there is no row.", where=Where(file=address), remedy="Was it saved or copied completely?")
+        raise FormatError("there are no rows.", where=Where(file=address), remedy="Was it saved or copied completely?")
     if ignored:
-        warn_of_input(address, f"ignored the columns {show_list(sorted(ignored))}; known are {', '.join(COLUMNS)}.")
+        warn_of_input(
+            address, f"ignored the columns {show_list(sorted(ignored))}; known columns: {', '.join(COLUMNS)}."
+        )
     source = ParquetSource(address, digest.hexdigest(), place, tuple(files))
     refuse_double_ids(source)
     return source
 
 
 def _look_at(place: Place, name: str, digest: Any) -> tuple[Any, int]:
-    """Schema and number of rows of a file, whose contents the digest takes in."""
+    """Read the schema and the number of rows of a file, and update the digest with its contents."""
     with place.open(name) as file:
         try:
             parquet = open_table(file)
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
-            message = f"this is not a sound Parquet file ({reason})."
-            raise FormatError(message, remedy="Copy it whole, or leave it out.") from error
+            message = f"this is not a valid Parquet file ({reason})."
+            raise FormatError(message, remedy="Copy it again, or leave it out.") from error
         schema, count, size = parquet.schema_arrow, parquet.metadata.num_rows, file.size()
         digest.update(f"{size} ".encode())
-        # what is far away is only looked at where it says what it holds
+        # of remote files, only the footer is read
         begin = max(0, size - 8 - parquet.metadata.serialized_size) if place.is_remote else 0
         file.seek(begin)
         while part := file.read(_HASHED_AT_ONCE):
@@ -250,7 +252,7 @@ def _look_at(place: Place, name: str, digest: Any) -> tuple[Any, int]:
 
 def refuse_double_ids(source: ParquetSource) -> None:
     """Refuse an input in which two rows have the same id."""
-    # of texts that are different, one in 2^64 pairs has the same hash: those are looked at again
+    # one in 2^64 pairs of different texts has the same hash, so equal hashes are compared again
     hashes = np.concatenate([np.fromiter(map(hash, names), np.int64, len(names)) for _, names in source.read_ids()])
     hashes.sort()
     suspects = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
@@ -263,7 +265,7 @@ def refuse_double_ids(source: ParquetSource) -> None:
                 raise FormatError(
                     f"rows {seen[name]} and {number} have the same id, {name!r}.",
                     where=Where(file=source.address, field="id"),
-                    remedy="Give each row an id of its own.",
+                    remedy="Give each row a different id.",
                 )
 
 
@@ -280,5 +282,5 @@ def _make_rows(table: InstanceTable, first: int, file: str) -> list[Row]:
 
 
 def _name_rows(names: Sequence[str | None], first: int) -> list[str]:
-    """The ids of rows; those without one are called by their numbers in the input, from 0."""
+    """The ids of rows; rows without one are numbered from 0 over the whole input."""
     return [str(number) if name is None else name for number, name in enumerate(names, start=first)]

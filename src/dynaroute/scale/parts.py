@@ -1,4 +1,4 @@
-"""Parts: the output of a run, one Parquet file for each block, named after its rows."""
+"""Parts: the output of a run, one Parquet file per block, named after its rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dynaroute.scale.tally import Tally
 
 __all__ = ["MANIFEST", "SUMMARY", "Parts"]
 
-# Libraries that read a folder of Parquet files leave out what begins so.
+# Libraries that read a folder of Parquet files ignore names that start like this.
 MANIFEST, SUMMARY = "_manifest.json", "_summary.json"
 
-_TALLIED = ("id", "row", "cost", "method", "seconds", "model", "error")  # what a tally counts
+_TALLIED = ("id", "row", "cost", "method", "seconds", "model", "error")  # the columns that a tally needs
 _NAME = re.compile(r"part-(\d{12})-(\d{12})\.parquet")
 
 
@@ -27,8 +27,8 @@ _NAME = re.compile(r"part-(\d{12})-(\d{12})\.parquet")
 class Parts:
     """The parts in a folder.
 
-    A part is called after the numbers of its first row and of the row after its last one. So whoever solves a block
-    again writes the same file again, and what is missing can be told from names alone.
+    A part is named after its first row and the row after its last one. So solving a block twice writes the same file
+    twice, and the names show which rows are missing.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class Parts:
         self.place.write(name_part(block.first, block.end), format_table(table))
 
     def read(self, block: Block) -> list[Outcome]:
-        """The outcomes of a block that was written."""
+        """Read the outcomes of a written block."""
         return self._read_columns(block, [entry.name for entry in fields(Outcome)])
 
     def read_tally(self, block: Block) -> Tally:
-        """What a block that was written amounts to."""
+        """Read the tally of a written block."""
         return Tally.of(self._read_columns(block, _TALLIED))
 
     def _read_columns(self, block: Block, names: Sequence[str]) -> list[Outcome]:
@@ -60,47 +60,47 @@ class Parts:
                 for column in names:
                     _require_column(column, part.schema_arrow.names)
                 rows = part.read(columns=list(names)).to_pylist()
-            except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
-                message = f"this is not a sound part ({' '.join(str(error).split())})."
+            except (OSError, ValueError) as error:  # PyArrow's errors are subclasses of these
+                message = f"this is not a valid part ({' '.join(str(error).split())})."
                 raise FormatError(message, remedy="Remove it, and continue its run: --resume.") from error
         return [_make_outcome(row) for row in rows]
 
     def find(self) -> list[Block]:
-        """The blocks that are written, in the order of their rows."""
+        """List the written blocks in the order of their rows."""
         matches = (_NAME.fullmatch(name) for name in self.place.list_files())
         return sorted(
             (Block(int(match[1]), int(match[2])) for match in matches if match), key=lambda block: block.first
         )
 
     def find_tally(self, block: Block) -> Tally | None:
-        """What a block amounts to, if it is written."""
+        """Read the tally of a block, if it is written."""
         if name_part(block.first, block.end) not in self.place.list_files():
             return None
         return self.read_tally(block)
 
     def find_gaps(self, first: int, end: int) -> Iterator[Block]:
-        """The rows from `first` to before `end` that are not written."""
+        """List the rows from `first` to `end` - 1 that are not written."""
         return find_gaps(self.find(), first, end)
 
 
 def name_part(first: int, end: int) -> str:
-    """What the part of these rows is called."""
+    """The file name of the part with these rows."""
     return f"part-{first:012d}-{end:012d}.parquet"
 
 
 def find_gaps(written: Iterable[Block], first: int, end: int) -> Iterator[Block]:
-    """The rows from `first` to before `end` that none of these blocks, in order, holds.
+    """List the rows from `first` to `end` - 1 that are in none of these ordered blocks.
 
     Raises
     ------
     FileError
-        If two of them hold the same rows.
+        If two of them contain the same rows.
     """
     place = first
     for block in written:
         if block.first < place or block.end > end:
             name = name_part(block.first, block.end)
-            message = f"{name} holds rows that another part holds, too, or that are not of this run."
+            message = f"{name} contains rows of another part, or rows that do not belong to this run."
             raise FileError(message, remedy="Remove one of the two.")
         if block.first > place:
             yield Block(place, block.first)
@@ -129,7 +129,7 @@ def _make_schema() -> Any:
 
 def _require_column(name: str, there: Sequence[str]) -> None:
     if name not in there:
-        remedy = "Name folders that dynaroute batch wrote."
+        remedy = "Give output folders of dynaroute batch."
         raise FormatError("this column is missing.", where=Where(field=name), remedy=remedy)
 
 

@@ -1,6 +1,6 @@
-"""Folders of files on this machine and in object stores, by the same few verbs.
+"""Folders on this machine and in object stores, with the same operations.
 
-Addresses are paths, or what PyArrow or fsspec understands: s3://bucket/folder, gs://..., file://...
+Addresses are paths, or addresses that PyArrow or fsspec understands: s3://bucket/folder, gs://..., file://...
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _BYTES_AT_ONCE = 1 << 22
 
 
 def is_remote(address: str) -> bool:
-    """Whether an address is one of an object store or the like, and no path."""
+    """Whether an address is in an object store or the like, not a path."""
     return _SCHEME in address
 
 
 @dataclass(frozen=True)
 class Place:
-    """A folder, whether it is there already or not. It can be sent to other processes.
+    """A folder, which need not exist yet. It can be sent to other processes.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Place:
         return f"{path.rstrip('/')}/{name}{mark}{query}"
 
     def list_files(self) -> dict[str, int]:
-        """Names and sizes of the files in it, in the order of their names; none where there is no such folder."""
+        """List names and sizes of its files, sorted by name; empty if the folder does not exist."""
         pyarrow = load_pyarrow()
         system, path = _resolve(self.address)
         with _told(self.address, "read"):
@@ -59,36 +59,36 @@ class Place:
         return {each.base_name: each.size for each in sorted(found, key=lambda each: str(each.base_name))}
 
     def make(self) -> None:
-        """Make the folder, where it is not there."""
+        """Create the folder if it does not exist."""
         system, path = _resolve(self.address)
         with _told(self.address, "made"):
             system.create_dir(path, recursive=True)
 
     def open(self, name: str) -> Any:
-        """Open a file of PyArrow's kind, to be read from any position."""
+        """Open a file for PyArrow, to read from any position."""
         system, path = _resolve(self.address)
         with _told(self.file(name), "read"):
             return system.open_input_file(f"{path}/{name}")
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file."""
+        """Read a whole file."""
         with self.open(name) as file, _told(self.file(name), "read"):
             return bytes(file.read())
 
     def require(self, name: str) -> None:
-        """Read a file to its end, whatever is in it.
+        """Check that a file can be read to its end, whatever it contains.
 
         Raises
         ------
         FileError
-            If that is not possible.
+            If it cannot.
         """
         with self.open(name) as file, _told(self.file(name), "read"):
             while file.read(_BYTES_AT_ONCE):
                 pass
 
     def write(self, name: str, content: bytes | memoryview) -> None:
-        """Write a whole file, or none: renamed when it is whole, or one completed upload."""
+        """Write a file completely or not at all, by renaming or by one completed upload."""
         if not self.is_remote:
             write_bytes(Path(self.address) / name, content)
             return
@@ -96,7 +96,7 @@ class Place:
         with _told(self.file(name), "written"):
             stream = system.open_output_stream(f"{path}/{name}")
             stream.write(content)
-            stream.close()  # completes the upload; one that fails before is never seen by anybody
+            stream.close()  # completes the upload; before that, the file is not visible
 
     def remove(self, name: str) -> None:
         """Remove a file."""
@@ -106,12 +106,12 @@ class Place:
 
 
 def find_place(address: str) -> tuple[Place, str | None]:
-    """The folder at an address; or, where a file is there, its folder and its name.
+    """Find the folder at an address; for a file, its folder and its name.
 
     Raises
     ------
     FileError
-        If nothing is there.
+        If there is neither.
     """
     kinds = load_pyarrow().fs.FileType
     system, path = _resolve(address)
@@ -130,7 +130,7 @@ def find_place(address: str) -> tuple[Place, str | None]:
 
 @lru_cache(maxsize=32)
 def _resolve(address: str) -> tuple[Any, str]:
-    """A file system, and the path in it."""
+    """Find the file system of an address, and the path in it."""
     pyarrow = load_pyarrow()
     if not is_remote(address):
         return pyarrow.fs.LocalFileSystem(), str(Path(address).absolute())
@@ -148,7 +148,7 @@ def _resolve_by_fsspec(address: str, reason: Exception) -> tuple[Any, str]:
         from fsspec.core import url_to_fs
 
         system, path = url_to_fs(address)
-    except (ImportError, ValueError, OSError) as error:  # no fsspec, or nothing behind it that knows this address
+    except (ImportError, ValueError, OSError) as error:  # no fsspec, or it does not know this kind of address
         raise _unusable(address, reason) from error
     fs = load_pyarrow().fs
     return fs.PyFileSystem(fs.FSSpecHandler(system)), path
@@ -161,7 +161,7 @@ def _unusable(address: str, error: Exception) -> FileError:
 
 @contextmanager
 def _told(address: str, done: str) -> Iterator[None]:
-    """Turn the errors of file systems into ours."""
+    """Convert errors of file systems to ours."""
     try:
         yield
     except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
@@ -169,4 +169,6 @@ def _told(address: str, done: str) -> Iterator[None]:
             raise FileError("there is no such file.", where=Where(file=address), remedy="Check the path.") from error
         reason = " ".join((getattr(error, "strerror", None) or str(error)).split())
         message = f"it cannot be {done} ({reason})."
-        raise FileError(message, where=Where(file=address), remedy="Is there space, and permission?") from error
+        raise FileError(
+            message, where=Where(file=address), remedy="Check the free space and the permissions."
+        ) from error

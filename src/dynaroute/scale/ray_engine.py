@@ -1,6 +1,7 @@
 """The engine of a cluster: Ray Data hands blocks to a pool of actors, each a warm worker. Needs ``dynaroute[ray]``.
 
-What goes through Ray is which rows to solve and what became of them. Actors read the rows and write the parts.
+What goes through Ray is which rows to solve and what became of them. Actors read the rows and write the parts. Where
+GPUs build the first routes of searches, there is a pool of those before the one of cores; first routes go through Ray.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import pickle
 import socket
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from dynaroute.cores import count_cores
 from dynaroute.errors import DynarouteError, OptionError, Where
 from dynaroute.scale.devices import name_kind
-from dynaroute.scale.engine import Retries, WorkersNow
+from dynaroute.scale.engine import WorkersNow
+from dynaroute.scale.first_routes import are_built_apart
+from dynaroute.scale.ledger import Done, Ledger
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import BlockReport, Work, Worker
 
@@ -30,7 +33,6 @@ _OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through it
 # No reports home; and nothing on the standard output, where results belong: deaths of workers are counted and told.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 _PATIENCE = 10.0  # seconds for a cluster to answer
-_DEATH = "Ray lost its worker, perhaps because memory was short"
 
 
 @dataclass
@@ -43,7 +45,8 @@ class RayEngine:
         Of a running cluster, such as "10.0.0.1:6379", or "auto" on one of its machines; None: one is started on this
         machine, and ended with the run.
     workers
-        How many actors; None: as many as the cluster has cores or GPUs for.
+        How many actors; None: as many as the cluster has cores or GPUs for. In searches from a policy's routes these
+        search, and as many more as there are GPUs for build.
     gpus
         GPUs that an actor holds, or the part of one; None: one where a policy works on GPUs, else none.
     """
@@ -63,12 +66,25 @@ class RayEngine:
     def count_workers(self, work: Work) -> int:
         """How many workers this work will have."""
         self._connect()
-        ray = _load_ray()
-        has: dict[str, float] = ray.cluster_resources()
+        crew = self._choose_crew(work)
+        return crew.workers + crew.builders
+
+    def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
+        """Solve every block; see `Engine`."""
+        self._connect()
+        pool = _Pool(work, self._choose_crew(work), tell)
+        try:
+            yield from pool.solve(blocks)
+        finally:
+            self._leave()
+
+    def _choose_crew(self, work: Work) -> _Crew:
+        has: dict[str, float] = _load_ray().cluster_resources()
         gpus = self._gpus_of(work)
-        possible = int(has.get("CPU", 0.0))
+        with_gpus = int(has.get("GPU", 0.0) / gpus) if gpus else 0
+        possible = cores = int(has.get("CPU", 0.0))
         if gpus:
-            possible = min(possible, int(has.get("GPU", 0.0) / gpus))
+            possible = min(cores, with_gpus)
         if possible < 1:
             self._leave()
             raise OptionError(
@@ -76,15 +92,9 @@ class RayEngine:
                 where=Where(field="gpus"),
                 remedy="Use --gpus 0 with --device cpu, or a cluster with GPUs.",
             )
-        return min(self.workers or possible, possible)
-
-    def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
-        """Solve every block; see `Engine`."""
-        pool = _Pool(work, self.count_workers(work), self._gpus_of(work), tell)
-        try:
-            yield from pool.solve(blocks)
-        finally:
-            self._leave()
+        if gpus and are_built_apart(work.options):
+            return _Crew(min(self.workers or cores, cores), gpus, builders=with_gpus)
+        return _Crew(min(self.workers or possible, possible), gpus)
 
     def _gpus_of(self, work: Work) -> float:
         if self.gpus is not None:
@@ -132,13 +142,31 @@ def _refuse_silent(address: str | None) -> None:
         socket.create_connection((host, int(port)), _PATIENCE).close()
 
 
+@dataclass(frozen=True)
+class _Crew:
+    """Who works.
+
+    Attributes
+    ----------
+    workers
+        Actors of a core each that write parts.
+    gpus
+        What an actor holds whose policy works on GPUs.
+    builders
+        Actors that hold GPUs and build first routes for workers, which then hold none; 0: workers do all themselves.
+    """
+
+    workers: int
+    gpus: float
+    builders: int = 0
+
+
 class _Pool:
     """The actors of one run."""
 
-    def __init__(self, work: Work, size: int, gpus: float, tell: Callable[[WorkersNow], None]) -> None:
+    def __init__(self, work: Work, crew: _Crew, tell: Callable[[WorkersNow], None]) -> None:
         self.work = work
-        self.size = size
-        self.gpus = gpus
+        self.crew = crew
         self.tell = tell
         self.replaced = 0
 
@@ -150,33 +178,24 @@ class _Pool:
                 answer = pickle.loads(row["answer"])
                 if isinstance(answer, DynarouteError):
                     raise answer
-                assert isinstance(answer, _Done)
+                assert isinstance(answer, Done)
                 if answer.deaths:
                     self.replaced += answer.deaths
-                    self.tell(WorkersNow(self.size, self.replaced))
+                    self.tell(WorkersNow(self.crew.workers + self.crew.builders, self.replaced))
                 yield from answer.reports
 
     def _answer(self, blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
         """The actors' answers, as they come."""
-        from ray.data import ActorPoolStrategy, DataContext, from_items
+        from ray.data import DataContext, from_items
 
         prepared = [block if block.rows is not None else self.work.source.prepare(block) for block in blocks]
         with _silence(), DataContext.current(DataContext.get_current().copy()):
             DataContext.get_current().enable_progress_bars = False
             DataContext.get_current().print_on_execution_start = False
-            answers = from_items(
+            waiting = from_items(
                 [{"block": pickle.dumps(block)} for block in prepared], override_num_blocks=len(prepared)
-            ).map(
-                cast(Any, _Actor),  # Ray makes one of the class for each process
-                # the kind of device alone: Ray shows an actor none but its own GPUs, so numbers mean nothing there
-                fn_constructor_args=(self.work, name_kind(self.work.options), _start_ledger(self.work)),
-                # it begins with what there is, and goes on with what is left of a cluster
-                compute=ActorPoolStrategy(
-                    min_size=1, max_size=self.size, initial_size=self.size, max_tasks_in_flight_per_actor=1
-                ),
-                num_cpus=1,
-                num_gpus=self.gpus,
             )
+            answers = self._pass_on(waiting, _start_ledger(self.work))
             try:
                 yield from answers.iter_rows()
             except _load_ray().exceptions.RayError as error:
@@ -184,6 +203,30 @@ class _Pool:
                     f"Ray cannot run workers: {_last_line(error)}.",
                     remedy="Is this version of Dynaroute installed on every node, with the extra [ray]?",
                 ) from error
+
+    def _pass_on(self, blocks: Any, ledger: Any) -> Any:
+        """The data set of the answers, from that of the blocks."""
+        crew = self.crew
+        # the kind of device alone: Ray shows an actor none but its own GPUs, so numbers mean nothing there
+        kind = name_kind(self.work.options)
+        if not crew.builders:
+            return _map(blocks, _Actor, (self.work, kind, ledger), crew.workers, num_cpus=1, num_gpus=crew.gpus)
+        # builders hold no core, since they need little of one: all cores search
+        built = _map(blocks, _Builder, (self.work, kind, ledger), crew.builders, num_cpus=0, num_gpus=crew.gpus)
+        return _map(built, _Actor, (self.work, "cpu", ledger), crew.workers, num_cpus=1, num_gpus=0)
+
+
+def _map(blocks: Any, kind: type, arguments: tuple[Any, ...], size: int, **resources: float) -> Any:
+    """What a pool of actors makes of blocks."""
+    from ray.data import ActorPoolStrategy
+
+    return blocks.map(
+        kind,  # Ray makes one of the class for each process
+        fn_constructor_args=arguments,
+        # it begins with what there is, and goes on with what is left of a cluster
+        compute=ActorPoolStrategy(min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=1),
+        **resources,
+    )
 
 
 def _start_ledger(work: Work) -> Any:
@@ -193,74 +236,25 @@ def _start_ledger(work: Work) -> Any:
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
     options = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "scheduling_strategy": here}
-    return ray.remote(_Ledger).options(**options).remote(work.group)
+    return ray.remote(Ledger).options(**options).remote(work.group)
 
 
 # In processes of Ray
 
 
-class _Done(NamedTuple):
-    """What became of a block: reports of its parts, and how many workers died of it."""
+class _Builder:
+    """A worker that builds first routes for others to search."""
 
-    reports: list[BlockReport]
-    deaths: int
+    def __init__(self, work: Work, device: str, ledger: Any) -> None:
+        self.ledger = ledger
+        self.worker = _start_worker(work, device)
 
-
-@dataclass
-class _Course:
-    """What a block was cut into, of which the first is being solved; and what is done."""
-
-    waiting: list[Block]
-    reports: list[BlockReport] = field(default_factory=list)
-    deaths: int = 0
-
-    @property
-    def done(self) -> _Done:
-        """What there is to tell of it."""
-        return _Done(list(self.reports), self.deaths)
-
-
-class _Ledger:
-    """Knows what became of the blocks that are being solved.
-
-    Ray gives a block whose actor died to another one, again and again. So that this ends, actors ask here what to do
-    for a block: `Retries` decides, as it does for other engines.
-    """
-
-    def __init__(self, group: int) -> None:
-        self.retries = Retries(group)
-        self.courses: dict[Block, _Course] = {}
-
-    def begin(self, whole: Block) -> Block | _Done:
-        """What to solve first of a block; where it was begun before, whoever did that has died."""
-        course = self.courses.get(whole)
-        if course is None:
-            self.courses[whole] = _Course([whole])
-            return whole
-        return self.blame(whole, _DEATH) if course.waiting else course.done
-
-    def blame(self, whole: Block, reason: str) -> Block:
-        """What to solve next, since what was being solved was not."""
-        course = self.courses.setdefault(whole, _Course([whole]))  # or this ledger died, too, and knows nothing
-        course.deaths += 1
-        course.waiting[:1] = self.retries.blame(course.waiting[0], reason)
-        return course.waiting[0]
-
-    def finish(self, whole: Block, report: BlockReport) -> Block | _Done:
-        """What to solve next; or all reports, where nothing is left."""
-        course = self.courses.setdefault(whole, _Course(_list_rest(whole, report.block)))
-        course.reports.append(report)
-        del course.waiting[0]
-        if course.waiting:
-            return course.waiting[0]
-        if not course.deaths:  # a block that was cut must not be solved as a whole again, should this answer be lost
-            del self.courses[whole]
-        return course.done
-
-
-def _list_rest(whole: Block, part: Block) -> list[Block]:
-    """A part of a block, and what comes after it: parts are solved from the front to the back."""
-    return [part] if part.end == whole.end else [part, replace(whole, first=part.end)]
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        block: Block = pickle.loads(row["block"])
+        if isinstance(self.worker, Worker) and _load_ray().get(self.ledger.may_build.remote(block.bare)):
+            with suppress(Exception):  # whoever searches the block meets it, too, and tells it
+                block = self.worker.build(block)
+        return {"block": pickle.dumps(block)}
 
 
 class _Actor:
@@ -268,18 +262,15 @@ class _Actor:
 
     def __init__(self, work: Work, device: str, ledger: Any) -> None:
         self.ledger = ledger
-        try:
-            self.worker: Worker | DynarouteError = Worker(work, device)
-        except DynarouteError as error:
-            self.worker = error
+        self.worker = _start_worker(work, device)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"answer": pickle.dumps(self._answer(pickle.loads(row["block"])))}
 
-    def _answer(self, whole: Block) -> _Done | DynarouteError:
+    def _answer(self, whole: Block) -> Done | DynarouteError:
         """The reports; or an error that ends the run, which Ray would try to mend by another attempt."""
-        ask, name = _load_ray().get, replace(whole, rows=None)
-        following: Block | _Done = ask(self.ledger.begin.remote(name))
+        ask, name = _load_ray().get, whole.bare
+        following: Block | Done = ask(self.ledger.begin.remote(name))
         while isinstance(following, Block):
             try:
                 report = self._solve(_restore(following, whole))
@@ -297,11 +288,17 @@ class _Actor:
         return self.worker.solve(block)
 
 
+def _start_worker(work: Work, device: str) -> Worker | DynarouteError:
+    """A worker; or the error that ends the run, which is told once there is a block to solve."""
+    try:
+        return Worker(work, device)
+    except DynarouteError as error:
+        return error
+
+
 def _restore(part: Block, whole: Block) -> Block:
-    """A part of a block, with its rows, which the ledger does not keep."""
-    if whole.rows is None:
-        return part
-    return replace(part, rows=whole.rows[part.first - whole.first : part.end - whole.first])
+    """A part of a block, with what travels with its rows, which the ledger does not keep."""
+    return replace(whole.take(part.first, part.end), fault=part.fault)
 
 
 def _last_line(error: Exception) -> str:

@@ -13,6 +13,7 @@ from dynaroute.errors import FileError, Where
 from dynaroute.files import is_unfinished
 from dynaroute.scale.devices import name_kind
 from dynaroute.scale.engine import Engine, WorkersNow
+from dynaroute.scale.first_routes import are_built_apart
 from dynaroute.scale.manifest import Manifest, Shard
 from dynaroute.scale.opening import open_source
 from dynaroute.scale.parts import MANIFEST, SUMMARY, Parts, find_gaps
@@ -27,6 +28,7 @@ from dynaroute.solving.options import SolveOptions
 __all__ = ["BatchRequest", "Progress", "run_batch"]
 
 _LARGEST_GROUP = {"cpu": 256, "cuda": 16384}
+_LARGEST_GROUP_SEARCHED = 64  # whose first routes are built together: a part cannot be smaller
 _LARGEST_BLOCK = {"cpu": 2048, "cuda": 16384}
 _LEAST_BLOCKS = 16  # of a small input, so that there is work for all and not much is lost
 _LEAST_SEARCHED, _MOST_SEARCHED = 256, 256  # blocks of a small input, and rows of a block, of searches
@@ -204,6 +206,8 @@ def _plan(request: BatchRequest, source: Source, earlier: Manifest | None) -> Ma
 
 def _choose_group(rows: int, options: SolveOptions, kind: str) -> int:
     """How many rows are solved together: by the input and the kind of device alone."""
+    if are_built_apart(options):
+        return min(_choose_block(rows, options, kind), _LARGEST_GROUP_SEARCHED)
     if options.searches and options.total_time is None:
         return 1  # each by itself
     largest = _LARGEST_GROUP.get(kind, _LARGEST_GROUP["cpu"])

@@ -1,4 +1,4 @@
-"""Where rows come from: Parquet files, folders of instances, and sets that are read whole."""
+"""The protocol of inputs: Parquet files, folders of instances, and sets that are read as a whole."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["Source"]
 
 
 class Source(Protocol):
-    """The input. It can be sent to other processes; what it keeps open stays behind."""
+    """The input. It can be sent to other processes, without its open files."""
 
     @property
     def address(self) -> str:
-        """As the user wrote it."""
+        """The address as the user wrote it."""
         ...
 
     @property
     def digest(self) -> str:
-        """What changes with any of its contents."""
+        """A digest of its contents."""
         ...
 
     def __len__(self) -> int:
@@ -27,9 +27,9 @@ class Source(Protocol):
         ...
 
     def prepare(self, block: Block) -> Block:
-        """The block as a worker needs it: with its rows, where workers cannot read them. Called by the driver."""
+        """Add to a block the rows that workers cannot read themselves. Called by the driver."""
         ...
 
     def read(self, block: Block) -> list[Row]:
-        """The rows of a prepared block; one that is no problem tells why. Called by workers."""
+        """Read the rows of a prepared block; invalid ones carry an error. Called by workers."""
         ...

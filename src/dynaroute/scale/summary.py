@@ -1,4 +1,4 @@
-"""What a run amounts to."""
+"""The summary of a run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["BatchSummary"]
 
 @dataclass(frozen=True)
 class BatchSummary:
-    """What a run amounts to.
+    """The summary of a run.
 
     Attributes
     ----------
     tally
-        Of all its rows, those of an earlier run included.
+        Statistics of all rows, including those of the run that was continued.
     workers
-        How many there were, and how many were replaced.
+        Number of workers, and of those that were replaced.
     seconds, solved
-        Of this run: how long it took, and the rows that it solved.
+        Time of this run, and the rows that it solved.
     """
 
     tally: Tally
@@ -33,11 +33,11 @@ class BatchSummary:
 
     @property
     def rate(self) -> float:
-        """Rows that this run solved a second."""
+        """Rows that this run solved per second."""
         return self.solved / self.seconds if self.seconds else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as an object for programs."""
+        """Convert it to plain data for JSON."""
         tally = self.tally
         return {
             "rows": tally.rows,

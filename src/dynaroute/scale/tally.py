@@ -1,4 +1,4 @@
-"""What a part, or a whole run, amounts to: counts, costs and faults, small enough to be sent and added up."""
+"""Statistics of a part or a whole run: counts, costs and errors, small enough to be sent and added up."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dynaroute.scale.outcomes import Outcome
 __all__ = ["Tally"]
 
 _STEP = math.log(1.01)  # width of the finest bars that a histogram can have: one per cent of the cost
-_ZERO = -(1 << 31)  # stands for a cost of 0, which has no logarithm
-_MOST_FAULTS = 5  # that are told in full
+_ZERO = -(1 << 31)  # for a cost of 0, which has no logarithm
+_MOST_FAULTS = 5  # errors that are kept in full
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Tally:
     Attributes
     ----------
     rows, failed
-        How many there are, and how many of them have an error.
+        Number of rows, and of rows with an error.
     cost, seconds
-        Sums over the rows that have routes.
+        Sums over the rows with routes.
     priced
-        How many have routes.
+        Number of rows with routes.
     methods
-        How many rows were solved in each way: model and method.
+        Number of rows by model and method.
     costs
-        How many rows have a cost within each per cent: exponents of 1.01.
+        Number of rows by cost, in steps of one per cent: exponents of 1.01.
     faults
-        The id and the error of the first few rows that have one.
+        Id and error of the first few rows with an error.
     """
 
     rows: int = 0
@@ -76,12 +76,12 @@ class Tally:
 
     @property
     def cost_counts(self) -> dict[float, int]:
-        """How many rows have about this cost, to a per cent."""
+        """Number of rows by cost, within one per cent."""
         return {math.exp(_STEP * (bar + 0.5)) if bar != _ZERO else 0.0: count for bar, count in self.costs.items()}
 
     @property
     def mean_cost(self) -> float | None:
-        """Of the rows that have routes; None where there is none."""
+        """Mean cost of the rows with routes; None if there are none."""
         return self.cost / self.priced if self.priced else None
 
 

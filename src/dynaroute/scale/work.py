@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from dynaroute.errors import DynarouteError
 from dynaroute.impossible import refuse_impossible
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.instance import Instance
+from dynaroute.limits import find_factor, raise_limits
+from dynaroute.scale.devices import name_device
+from dynaroute.scale.first_routes import are_built_apart, build_first_routes, search_from_first_routes
 from dynaroute.scale.outcomes import Outcome
 from dynaroute.scale.parts import Parts
 from dynaroute.scale.rows import Block, Row
@@ -17,6 +20,7 @@ from dynaroute.scale.sources import Source
 from dynaroute.scale.tally import Tally
 from dynaroute.solver import refuse_improving_fleets, refuse_too_large, solve_all
 from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.result import Result
 
 __all__ = ["BlockReport", "Work", "Worker", "describe_fault"]
 
@@ -41,6 +45,8 @@ class Work:
         How many rows the run has, among which a total time is shared out.
     workers
         How many work side by side.
+    limits
+        Factor of the limits on the size of inputs: the one in force where this was made.
     """
 
     source: Source
@@ -49,6 +55,7 @@ class Work:
     group: int
     rows: int
     workers: int = 1
+    limits: float = field(default_factory=find_factor)
 
 
 @dataclass(frozen=True)
@@ -81,12 +88,10 @@ class Worker:
     def __init__(self, work: Work, device: str | None = None) -> None:
         self.work = work
         # one core each: as many workers as there are cores use them best, and none depends on how many there are
-        self.options = replace(work.options, threads=1, device=device or work.options.device)
+        self.options = replace(work.options, threads=1, device=device or name_device(work.options))
         self._has_code_of_fleets = False
-        if self.options.uses_policy:
-            import torch
-
-            torch.set_num_threads(1)
+        if self.options.uses_policy and not are_built_apart(self.options):
+            _keep_policies_to_one_core()
         if (improver := IMPROVERS.get(self.options.improver)) is not None:
             improver.prepare(0)
 
@@ -98,24 +103,33 @@ class Worker:
         DynarouteError
             If the part cannot be written; whatever is wrong with a row is written with it.
         """
-        outcomes = [outcome for rows in self._group(block) for outcome in self._solve_group(rows)]
+        with raise_limits(self.work.limits):
+            outcomes = [outcome for rows in self._group(block) for outcome in self._solve_group(rows)]
         self.work.parts.write(block, outcomes)
-        return BlockReport(replace(block, rows=None), Tally.of(outcomes))
+        return BlockReport(block.bare, Tally.of(outcomes))
+
+    def build(self, block: Block) -> Block:
+        """Build the first routes of a block that another worker will search."""
+        with raise_limits(self.work.limits):
+            built = [
+                row for rows in self._group(block) for row in self._build_sound([row for row in rows if not row.error])
+            ]
+        found = {row.number: row.first for row in built}
+        return replace(block, first_routes=tuple(map(found.get, range(block.first, block.end))))
 
     def _group(self, block: Block) -> Iterator[list[Row]]:
         """The rows that are solved together."""
         rows = self.work.source.read(block)
         if block.fault:
             rows = [replace(row, instance=None, error=block.fault) for row in rows]
+        if block.first_routes is not None:
+            rows = [replace(row, first=first) for row, first in zip(rows, block.first_routes, strict=True)]
         for _, group in groupby(rows, key=lambda row: row.number // self.work.group):
-            yield list(group)
+            yield [row if row.error else replace(row, error=self._find_obstacle(row.instance)) for row in group]
 
     def _solve_group(self, rows: Sequence[Row]) -> list[Outcome]:
-        seed = self.options.usual_seed
-        errors = {row.number: row.error or self._find_obstacle(row.instance) for row in rows}
-        sound = [row for row in rows if not errors[row.number]]
-        found = {outcome.row: outcome for outcome in self._solve_sound(sound)}
-        return [found.get(row.number) or Outcome.of_fault(row, errors[row.number], seed) for row in rows]
+        found = {outcome.row: outcome for outcome in self._solve_sound([row for row in rows if not row.error])}
+        return [found.get(row.number) or Outcome.of_fault(row, row.error, self.options.usual_seed) for row in rows]
 
     def _find_obstacle(self, instance: Instance | None) -> str:
         """Why this instance cannot be solved; empty where it can."""
@@ -129,21 +143,42 @@ class Worker:
         return ""
 
     def _solve_sound(self, rows: Sequence[Row]) -> list[Outcome]:
+        """Solve rows without errors: together, or by themselves after their first routes were built together."""
+        if not are_built_apart(self.options):
+            return self._solve_together(rows)
+        return [outcome for row in self._build_sound(rows) for outcome in self._solve_together([row])]
+
+    def _build_sound(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Build first routes; where that fails, the search of each row does it, so that the error is of its row."""
+        if all(row.first is not None for row in rows):
+            return rows
+        _keep_policies_to_one_core()
+        try:
+            return build_first_routes(rows, self.options)
+        except Exception:
+            return rows
+
+    def _solve_together(self, rows: Sequence[Row]) -> list[Outcome]:
         """Solve rows together; where that fails, the halves of them, down to the row that fails."""
         if not rows:
             return []
         seed = self.options.usual_seed
-        instances = [row.instance for row in rows if row.instance is not None]
-        if not all(instance.is_plain for instance in instances):
-            self._load_code_of_fleets()
         try:
-            results = solve_all(instances, self._share_out(len(rows)))
+            results = self._solve_all(rows)
         except Exception as error:  # whatever it is, the other rows must not suffer from it
             if len(rows) == 1:
                 return [Outcome.of_fault(rows[0], describe_fault(error), seed)]
             middle = len(rows) // 2
-            return [*self._solve_sound(rows[:middle]), *self._solve_sound(rows[middle:])]
+            return [*self._solve_together(rows[:middle]), *self._solve_together(rows[middle:])]
         return [Outcome.of_result(row, result, seed) for row, result in zip(rows, results, strict=True)]
+
+    def _solve_all(self, rows: Sequence[Row]) -> list[Result]:
+        if len(rows) == 1 and rows[0].first is not None:
+            return [search_from_first_routes(rows[0], self.options)]
+        instances = [row.instance for row in rows if row.instance is not None]
+        if not all(instance.is_plain for instance in instances):
+            self._load_code_of_fleets()
+        return solve_all(instances, self._share_out(len(rows)))
 
     def _load_code_of_fleets(self) -> None:
         """Load the machine code of what most inputs do without, so that it takes no time of the first row's."""
@@ -160,6 +195,12 @@ class Worker:
             return self.options
         share = self.options.total_time * self.work.workers * count / self.work.rows
         return replace(self.options, total_time=share)
+
+
+def _keep_policies_to_one_core() -> None:
+    import torch
+
+    torch.set_num_threads(1)
 
 
 def describe_fault(error: Exception) -> str:

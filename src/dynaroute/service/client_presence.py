@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 async def cancel_with_client(work: Coroutine[None, None, Value], request: Request) -> Value:
     """Await work, but cancel it when the client disconnects."""
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_wait_for_leaving(request))
+    leaving = asyncio.ensure_future(_wait_for_disconnect(request))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if working.done():
@@ -30,6 +30,6 @@ async def cancel_with_client(work: Coroutine[None, None, Value], request: Reques
     raise RequestError(HTTPStatus.BAD_REQUEST, "disconnected", "the client disconnected before the answer.")
 
 
-async def _wait_for_leaving(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass

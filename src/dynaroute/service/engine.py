@@ -138,7 +138,7 @@ class Engine:
         """
         end = time.perf_counter() + seconds
         observers = Observers(is_cancelled=lambda: time.perf_counter() > end)
-        return solve_all(instances, self._equip(options), observers)
+        return solve_all(instances, self._add_resources(options), observers)
 
     def search(
         self,
@@ -161,15 +161,15 @@ class Engine:
             Called in this thread with every better solution.
         """
 
-        def tell(_: int, improvement: Improvement) -> None:
+        def report(_: int, improvement: Improvement) -> None:
             on_improvement(improvement)
 
         if self._gathering is not None and self._gathering.takes(options):
-            return self._gathering.search(instance, self._equip(options), is_cancelled, on_improvement)
-        observers = Observers(on_improvement=tell, is_cancelled=is_cancelled)
-        return solve_all([instance], self._equip(options), observers)[0]
+            return self._gathering.search(instance, self._add_resources(options), is_cancelled, on_improvement)
+        observers = Observers(on_improvement=report, is_cancelled=is_cancelled)
+        return solve_all([instance], self._add_resources(options), observers)[0]
 
-    def _equip(self, options: SolveOptions) -> SolveOptions:
+    def _add_resources(self, options: SolveOptions) -> SolveOptions:
         """Fill in the loaded policy, the service's device, and one thread."""
         model = self._policies.get(str(options.model), options.model)
         return replace(options, model=model, device=self._device, threads=1)

@@ -25,7 +25,7 @@ async def stream_events(job: Job, heartbeat: float, told: int = 0) -> AsyncItera
 
     A slow client gets the latest improvement each time, and misses those in between.
     """
-    while not job.is_put_aside:
+    while not job.is_suspended:
         if job.improvements > told and job.best_json is not None:
             told = job.improvements
             yield _format_event("improvement", told, job.best_json)

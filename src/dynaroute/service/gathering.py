@@ -47,7 +47,7 @@ class _Member:
     so_far: Result | None = None
     told: float = float("inf")
 
-    def tell(self, improvement: Improvement) -> None:
+    def report(self, improvement: Improvement) -> None:
         """Pass on an improvement, except the start that is reported again after others have left."""
         if improvement.cost < self.told:
             self.told = improvement.cost
@@ -176,6 +176,6 @@ def _list_starts(members: Sequence[_Member]) -> list[Solution] | None:
 def _observe(members: list[_Member]) -> Observers:
     """Make observers that interrupt the search when a member is cancelled, so that it can leave."""
     return Observers(
-        on_improvement=lambda row, improvement: members[row].tell(improvement),
+        on_improvement=lambda row, improvement: members[row].report(improvement),
         is_cancelled=lambda: any(member.is_cancelled() for member in members),
     )

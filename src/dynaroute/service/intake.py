@@ -77,7 +77,7 @@ class Intake:
         finally:
             self._held -= len(body)
 
-    def hurry(self, seconds: float) -> None:
+    def shorten_deadlines(self, seconds: float) -> None:
         """Give arriving bodies at most this many seconds, because the service stops."""
         end = asyncio.get_running_loop().time() + seconds
         for timeout in self._arriving:

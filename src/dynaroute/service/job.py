@@ -61,7 +61,7 @@ class Job:
         self.result: SolveResponse | None = None
         self.error: ErrorResponse | None = None
         self.ended_at: float | None = None
-        self.is_put_aside = False  # the service stops, and the job continues after its restart
+        self.is_suspended = False  # the service stops, and the job continues after its restart
         self._instance = instance
         self._latest: Improvement | None = None
         self._best: ImprovementSchema | None = None
@@ -127,7 +127,7 @@ class Job:
 
     async def wait_for_end(self) -> None:
         """Wait until the job has ended, or is put aside until a restart."""
-        while not (self.has_ended or self.is_put_aside):
+        while not (self.has_ended or self.is_suspended):
             await self.wait_for_change()
 
     def begin(self) -> None:
@@ -174,9 +174,9 @@ class Job:
         """Record that it was stopped before it started."""
         self._end("stopped")
 
-    def put_aside(self) -> None:
+    def suspend(self) -> None:
         """Record that it will continue after a restart."""
-        self.is_put_aside = True
+        self.is_suspended = True
         self._announce()
 
     def describe(self) -> JobResponse:

@@ -77,5 +77,5 @@ class JobArchive:
 
     def _update_due(self, job: Job) -> None:
         self._due.discard(job.identifier)
-        if not (job.has_ended or job.is_put_aside):  # otherwise it has already been written
+        if not (job.has_ended or job.is_suspended):  # otherwise it has already been written
             self.update(job)

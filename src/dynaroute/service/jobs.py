@@ -142,7 +142,7 @@ class JobStore:
         """End all searches early; jobs on disk continue after a restart."""
         for job in self._jobs.values():
             if self._archive.is_kept and not job.has_ended:
-                job.put_aside()
+                job.suspend()
                 self._archive.update(job)
             self._stop(job)
 
@@ -176,7 +176,7 @@ class JobStore:
     def _stop(self, job: Job) -> None:
         search = self._searches.get(job.identifier)
         if search is None:
-            if not (job.has_ended or job.is_put_aside):  # it was restored, but has not continued yet
+            if not (job.has_ended or job.is_suspended):  # it was restored, but has not continued yet
                 job.abandon()
             return
         search.cancel()
@@ -185,10 +185,10 @@ class JobStore:
     async def _follow(self, job: Job, search: Search, outcome: asyncio.Future[Result]) -> None:
         try:
             result = await outcome
-            if not job.is_put_aside:
+            if not job.is_suspended:
                 job.finish(result, search.waited)
         except asyncio.CancelledError:
-            if not job.is_put_aside:
+            if not job.is_suspended:
                 job.abandon()
         except Exception as error:
             if not isinstance(error, DynarouteError):
@@ -196,7 +196,7 @@ class JobStore:
             job.fail(error)
         finally:
             self._searches.pop(job.identifier, None)
-            if job.identifier in self._jobs and not job.is_put_aside:
+            if job.identifier in self._jobs and not job.is_suspended:
                 self._archive.update(job)
 
     def _choose_outdated(self) -> Job | None:

@@ -23,7 +23,7 @@ __all__ = ["Origins"]
 
 _ANY = "*"
 _REMEMBERED = 64  # cached names and addresses; nearly all requests have the same
-_ALIEN_SITES = ("cross-site", "same-site")  # values of Sec-Fetch-Site
+_FOREIGN_SITES = ("cross-site", "same-site")  # values of Sec-Fetch-Site
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Origins:
         origin = headers.get("origin")
         if origin is None:
             # programs send neither header; browsers send at least one with requests that change something
-            return method in ("GET", "HEAD") or headers.get("sec-fetch-site") not in _ALIEN_SITES
+            return method in ("GET", "HEAD") or headers.get("sec-fetch-site") not in _FOREIGN_SITES
         if _ANY in self.pages or origin in self.pages:
             return True
         authority = origin.partition("://")[2].lower()

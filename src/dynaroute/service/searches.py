@@ -140,10 +140,10 @@ class SearchPool:
 
 
 def _make_threads(workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(workers, "dynaroute-search", initializer=_give_way)
+    return ThreadPoolExecutor(workers, "dynaroute-search", initializer=_lower_priority)
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     """Lower the priority of the calling thread, so that requests are answered first."""
     if sys.platform == "linux":  # on other systems this would affect the whole process
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

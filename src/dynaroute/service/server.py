@@ -25,7 +25,7 @@ __all__ = ["serve"]
 
 _KEEP_ALIVE = 5  # seconds that an idle connection is kept
 _LINGER = 0.5  # seconds in which new, and then existing, clients are told that the service stops
-_WAITING_AT_THE_DOOR = 1_024  # connections that the system queues until they are accepted
+_QUEUED_CONNECTIONS = 1_024  # connections that the system queues until they are accepted
 _TICK = 0.02
 
 
@@ -68,7 +68,7 @@ def serve(host: str, port: int, settings: ServiceSettings, on_start: Callable[[s
     )
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listener.getsockname()[1]}"
-    logging.getLogger("uvicorn.error").addFilter(_is_worth_a_line)
+    logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
     try:
         _Server(config, service, listener, lambda: on_start(address)).run(sockets=[listener])
     finally:
@@ -113,7 +113,7 @@ class _Server(uvicorn.Server):
         """Start listening."""
         asyncio.get_running_loop().set_exception_handler(self._note_failure)
         await super().startup(sockets)
-        self._listener.listen(_WAITING_AT_THE_DOOR)  # more than are accepted at once; uvicorn uses one number for both
+        self._listener.listen(_QUEUED_CONNECTIONS)  # more than are accepted at once; uvicorn uses one number for both
 
     async def main_loop(self) -> None:
         """Run until told to stop, then until all requests are answered."""
@@ -122,7 +122,7 @@ class _Server(uvicorn.Server):
         self._service.begin_to_stop()
         end = asyncio.get_running_loop().time() + self._service.settings.stop_seconds
         await self._wait_for_answers(_LINGER, end)
-        await self._close_door()
+        await self._stop_accepting()
         if self._service.connections:  # some may have just been accepted, with a request on its way
             await self._wait_for_answers(_LINGER, end)
         self._service.connections.drop_unread()
@@ -136,7 +136,7 @@ class _Server(uvicorn.Server):
                 return
             await asyncio.sleep(_TICK)
 
-    async def _close_door(self) -> None:
+    async def _stop_accepting(self) -> None:
         """Accept queued connections, then close, so that later ones fail at once instead of waiting."""
         loop = asyncio.get_running_loop()
         arrivals: list[socket.socket] = []
@@ -145,7 +145,7 @@ class _Server(uvicorn.Server):
                 server.close()
             door.setblocking(False)
             with suppress(OSError):  # the queue is empty
-                while len(arrivals) < _WAITING_AT_THE_DOOR:
+                while len(arrivals) < _QUEUED_CONNECTIONS:
                     arrivals.append(door.accept()[0])
         for arrival in arrivals:
             arrival.setblocking(False)
@@ -168,6 +168,6 @@ class _Server(uvicorn.Server):
             loop.default_exception_handler(context)
 
 
-def _is_worth_a_line(record: logging.LogRecord) -> bool:
+def _is_worth_logging(record: logging.LogRecord) -> bool:
     """Whether a log record of uvicorn matters; requests cancelled at shutdown do not."""
     return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)

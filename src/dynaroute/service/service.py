@@ -36,7 +36,7 @@ __all__ = ["Service"]
 _LOG = logging.getLogger("dynaroute.service")
 _LARGEST_SHARE = 8  # one request may be at most this fraction (1 in 8) of a batch
 _GATHERED_SEARCHES = 64  # at the same time, if a GPU does them together
-_LAST_CHANCE = 0.5  # seconds for bodies that arrive while the service stops
+_STOPPING_BODY_SECONDS = 0.5  # seconds for bodies that arrive while the service stops
 # share of connections that requests and streams may hold, so that some are left for new ones
 _REQUESTS_SHARE = 0.5
 _STREAMS_SHARE = 0.25
@@ -118,7 +118,7 @@ class Service:
     def begin_to_stop(self) -> None:
         """End searches with their best so far, and stop waiting for slow bodies."""
         self.is_stopping = True
-        self.intake.hurry(_LAST_CHANCE)
+        self.intake.shorten_deadlines(_STOPPING_BODY_SECONDS)
         self.jobs.stop_all()
         self._searches.end_all()
         self._job_searches.end_all()

@@ -12,7 +12,7 @@ from dynaroute.service.refusals import RequestError, refuse_busy
 
 __all__ = ["Streams", "name_client"]
 
-_COME_BACK = 10.0  # seconds
+_RETRY_SECONDS = 10.0  # seconds
 
 
 class Streams:
@@ -45,7 +45,7 @@ class Streams:
             429 if there are too many streams.
         """
         if self._by_job[job] >= self._most_of_job:
-            raise refuse_busy(_COME_BACK, "streams of this job")
+            raise refuse_busy(_RETRY_SECONDS, "streams of this job")
         if refusal := self.refuse_client(client):
             raise refusal
         self._by_job[job] += 1
@@ -55,9 +55,9 @@ class Streams:
     def refuse_client(self, client: str) -> RequestError | None:
         """Return why a client may not open a stream, whatever the job; None if it may."""
         if self._by_client[client] >= self._most_of_client:
-            return refuse_busy(_COME_BACK, "streams of this client")
+            return refuse_busy(_RETRY_SECONDS, "streams of this client")
         if len(self) >= self._most:
-            return refuse_busy(_COME_BACK, "streams")
+            return refuse_busy(_RETRY_SECONDS, "streams")
         return None
 
     def close(self, job: str, client: str) -> None:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from dynaroute.construct.choose import Chooser, StepInfo
     from dynaroute.model import Policy
 
-__all__ = ["HurriedRoutes", "build_in_time", "choose_attempts", "make_interruptible"]
+__all__ = ["RoutesInTime", "build_in_time", "choose_attempts", "make_interruptible"]
 
 _ATTEMPTS_AT_ONCE = 8
 
 
 @dataclass
-class HurriedRoutes:
+class RoutesInTime:
     """What was built before the time was up.
 
     Attributes
@@ -51,7 +51,7 @@ class HurriedRoutes:
 
 def build_in_time(
     policy: Policy, instance: Instance, strategy: Strategy, seed: int, stopping: Stopping
-) -> HurriedRoutes:
+) -> RoutesInTime:
     """Make as many of a strategy's attempts at one instance as time allows.
 
     Parameters
@@ -67,7 +67,7 @@ def build_in_time(
     stopping
         Its deadline and cancellation apply.
     """
-    found = HurriedRoutes()
+    found = RoutesInTime()
     # In a thread that is abandoned if late, because one encoding of thousands of customers takes a second.
     worker = ThreadPoolExecutor(1)
     try:
@@ -77,7 +77,7 @@ def build_in_time(
         pass
     finally:
         worker.shutdown(wait=False)
-    return HurriedRoutes(found.solution, found.attempts)
+    return RoutesInTime(found.solution, found.attempts)
 
 
 def make_interruptible(strategy: Strategy, stopping: Stopping) -> Strategy:
@@ -101,7 +101,7 @@ def choose_attempts(strategy: Strategy, first: int, count: int, stopping: Stoppi
 
 
 def _keep_building(
-    found: HurriedRoutes, policy: Policy, instance: Instance, strategy: Strategy, seed: int, stopping: Stopping
+    found: RoutesInTime, policy: Policy, instance: Instance, strategy: Strategy, seed: int, stopping: Stopping
 ) -> None:
     batch = InstanceBatch.from_instances([instance])
     # the first attempt alone, so that there are routes soon
@@ -129,11 +129,11 @@ class _Part:
             raise OutOfTimeError
         choose = self.strategy.chooser(batch, attempt + self.first, seed)
         # kernels on a GPU only support our own choosers, but there an attempt takes no time
-        return choose if batch.device.type != "cpu" else _Hurried(choose, self.stopping)
+        return choose if batch.device.type != "cpu" else _TimedChooser(choose, self.stopping)
 
 
 @dataclass(frozen=True, eq=False)
-class _Hurried:
+class _TimedChooser:
     """Another chooser, with a check of the clock before every step."""
 
     choose: Chooser

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["SearchedTogether", "prepare_device", "search_routes", "search_together"]
 
 _POLICY_SHARE = 0.6  # largest share of the time after a policy's first attempt for its other attempts
-_LOOKS_A_DOUBLING = 6  # checks of the costs per doubling of the time, for traces
+_CHECKS_PER_DOUBLING = 6  # checks of the costs per doubling of the time, for traces
 _EXACTNESS = 1e-7  # relative precision of the kernels' costs
-_TELLING_SHARE = 20  # at most one part in this many of the time goes into reporting improvements
+_REPORTING_SHARE = 20  # at most one part in this many of the time goes into reporting improvements
 
 
 class SearchedTogether(NamedTuple):
@@ -296,7 +296,7 @@ class _Watch:
     observers: Observers
     looks: list[tuple[float, NDArray[np.float64]]] = field(default_factory=list)
     _batch: InstanceBatch = field(init=False)
-    _told: NDArray[np.float64] = field(init=False)  # costs that were reported
+    _reported: NDArray[np.float64] = field(init=False)  # costs that were reported
     _next_look: float = 0.0
     _next_telling: float = 0.0
 
@@ -304,10 +304,10 @@ class _Watch:
         """Record the first routes."""
         costs = routes.lengths(batch).cpu().numpy()
         self._batch = batch
-        self._told = np.full(len(batch), np.inf)
+        self._reported = np.full(len(batch), np.inf)
         self._note(costs)
         if self.observers.on_improvement is not None:
-            self._tell(np.arange(len(batch)), routes)
+            self._report_improvements(np.arange(len(batch)), routes)
 
     def look(self, progress: BatchProgress) -> None:
         """Record the costs, if it is time to."""
@@ -319,33 +319,33 @@ class _Watch:
         now = progress.read_costs().cpu().numpy()
         costs[rows] = np.minimum(costs[rows], now)
         self._note(costs)
-        is_better = now < self._told[rows] * (1 - _EXACTNESS)
+        is_better = now < self._reported[rows] * (1 - _EXACTNESS)
         if tells and is_better.any():
             places = torch.from_numpy(np.flatnonzero(is_better))
             routes = progress.read_routes()
-            self._tell(rows[is_better], routes[places.to(routes.route.device)])
+            self._report_improvements(rows[is_better], routes[places.to(routes.route.device)])
             spent = time.perf_counter() - self.began - seconds
-            self._next_telling = seconds + (_TELLING_SHARE + 1) * spent
+            self._next_telling = seconds + (_REPORTING_SHARE + 1) * spent
 
     def conclude(self, routes: RouteBatch) -> None:
         """Report what was not reported before."""
         if self.observers.on_improvement is None:
             return
-        rows = np.flatnonzero(routes.lengths(self._batch).cpu().numpy() < self._told * (1 - _EXACTNESS))
-        self._tell(rows, routes[torch.from_numpy(rows).to(self._batch.device)])
+        rows = np.flatnonzero(routes.lengths(self._batch).cpu().numpy() < self._reported * (1 - _EXACTNESS))
+        self._report_improvements(rows, routes[torch.from_numpy(rows).to(self._batch.device)])
 
     def _note(self, costs: NDArray[np.float64]) -> None:
         seconds = time.perf_counter() - self.began
         self.looks.append((seconds, costs))
-        self._next_look = seconds * 2 ** (1 / _LOOKS_A_DOUBLING)
+        self._next_look = seconds * 2 ** (1 / _CHECKS_PER_DOUBLING)
 
-    def _tell(self, rows: NDArray[np.int64], routes: RouteBatch) -> None:
+    def _report_improvements(self, rows: NDArray[np.int64], routes: RouteBatch) -> None:
         assert self.observers.on_improvement is not None
         part = self._batch[torch.from_numpy(rows).to(self._batch.device)]
         seconds = time.perf_counter() - self.began
         for row, solution in zip(rows.tolist(), pad_routes(routes, self._batch.nodes).to_solutions(part), strict=True):
             assert solution.stated_cost is not None
-            self._told[row] = solution.stated_cost
+            self._reported[row] = solution.stated_cost
             self.observers.on_improvement(self.rows[row], Improvement(seconds, solution.stated_cost, solution))
 
 

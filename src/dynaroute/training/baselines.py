@@ -73,7 +73,22 @@ def subtract_relatively(length: Tensor, expected: Tensor) -> Tensor:
     return (length - expected) / expected.clamp(min=1e-9)
 
 
-class SharedBaseline:
+class _MemorylessBaseline:
+    """What a baseline has that learns nothing from an epoch and keeps no state."""
+
+    def end_epoch(self, policy: Policy) -> str:
+        """Do nothing."""
+        return ""
+
+    def state(self) -> dict[str, Any]:
+        """Return no state."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Do nothing."""
+
+
+class SharedBaseline(_MemorylessBaseline):
     """The mean length of an instance's samples; differences are divided by their overall standard deviation.
 
     Parameters
@@ -95,19 +110,8 @@ class SharedBaseline:
         deviation = (self.ranks.sum(difference.square().sum()) / max(1, count - 1)).sqrt()
         return (difference / deviation.clamp(min=1e-9)).flatten()
 
-    def end_epoch(self, policy: Policy) -> str:
-        """Do nothing."""
-        return ""
 
-    def state(self) -> dict[str, Any]:
-        """Return no state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Do nothing."""
-
-
-class GreedyBaseline:
+class GreedyBaseline(_MemorylessBaseline):
     """L(π^g) of eq 27: the greedy solution of the current policy (Algorithm 1).
 
     Parameters
@@ -125,17 +129,6 @@ class GreedyBaseline:
         """Compute (B,) length minus that of the greedy solution."""
         grouped = lengths.view(len(batch), -1)  # (instances, samples)
         return self.compare(grouped, greedy_lengths(self.policy, batch)[:, None]).flatten()
-
-    def end_epoch(self, policy: Policy) -> str:
-        """Do nothing."""
-        return ""
-
-    def state(self) -> dict[str, Any]:
-        """Return no state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Do nothing."""
 
 
 class RolloutBaseline:

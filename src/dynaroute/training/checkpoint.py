@@ -12,10 +12,12 @@ from dynaroute.errors import FormatError, ModelError, Where, in_file
 from dynaroute.torch_files import find_tensors, load_torch_file
 from dynaroute.training.run_files import replace_file
 
-__all__ = ["WAY_OUT", "load_checkpoint", "require_finite", "save_checkpoint"]
+__all__ = ["CHECKPOINT_REMEDY", "load_checkpoint", "require_finite", "save_checkpoint"]
 
 _VERSION = 1
-WAY_OUT = "Copy the run's best.pt over it and resume from there, or start from the run's model with the option init."
+CHECKPOINT_REMEDY = (
+    "Copy the run's best.pt over it and resume from there, or start from the run's model with the option init."
+)
 
 
 def save_checkpoint(state: dict[str, Any], path: Path) -> None:
@@ -59,7 +61,7 @@ def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
         try:
             state = load_torch_file(path, device)
         except FormatError as error:
-            raise ModelError(f"the checkpoint is damaged: {error.message}", remedy=WAY_OUT) from error
+            raise ModelError(f"the checkpoint is damaged: {error.message}", remedy=CHECKPOINT_REMEDY) from error
         if not isinstance(state, dict) or state.get("version") != _VERSION:
             raise ModelError(
                 "the checkpoint is from another version.", remedy="Use the version of Dynaroute that wrote it."
@@ -77,4 +79,6 @@ def require_finite(contents: dict[str, Any]) -> None:
     """
     for name, part in contents.items():
         if not all(bool(tensor.isfinite().all()) for tensor in find_tensors(part)):
-            raise ModelError(f"{name} contains numbers that are not finite.", where=Where(field=name), remedy=WAY_OUT)
+            raise ModelError(
+                f"{name} contains numbers that are not finite.", where=Where(field=name), remedy=CHECKPOINT_REMEDY
+            )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynaroute.errors import FileError, FormatError, InputWarning, Where, in_file
 from dynaroute.files import read_bytes
-from dynaroute.training.run_files import HOW_TO_GO_ON, replace_file
+from dynaroute.training.run_files import RESUME_REMEDY, replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,12 +77,12 @@ class Journal:
 
     def add(self, line: dict[str, Any]) -> None:
         """Write a line."""
-        with _telling_of(self.path), self.path.open("a", encoding="utf-8") as file:
+        with _naming_file(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         self.track(dict(line))
         if self._board is None:
             return
-        with _telling_of(self.folder / "tensorboard"):
+        with _naming_file(self.folder / "tensorboard"):
             for name, value in line.items():
                 if name != "step":
                     self._board.add_scalar(name, value, line["step"])
@@ -188,16 +188,16 @@ def _open_board(folder: Path, step: int) -> Any:
             "TensorBoard is not installed: pip install '.[train]' in Dynaroute's folder.", InputWarning, stacklevel=2
         )
         return None
-    with _telling_of(folder):
+    with _naming_file(folder):
         return SummaryWriter(str(folder), purge_step=step)
 
 
 @contextmanager
-def _telling_of(path: Path) -> Iterator[None]:
+def _naming_file(path: Path) -> Iterator[None]:
     """Name the file that could not be written, and say how to continue."""
     try:
         yield
     except OSError as error:
         raise FileError(
-            f"cannot write it: {error.strerror or error}.", where=Where(file=str(path)), remedy=HOW_TO_GO_ON
+            f"cannot write it: {error.strerror or error}.", where=Where(file=str(path)), remedy=RESUME_REMEDY
         ) from error

@@ -10,11 +10,11 @@ from typing import NamedTuple, get_args
 from dynaroute.distributions import usual_capacity
 from dynaroute.errors import OptionError, Where
 from dynaroute.training.distribution import Distribution
-from dynaroute.training.names import RecipeName
+from dynaroute.training.names import PolicyName, RecipeName
 from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.plan import Stage, TrainingPlan
 
-__all__ = ["RecipeName", "make_data_plan", "make_distribution_plan", "make_plan"]
+__all__ = ["RecipeName", "make_data_plan", "make_distribution_plan", "make_plan", "suit_policy"]
 
 _RELATIVE_VALIDATION_COUNT = 1000  # savings has to solve them first, for comparison
 
@@ -76,6 +76,29 @@ def make_data_plan(recipe: RecipeName, data: InstanceFiles, init: str | None = N
     sizes = [instance.size for instance in data.read().instances]
     mean, square = sum(sizes) / len(sizes), sum(size**2 for size in sizes) / len(sizes)
     return _make_plan_of(recipe, [_Instances(max(sizes), (), mean, square, data=data)], init)
+
+
+def suit_policy(plan: TrainingPlan, policy: PolicyName) -> TrainingPlan:
+    """Return the plan for a kind of policy, with the settings that it needs in our own recipe.
+
+    A pointer network learns by many short steps of Adam; Muon and an entropy bonus keep it where it is
+    (docs/training-log.md).
+
+    Parameters
+    ----------
+    plan
+        The plan of a recipe.
+    policy
+        The kind of policy.
+    """
+    if plan.recipe != "fast" or policy != "rl":
+        return replace(plan, policy=policy)
+    is_random = [plan.init is None and index == 0 for index in range(len(plan.stages))]
+    stages = tuple(
+        replace(stage, instances=min(256, stage.instances), rate=2e-3 if new else 1e-3, entropy=0.0)
+        for stage, new in zip(plan.stages, is_random, strict=True)
+    )
+    return replace(plan, policy=policy, optimiser="adam", stages=stages)
 
 
 class _Instances(NamedTuple):

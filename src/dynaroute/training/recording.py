@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Generic, TypeVar
@@ -9,7 +10,9 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
+from dynaroute.construct.graphs import RecordingError, record
 from dynaroute.kernels import LONGEST_ROUTE
+from dynaroute.model.changes import ModelWarning
 from dynaroute.training.reinforce import PolicyUpdate, UpdateInput
 from dynaroute.training.replay_layout import ReplaySize, RouteStarts
 
@@ -26,6 +29,7 @@ class GraphedUpdate:
     so with few instances. A new recording also covers all earlier ones, so that soon one of them fits nearly every
     step. A step that does not fit in memory is taken in parts, as many as the first step needs. Adam must have
     capturable=True and a tensor as learning rate. All steps must have the same numbers of instances, nodes and samples.
+    If a step cannot be recorded, a note says so, and it and all later ones are taken plainly.
 
     Parameters
     ----------
@@ -36,13 +40,24 @@ class GraphedUpdate:
     def __init__(self, update: PolicyUpdate) -> None:
         self.update = update
         self._parts = 0  # unknown before the first step
+        self._fails = False
         self._recordings: _Recordings[Any] | None = None
         self._finish: _Finish | None = None
 
     def __call__(self, given: UpdateInput) -> Tensor:
         """Take one step; returns the gradient norm before clipping."""
+        if self._fails:
+            return self.update(given)
         if self._recordings is None:
             return self._wake(given)
+        try:
+            return self._repeat(given)
+        except RecordingError as error:
+            self._give_up(error)
+            return self.update(given)
+
+    def _repeat(self, given: UpdateInput) -> Tensor:
+        assert self._recordings is not None
         if self._finish is None:
             norm: Tensor = self._recordings(given)
             return norm
@@ -60,12 +75,19 @@ class GraphedUpdate:
             starts = part.find_starts()
             update.accumulate(part, starts, choose_recording(ReplaySize.of(starts), part.instances, []))
         norm = update.finish(len(given.batch))
-        if len(parts) == 1:
-            self._recordings = _Recordings(update.step, given)
-        else:
-            self._finish = _Finish(update, len(given.batch))  # it leaves the gradients where parts add theirs
-            self._recordings = _Recordings(update.accumulate, parts[0])
+        try:
+            if len(parts) == 1:
+                self._recordings = _Recordings(update.step, given)
+            else:
+                self._finish = _Finish(update, len(given.batch))  # it leaves the gradients where parts add theirs
+                self._recordings = _Recordings(update.accumulate, parts[0])
+        except RecordingError as error:
+            self._give_up(error)
         return norm
+
+    def _give_up(self, error: RecordingError) -> None:
+        self._fails, self._recordings, self._finish = True, None, None
+        warnings.warn(f"Steps could not be recorded ({error}), and are taken plainly.", ModelWarning, stacklevel=4)
 
 
 Result = TypeVar("Result")
@@ -103,11 +125,13 @@ class _Finish:
     def __init__(self, update: PolicyUpdate, solutions: int) -> None:
         gradients = [parameter.grad for parameter in update.replay.parameters() if parameter.grad is not None]
         torch._foreach_zero_(gradients)
-        self._graph = torch.cuda.CUDAGraph()
-        torch.cuda.synchronize()
-        with torch.cuda.graph(self._graph):
-            self._norm = update.finish(solutions)
+
+        def finish() -> Tensor:
+            norm = update.finish(solutions)
             torch._foreach_zero_(gradients)
+            return norm
+
+        self._graph, self._norm = record(finish)
 
     def __call__(self) -> Tensor:
         self._graph.replay()
@@ -138,10 +162,7 @@ class _RecordedInput:
 
     def __init__(self, like: UpdateInput) -> None:
         self.given = like.clone()
-        self._graph = torch.cuda.CUDAGraph()
-        torch.cuda.synchronize()
-        with torch.cuda.graph(self._graph):
-            self.starts = self.given.find_starts()
+        self._graph, self.starts = record(self.given.find_starts)
 
     def take(self, given: UpdateInput) -> ReplaySize:
         """Copy an input in, find its route starts, and return the size it needs; waits for the device."""
@@ -161,10 +182,7 @@ class _Recording(Generic[Result]):
         size: ReplaySize,
         pool: Any,
     ) -> None:
-        self.graph = torch.cuda.CUDAGraph()
-        torch.cuda.synchronize()
-        with torch.cuda.graph(self.graph, pool=pool):
-            self.result = work(given.given, given.starts, size)
+        self.graph, self.result = record(lambda: work(given.given, given.starts, size), pool)
 
 
 def _with_room(size: ReplaySize) -> ReplaySize:

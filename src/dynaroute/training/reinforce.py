@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import Chooser, Sample, StartAt
 from dynaroute.construct.eager import first_log_probabilities
 from dynaroute.construct.noise import make_stream_keys
+from dynaroute.construct.recorded import RecordedConstruction, can_record_construction
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
@@ -25,7 +26,7 @@ from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay import replay_log_probabilities
 from dynaroute.training.replay_layout import ReplaySize, RouteStarts
-from dynaroute.training.statistics import hold_statistics
+from dynaroute.training.statistics import ConstructionByStatistics
 
 __all__ = [
     "Learner",
@@ -33,6 +34,7 @@ __all__ = [
     "Replay",
     "StepReport",
     "UpdateInput",
+    "choose_construction",
     "reinforce_loss",
     "sample_solutions",
     "train_step",
@@ -58,7 +60,14 @@ def train_step(learner: Learner, step: int) -> StepReport:
     everyones = learner.task.draw(count, learner.generator, first_key=step * count)
     batch = everyones[learner.ranks.part(learner.instances)]
     copies = batch.repeat_each(learner.samples)  # (B,) = instances x samples
-    routes = sample_solutions(learner.policy, copies, learner.samples, step, forces_starts=learner.forces_starts)
+    routes = sample_solutions(
+        learner.policy,
+        copies,
+        learner.samples,
+        step,
+        forces_starts=learner.forces_starts,
+        construct=learner.construct,
+    )
     lengths = routes.lengths(copies)  # (B,)
     advantages = learner.baseline.advantages(batch, lengths)  # (B,)
     norm = learner.update(UpdateInput(copies, routes, advantages, learner.samples))
@@ -199,8 +208,32 @@ class Replay(nn.Module):
         return log_probability - first_log_probabilities(self.policy, given.batch, given.routes)
 
 
+Construct: TypeAlias = Callable[[Policy, InstanceBatch, Chooser], RouteBatch]  # the type of `construct_once`
+
+
+def choose_construction(policy: Policy, samples: int) -> Construct:
+    """Choose how a policy builds the routes that it learns from: the fastest way for its kind and device.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    samples
+        Solutions per instance.
+    """
+    if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
+        return ConstructionByStatistics(policy, samples)
+    return RecordedConstruction(policy) if can_record_construction(policy) else construct_once
+
+
 def sample_solutions(
-    policy: Policy, copies: InstanceBatch, samples: int, seed: int, *, forces_starts: bool = False
+    policy: Policy,
+    copies: InstanceBatch,
+    samples: int,
+    seed: int,
+    *,
+    forces_starts: bool = False,
+    construct: Construct | None = None,
 ) -> RouteBatch:
     """Sample one solution for each copy of each instance.
 
@@ -216,14 +249,15 @@ def sample_solutions(
         Seed of the samples.
     forces_starts
         Whether the k-th sample is forced to start with the k-th customer (POMO).
+    construct
+        How routes are built: the result of `choose_construction`, made once for many batches; None for a single one.
     """
     sample = torch.arange(len(copies), device=copies.device) % samples
-    if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
-        policy = hold_statistics(policy, copies[::samples])
     chooser: Chooser = Sample(make_stream_keys(seed, copies.keys, sample))
     if forces_starts:
         chooser = StartAt(1 + sample % copies.sizes, chooser)
-    return construct_once(policy, copies, chooser)
+    construct = choose_construction(policy, samples) if construct is None else construct
+    return construct(policy, copies, chooser)
 
 
 class StepReport(NamedTuple):
@@ -314,6 +348,8 @@ class Learner:
         The processes.
     forces_starts
         Whether the samples of an instance are forced to start with different customers (POMO).
+    construct
+        How routes are built; None: as `choose_construction` says, anew in each step.
     """
 
     policy: Policy
@@ -325,3 +361,4 @@ class Learner:
     generator: torch.Generator
     ranks: Ranks
     forces_starts: bool = False
+    construct: Construct | None = None

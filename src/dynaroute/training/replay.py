@@ -412,7 +412,8 @@ def _replay_pointer(policy: Policy, solutions: Solutions, precision: torch.dtype
     def decode(rows: slice, some_hidden: Tensor, folded: Tensor) -> Tensor:
         """Compute (P, S) log p of the steps of some solutions."""
         demands = fraction[rows, None] * known.is_open[rows]  # (P, S, M)
-        steps = PointerSteps(places[rows], demands, load[rows], some_hidden, is_node[rows], feasible[rows])
+        placed = policy.place(places[rows], folded)
+        steps = PointerSteps(places[rows], *placed, demands, load[rows], some_hidden, is_node[rows], feasible[rows])
         target = torch.where(known.is_step[rows], known.target[rows], 0)[..., None]
         return policy.point(steps, folded).log_softmax(-1).gather(2, target).squeeze(-1)
 

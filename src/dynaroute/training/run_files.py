@@ -15,7 +15,7 @@ try:
 except ImportError:  # not available on Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["HOW_TO_GO_ON", "RUN_FILES", "hold_folder", "replace_file"]
+__all__ = ["RESUME_REMEDY", "RUN_FILES", "hold_folder", "replace_file"]
 
 RUN_FILES = (
     "plan.toml",
@@ -28,7 +28,7 @@ RUN_FILES = (
     "curve.png",
 )
 
-HOW_TO_GO_ON = (
+RESUME_REMEDY = (
     "Free some space, or restore the folder, and continue with the option resume; the last good checkpoint is "
     "untouched."
 )
@@ -39,7 +39,7 @@ def replace_file(path: Path, contents: bytes | memoryview) -> None:
     try:
         write_bytes(path, contents)
     except FileError as error:
-        error.remedy = HOW_TO_GO_ON
+        error.remedy = RESUME_REMEDY
         raise
 
 

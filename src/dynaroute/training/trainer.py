@@ -14,7 +14,7 @@ import torch
 from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
 from dynaroute.training.baselines import Baseline, make_baseline, subtract, subtract_relatively
-from dynaroute.training.checkpoint import WAY_OUT, load_checkpoint, require_finite, save_checkpoint
+from dynaroute.training.checkpoint import CHECKPOINT_REMEDY, load_checkpoint, require_finite, save_checkpoint
 from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
 from dynaroute.training.journal import Journal
 from dynaroute.training.optimiser import make_optimiser
@@ -22,9 +22,16 @@ from dynaroute.training.own_instances import OwnInstancesTask
 from dynaroute.training.plan import Schedule, Stage, TrainingPlan, format_plan, refuse_other_plan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.recording import GraphedUpdate
-from dynaroute.training.reinforce import Learner, PolicyUpdate, Replay, StepReport, train_step
+from dynaroute.training.reinforce import (
+    Learner,
+    PolicyUpdate,
+    Replay,
+    StepReport,
+    choose_construction,
+    train_step,
+)
 from dynaroute.training.replay import can_record
-from dynaroute.training.run_files import HOW_TO_GO_ON
+from dynaroute.training.run_files import RESUME_REMEDY
 from dynaroute.training.validation import PublishedValidation, Validation, draw_validation, read_validation
 
 __all__ = ["BEST", "LAST", "Outcome", "RunProgress", "RunState", "Trainer"]
@@ -320,6 +327,7 @@ class Trainer:
             generator=self.generator,
             ranks=self.ranks,
             forces_starts=plan.forced_starts,
+            construct=choose_construction(policy, stage.samples),
         )
         self._note(stage=index, best_length=float("inf"))
 
@@ -381,7 +389,7 @@ class Trainer:
         try:
             self.policy.save_pretrained(self.folder)
         except FileError as error:
-            error.remedy = HOW_TO_GO_ON  # a run cannot choose another folder
+            error.remedy = RESUME_REMEDY  # a run cannot choose another folder
             raise
 
     def _save(self, name: str) -> None:
@@ -492,4 +500,4 @@ def _require_amount(name: str, value: object, *, is_finite: bool) -> None:
 
 
 def _wrong_record(name: str, value: object, fault: str) -> ModelError:
-    return ModelError(f"{name} is {value!r}, {fault}.", where=Where(field=name), remedy=WAY_OUT)
+    return ModelError(f"{name} is {value!r}, {fault}.", where=Where(field=name), remedy=CHECKPOINT_REMEDY)

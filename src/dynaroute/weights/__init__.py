@@ -12,14 +12,14 @@ from dynaroute.errors import ModelError, Where
 __all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "shipped_models"]
 
 GENERALIST = "amd"  # the model for all sizes and kinds; the others are specialists for one size
-_SHELF = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 
 
 @cache
 def shipped_models() -> dict[str, int | None]:
     """List the shipped models with the number of customers they were trained on; None if only used by name."""
     models: dict[str, int | None] = {}
-    for config in sorted(_SHELF.glob("*/config.json")):
+    for config in sorted(_FOLDER.glob("*/config.json")):
         description = json.loads(config.read_text(encoding="utf-8"))
         # the others ship for comparison
         models[config.parent.name] = description["card"]["size"] if description["kind"] == "AM-D" else None
@@ -48,7 +48,7 @@ def find_model(name: str | Path) -> Path:
         A shipped model's name, or a path.
     """
     if str(name) in shipped_models():
-        return _SHELF / str(name)
+        return _FOLDER / str(name)
     folder = Path(name)
     with suppress(OSError):  # a name too long for a path, or a folder without permission
         if str(name) and folder.is_dir():  # an empty name would be the current folder

@@ -62,7 +62,7 @@ def test_the_column_settles_what_is_open(texts: tuple[str, ...], values: tuple[s
 
 
 def test_what_nothing_settles_is_refused_with_both_meanings() -> None:
-    with pytest.raises(FormatError, match=r"may be 1234 or 1\.234") as caught:
+    with pytest.raises(FormatError, match=r"could mean 1234 or 1\.234") as caught:
         read_amounts(entries("5", "1.234"))
 
     assert caught.value.where.line == 2

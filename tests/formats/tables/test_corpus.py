@@ -33,6 +33,8 @@ class File:
 
     Attributes
     ----------
+    content
+        What is in it, or what makes that: workbooks are not made before their test runs.
     given
         The option capacity.
     demands, names, capacity
@@ -43,7 +45,7 @@ class File:
         Words of the refusal, if it is refused.
     """
 
-    content: str | bytes
+    content: str | bytes | Callable[[], bytes]
     suffix: str = ""
     given: str | int | None = 100
     options: dict[str, Any] = field(default_factory=dict)
@@ -54,14 +56,14 @@ class File:
     words: tuple[str, ...] = ()
 
     def read(self, folder: Path) -> Instance:
-        is_text = isinstance(self.content, str)
-        path = folder / f"file{self.suffix or ('.csv' if is_text else '.xlsx')}"
-        path.write_bytes(self.content.encode() if isinstance(self.content, str) else self.content)
+        content = self.content() if callable(self.content) else self.content
+        path = folder / f"file{self.suffix or ('.csv' if isinstance(content, str) else '.xlsx')}"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
         return read(path, capacity=self.given, **self.options)
 
 
 def book(*sheets: Rows | tuple[str, Rows], change: Callable[[Any], None] | None = None, **rest: Any) -> File:
-    return File(make_workbook(*sheets, change=change), **rest)
+    return File(lambda: make_workbook(*sheets, change=change), **rest)
 
 
 def with_cell(row: int, column: int, value: object, **rest: Any) -> File:
@@ -175,7 +177,7 @@ READ = {
     "last row of a sheet": book(STOPS, change=lambda book: book.worksheets[0].cell(1_048_576, 1, " ")),
     "painted cells": book(STOPS, change=paint),
     "formula with its value": File(
-        replace_in_archive(make_workbook([HEADER, DEPOT, ("A", 53.6, 10.1, "=2+3"), B]), SHEET, fill_values)
+        lambda: replace_in_archive(make_workbook([HEADER, DEPOT, ("A", 53.6, 10.1, "=2+3"), B]), SHEET, fill_values)
     ),
     "last bit of a sum": with_cell(3, 4, 0.1 + 0.2, demands="0.3 7"),
     "customer without demand": with_cell(3, 4, 0, demands="0 7"),
@@ -250,10 +252,10 @@ READ = {
         capacity="2000",
     ),
     "scientific notation": File("id;x;y;demand\n0;0;0;0\nA;1,5E+02;2;5\nB;1;2;7\n", notes=("decimal commas",)),
-    "units of one kind": german("0,05 t", "7 kg", demands="50 7", notes=(*GERMAN_NOTES, "0,05 t into kg")),
-    "units in some cells": german("5 kg", "7", notes=(*GERMAN_NOTES, "took 7 and other demands without a unit for kg")),
+    "units of one kind": german("0,05 t", "7 kg", demands="50 7", notes=(*GERMAN_NOTES, "0,05 t to kg")),
+    "units in some cells": german("5 kg", "7", notes=(*GERMAN_NOTES, "read 7 and other demands without a unit as kg")),
     "capacity with the separator of the file": german(
-        "5,5", "7", demands="5.5 7", given="1.000 kg", capacity="1000", notes=(*GERMAN_NOTES, "in 1.000 for")
+        "5,5", "7", demands="5.5 7", given="1.000 kg", capacity="1000", notes=(*GERMAN_NOTES, "in 1.000 as")
     ),
     "capacity in another unit": german(
         "5", "7", heading="Menge (kg)", given="1,5 t", capacity="1500", notes=GERMAN_NOTES
@@ -266,9 +268,9 @@ READ = {
         [(*HEADER, None, "Capacity", 80), (*DEPOT, None, None), A, B], given=None, capacity="80"
     ),
     "capacity in a column": with_column("Kapazität", 50, None, None, given=None, capacity="50"),
-    "depot last": File("id,x,y,demand\nA,1,1,5\nB,2,2,7\nDepot,0,0,\n", notes=("line 4 (Depot) for the depot",)),
+    "depot last": File("id,x,y,demand\nA,1,1,5\nB,2,2,7\nDepot,0,0,\n", notes=("line 4 (Depot) as the depot",)),
     "depot last, with the name of a town": book(
-        [HEADER, A, B, ("Zentrallager Hamburg", 53.5, 10.0, 0)], notes=("line 4 (Zentrallager Hamburg) for the depot",)
+        [HEADER, A, B, ("Zentrallager Hamburg", 53.5, 10.0, 0)], notes=("line 4 (Zentrallager Hamburg) as the depot",)
     ),
     "windows under a heading that says nothing": with_column(
         "Anlieferung", None, "ab 8 Uhr", "bis 12:00", notes=("Anlieferung does not limit the routes",)
@@ -282,7 +284,7 @@ READ = {
         [HEADER, DEPOT, ("Depot Süd", 53.4, 10.0, 0), A],
         demands="0 5",
         names="Depot Süd A",
-        notes=("called depots for customers: lines 3",),
+        notes=("called depot as customers: lines 3",),
     ),
     "times that may be hours": with_column(
         "earliest",
@@ -302,7 +304,7 @@ READ = {
     "customer who ordered twice": File(
         "Kunde;x;y;Menge\nDepot;0;0;\nMeyer;1;1;5\nMeyer;2;2;7\n",
         names="",
-        notes=("as demand", "called by their numbers"),
+        notes=("as demand", "stops are numbered"),
     ),
     "length and width of parcels": File(
         "id;x;y;demand;Länge;Breite\n0;0;0;0;1;2\nA;1;1;5;1;2\nB;2;2;7;1;2\n", notes=("Länge, Breite",)
@@ -345,7 +347,7 @@ READ = {
         "id,lat,lon,demand\n0,53.5,10,0\nA,53.6,10.1,5\nB,53.7,10.2,7\nC,10.1,53.6,1\n",
         demands="5 7 1",
         names="A B C",
-        notes=("are its latitude and longitude exchanged?",),
+        notes=("are its latitude and longitude swapped?",),
     ),
     "stop at zero, zero": File(
         "id,lat,lon,demand\n0,53.5,10,0\nA,53.6,10.1,5\nB,53.7,10.2,7\nC,0,0,1\n",
@@ -376,12 +378,12 @@ REFUSED = {
     ),
     "merged demands": book(STOPS, change=merge("D3:D4"), words=("line 4", "merged cells D3:D4")),
     "date for a demand": with_cell(
-        3, 4, datetime.date(2024, 5, 3), words=("cell D3", "is a date", "Format the column")
+        3, 4, datetime.date(2024, 5, 3), words=("cell D3", "is a date", "format the column")
     ),
     "date as text": german("3. Mai", words=("line 3", "is a date")),
     "date in numbers": german("03.05.2024", words=("is a date",)),
     "time for a demand": with_cell(3, 4, datetime.time(8, 30), words=("08:30 is a time",)),
-    "error for a demand": with_cell(3, 4, "#N/A", words=("cell D3", "#N/A", "Mend the formula")),
+    "error for a demand": with_cell(3, 4, "#N/A", words=("cell D3", "#N/A", "Correct the formula")),
     "error for an id": with_cell(3, 1, "#REF!", words=("cell A3", "#REF!")),
     "percentage": with_cell(3, 4, 0.5, change=style("D3", "0%"), words=("percentage",)),
     "percentage as text": with_cell(3, 4, "50 %", words=("percentage",)),
@@ -396,16 +398,16 @@ REFUSED = {
     "range": german("5-7 kg", words=("'5-7 kg'", "not a number")),
     "about": german("ca. 5 kg", words=("not a number",)),
     "thousands or decimals": File(
-        "id;x;y;demand\n0;0;0;0\nA;1;1;1.234\nB;2;2;7\n", words=("line 3", "may be 1234 or 1.234", "Write 1234")
+        "id;x;y;demand\n0;0;0;0\nA;1;1;1.234\nB;2;2;7\n", words=("line 3", "could mean 1234 or 1.234", "Write 1234")
     ),
     "commas and points": File(
-        "id;x;y;demand\n0;0;0;0\nA;1;2;2,5\nB;1;2;2.5\n", words=("line 4", "decimal point", "line 3", "alike")
+        "id;x;y;demand\n0;0;0;0\nA;1;2;2,5\nB;1;2;2.5\n", words=("line 4", "decimal point", "line 3", "in the same way")
     ),
     "decimal commas between commas": File("id,x,y,demand\n0,0,0,0\nA,1,5,2,5\n", words=("5 cells", "semicolons")),
     "capacity that may be two": File(
-        "id,x,y,demand\n0,0,0,0\nA,1,5,2\n", given="1,234", words=("may be 1234 or 1.234",)
+        "id,x,y,demand\n0,0,0,0\nA,1,5,2\n", given="1,234", words=("could mean 1234 or 1.234",)
     ),
-    "capacity that may be one": book(STOPS, given="1.000 kg", words=("may be 1000 or 1;", "Write 1000, or 1.")),
+    "capacity that may be one": book(STOPS, given="1.000 kg", words=("could mean 1000 or 1,", "Write 1000 or 1.")),
     "units in some cells, and not the same": book(
         [HEADER, DEPOT, ("A", 53.6, 10.1, "1 t"), ("B", 53.7, 10.2, "7 kg"), ("C", 53.8, 10.3, "9")],
         words=("cell D5", "'9' has no unit"),
@@ -418,7 +420,7 @@ REFUSED = {
         "id;lat;lon;demand\nDepot;53.550.123;9.990.000;0\nA;53.600.000;10.100.000;5\n",
         words=("lost its decimal point",),
     ),
-    "longitude in the column of latitudes": with_cell(3, 2, "10° E", words=("no latitude", "exchanged")),
+    "longitude in the column of latitudes": with_cell(3, 2, "10° E", words=("not a latitude", "swapped")),
     "longitudes where only latitudes can be": File(
         "id,lat,lon,demand\n0,-118.2,34.05,0\nA,-118.3,34.1,5\n", words=("line 2", "Are the two swapped?")
     ),
@@ -428,37 +430,37 @@ REFUSED = {
     ),
     "no depot": book([HEADER, A, B], words=("cell D2", "depot is 5, not 0", "called Depot", "with an x")),
     "time as a part of a day": with_column(
-        "frühestens", None, 1 / 3, words=("cell E3", "part of a day", "Format the column as times")
+        "frühestens", None, 1 / 3, words=("cell E3", "fraction of a day", "Format the column as times")
     ),
     "web page called a table": File("<html><table><tr><td>id</td></tr></table></html>", words=("web page", "CSV")),
     "PDF called a table": File("%PDF-1.4\n", words=("PDF",)),
     "JSON called a table": File('{"capacity": 5}', words=("JSON",)),
     "spaces between cells": File(
-        "Kunde   Breite  Länge  Menge\nDepot   53,55   9,99    0\n", suffix=".txt", words=("nothing but spaces", "CSV")
+        "Kunde   Breite  Länge  Menge\nDepot   53,55   9,99    0\n", suffix=".txt", words=("only by spaces", "CSV")
     ),
     "half a pair of coordinates": book(
         [("id", "GPS", "demand"), ("Depot", "53.5, 10.0", 0), ("A", "53,6", 5)], words=("cell B3", "pair")
     ),
-    "ids twice": book([HEADER, DEPOT, A, A], words=("line 4", "'A' comes twice, first on line 3")),
+    "ids twice": book([HEADER, DEPOT, A, A], words=("line 4", "'A' is used twice, first on line 3")),
     "section titles among the stops": book([HEADER, DEPOT, ("Tour 1",), A], words=("line 3", "'Tour 1'", "delete it")),
     "remark right below the stops": book([*STOPS, ("* fragile",)], words=("line 5", "'* fragile'", "blank row")),
     "stop without a position below a blank row": book(
         [HEADER, DEPOT, A, (), ("Meyer", None, None, None, "Weg 2"), B], words=("line 5", "missing")
     ),
     "word on a line among the stops": File("id,x,y,demand\n0,0,0,0\nMeyer\nA,1,1,5\n", words=("line 3", "1 cells")),
-    "sum that is none": book([*STOPS, (None, None, None, 13)], words=("line 5", "nothing but '13'")),
+    "sum that is none": book([*STOPS, (None, None, None, 13)], words=("line 5", "only '13'")),
     "hidden depot": book(STOPS, change=hide_row(2), words=("depot is 5",), notes=("hidden rows 2",)),
     "two depots marked": File("id,x,y,demand,depot\nG,2,2,0,x\nA,1,1,5,\nH,0,0,0,x\n", words=("line 4", "depots")),
     "several depots named": File("id,x,y,demand,depot\nL,0,0,0,North\nA,1,1,5,South\n", words=("several depots",)),
     "amounts to pick up": File("id,x,y,demand,pickup\n0,0,0,0,\nA,1,1,5,3\n", words=("line 3", "picked up")),
-    "demand twice": with_column("demand", 1, 2, 3, words=("demand comes twice",)),
+    "demand twice": with_column("demand", 1, 2, 3, words=("two columns named demand",)),
     "two columns that may be the demand": book(
         [("id", "lat", "lon", "Menge", "Gewicht"), (*DEPOT, 1), (*A, 2)], words=("Menge and Gewicht", "--columns")
     ),
     "unknown headings": File("Artikel;Preis\nA;3\n", words=("Artikel, Preis", "--columns 'Preis=demand'")),
-    "no headings": File("0,0,0,0\n1,1,1,5\n", words=("holds numbers",)),
+    "no headings": File("0,0,0,0\n1,1,1,5\n", words=("contains numbers",)),
     "rows and columns exchanged": File(
-        "id;Depot;A\nlat;53,5;53,6\nlon;10;10,1\nMenge;0;5\n", words=("first column", "Exchange")
+        "id;Depot;A\nlat;53,5;53,6\nlon;10;10,1\nMenge;0;5\n", words=("first column", "Swap")
     ),
     "addresses alone": File(
         "Name;Straße;PLZ;Menge\nDepot;Kai 1;20457;\nA;Weg 2;20459;5\n", words=("looked up", "--matrix")
@@ -484,11 +486,11 @@ REFUSED = {
         ("Old", STOPS), ("Cover", [("Hello",)]), change=hide_sheet("Old"), words=("Hello",), notes=("Old (hidden)",)
     ),
     "empty sheet": book([], words=("empty",), notes=("Sheet1",)),
-    "old workbook": File(OLE, words=("old kind (.xls)", "save it as")),
+    "old workbook": File(OLE, words=("old format (.xls)", "save it as")),
     "old workbook by its suffix": File(OLE, suffix=".xls", words=(".xls", "save it as")),
     "password": File(OLE + "EncryptedPackage".encode("utf-16-le"), words=("password",)),
     "OpenDocument": File(
-        make_archive(mimetype="application/vnd.oasis.opendocument.spreadsheet"), words=("OpenDocument",)
+        lambda: make_archive(mimetype="application/vnd.oasis.opendocument.spreadsheet"), words=("OpenDocument",)
     ),
     "OpenDocument by its suffix": File(b"PK", suffix=".ods", words=("OpenDocument", "save it as")),
     "web page called a workbook": File(b"<html><table><tr><td>id</td></tr></table></html>", words=("web page",)),
@@ -496,29 +498,29 @@ REFUSED = {
         b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>', words=("2003",)
     ),
     "text called a workbook": File(b"id;x;y;demand\n", words=("call it .csv",)),
-    "workbook called a text": File(make_workbook(STOPS), suffix=".csv", words=("rename it to .xlsx",)),
-    "binary workbook": File(make_archive(xl__workbook_bin=b"\0", **CONTENT_TYPES), words=("(.xlsb)",)),
-    "document": File(make_archive(word__document_xml="<a/>", **CONTENT_TYPES), words=("text document",)),
-    "other archive": File(make_archive(readme="x"), words=("not an Excel workbook",)),
-    "cut off": File(make_workbook(STOPS)[:2000], words=("damaged", "save it anew")),
+    "workbook called a text": File(lambda: make_workbook(STOPS), suffix=".csv", words=("rename it to .xlsx",)),
+    "binary workbook": File(lambda: make_archive(xl__workbook_bin=b"\0", **CONTENT_TYPES), words=("(.xlsb)",)),
+    "document": File(lambda: make_archive(word__document_xml="<a/>", **CONTENT_TYPES), words=("text document",)),
+    "other archive": File(lambda: make_archive(readme="x"), words=("not an Excel workbook",)),
+    "cut off": File(lambda: make_workbook(STOPS)[:2000], words=("damaged", "save it anew")),
     "strict workbook": File(
-        replace_in_archive(
+        lambda: replace_in_archive(
             make_workbook(STOPS), "xl/workbook.xml", lambda xml: xml + b"<!-- purl.oclc.org/ooxml/spreadsheetml -->"
         ),
         words=("Strict Open XML",),
     ),
     "entities": File(
-        replace_in_archive(make_workbook(STOPS), SHEET, lambda xml: b'<!DOCTYPE x [<!ENTITY a "b">]>' + xml),
+        lambda: replace_in_archive(make_workbook(STOPS), SHEET, lambda xml: b'<!DOCTYPE x [<!ENTITY a "b">]>' + xml),
         words=("entities",),
     ),
     "row beyond all sheets": File(
-        replace_in_archive(
+        lambda: replace_in_archive(
             make_workbook(STOPS), SHEET, lambda xml: xml.replace(b'<row r="4"', b'<row r="99999999999"')
         ),
         words=("row 99999999999",),
     ),
     "bomb": File(
-        make_archive(xl__worksheets__sheet1_xml=b" " * 250_000_000, **CONTENT_TYPES), words=("memory", "limit")
+        lambda: make_archive(xl__worksheets__sheet1_xml=b" " * 250_000_000, **CONTENT_TYPES), words=("memory", "limit")
     ),
 }
 

@@ -39,12 +39,12 @@ READ = {
 REFUSED = {
     "half, with a gap": (";Depot;A;B\nDepot;0;12,5;3\nA;;0;\nB;;;0\n", "from 'A' to 'B' is missing"),
     "blank cell": (";Depot;A;B\nDepot;0;12,5;3\nA;12,5;0;\nB;3;4;0\n", "from 'A' to 'B' is missing"),
-    "stop missing": (";Depot;A;C\nDepot;0;1;3\nA;1;0;4\nC;3;4;0\n", "lack B; found are Depot, A, C"),
-    "stop twice": (";Depot;A;A\nDepot;0;1;3\nA;1;0;4\nA;3;4;0\n", "'A' comes twice"),
+    "stop missing": (";Depot;A;C\nDepot;0;1;3\nA;1;0;4\nC;3;4;0\n", "lack B; found Depot, A, C"),
+    "stop twice": (";Depot;A;A\nDepot;0;1;3\nA;1;0;4\nA;3;4;0\n", "'A' appears twice"),
     "too small": ("0;1\n1;0\n", "2 rows and 2 columns, but there are 3"),
     "leg missing": ("from,to,distance\nDepot,A,1\nA,Depot,1\nDepot,B,3\nB,Depot,3\nA,B,4\n", "from 'B' to 'A'"),
-    "leg twice": ("from,to,distance\nDepot,A,1\nDepot,A,2\n", "comes twice"),
-    "leg to nowhere": ("from,to,distance\nDepot,C,1\n", "'C' is no stop"),
+    "leg twice": ("from,to,distance\nDepot,A,1\nDepot,A,2\n", "is given twice"),
+    "leg to nowhere": ("from,to,distance\nDepot,C,1\n", "'C' is not in the list of stops"),
     "word": ("0;1;x\n3;0;4\n5;6;0\n", "'x' is not a number"),
     "negative": ("0;1;-2\n3;0;4\n5;6;0\n", "negative"),
     "unit of time": ("0;1 kg;2\n3;0;4 km\n5;6;0\n", "not in kg"),
@@ -102,7 +102,7 @@ def test_the_sheet_of_the_stops_is_not_taken_for_the_matrix(tmp_path: Path) -> N
     assert instance.distances is not None
     assert instance.distances.tolist() == MATRIX
     path.write_bytes(make_workbook(("Stops", stops)))
-    with gather_notes(), pytest.raises(DynarouteError, match="no visible sheet holds a matrix"):
+    with gather_notes(), pytest.raises(DynarouteError, match="no visible sheet contains a matrix"):
         read(path, capacity=100, matrix=path)
 
 
@@ -112,7 +112,7 @@ def test_durations_without_a_unit_are_told_to_be_seconds(tmp_path: Path) -> None
     with gather_notes() as notes:
         read(tmp_path / "stops.csv", capacity=100, durations=tmp_path / "times.csv")
 
-    assert any("for seconds" in note for note in notes)
+    assert any("as seconds" in note for note in notes)
 
 
 def test_a_missing_leg_is_asked_for_as_a_row_where_legs_are_rows(tmp_path: Path) -> None:

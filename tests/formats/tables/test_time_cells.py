@@ -42,7 +42,7 @@ REFUSED = {
     "window of one time": ("Zeitfenster", "08:00", "not a time window"),
     "window of an impossible clock": ("Zeitfenster", "08:75-12:00", "not a clock time"),
     "time without a unit": ("von;bis", "8;12", "no unit"),
-    "window twice": ("window;von;bis", "08:00-12:00;08:00;12:00", "both say"),
+    "window twice": ("window;von;bis", "08:00-12:00;08:00;12:00", "both give"),
     "service without a unit": ("Standzeit", "10", "'Standzeit (min)'"),
     "service negative": ("service", "-5", "negative"),
     "service in moons": ("service", "5 moons", "'moons'"),
@@ -113,9 +113,9 @@ def test_times_of_one_day_are_used_without_the_day(tmp_path: Path) -> None:
 
     assert instance.windows is not None
     assert instance.windows[1].tolist() == [28800, math.inf]
-    assert any("2024-05-03 without the day" in note for note in notes)
+    assert any("ignored the date 2024-05-03" in note for note in notes)
     assert read_columns("von;bis", "03.05.2024 08:00;03.05.2024 12:00").windows is not None
-    with pytest.raises(DynarouteError, match="another day"):
+    with pytest.raises(DynarouteError, match="is not on 03"):
         read_columns("von;bis", "03.05.2024 08:00;04.05.2024 12:00")
 
 

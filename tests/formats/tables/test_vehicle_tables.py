@@ -37,9 +37,13 @@ REFUSED = {
     "costs": ("name,capacity,cost\nvan,5,3\n", "cost", "not supported"),
     "end on the moon": ("name,capacity,end\nvan,5,moon\n", "line 2", "depot or open"),
     "shift backwards": ("name,capacity,shift\nvan,5,17:00-08:00\n", "line 2", "before it starts"),
-    "shift of bare numbers": ("name,capacity,shift\nvan,5,8-17\n", "line 2", "may be hours"),
+    "shift of bare numbers": ("name,capacity,shift\nvan,5,8-17\n", "line 2", "could mean hours"),
     "shift without an end": ("name,capacity,shift\nvan,5,17:00-\n", "line 2", "no end"),
-    "shift without a start": ("name,capacity,shift start,shift end\nvan,5,,17:00\n", "line 2", "start or its end"),
+    "shift without a start": (
+        "name,capacity,shift start,shift end\nvan,5,,17:00\n",
+        "line 2",
+        "both a start and an end",
+    ),
     "duration without a unit": ("Fahrzeug;Kapazität;Höchstdauer\nvan;5;8\n", "line 2", "no unit"),
     "duration negative": ("name,capacity,max_duration\nvan,5,-3h\n", "line 2", "negative"),
     "duration in moons": ("name,capacity,max_duration\nvan,5,3 moons\n", "line 2", "'moons'"),
@@ -72,7 +76,7 @@ def test_demands_are_turned_into_the_unit_of_the_vehicles(stops: str, demands: s
 
     assert " ".join(str(instance.shown_demand(demand)) for demand in instance.demands[1:].tolist()) == demands
     assert instance.shown_demand(instance.capacity) == 450
-    assert any("from t into kg" in note for note in notes) == (stops == "Menge (t)")
+    assert any("from t to kg" in note for note in notes) == (stops == "Menge (t)")
 
 
 def test_demands_of_another_kind_than_the_vehicles_are_refused(tmp_path: Path) -> None:
@@ -80,7 +84,7 @@ def test_demands_of_another_kind_than_the_vehicles_are_refused(tmp_path: Path) -
     path.write_text("id;x;y;Paletten\nDepot;0;0;0\nA;1;1;2 Pal.\n")
     vehicles = read_text(tmp_path, "Fahrzeug;Nutzlast (kg)\nvan;450\n")
 
-    with pytest.raises(DynarouteError, match="demands are in pallets, and the capacities of the vehicles in kg"):
+    with pytest.raises(DynarouteError, match="demands are in pallets, but the capacities of the vehicles are in kg"):
         read(path, fleet=FleetOptions(vehicles=vehicles))
 
 
@@ -92,7 +96,7 @@ def test_a_total_is_no_vehicle(tmp_path: Path) -> None:
 
 
 def test_vehicles_listed_one_by_one_are_told_to_be_without_number(tmp_path: Path) -> None:
-    with pytest.warns(InputWarning, match="a column count limits them"):
+    with pytest.warns(InputWarning, match="add a column count to limit them"):
         read_text(tmp_path, "Kennzeichen;Nutzlast\nHH 1;450\nHH 2;450\n")
 
 

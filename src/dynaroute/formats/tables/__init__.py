@@ -1,1 +1,1 @@
-"""Tables of stops, legs and vehicles: cells from text or workbooks, their headings, their numbers, the problem."""
+"""Read tables of stops, legs and vehicles: from the cells of a text or workbook to an instance."""

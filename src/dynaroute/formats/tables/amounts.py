@@ -1,7 +1,7 @@
-"""Numbers as people write them: decimal commas, thousands separators and units, settled for a whole column.
+"""Numbers as people write them: with decimal commas, thousands separators and units, decided for a whole column.
 
-1.234 may be a thousand or a little more than one. What the other cells of the column, or of the table, show decides;
-where nothing does, the number is refused.
+1.234 can mean more than a thousand or a little more than one. The other numbers of the column decide, then those of the
+table; if they do not settle it, the number is refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "tidy",
 ]
 
-Notation = Literal["point", "comma"]  # which of the two is the decimal one
+Notation = Literal["point", "comma"]  # which of the two is the decimal separator
 
 _SPACES = " \u00a0\u2009\u202f"
 _APOSTROPHES = "'\u2019"
@@ -41,7 +41,7 @@ _NUMBER = re.compile(
     r"(?:(?P<mark>[.,])(?P<decimals>[0-9]*))?(?P<exponent>[eE][+-]?[0-9]{1,5})?"
 )
 _LONGEST = 1000
-_PLAIN = {  # numbers that cannot be read in two ways
+_PLAIN = {  # numbers that can be read in one way only
     notation: re.compile(
         rf"[+-]?(?:[0-9]{{1,300}}|[0-9]{{1,300}}{mark}(?:[0-9]{{1,2}}|[0-9]{{4,300}})|[0-9]{{4,300}}{mark}[0-9]{{1,300}}"
         rf"|0{mark}[0-9]{{1,300}})"
@@ -65,7 +65,7 @@ _NO_VALUES = frozenset((*_DASHES, "n/a", "na", "n.a.", "none", "null", "?", "k.a
 
 
 class Entry(NamedTuple):
-    """A cell that should hold a number, and its place."""
+    """A cell and where it is."""
 
     text: str
     kind: Kind
@@ -79,17 +79,17 @@ class Amounts:
     Attributes
     ----------
     values
-        Exact, in one unit.
+        The exact numbers, all in one unit.
     unit
-        That unit, where one was named.
+        That unit, if the table names one.
     notation
-        What was decimal, where one of the cells shows it.
+        The decimal separator, if one of the cells shows it.
     grouped
-        A number that had thousands separators which could have been taken for something else; "" if none had.
+        An example of a separator that was read as thousands but could have been decimal; "" if there is none.
     converted
-        A number in another unit, which was turned into that of the column; "" if there is none.
+        An example of a number that was converted to the unit of the column; "" if there is none.
     bare
-        A number without a unit, though others of the column have one; "" if there is none.
+        An example of a number without a unit in a column with units; "" if there is none.
     """
 
     values: list[Decimal]
@@ -101,7 +101,7 @@ class Amounts:
 
 
 class _Figure(NamedTuple):
-    """A number as it is written, taken apart."""
+    """A written number, split into its parts."""
 
     text: str
     whole: str
@@ -113,7 +113,7 @@ class _Figure(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether the one separator may be decimal or of thousands."""
+        """Whether the only separator could be decimal or mark thousands."""
         return (
             bool(self.mark)
             and not self.separator
@@ -126,7 +126,7 @@ class _Figure(NamedTuple):
 
     @property
     def notation(self) -> Notation | None:
-        """What this number alone shows to be decimal."""
+        """The decimal separator, if this number alone shows it."""
         if self.mark and not self.is_open:
             return "point" if self.mark == "." else "comma"
         if self.separator in (".", ","):
@@ -134,7 +134,7 @@ class _Figure(NamedTuple):
         return None
 
     def to_decimal(self, notation: Notation | None) -> Decimal:
-        """The number, if an open one is read by this notation."""
+        """The value, using this notation if the number is open."""
         digits = "".join(character for character in self.whole if character.isdigit())
         decimal_mark = {"point": ".", "comma": ",", None: self.mark}[notation]
         if self.is_open and self.mark != decimal_mark:
@@ -143,7 +143,7 @@ class _Figure(NamedTuple):
 
 
 def _take_apart(text: str) -> _Figure | None:
-    """A number in its parts; None if this is none."""
+    """Split a number into its parts; None if the text is not a number."""
     found = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
     if found is None or not (found["whole"] or found["decimals"]):
         return None
@@ -156,7 +156,7 @@ def _take_apart(text: str) -> _Figure | None:
 
 
 def split_unit(text: str) -> tuple[str, str]:
-    """A number, and the word after or before it: ("3,5", "kg") of "3,5 kg"; no word, where all is a number or none."""
+    """Split a number from the word next to it: "3,5 kg" gives ("3,5", "kg"); without both, the word is ""."""
     if _take_apart(text) is not None:
         return text, ""
     for pattern in (_WITH_UNIT, _UNIT_FIRST):
@@ -166,12 +166,12 @@ def split_unit(text: str) -> tuple[str, str]:
 
 
 def tidy(text: str) -> str:
-    """A cell without what spreadsheets and web pages leave around a number."""
+    """Remove the marks that spreadsheets and web pages leave around a number."""
     return text.strip(f'{_SPACES}{_APOSTROPHES}\t"\u200b\ufeff').replace("\u2212", "-")
 
 
 def find_evidence(texts: Iterable[str]) -> set[Notation]:
-    """What numbers show to be decimal; more than one if they contradict each other."""
+    """The decimal separators that the numbers show; two if they contradict each other."""
     found: set[Notation] = set()
     for text in texts:
         figure = None if text.isdigit() else _take_apart(split_unit(tidy(text))[0])
@@ -181,16 +181,16 @@ def find_evidence(texts: Iterable[str]) -> set[Notation]:
 
 
 def read_plain(texts: Sequence[str], unit: Unit | None) -> Amounts | None:
-    """Read a column whose numbers all mean one thing at first sight; None if one does not.
+    """Read a column of plain numbers quickly; None if a cell needs a closer look.
 
-    Columns of a hundred thousand rows are hardly ever otherwise.
+    Nearly all long columns are of this kind.
 
     Parameters
     ----------
     texts
-        Its cells.
+        The cells of the column.
     unit
-        What its heading says they are in.
+        The unit in its heading.
     """
     if all(map(_PLAIN["point"].fullmatch, texts)):
         shown: Notation | None = "point" if any("." in text for text in texts) else None
@@ -213,18 +213,19 @@ def read_amounts(
     Parameters
     ----------
     entries
-        Its cells; none is blank.
+        The cells of the column, none of them blank.
     heading_unit
-        The unit that its heading names.
+        The unit in its heading.
     elsewhere
-        Finds what is decimal in the rest of the table, if that is sure; asked where the column does not tell.
+        Returns the decimal separator of the rest of the table, if it is certain; called only if the column does not
+        show it.
     open_points, open_commas
-        How 1.234 and 1,234 are read where nothing shows what is meant; None: not at all.
+        How to read 1.234 and 1,234 if nothing shows what is meant. None: refuse them.
 
     Raises
     ------
     FormatError
-        If a cell is no number, two contradict each other, or one may mean two things.
+        If a cell is not a number, two cells contradict each other, or a number can be read in two ways.
     """
     figures = [None if entry.kind == "number" else _read_figure(entry) for entry in entries]
     notation = _settle(entries, figures)
@@ -251,9 +252,9 @@ def read_amounts(
             bare = bare or entry.text
             if have_several:
                 raise FormatError(
-                    f"{shorten(entry.text)} has no unit, and the others of the column differ in theirs.",
+                    f"{shorten(entry.text)} has no unit, and the other cells of the column have different units.",
                     where=entry.where,
-                    remedy="Write the unit after the number, or one into the heading, such as 'Demand (kg)'.",
+                    remedy="Write the unit after the number, or in the heading, such as 'Demand (kg)'.",
                 )
         values.append(value)
     shown = notation or ("comma" if any(f is not None and f.mark == "," and not grouped for f in figures) else None)
@@ -261,7 +262,7 @@ def read_amounts(
 
 
 def _read_figure(entry: Entry) -> _Figure | None:
-    """Take a cell's number apart; None for one that needs no taking apart."""
+    """Split the number of a cell into its parts; None if it is plain."""
     if entry.kind != "text":
         raise _wrong_kind(entry)
     text = tidy(entry.text)
@@ -275,7 +276,7 @@ def _read_figure(entry: Entry) -> _Figure | None:
 
 
 def _settle(entries: Sequence[Entry], figures: Sequence[_Figure | None]) -> Notation | None:
-    """What is decimal in a column, as its numbers show it."""
+    """The decimal separator that the numbers of a column show."""
     shown: dict[Notation, tuple[Entry, _Figure]] = {}
     for entry, figure in zip(entries, figures, strict=True):
         if figure is not None and figure.notation is not None:
@@ -286,13 +287,13 @@ def _settle(entries: Sequence[Entry], figures: Sequence[_Figure | None]) -> Nota
             f"{shorten(other.text)} has a decimal point, but {shorten(one.text)} on line {first.where.line} of the "
             "same column has a decimal comma.",
             where=second.where,
-            remedy="Write all numbers of a column alike.",
+            remedy="Write all numbers of a column in the same way.",
         )
     return next(iter(shown), None)
 
 
 def _settle_units(entries: Sequence[Entry], heading_unit: Unit | None) -> tuple[Unit | None, list[Unit | None]]:
-    """The unit of a column, and that of each cell which names one."""
+    """The unit of a column, and the unit of each cell that names one."""
     units: list[Unit | None] = []
     smallest = heading_unit
     for entry in entries:
@@ -306,7 +307,7 @@ def _settle_units(entries: Sequence[Entry], heading_unit: Unit | None) -> tuple[
             continue
         if smallest is not None and unit.family != smallest.family:
             raise FormatError(
-                f"{shorten(entry.text)} is not in {smallest.name}, as the others are.",
+                f"{shorten(entry.text)} is not in {smallest.name} like the other cells.",
                 where=entry.where,
                 remedy=f"Give all of them in {smallest.name}.",
             )
@@ -332,7 +333,7 @@ def _name_unit(word: str, entry: Entry) -> Unit:
     raise FormatError(
         f"the unit in {shorten(entry.text)} is unknown.",
         where=entry.where,
-        remedy="Write the number alone, and the unit into the heading, such as 'Demand (kg)'.",
+        remedy="Write only the number, and put the unit in the heading, such as 'Demand (kg)'.",
     )
 
 
@@ -340,27 +341,27 @@ def _ambiguous(entry: Entry, figure: _Figure) -> FormatError:
     digits, decimals = f"{figure.sign}{figure.whole}", figure.decimals.rstrip("0")
     thousands, fraction = f"{digits}{figure.decimals}", f"{digits}.{decimals}".rstrip(".")
     return FormatError(
-        f"{shorten(figure.text)} may be {thousands} or {fraction}; nothing around it tells which.",
+        f"{shorten(figure.text)} could mean {thousands} or {fraction}, and no other number shows which.",
         where=entry.where,
-        # 1.2340 has four decimals, and cannot be read in two ways
-        remedy=f"Write {thousands}, or {f'{fraction}0' if len(decimals) == 3 else fraction}.",
+        # 1.2340 has four decimals, so it can be read in one way only
+        remedy=f"Write {thousands} or {f'{fraction}0' if len(decimals) == 3 else fraction}.",
     )
 
 
 def _no_number(entry: Entry, text: str) -> FormatError:
     if not text:
-        return FormatError("a number is missing.", where=entry.where, remedy="Fill in the cell; 0 is a number, too.")
+        return FormatError("a number is missing.", where=entry.where, remedy="Fill in the cell; 0 is allowed.")
     if text.casefold() in _NO_VALUES:
         return FormatError(
-            f"{shorten(text)} stands where a number is needed.",
+            f"found {shorten(text)} instead of a number.",
             where=entry.where,
-            remedy="Fill in the number; 0 if there is none, or delete the row.",
+            remedy="Fill in the number (0 if there is nothing), or delete the row.",
         )
     if _DATE.fullmatch(text):
         return _date_fault(entry)
     if text.startswith("="):
         return FormatError(
-            f"{shorten(text)} is the text of a formula, not its value.", where=entry.where, remedy="Type the number."
+            f"found the formula {shorten(text)} instead of its value.", where=entry.where, remedy="Type the number."
         )
     if text.startswith("#") and text.rstrip("!?/0").isupper():
         return _error_fault(entry)
@@ -369,7 +370,7 @@ def _no_number(entry: Entry, text: str) -> FormatError:
     return FormatError(
         f"{shorten(entry.text)} is not a number.",
         where=entry.where,
-        remedy="Write one such as 12, 3.5, 1234.5 or 3,5 kg; one only, and without words.",
+        remedy="Write a single number without words, such as 12, 3.5, 1234.5 or 3,5 kg.",
     )
 
 
@@ -377,15 +378,15 @@ def _date_fault(entry: Entry) -> FormatError:
     return FormatError(
         f"{shorten(entry.text)} is a date, not a number.",
         where=entry.where,
-        remedy="Did the spreadsheet turn a number into a date? Format the column as numbers and type it again.",
+        remedy="If the spreadsheet turned a number into a date, format the column as numbers and type it again.",
     )
 
 
 def _error_fault(entry: Entry) -> FormatError:
     return FormatError(
-        f"the cell holds the error {shorten(entry.text)}.",
+        f"the cell contains the error {shorten(entry.text)}.",
         where=entry.where,
-        remedy="Mend the formula, or type the number.",
+        remedy="Correct the formula, or type the number.",
     )
 
 
@@ -396,16 +397,16 @@ def _wrong_kind(entry: Entry) -> FormatError:
         return _error_fault(entry)
     message, remedy = {
         "formula": (
-            "the cell has a formula, but the file does not hold its value.",
-            "Open the file in a spreadsheet program, let it calculate, and save it.",
+            "the cell has a formula, but its result is not stored in the file.",
+            "Open the file in a spreadsheet program and save it, which stores the results.",
         ),
         "percent": (f"{entry.text} is formatted as a percentage.", "Give the amount itself."),
-        "truth": (f"the cell holds {entry.text}, not a number.", "Type the number."),
+        "truth": (f"the cell contains {entry.text}, not a number.", "Type the number."),
         "time": (f"{entry.text} is a time of day, not a number.", "Format the column as numbers and type it again."),
     }[entry.kind]
     return FormatError(message, where=entry.where, remedy=remedy)
 
 
 def is_blank(text: str) -> bool:
-    """Whether a cell holds nothing, or a dash that stands for it."""
+    """Whether a cell is empty or contains only a dash."""
     return not tidy(text) or tidy(text) in _DASHES

@@ -1,4 +1,4 @@
-"""Cells in rows: what text and workbooks give alike, before anything is understood."""
+"""Rows of cells: what texts and workbooks have in common, before their meaning is known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynaroute.errors import Where
 
 __all__ = ["Grid", "Kind", "Row", "name_column"]
 
-# What a spreadsheet knows of a cell. The numbers of text files are text: how they are written is still to be found out.
+# What a spreadsheet says about a cell. In text files numbers are "text", because their notation is not known yet.
 Kind = Literal["text", "number", "percent", "date", "time", "truth", "error", "formula"]
 
 
@@ -21,13 +21,13 @@ class Row:
     Attributes
     ----------
     cells
-        Texts without white space around them; numbers of a workbook have a decimal point.
+        Texts without surrounding white space; numbers of a workbook have a decimal point.
     line
-        Its number in the file or the sheet, from 1.
+        Line number in the file or the sheet, from 1.
     kinds
-        What is known of cells that are not plain text, by their index.
+        Kinds of the cells that are not plain text, by index.
     is_hidden
-        Whether a spreadsheet does not show it.
+        Whether the spreadsheet hides it.
     follows_blank
         Whether the row above it is blank.
     """
@@ -39,16 +39,16 @@ class Row:
     follows_blank: bool = False
 
     def text(self, index: int) -> str:
-        """The cell in a column, which may be beyond the row's last."""
+        """The text of a cell; "" beyond the end of the row."""
         return self.cells[index] if index < len(self.cells) else ""
 
     def kind(self, index: int) -> Kind:
-        """What is known of it."""
+        """The kind of a cell."""
         return self.kinds.get(index, "text")
 
     @property
     def filled(self) -> list[int]:
-        """Indices of the cells that hold something."""
+        """Indices of the cells that are not empty."""
         return [index for index, cell in enumerate(self.cells) if cell]
 
 
@@ -59,19 +59,19 @@ class Grid:
     Attributes
     ----------
     rows
-        Those that are not blank.
+        The rows that are not blank.
     delimiter
-        What separates the cells of a text; "" in a workbook.
+        The separator between the cells of a text; "" in a workbook.
     sheet
         Name of the sheet; "" for a text.
     directives
-        Values of lines such as "# capacity: 50", and their lines.
+        Values of lines such as "# capacity: 50", with their line numbers.
     comments
-        Lines of other comments, each with its number of delimiters.
+        Line numbers of other comments, each with its number of delimiters.
     hidden_columns
-        Indices of columns that a spreadsheet does not show.
+        Indices of columns that the spreadsheet hides.
     merged
-        For each cell (line, index) that a merged one swallowed, how the merged one is called: "D5:D6".
+        The range of merged cells, such as "D5:D6", for each cell (line, index) that belongs to one.
     """
 
     rows: list[Row]
@@ -83,13 +83,13 @@ class Grid:
     merged: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     def where(self, line: int, index: int, label: str) -> Where:
-        """The place of a cell, in the words of who sees it in an editor or a spreadsheet."""
+        """Where a cell is, as an editor or a spreadsheet shows it."""
         name = f"{label} (cell {name_column(index)}{line})" if self.sheet else label
         return Where(line=line, field=name)
 
 
 def name_column(index: int) -> str:
-    """What spreadsheets call a column: A for 0, AA for 26."""
+    """The letters that spreadsheets give a column: A for 0, AA for 26."""
     name = ""
     number = index + 1
     while number:

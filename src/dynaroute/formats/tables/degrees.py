@@ -1,4 +1,4 @@
-"""Latitudes and longitudes as people write them: degrees, minutes and seconds, N and S, two in one cell."""
+"""Latitudes and longitudes as people write them: degrees, minutes and seconds; N and S; both in one cell."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SEPARATORS = (";", "|", "/", ", ", "\n", "\t")
 
 
 def read_degrees(entry: Entry, axis: str, language: Language) -> str | None:
-    """Read what is more than a plain number, as degrees with a point; None if it is one, or none at all.
+    """Convert an angle such as 53° 33' N to decimal degrees; None for plain numbers and for anything else.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def read_degrees(entry: Entry, axis: str, language: Language) -> str | None:
     axis
         lat or lon.
     language
-        Of the heading: O is east in German, and west in French and Spanish.
+        The language of the heading: O is east in German, but west in French and Spanish.
 
     Raises
     ------
     FormatError
-        If minutes or seconds are beyond 60, or the letter is not one of this axis.
+        If minutes or seconds are 60 or more, or the letter belongs to the other axis.
     """
     text = tidy_angle(entry.text)
     if entry.kind != "text" or not _MARKED.search(text):
@@ -57,38 +57,38 @@ def read_degrees(entry: Entry, axis: str, language: Language) -> str | None:
     if letter == "O":
         if language not in ("de", "fr", "es"):
             raise FormatError(
-                f"the O in {shorten(text)} may mean east or west.", where=entry.where, remedy="Write E or W."
+                f"the O in {shorten(text)} could mean east or west.", where=entry.where, remedy="Write E or W."
             )
         letter = "E" if language == "de" else "W"
     if letter and letter not in _LETTERS[axis]:
         raise FormatError(
-            f"{shorten(text)} is no {'latitude' if axis == 'lat' else 'longitude'}.",
+            f"{shorten(text)} is not a {'latitude' if axis == 'lat' else 'longitude'}.",
             where=entry.where,
-            remedy="Are latitude and longitude exchanged?",
+            remedy="Check whether latitude and longitude are swapped.",
         )
     degrees, minutes, seconds = (
         float((found[part] or "0").replace(",", ".")) for part in ("degrees", "minutes", "seconds")
     )
     if minutes >= 60 or seconds >= 60:
         raise FormatError(
-            f"{shorten(text)} has more than 60 minutes or seconds.", where=entry.where, remedy="Write degrees, 53.55."
+            f"{shorten(text)} has 60 or more minutes or seconds.", where=entry.where, remedy="Write degrees: 53.55."
         )
     value = degrees + minutes / 60 + seconds / 3600
     return repr(-value if found["sign"] == "-" or letter in ("S", "W") else value)
 
 
 def tidy_angle(text: str) -> str:
-    """A cell with an angle, without white space around it; quotes stay, they are minutes and seconds."""
+    """Tidy the spaces of an angle, but keep its quotes: they mark minutes and seconds."""
     return " ".join(text.replace("\u2212", "-").split())
 
 
 def split_pair(entry: Entry) -> tuple[str, str]:
-    """Cut a cell that holds two numbers: "53.55, 9.99", "53,55; 9,99", "53° 33' N 9° 59' E".
+    """Split a cell with two coordinates: "53.55, 9.99", "53,55; 9,99", "53° 33' N 9° 59' E".
 
     Raises
     ------
     FormatError
-        If it does not.
+        If the cell does not contain two.
     """
     text = _AROUND.sub("", tidy_angle(entry.text))
     is_of_words = _WORD.search(text) is not None  # a link to a map, or an address
@@ -96,7 +96,7 @@ def split_pair(entry: Entry) -> tuple[str, str]:
         if text.count(separator) == 1:
             first, second = text.split(separator)
             return first.strip(), second.strip()
-    if text.count(",") == 1 and _MARKED_OR_POINT.search(text) and not is_of_words:  # 53,55 alone is one number
+    if text.count(",") == 1 and _MARKED_OR_POINT.search(text) and not is_of_words:  # 53,55 is one number
         first, second = text.split(",")
         return first.strip(), second.strip()
     if after := re.fullmatch(r"(.*[NS])\s+(.*)", text, re.IGNORECASE):
@@ -107,5 +107,5 @@ def split_pair(entry: Entry) -> tuple[str, str]:
     raise FormatError(
         f"{shorten(tidy(text))} is not a pair of coordinates." if text else "the coordinates are missing.",
         where=entry.where,
-        remedy="Write latitude and longitude such as 53.55, 9.99; or give each a column of its own.",
+        remedy="Write latitude and longitude, such as 53.55, 9.99; or use a column for each.",
     )

@@ -1,4 +1,4 @@
-"""Which row is the depot."""
+"""Find the row that is the depot."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from dynaroute.formats.tables.headers import Column, Header
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import is_depot, read_truth
 
-__all__ = ["lend_depot", "put_depot_first"]
+__all__ = ["add_missing_depot", "put_depot_first"]
 
 _NOTHING = ("", "0", "0.0", "0,0")
 _POSITIONS = ("lat", "lon", "x", "y", "position")
 
 
 def put_depot_first(table: Table, source: str) -> Table:
-    """Find the depot: marked in a column, the row that is called so, or the first one.
+    """Move the depot to the top: the row marked in a column, the row called depot, or the first one.
 
     Parameters
     ----------
     table
         The stops.
     source
-        The file's path, for the note that tells which row it is.
+        The file's path, for the note that says which row was used.
 
     Raises
     ------
     UnsupportedError
-        If there are several.
+        If there are several depots.
     """
     rows, columns = table.rows, table.header.columns
     if not rows:
@@ -40,28 +40,28 @@ def put_depot_first(table: Table, source: str) -> Table:
     if place is None:
         named = _find_named(table)
         if len(named) == 2 and named == [0, len(rows) - 1] and _same_cells(rows[0], rows[-1], table):
-            warn_of_input(source, f"left out the last row, line {rows[-1].line}: it is the depot again.")
+            warn_of_input(source, f"left out the last row, line {rows[-1].line}: it repeats the depot.")
             return replace(table, rows=rows[:-1])
         if len(named) > 1:
             others = [rows[index].line for index in named if index]
-            warn_of_input(source, f"took rows that are called depots for customers: lines {show_list(others)}.")
+            warn_of_input(source, f"read further rows called depot as customers: lines {show_list(others)}.")
         if len(named) != 1 or named[0] == 0:
             return table
         place = named[0]
     if place == 0:
         return table
     label = rows[place].text(columns["id"].index) if "id" in columns else ""
-    warn_of_input(source, f"took line {rows[place].line}{f' ({label})' if label else ''} for the depot.")
+    warn_of_input(source, f"used line {rows[place].line}{f' ({label})' if label else ''} as the depot.")
     return replace(table, rows=[rows[place], *rows[:place], *rows[place + 1 :]])
 
 
-def lend_depot(table: Table) -> Table:
-    """Put a depot before rows that are customers alone: the place of the first one. A depot that is there stays.
+def add_missing_depot(table: Table) -> Table:
+    """Add a depot at the place of the first customer, if the table has only customers.
 
     Parameters
     ----------
     table
-        The stops, the depot first if there is one.
+        The stops; the depot first if there is one.
     """
     columns, first = table.header.columns, table.rows[0]
     if 0 in _find_named(table) or not columns.keys().isdisjoint(("depot", "kind")):
@@ -73,7 +73,7 @@ def lend_depot(table: Table) -> Table:
 
 
 def _find_marked(table: Table) -> tuple[int | None, Table]:
-    """The row that a column marks as the depot; and the table, whose column is a further one if it marks nothing."""
+    """The row that a column marks as the depot, and the table; a column without marks loses its role."""
     for role in ("depot", "kind"):
         column = table.header.columns.get(role)
         if column is None:
@@ -84,7 +84,7 @@ def _find_marked(table: Table) -> tuple[int | None, Table]:
             raise UnsupportedError(
                 f"{len(marked)} rows are marked as depots." if marked else "the column names several depots.",
                 where=table.where(table.rows[marked[1] if marked else 0], column),
-                remedy="One depot is planned at a time: keep one, and the customers that it serves.",
+                remedy="Plan one depot at a time: keep one depot and its customers.",
             )
         if marked:
             return marked[0], table
@@ -93,7 +93,7 @@ def _find_marked(table: Table) -> tuple[int | None, Table]:
 
 
 def _release(header: Header, role: str) -> Header:
-    """A column that turned out to be a further one."""
+    """Turn a column with a role into one without."""
     column = header.columns[role]
     columns = {name: other for name, other in header.columns.items() if name != role}
     others = sorted((*header.others, Column(column.index, column.heading)), key=lambda other: other.index)
@@ -101,7 +101,7 @@ def _release(header: Header, role: str) -> Header:
 
 
 def _find_named(table: Table) -> list[int]:
-    """Rows that are called depots in any column, and want nothing."""
+    """Rows that any column calls depot and that have no demand."""
     demand, header = table.header.columns["demand"], table.header
     names = [*header.others, *(column for role, column in header.columns.items() if role == "id")]
     return [

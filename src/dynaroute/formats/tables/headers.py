@@ -1,4 +1,4 @@
-"""Which row is the header, and which column is what."""
+"""Find the header of a table and the meaning of its columns."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ __all__ = ["Column", "Header", "Renames", "find_header", "read_renames", "score_
 Renames = tuple[tuple[str, str], ...]
 
 _ROWS_LOOKED_AT = 60
-_SIDE_ROLES = frozenset(("depot", "kind", "capacity"))  # words that titles hold, too
+_SIDE_ROLES = frozenset(("depot", "kind", "capacity"))  # titles contain these words too
 _PAIRS = (("lat", "lon"), ("x", "y"), ("earliest", "latest"))
 _NUMBER = re.compile(r"[+-]?[0-9][0-9.,' ]*")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column that has a heading.
+    """A column with a heading.
 
     Attributes
     ----------
     index
-        From 0.
+        Counted from 0.
     heading
-        As the file writes it.
+        The heading in the file.
     role
-        What it is; "" for one that is only carried along.
+        The meaning of the column; "" if it is only passed on to the output.
     tier
-        How sure that is: -1 where the user said so, 0 to 2 as in `Meaning`.
+        How certain the role is: -1 if the user gave it, otherwise 0 to 2 as in `Meaning`.
     language
-        Of the heading.
+        The language of the heading.
     """
 
     index: int
@@ -50,12 +50,12 @@ class Column:
 
     @property
     def label(self) -> str:
-        """What errors call it: by its role, if that is its heading; else as the user does."""
+        """Its name in errors: the role if the heading says exactly that, otherwise the heading."""
         return self.role if self.role and self.tier == 0 and self.language == "en" else self.heading
 
     @property
     def unit(self) -> Unit | None:
-        """What the heading says its numbers are in."""
+        """The unit in the heading."""
         return unit_of_heading(self.heading)
 
 
@@ -68,13 +68,13 @@ class Header:
     first, last
         Indices of its rows in the grid.
     line
-        Of its last row.
+        Line number of its last row.
     headings
-        As the file writes them; a column may have none.
+        The headings in the file; "" for a column without one.
     columns
-        Those that mean something, by their roles.
+        The columns with a known meaning, by role.
     others
-        All further ones that have a heading.
+        All other columns with a heading.
     """
 
     first: int
@@ -86,7 +86,7 @@ class Header:
 
 
 def read_renames(columns: str | Mapping[str, str] | None) -> Renames:
-    """Read what the user says that columns are.
+    """Read the meanings of columns that the user gave.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def read_renames(columns: str | Mapping[str, str] | None) -> Renames:
     Raises
     ------
     OptionError
-        If a part of it has no equals sign.
+        If a part has no equals sign.
     """
     if not columns:
         return ()
@@ -107,16 +107,16 @@ def read_renames(columns: str | Mapping[str, str] | None) -> Renames:
         left, sign, right = (piece.strip() for piece in part.partition("="))
         if not (left and sign and right):
             raise OptionError(
-                f"{shorten(part.strip())} does not say which column is what.",
+                f"expected COLUMN=MEANING, found {shorten(part.strip())}.",
                 where=Where(field="columns"),
-                remedy="Write COLUMN=MEANING, such as Menge=demand,x=lon,y=lat.",
+                remedy="Write, for example, Menge=demand,x=lon,y=lat.",
             )
         pairs.append((left, right))
     return tuple(pairs)
 
 
 def score_header(cells: Sequence[str], vocabulary: Vocabulary, renames: Renames) -> int:
-    """How many columns a row of cells would name."""
+    """How many columns would have a known meaning if this row were the header."""
     named = {simplify(word) for pair in renames for word in pair}
     roles = set()
     for cell in cells:
@@ -129,23 +129,23 @@ def score_header(cells: Sequence[str], vocabulary: Vocabulary, renames: Renames)
 
 
 def find_header(grid: Grid, vocabulary: Vocabulary, renames: Renames, wanted: Sequence[frozenset[str]]) -> Header:
-    """Find the row, or the two rows, that name the columns: titles may stand above.
+    """Find the header, one or two rows, below any titles.
 
     Parameters
     ----------
     grid
         All rows; at least one.
     vocabulary
-        What headings mean.
+        The meanings of headings.
     renames
-        What the user says they mean.
+        The meanings that the user gave.
     wanted
-        Sets of roles; the header is complete if it has all of one of them.
+        Sets of roles; a header is complete if it has all roles of one set.
 
     Raises
     ------
     DynarouteError
-        If two columns claim the same role, or a column that the user names is not there.
+        If two columns have the same role, or a column that the user named does not exist.
     """
     rows = grid.rows[:_ROWS_LOOKED_AT]
     scores = [score_header(row.cells, vocabulary, renames) for row in rows]
@@ -155,7 +155,7 @@ def find_header(grid: Grid, vocabulary: Vocabulary, renames: Renames, wanted: Se
     single = _make_header(best, best, rows[best].line, rows[best].cells, vocabulary, renames)
     pairs = [(best, best + 1)] if _is_complete(single, wanted) else list(pairwise(range(len(rows))))
     for upper, lower in pairs:
-        # a row without any number below a header is no stop: it names units, or goes on with the headings
+        # a row without numbers below a header is not a stop: it gives units, or continues the headings
         if lower < len(rows) and (scores[upper] or scores[lower]) and _goes_on(rows[upper], rows[lower]):
             headings = _join_headings(rows[upper], rows[lower], vocabulary)
             double = _make_header(upper, lower, rows[lower].line, headings, vocabulary, renames)
@@ -176,7 +176,7 @@ def _goes_on(upper: Row, lower: Row) -> bool:
 
 
 def _join_headings(upper: Row, lower: Row, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Headings over two rows: the upper one goes on over the columns to its right, where the lower one has words."""
+    """Join the headings of two rows; an upper heading also covers the columns to its right that have a lower one."""
     headings = []
     above = ""
     for index in range(max(len(upper.cells), len(lower.cells))):
@@ -214,7 +214,7 @@ def _make_header(
 
 
 def _without_labels(headings: Sequence[str], vocabulary: Vocabulary) -> list[str]:
-    """Headings without a word that has its value beside it: "Capacity" and 80, right of the table."""
+    """Drop labels with their value in the next cell from the headings: "Capacity" and 80 to the right of the table."""
     kept = list(headings)
     for index, (heading, beside) in enumerate(pairwise(headings)):
         meaning = vocabulary.look_up(heading) if heading else None
@@ -224,7 +224,7 @@ def _without_labels(headings: Sequence[str], vocabulary: Vocabulary) -> list[str
 
 
 def _is_displaced(role: str, named: Mapping[str, Column]) -> bool:
-    """Whether the user named another way to say the same."""
+    """Whether the user named another kind of position, so that this role is not needed."""
     ways = (("lat", "lon"), ("x", "y"), ("position",))
     own = next((way for way in ways if role in way), None)
     return own is not None and any(
@@ -233,7 +233,7 @@ def _is_displaced(role: str, named: Mapping[str, Column]) -> bool:
 
 
 def _choose(role: str, meanings: Mapping[int, Meaning], headings: Sequence[str], line: int) -> Column | None:
-    """The column of a role: the one with the surest heading."""
+    """The column of a role: the one with the clearest heading."""
     candidates = [(meaning.tier, index) for index, meaning in meanings.items() if meaning.role == role]
     if not candidates:
         return None
@@ -243,18 +243,18 @@ def _choose(role: str, meanings: Mapping[int, Meaning], headings: Sequence[str],
         names = [headings[index] for index in equals]
         same = len({simplify(name) for name in names}) == 1
         raise FormatError(
-            f"the column {role if tier == 0 else names[0]} comes twice."
+            f"there are two columns named {role if tier == 0 else names[0]}."
             if same or tier == 0
             else f"the columns {' and '.join(names[:3])} could all be the {role}.",
             where=Where(line=line, field=role),
-            remedy="Keep one of the two." if same else f"Say which it is: --columns '{names[0]}={role}'.",
+            remedy="Keep one of the two." if same else f"Choose one: --columns '{names[0]}={role}'.",
         )
     index = equals[0]
     return Column(index, headings[index], role, tier, meanings[index].language)
 
 
 def _drop_lonely(columns: dict[str, Column], headings: Sequence[str]) -> None:
-    """Forget vague words that mean something in pairs alone: "from" without "to", "Länge" without "Breite"."""
+    """Drop vague roles that only make sense in pairs: "from" without "to", "Länge" without "Breite"."""
     for pair in _PAIRS:
         found = [columns[role] for role in pair if role in columns]
         is_vague = all(column.tier == 2 for column in found)
@@ -270,12 +270,12 @@ def _drop_lonely(columns: dict[str, Column], headings: Sequence[str]) -> None:
 
 
 def _names_height(headings: Sequence[str]) -> bool:
-    """Whether there is a height: then length and width are those of a parcel."""
+    """Whether there is a height: then Länge and Breite are the length and width of a parcel."""
     return any(simplify(heading) in ("hohe", "hoehe", "height") for heading in headings)
 
 
 def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Renames) -> dict[int, str]:
-    """What the user says that columns are, by their indices."""
+    """The roles that the user gave, by the index of the column."""
     named: dict[int, str] = {}
     for left, right in renames:
         found = _match(left, _find_role(right, vocabulary), headings)
@@ -284,8 +284,8 @@ def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Rena
         if found is None:
             known = next((word for word in (right, left) if _find_role(word, vocabulary)), None)
             if known is None:
-                message = f"neither {shorten(left)} nor {shorten(right)} is something a column can be."
-                remedy = f"Those are {', '.join(vocabulary.roles)}."
+                message = f"neither {shorten(left)} nor {shorten(right)} is a known meaning of a column."
+                remedy = f"Use one of {', '.join(vocabulary.roles)}."
             else:
                 other = left if known == right else right
                 message = f"there is no column {shorten(other)}."
@@ -294,16 +294,16 @@ def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Rena
         index, role = found
         if index in named or role in named.values():
             raise OptionError(
-                f"{shorten(left)} or {shorten(right)} is named twice.",
+                f"{shorten(left)} or {shorten(right)} is given twice.",
                 where=Where(field="columns"),
-                remedy="Name it once.",
+                remedy="Give it once.",
             )
         named[index] = role
     return named
 
 
 def _match(name: str, role: str | None, headings: Sequence[str]) -> tuple[int, str] | None:
-    """The column of a name, by its heading or its letter, and what is meant with it."""
+    """Find a column by its heading or letter; returns its index and role."""
     if role is None:
         return None
     ways = (

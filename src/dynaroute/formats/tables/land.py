@@ -1,7 +1,8 @@
-"""Where on the globe people live: on land, and not in the far south.
+"""Which places on the globe are land, without the far south.
 
-land.bin has a bit for each half degree of latitude (from the north) and longitude (from the west), set where any of its
-square kilometres is land: compressed by zlib, from GLOBE, the elevations of NOAA, which are in the public domain.
+land.bin has a bit for each half degree of latitude (from the north) and longitude (from the west). It is set if any
+square kilometre in there is land. The bits are compressed with zlib and come from GLOBE, NOAA's elevations, which are
+in the public domain.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from numpy.typing import NDArray
 
 __all__ = ["are_on_land"]
 
-_CELLS = 2  # of a degree
+_CELLS = 2  # per degree
 _FAR_SOUTH = -60.0  # degrees; Antarctica begins there
 
 
 def are_on_land(places: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether there is land within half a degree of each place, on which somebody may wait for a delivery.
+    """Whether there is land within half a degree of each place, so that a customer can be there.
 
     Parameters
     ----------
     places
-        (n, 2) latitudes and longitudes; a latitude beyond the poles is nowhere.
+        (n, 2) latitudes and longitudes; a latitude beyond the poles is not on land.
     """
     is_possible = np.abs(places) <= (90.0, 180.0)
     latitudes, longitudes = np.where(is_possible, places, 0.0).T

@@ -1,4 +1,4 @@
-"""Demands and the capacity of a table, in one unit."""
+"""Read the demands and the capacity of a table, in one unit."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ __all__ = ["Loads", "read_loads"]
 
 _TEXT_REMEDY = "Add a first line '# capacity: 50', or give the option capacity."
 _SHEET_REMEDY = (
-    "Write the word Capacity into a cell and the number into the next one, or give the option capacity; a table of "
-    "vehicles will do, too: --vehicles FILE#SHEET."
+    "Write the word Capacity in a cell and the number in the next one, or give the option capacity, or a table of "
+    "vehicles: --vehicles FILE#SHEET."
 )
 
 
 @dataclass(frozen=True)
 class Loads:
-    """Demands and capacity as a table states them.
+    """The demands and the capacity of a table.
 
     Attributes
     ----------
     demands
-        The depot's first.
+        Demand of each node, the depot first.
     capacity
-        In the same unit.
+        In the unit of the demands.
     place
-        Where the capacity stands.
+        Where the capacity was found.
     written
-        What is known of how demands and capacity are written.
+        Notation and units of the demands, then of the capacity.
     """
 
     demands: list[Decimal]
@@ -53,25 +53,25 @@ def read_loads(
     elsewhere: Callable[[], Notation | None],
     source: str,
 ) -> Loads:
-    """Read the demands, and the capacity from wherever it stands.
+    """Read the demands, and find and read the capacity.
 
     Parameters
     ----------
     table
         The stops, the depot first; its demand may be blank.
     option
-        The capacity that the user gave; it goes before the table's own.
+        The capacity that the user gave; it overrides the table's.
     unit
-        Of the vehicles, where they have a table of their own that names one.
+        Unit of the vehicles, if they have their own table with a unit.
     elsewhere
-        Finds what is decimal in the rest of the table.
+        Returns the decimal separator of the rest of the table.
     source
         The file's path, for notes.
 
     Raises
     ------
     DynarouteError
-        If a demand is no number, or there is no capacity, or there are two.
+        If a demand is not a number, or the capacity is missing or given twice.
     """
     column = table.header.columns["demand"]
     depot, *customers = table.rows
@@ -86,14 +86,14 @@ def read_loads(
         raise InstanceError(
             f"the demand of the depot is {depot.text(column.index)}, not 0.",
             where=table.where(depot, column),
-            remedy="The depot is the first row, one called Depot, or one that a column 'depot' marks with an x.",
+            remedy="The depot is the first row, the row called Depot, or the row with an x in a column 'depot'.",
         )
     if unit is not None and amounts.unit is not None and amounts.unit != unit:
         amounts = _turn_into(unit, amounts, table.where(customers[0], column) if customers else Where(), source)
     demands = amounts.values if given else [Decimal(0), *amounts.values]
     entry = _find_capacity(table, option)
     if isinstance(option, str):
-        open_points = open_commas = None  # typed by a person, who may mean thousands
+        open_points = open_commas = None  # a person typed it and may mean thousands
     elif option is not None:
         open_points = "point"
     try:
@@ -108,20 +108,20 @@ def read_loads(
             raise
         raise OptionError(error.message, where=entry.where, remedy=error.remedy) from error
     if capacity.unit is not None and amounts.unit is None and max(demands) > capacity.values[0]:
-        warn_of_input(source, f"took the demands, which name no unit, for {capacity.unit.name}, as the capacity is.")
+        warn_of_input(source, f"the demands have no unit; read them in {capacity.unit.name}, like the capacity.")
     return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, (amounts, capacity))
 
 
 def _turn_into(unit: Unit, amounts: Amounts, where: Where, source: str) -> Amounts:
-    """Demands in the unit of the vehicles."""
+    """Convert the demands to the unit of the vehicles."""
     assert amounts.unit is not None
     if amounts.unit.family != unit.family:
         raise FormatError(
-            f"the demands are in {amounts.unit.name}, and the capacities of the vehicles in {unit.name}.",
+            f"the demands are in {amounts.unit.name}, but the capacities of the vehicles are in {unit.name}.",
             where=where,
             remedy="Give both in the same unit.",
         )
-    warn_of_input(source, f"turned the demands from {amounts.unit.name} into {unit.name}, as the vehicles are.")
+    warn_of_input(source, f"converted the demands from {amounts.unit.name} to {unit.name}, like the vehicles.")
     values = [value * amounts.unit.size / unit.size for value in amounts.values]
     return replace(amounts, values=values, unit=unit)
 
@@ -131,12 +131,12 @@ def _says_nothing(depot: Row, column: Column) -> bool:
 
 
 def _fit_unit(capacity: Amounts, unit: Unit | None, entry: Entry) -> Decimal:
-    """The capacity in the unit of the demands."""
+    """Convert the capacity to the unit of the demands."""
     if capacity.unit is None or unit is None or capacity.unit == unit:
         return capacity.values[0]
     if capacity.unit.family != unit.family:
         raise FormatError(
-            f"the capacity {shorten(entry.text)} is not in {unit.name}, as the demands are.",
+            f"the capacity {shorten(entry.text)} is not in {unit.name} like the demands.",
             where=entry.where,
             remedy=f"Give it in {unit.name}.",
         )
@@ -144,7 +144,7 @@ def _fit_unit(capacity: Amounts, unit: Unit | None, entry: Entry) -> Decimal:
 
 
 def _find_capacity(table: Table, option: float | Decimal | str | None) -> Entry:
-    """Where the capacity stands: the option, a line, a word around the table, or a column."""
+    """Find the capacity: in the option, a comment, a label around the table, or a column."""
     if option is not None:
         return Entry(str(option).strip(), "text", Where(field="capacity"))
     found: list[Entry] = []
@@ -164,8 +164,8 @@ def _find_capacity(table: Table, option: float | Decimal | str | None) -> Entry:
     for other in found[1:]:
         if other.text != found[0].text:
             raise FormatError(
-                f"capacity is given twice, {shorten(found[0].text)} and {shorten(other.text)}.",
+                f"capacity is given twice: {shorten(found[0].text)} and {shorten(other.text)}.",
                 where=replace(other.where, field="capacity"),
-                remedy="Keep one of the two; vehicles that differ have a table of their own, --vehicles.",
+                remedy="Keep one of the two. For vehicles that differ, give a table of vehicles: --vehicles.",
             )
     return found[0]

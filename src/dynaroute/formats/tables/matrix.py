@@ -1,4 +1,4 @@
-"""Distances or durations between all nodes, from a table: a square of numbers, or a row for each leg."""
+"""Read distances or durations between all nodes from a table: a square of numbers, or one row per leg."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 
 @dataclass(frozen=True)
 class Matrix:
-    """Legs between all nodes.
+    """Distances or durations between all nodes.
 
     Attributes
     ----------
     values
         (n + 1, n + 1), from row to column, in the order of the nodes.
     unit
-        Of lengths, where the table names one.
+        The unit of distances, if the table gives one.
     """
 
     values: NDArray[np.float64]
@@ -51,20 +51,20 @@ def read_matrix(grid: Grid, kind: str, ids: Sequence[str] | None, count: int, so
     Parameters
     ----------
     grid
-        A square with or without names in its first row and column, in any order; or rows with from, to and a number.
+        A square, with or without names in its first row and column, in any order; or rows with from, to and a number.
     kind
-        distance or duration; bare numbers of durations are seconds.
+        distance or duration; durations without a unit are seconds.
     ids
-        What the nodes are called, the depot first; None: by their numbers.
+        Names of the nodes, the depot first. None: they are numbered.
     count
-        How many there are.
+        Number of nodes.
     source
         The file's path.
 
     Raises
     ------
     FormatError
-        If a leg is missing, twice there or no number, or names do not match.
+        If a leg is missing, given twice or not a number, or if names do not match.
     """
     with in_file(source):
         if not grid.rows:
@@ -83,17 +83,17 @@ def read_matrix(grid: Grid, kind: str, ids: Sequence[str] | None, count: int, so
 
 
 def _find_list(grid: Grid, kind: str) -> Header | None:
-    """The header of rows with a leg in each; None if there is none."""
+    """The header of a table with one leg per row; None if this is no such table."""
     wanted = frozenset(("from", "to", kind))
     try:
         header = find_header(grid, LEGS, (), [wanted])
-    except DynarouteError:  # names of stops, two of which would mean the same in a header
+    except DynarouteError:  # these are names of stops, and two of them would mean the same in a header
         return None
     return header if wanted <= header.columns.keys() else None
 
 
 def _number(grid: Grid, count: int) -> list[str]:
-    """Numbers of the nodes, from 0 as we count, or from 1 if the table does."""
+    """Number the nodes from 0, or from 1 if the table does."""
     labels = [row.text(min(row.filled)) for row in grid.rows[-count:]]
     first = 1 if labels == [str(number) for number in range(1, count + 1)] else 0
     return [str(number) for number in range(first, first + count)]
@@ -101,20 +101,20 @@ def _number(grid: Grid, count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class _Legs:
-    """Where the number of each leg stands.
+    """The cell of each leg.
 
     Attributes
     ----------
     grid
         The table.
     places
-        A row of it and an index, from node to node; None where the cell is blank.
+        The row and index of the cell, from node to node; None if it is blank.
     unit
-        What the heading says lengths are in.
+        Unit of distances in the heading.
     heading
-        Of durations, which may name their unit.
+        The heading of durations, which may give their unit.
     remedy
-        What to do where a leg is missing.
+        What to do about a missing leg.
     """
 
     grid: Grid
@@ -129,7 +129,7 @@ class _Legs:
 
 
 def _cut_title(rows: list[Row], names: Sequence[str]) -> list[Row]:
-    """Rows without the titles above them: a word or two that name no stop."""
+    """Drop the titles above the matrix: rows of one or two words that are not names of stops."""
     for index, row in enumerate(rows):
         texts = [row.text(cell) for cell in row.filled]
         if len(texts) > 2 or any(_is_number(text) or _is_name(text, names) for text in texts):
@@ -138,7 +138,7 @@ def _cut_title(rows: list[Row], names: Sequence[str]) -> list[Row]:
 
 
 def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str) -> _Legs:
-    """Cells in the order of the nodes, which names in the first row and column may give in another."""
+    """Put the cells of a square in the order of the nodes, by the names in its first row and column, if any."""
     count = len(names)
     left = min(min(row.filled) for row in rows)
     width = max(max(row.filled) for row in rows) + 1 - left
@@ -149,9 +149,9 @@ def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str)
     top, side = rows[is_named_across:], left + is_named_down
     if not (is_named_across or is_named_down) and (len(rows), width) != (count, count):
         raise FormatError(
-            f"the matrix has {len(rows)} rows and {width} columns, but there are {count} stops with the depot.",
+            f"the matrix has {len(rows)} rows and {width} columns, but there are {count} stops including the depot.",
             where=Where(field="matrix"),
-            remedy="Give a row and a column for each, the depot first; or their names in the first row and column.",
+            remedy="Give one row and column per stop, the depot first; or put names in the first row and column.",
         )
     across = [rows[0].text(index) for index in range(side, left + width)]
     columns = _match(across, names, "columns", source) if is_named_across else None
@@ -159,9 +159,9 @@ def _read_square(grid: Grid, rows: list[Row], names: Sequence[str], source: str)
     lines, columns = lines or columns or list(range(count)), columns or lines or list(range(count))
     if max(lines) >= len(top):
         raise FormatError(
-            f"the matrix has {len(top)} rows, but there are {count} stops with the depot.",
+            f"the matrix has {len(top)} rows, but there are {count} stops including the depot.",
             where=Where(field="matrix"),
-            remedy="Give a row and a column for each.",
+            remedy="Give one row and column per stop.",
         )
     return _Legs(grid, [[_find_place(top[line], side + column) for column in columns] for line in lines])
 
@@ -179,29 +179,29 @@ def _is_name(text: str, names: Sequence[str]) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    """Whether a cell is neither a number, with or without a unit, nor blank."""
+    """Whether a cell is neither blank nor a number, with or without a unit."""
     return not is_blank(text) and not _is_number(text) and not find_unit(split_unit(tidy(text))[1])
 
 
 def _are_words(texts: Sequence[str]) -> bool:
-    """Whether most cells name something: one word among numbers is a fault, and told as such."""
+    """Whether most cells are words; one word among numbers is a mistake that is reported later."""
     filled = [text for text in texts if text]
     return 2 * sum(map(_is_word, filled)) > len(filled)
 
 
 def _key(name: str) -> str:
-    """What names are compared by: the same for 7 and 7.0, with and without accents and capitals."""
+    """The form in which names are compared: 7 equals 7.0, and accents and capitals do not count."""
     plain = name.strip().removesuffix(".0") if _is_number(name) else name.strip()
     return simplify(plain) or plain.casefold()
 
 
 def _match(found: Sequence[str], names: Sequence[str], what: str, source: str) -> list[int]:
-    """Where each node's row or column is."""
+    """Find the row or column of each node."""
     places: dict[str, int] = {}
     for index, name in enumerate(found):
         if name and _key(name) in places:
             raise FormatError(
-                f"{shorten(name)} comes twice in the {what} of the matrix.",
+                f"{shorten(name)} appears twice in the {what} of the matrix.",
                 where=Where(field="matrix"),
                 remedy="Keep one.",
             )
@@ -211,17 +211,17 @@ def _match(found: Sequence[str], names: Sequence[str], what: str, source: str) -
     order = [places.get(_key(name), depot if node == 0 else None) for node, name in enumerate(names)]
     left = [index for index, name in enumerate(found) if name and index not in order]
     if order[0] is None and len(left) == 1 and None not in order[1:] and not _is_number(found[left[0]]):
-        order[0] = left[0]  # the depot is called otherwise here
+        order[0] = left[0]  # the depot has another name here
     missing = [name for name, place in zip(names, order, strict=True) if place is None]
     if missing:
         raise FormatError(
-            f"the {what} of the matrix lack {show_list(missing)}; found are {show_list(list(filter(None, found)))}.",
+            f"the {what} of the matrix lack {show_list(missing)}; found {show_list(list(filter(None, found)))}.",
             where=Where(field="matrix"),
-            remedy="Call each stop as the list of stops does; the depot, too.",
+            remedy="Use the names of the list of stops, for the depot too.",
         )
     further = [name for name in found if name and places[_key(name)] not in order]
     if further:
-        warn_of_input(source, f"the {what} of the matrix for {show_list(further)} were not needed.")
+        warn_of_input(source, f"ignored the {what} of the matrix for {show_list(further)}, which are not stops.")
     return [place for place in order if place is not None]
 
 
@@ -236,14 +236,14 @@ def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _
             node = nodes.get(_key(text), 0 if is_depot(text) else None)
             if node is None:
                 raise FormatError(
-                    f"{shorten(text)} is no stop of the list.",
+                    f"{shorten(text)} is not in the list of stops.",
                     where=grid.where(row.line, column.index, column.label),
-                    remedy="Call each stop as the list of stops does.",
+                    remedy="Use the names of the list of stops.",
                 )
             ends.append(node)
         if places[ends[0]][ends[1]] is not None:
             raise FormatError(
-                f"the leg from {shorten(names[ends[0]])} to {shorten(names[ends[1]])} comes twice.",
+                f"the leg from {shorten(names[ends[0]])} to {shorten(names[ends[1]])} is given twice.",
                 where=grid.where(row.line, number.index, number.label),
                 remedy="Keep one of the two.",
             )
@@ -255,10 +255,10 @@ def _read_list(grid: Grid, header: Header, kind: str, names: Sequence[str]) -> _
 
 
 def _read_numbers(legs: _Legs, kind: str, names: Sequence[str], source: str) -> Matrix:
-    """Numbers of all cells; a half that is blank is the other one mirrored."""
+    """Read the numbers of all cells; a blank half is filled from the other half."""
     mirrored = _mirror(legs, names)
     if mirrored:
-        warn_of_input(source, f"took the {kind}s of {mirrored} blank cells from the way back.")
+        warn_of_input(source, f"filled {mirrored} blank cells with the {kind} of the opposite direction.")
     places = [place for i, row in enumerate(legs.places) for j, place in enumerate(row) if i != j and place is not None]
     plain = read_plain([row.text(index) for row, index in places], legs.unit)
     is_plain = plain is not None and all(row.kind(index) in ("text", "number") for row, index in places)
@@ -274,17 +274,17 @@ def _read_numbers(legs: _Legs, kind: str, names: Sequence[str], source: str) -> 
 
 
 def _read_bare_times(legs: _Legs, plain: Amounts, source: str) -> Amounts:
-    """Seconds of numbers without a unit: in that of the heading, or in seconds, which is told."""
+    """Convert numbers without a unit to seconds, using the unit of the heading; without one they are seconds."""
     unit = find_time_unit(legs.heading)
     if unit is None:
-        warn_of_input(source, "took durations without a unit for seconds (20 min and 0:20 are understood, too).")
+        warn_of_input(source, "read durations without a unit as seconds (20 min and 0:20 work too).")
         return plain
     seconds = Decimal(parse_time(f"1 {unit}", Where()))
     return replace(plain, values=[value * seconds for value in plain.values])
 
 
 def _read_times(legs: _Legs, places: Sequence[tuple[Row, int]]) -> Amounts:
-    """Seconds of times as people write them; numbers without a unit are in that of the heading, or in seconds."""
+    """Convert written times to seconds; bare numbers are in the unit of the heading, or in seconds."""
     unit = find_time_unit(legs.heading)
     entries = [legs.entry(place) for place in places]
     texts = [tidy(entry.text) for entry in entries]
@@ -304,14 +304,14 @@ def _read_lengths(legs: _Legs, places: Sequence[tuple[Row, int]]) -> Amounts:
 
 
 def _mirror(legs: _Legs, names: Sequence[str]) -> int:
-    """Fill blank cells with those of the way back, and count them."""
+    """Fill blank cells from the opposite direction, and count them."""
     cells, count = legs.places, len(names)
     blank = [(i, j) for i in range(count) for j in range(count) if i != j and cells[i][j] is None]
     is_triangle = all(i < j for i, j in blank) or all(i > j for i, j in blank)
     for row, column in sorted(blank, key=lambda leg: cells[leg[1]][leg[0]] is not None):
         if cells[column][row] is None or not is_triangle or len(blank) < count * (count - 1) // 2:
             raise FormatError(
-                f"the way from {shorten(names[row])} to {shorten(names[column])} is missing.",
+                f"the leg from {shorten(names[row])} to {shorten(names[column])} is missing.",
                 where=Where(field="matrix"),
                 remedy=legs.remedy,
             )

@@ -1,4 +1,4 @@
-"""Places that are probably not meant: far from all others, or with latitude and longitude exchanged."""
+"""Warn of places that are probably wrong: far from all others, or with latitude and longitude swapped."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from dynaroute.lengths import great_circle
 __all__ = ["warn_of_odd_places"]
 
 _FAR = 1_000_000.0  # metres: no van drives there and back
-_TIMES = 10  # as far as half of the stops are
+_TIMES = 10  # times the median distance
 _FEWEST_PLACES = 4
 _WIDEST_TOUR = 3.0  # degrees
 _EUROPE = ((34.0, 72.0), (-25.0, 45.0))  # latitudes and longitudes
 
 
 def warn_of_odd_places(instance: Instance, languages: Set[Language], source: str) -> None:
-    """Warn of stops that lie thousands of kilometres away, or whose latitude and longitude look exchanged.
+    """Warn of stops that are thousands of kilometres away, or whose latitude and longitude look swapped.
 
     Parameters
     ----------
     instance
-        The problem; only places on the globe are looked at.
+        The problem; only places on the globe are checked.
     languages
-        Of the table's headings: nobody with German, French or Spanish ones plans tours off Somalia.
+        Languages of the headings. German, French or Spanish headings suggest stops in Europe, not off Somalia.
     source
         The file's path.
     """
@@ -39,43 +39,47 @@ def warn_of_odd_places(instance: Instance, languages: Set[Language], source: str
     places = instance.coordinates
     if instance.metric != "great_circle":
         if _look_like_degrees(places):
-            warn_of_input(source, "x and y look like degrees, and were read as a plane (--columns x=lon,y=lat).")
+            warn_of_input(source, "x and y look like degrees, but were read as a plane (--columns x=lon,y=lat).")
         return
     centre = np.median(places, axis=0)
     distances = great_circle(places, np.broadcast_to(centre, places.shape))
     usual = max(float(np.median(distances)), 1000.0)
     far = np.flatnonzero((distances > _FAR) & (distances > _TIMES * usual))
-    warn_of_each(source, [str(node) for node in far], lambda text: _tell(int(text), instance, centre, distances))
+    warn_of_each(
+        source, [str(node) for node in far], lambda text: _describe_far_place(int(text), instance, centre, distances)
+    )
     if not len(far) and _look_exchanged(places, languages):
         latitude, longitude = centre
         warn_of_input(
             source,
-            f"the stops lie near latitude {latitude:.1f}, longitude {longitude:.1f}: are latitude and longitude "
-            "exchanged?",
+            f"the stops are near latitude {latitude:.1f}, longitude {longitude:.1f}: are latitude and longitude "
+            "swapped?",
         )
 
 
 def _look_exchanged(places: NDArray[np.float64], languages: Set[Language]) -> bool:
-    """Whether the places make sense the other way round alone: in Europe, or on land instead of in the sea."""
+    """Whether the places only make sense when swapped: in Europe, or on land instead of in the sea."""
     exchanged = places[:, ::-1]
     if languages & {"de", "fr", "es"} and not _in_europe(places).any() and _in_europe(exchanged).all():
         return True
     return bool(are_on_land(places).mean() <= 0.5 and are_on_land(exchanged).all())
 
 
-def _tell(node: int, instance: Instance, centre: NDArray[np.float64], distances: NDArray[np.float64]) -> str:
+def _describe_far_place(
+    node: int, instance: Instance, centre: NDArray[np.float64], distances: NDArray[np.float64]
+) -> str:
     assert instance.coordinates is not None
     place = instance.coordinates[node]
     told = f"{instance.called(node)} is {distances[node] / 1000:,.0f} km away from the others"
     if not place.any():
         return f"{told}: its latitude and longitude are 0; are they missing?"
     if float(great_circle(place[::-1], centre)) < max(distances[node] / 20, 100_000.0):
-        return f"{told}: are its latitude and longitude exchanged?"
-    return f"{told}: is the place meant?"
+        return f"{told}: are its latitude and longitude swapped?"
+    return f"{told}: is this the right place?"
 
 
 def _look_like_degrees(places: NDArray[np.float64]) -> bool:
-    """Whether x and y could be longitudes and latitudes of a tour: many decimals, near each other, far from 0."""
+    """Whether x and y could be degrees: many decimals, close to each other, far from 0."""
     if len(places) < _FEWEST_PLACES or (np.abs(places) > [180.0, 90.0]).any():
         return False
     spread = np.ptp(places, axis=0)

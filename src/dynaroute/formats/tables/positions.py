@@ -1,4 +1,4 @@
-"""Positions of a table: two columns, or one with both in each cell."""
+"""Read the positions of a table: two columns, or one with both coordinates in each cell."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _MARKS = re.compile(r"[.,]")
 def read_positions(
     table: Table, axes: tuple[str, ...], elsewhere: Callable[[], Notation | None]
 ) -> tuple[NDArray[np.float64], list[Amounts]]:
-    """Read the positions of all nodes, and what is known of how they are written.
+    """Read the positions of all nodes, and the notation of their columns.
 
     Parameters
     ----------
     table
         The stops.
     axes
-        Roles of their columns: lat and lon, x and y, or position.
+        Roles of the columns: lat and lon, x and y, or position.
     elsewhere
-        Finds what is decimal in the rest of the table; degrees are never thousands.
+        Returns the decimal separator of the rest of the table; not needed for degrees, which are never thousands.
 
     Raises
     ------
     DynarouteError
-        If a cell is no coordinate.
+        If a cell is not a coordinate.
     """
     if axes == ("position",):
         read = [_read_angles(entries, axis, language) for axis, entries, language in _split_pairs(table)]
@@ -67,7 +67,7 @@ def _read_column(table: Table, column: Column, elsewhere: Callable[[], Notation 
 
 
 def _read_angles(entries: Sequence[Entry], axis: str, language: Language) -> tuple[Sequence[Entry], Amounts]:
-    """Read degrees however they are written."""
+    """Read degrees in any notation."""
     plain = [
         entry if (text := read_degrees(entry, axis, language)) is None else Entry(text, "number", entry.where)
         for entry in entries
@@ -76,7 +76,7 @@ def _read_angles(entries: Sequence[Entry], axis: str, language: Language) -> tup
 
 
 def _split_pairs(table: Table) -> list[tuple[str, list[Entry], Language]]:
-    """The two halves of cells that hold both coordinates: latitudes, then longitudes."""
+    """Split cells with both coordinates into latitudes and longitudes."""
     column = table.header.columns["position"]
     whole = table.entries(column, table.rows)
     pairs = [split_pair(entry) for entry in whole]
@@ -98,7 +98,7 @@ def _names_longitude_first(heading: str) -> bool:
 def _refuse_impossible(
     table: Table, axes: tuple[str, ...], coordinates: NDArray[np.float64], entries: Sequence[Sequence[Entry] | None]
 ) -> None:
-    """Refuse the first coordinate that is not on the globe, or cannot be measured with."""
+    """Refuse the first coordinate that is not on the globe or too large to measure with."""
     limits = [LARGEST_DEGREES.get(axis, LONGEST_LENGTH) for axis in axes]
     for node, side in np.argwhere(~(np.abs(coordinates) <= limits)):
         axis, halves = axes[side], entries[side]
@@ -107,8 +107,7 @@ def _refuse_impossible(
             raise FormatError(
                 f"{shorten(entry.text)} has lost its decimal point.",
                 where=entry.where,
-                remedy="A spreadsheet took it for thousands: format the column as text, and copy the coordinates "
-                "again.",
+                remedy="A spreadsheet read it as thousands: format the column as text and paste the coordinates again.",
             )
         value = float(coordinates[node, side])
         refuse_off_globe(refuse_unmeasurable(value, entry.where), axis, entry.where)

@@ -1,4 +1,4 @@
-"""What a sheet's XML says beside the values: hidden rows and columns, merged cells, formulas without values."""
+"""Read from a sheet's XML what is not a value: hidden rows and columns, merged cells, formulas without results."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from dynaroute.errors import FormatError
 
 __all__ = ["SheetMarks", "read_marks"]
 
-_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384  # of a sheet, by its format
-_MOST_MERGED = 100_000  # cells that are kept in mind
+_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384  # the limits of the format
+_MOST_MERGED = 100_000  # merged cells that are remembered
 _CELL = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 
 
 @dataclass(frozen=True)
 class SheetMarks:
-    """What is known of a sheet.
+    """Hidden rows and columns, merged cells and formulas of a sheet.
 
     Attributes
     ----------
     hidden_rows
-        Numbers of rows that are not shown, filtered ones too.
+        Numbers of hidden rows, including filtered ones.
     hidden_columns
-        Indices of columns that are not shown.
+        Indices of hidden columns.
     merged
-        For each cell (line, index) that a merged one swallowed, how the merged one is called.
+        The range of merged cells for each cell (line, index) that belongs to one.
     formulas
-        Cells (line, index) with a formula whose value is not there.
+        Cells (line, index) with a formula whose result is not stored.
     """
 
     hidden_rows: frozenset[int]
@@ -40,7 +40,7 @@ class SheetMarks:
 
 @dataclass
 class _Reader:
-    """What expat tells, gathered."""
+    """Collects the marks while expat parses the sheet."""
 
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
@@ -62,7 +62,7 @@ class _Reader:
             self.line = int(attributes.get("r", self.line + 1))
             self.index = -1
             if not 1 <= self.line <= _MOST_ROWS:
-                raise FormatError(f"the sheet has a row {self.line}.", remedy="Save the workbook anew.")
+                raise FormatError(f"the sheet has a row {self.line}.", remedy="Save the workbook again.")
             if attributes.get("hidden") in ("1", "true"):
                 self.hidden_rows.add(self.line)
         elif tag == "f":
@@ -98,19 +98,19 @@ class _Reader:
 
 
 def read_marks(file: IO[bytes]) -> SheetMarks:
-    """Read them from the XML of a sheet.
+    """Read the marks from the XML of a sheet.
 
     Parameters
     ----------
     file
-        Open to be read; it declares no entities.
+        The XML, open for reading; it must not declare entities.
 
     Raises
     ------
     FormatError
-        If a row cannot be one.
+        If a row number is impossible.
     ValueError
-        If it is no XML.
+        If it is not XML.
     """
     reader = _Reader()
     parser = expat.ParserCreate()

@@ -1,4 +1,4 @@
-"""From a table of stops to an instance."""
+"""Turn a table of stops into an instance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Wher
 from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.tables.amounts import Amounts, Notation, find_evidence
 from dynaroute.formats.tables.cells import Grid, Row
-from dynaroute.formats.tables.depots import lend_depot, put_depot_first
+from dynaroute.formats.tables.depots import add_missing_depot, put_depot_first
 from dynaroute.formats.tables.headers import Column, Header, Renames, find_header, score_header
 from dynaroute.formats.tables.loads import read_loads
 from dynaroute.formats.tables.matrix import read_matrix
@@ -52,22 +52,22 @@ _WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
 
 @dataclass(frozen=True)
 class Reading:
-    """How the user wants a table to be read.
+    """The user's options for reading a table.
 
     Attributes
     ----------
     capacity
-        Capacity of a vehicle; goes before the file's own.
+        Capacity of a vehicle; overrides the file's.
     sheet
-        Name of the sheet of a workbook; None: the first visible one that has a header.
+        Sheet of a workbook. None: the first visible one that has a header.
     columns
-        What columns are, where their headings do not say it.
+        Meanings of columns whose headings do not show them.
     distances, durations
         Tables of legs, each with the path of its file.
     has_depot
-        Whether one of the rows is the depot; else all are customers, and the first lends its place to a depot.
+        Whether one of the rows is the depot. If not, all rows are customers and a depot is added at the first one.
     unit
-        Of the vehicles' capacities, where it is known: demands are turned into it.
+        Unit of the vehicles' capacities, if known; demands are converted to it.
     """
 
     capacity: float | Decimal | str | None = None
@@ -80,32 +80,32 @@ class Reading:
 
 
 def has_header(grid: Grid, columns: Renames) -> bool:
-    """Whether a sheet holds a table of stops, as far as its header tells."""
+    """Whether a sheet contains a table of stops, judging by its header."""
     if not grid.rows:
         return False
     try:
         header = find_header(grid, STOPS, columns, _WANTED)
     except DynarouteError:
-        return True  # of two columns that claim the same there is more to say than that this is none
+        return True  # reading it reports the two columns that have the same meaning
     return "demand" in header.columns and len(header.columns) > 1
 
 
 def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
-    """Make an instance of a table with a stop in each row.
+    """Make an instance from a table with one stop per row.
 
     Parameters
     ----------
     grid
         Rows of cells.
     reading
-        What the user said about them.
+        The user's options.
     source
-        The file's path: named in notes, and its stem is the name of an instance without one.
+        The file's path, for notes; its stem names an instance without a name.
 
     Raises
     ------
     DynarouteError
-        If the table cannot be read or is no problem.
+        If the table cannot be read or is not a valid problem.
     """
     if not grid.rows:
         raise FormatError("there is no header.", remedy="Start with a line 'id,x,y,demand'.")
@@ -122,7 +122,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             remedy="The first row is the depot, the others are customers.",
         )
     if not reading.has_depot:
-        table = lend_depot(table)
+        table = add_missing_depot(table)
     _refuse_pickups(table)
     loads = read_loads(table, reading.capacity, reading.unit, lambda: _find_notation(table), source)
     rounding = _read_rounding(grid)
@@ -150,7 +150,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             details=_read_details(table, names),
             depot_name="" if ids is None or _NUMBERS.fullmatch(ids[0]) else ids[0],
         )
-    _tell(table, [*loads.written, *written], names, source)
+    _warn_of_assumptions(table, [*loads.written, *written], names, source)
     if quantities.note:
         warn_of_input(source, quantities.note)
     warn_of_odd_places(instance, {column.language for column in header.columns.values()}, source)
@@ -158,15 +158,15 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
 
 
 def _choose_axes(header: Header, grid: Grid, *, needs_places: bool) -> tuple[str, ...]:
-    """Roles of the columns with positions; none where a matrix makes them needless."""
+    """Roles of the columns with positions; none if a matrix replaces them."""
     columns = header.columns
     globe, plane = [axis for axis in _GLOBE if axis in columns], [axis for axis in _PLANE if axis in columns]
     where = Where(line=header.line, field="header")
     if globe and plane:
         raise FormatError(
-            "there are columns for the plane (x, y) and for the globe (lat, lon).",
+            "there are columns for both a plane (x, y) and the globe (lat, lon).",
             where=where,
-            remedy="Keep one of the two pairs, or say which counts: --columns x=x,y=y.",
+            remedy="Keep one of the two pairs, or choose one: --columns x=x,y=y.",
         )
     axes: tuple[str, ...] = _GLOBE if globe else _PLANE
     has_pairs = "position" in columns and (columns["position"].tier < 2 or _holds_pairs(grid, header))
@@ -181,7 +181,7 @@ def _choose_axes(header: Header, grid: Grid, *, needs_places: bool) -> tuple[str
 
 
 def _holds_pairs(grid: Grid, header: Header) -> bool:
-    """Whether a column with a vague heading holds two numbers in each cell."""
+    """Whether a column with a vague heading has two numbers in each cell."""
     index = header.columns["position"].index
     rows = grid.rows[header.last + 1 : header.last + 4]
     return bool(rows) and all(len(_NUMBERS.findall(row.text(index))) >= 2 for row in rows)
@@ -189,20 +189,20 @@ def _holds_pairs(grid: Grid, header: Header) -> bool:
 
 def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> FormatError:
     found = [heading for heading in header.headings if heading]
-    remedy = "One row must name the columns: demand, and x and y or lat and lon; id if you like."
+    remedy = "One row must name the columns: demand, x and y (or lat and lon), and optionally id."
     if found and not any(character.isalpha() for heading in found for character in heading):
-        told = "the first row holds numbers, not the names of columns"
+        told = "the first row contains numbers, not names of columns"
     elif any(score_header(_WIDE_SPACE.split(row.text(0)), STOPS, ()) > 1 for row in grid.rows[:_ROWS_LOOKED_AT]):
-        told, remedy = "there is nothing but spaces between the cells", "Save the table as CSV."
+        told, remedy = "the cells are separated only by spaces", "Save the table as CSV."
     elif score_header([row.text(0) for row in grid.rows[:_ROWS_LOOKED_AT]], STOPS, ()) > 2:
-        told, remedy = "the headings stand in the first column", "Exchange rows and columns: a row for each stop."
+        told, remedy = "the headings are in the first column", "Swap rows and columns: one row per stop."
     elif "demand" not in missing and any(simplify(heading) in _ADDRESSES for heading in found):
-        told = f"found are {show_list(found, 30)}"
-        remedy = "Addresses are not looked up: add columns lat and lon with degrees, or give --matrix with distances."
+        told = f"found {show_list(found, 30)}"
+        remedy = "Addresses are not looked up: add columns lat and lon in degrees, or give distances with --matrix."
     else:
-        told = f"found are {show_list(found, 30)}" if found else "there is no header"
+        told = f"found {show_list(found, 30)}" if found else "there is no header"
         example = _find_example(header, grid)
-        remedy += f" Or say which is which: --columns '{example}={missing[-1]}'."
+        remedy += f" Or say what a column means: --columns '{example}={missing[-1]}'."
     names = f"the columns {', '.join(missing)} are" if len(missing) > 1 else f"the column {missing[0]} is"
     sheet = f" in the sheet {grid.sheet!r}" if grid.sheet else ""
     return FormatError(
@@ -213,7 +213,7 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
 
 
 def _find_example(header: Header, grid: Grid) -> str:
-    """A column that may be the one that is missing: the last of numbers, which is none of those that were found."""
+    """A column that could be the missing one, for the message: the last column of numbers without a role."""
     used = {column.index for column in header.columns.values()}
     rows = grid.rows[header.last + 1 : header.last + 4]
     columns = [
@@ -229,7 +229,7 @@ def _position_roles(header: Header, axes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _find_notation(table: Table) -> Notation | None:
-    """What is decimal in the numbers of the whole table, if they agree."""
+    """The decimal separator of the whole table, if its numbers agree."""
     columns = [column for role, column in table.header.columns.items() if role in (*_GLOBE, *_PLANE, "demand")]
     found: set[Notation] = set()
     for column in columns:
@@ -250,14 +250,14 @@ def _read_rounding(grid: Grid) -> Rounding:
 
 
 def _read_names(table: Table) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """Names of the customers; and those of all nodes, the depot's first."""
+    """The names of the customers, and those of all nodes with the depot first."""
     column = table.header.columns.get("id")
     if column is None:
         return None, None
     names = [one_line(row.text(column.index)) for row in table.rows]
     if column.tier == 2 and (len(set(names)) < len(names) or not all(names[1:])):
-        return None, None  # a customer who ordered twice; the column is carried along
-    if all(_WHOLE_POINT_ZERO.fullmatch(name) for name in names[1:]):  # what becomes of numbers beside a blank cell
+        return None, None  # a customer who ordered twice; the column is passed on like any other
+    if all(_WHOLE_POINT_ZERO.fullmatch(name) for name in names[1:]):  # programs write 7 as 7.0 if a cell is blank
         names = [name.removesuffix(".0") for name in names]
     lines: dict[str, int] = {}
     for index, (row, name) in enumerate(zip(table.rows, names, strict=True)):
@@ -271,23 +271,23 @@ def _read_names(table: Table) -> tuple[tuple[str, ...] | None, tuple[str, ...] |
 def _find_fault(
     row: Row, column: Column, name: str, lines: Mapping[str, int], table: Table, *, is_depot_row: bool
 ) -> FormatError | None:
-    """What is wrong with an id, if anything is."""
+    """The error for a wrong id; None if it is right."""
     if row.kind(column.index) in ("error", "formula"):
-        told = row.text(column.index) or "a formula, but the file does not hold its value"
-        remedy = "Let a spreadsheet program calculate and save it; or type the id."
+        told = row.text(column.index) or "a formula, but its result is not stored in the file"
+        remedy = "Save the file in a spreadsheet program, which stores the results; or type the id."
         return FormatError(f"the id is {told}.", remedy=remedy)
-    if table.grid.delimiter and "\n" in row.text(column.index):  # a quote astray would take whole rows into it
-        return FormatError("the id goes on over a line end.", remedy="Check the quotes; ids are one line.")
+    if table.grid.delimiter and "\n" in row.text(column.index):  # a stray quote would swallow whole rows
+        return FormatError("the id contains a line break.", remedy="Check the quotes; an id must be on one line.")
     if not name and not is_depot_row:
         return FormatError("the id is missing.", remedy="Give each customer an id.")
     if name in lines:
-        message = f"the id {shorten(name)} comes twice, first on line {lines[name]}."
-        return FormatError(message, remedy="Ids must differ.")
+        message = f"the id {shorten(name)} is used twice, first on line {lines[name]}."
+        return FormatError(message, remedy="Give every stop a different id.")
     return None
 
 
 def _read_details(table: Table, names: tuple[str, ...] | None) -> Details | None:
-    """Further columns; hidden ones stay at home."""
+    """The columns to pass on to the output: all others that are not hidden."""
     header = table.header
     columns = list(header.others)
     identity = header.columns.get("id")
@@ -310,7 +310,7 @@ def _read_details(table: Table, names: tuple[str, ...] | None) -> Details | None
 
 
 def _make_place(table: Table, capacity_place: Where) -> Callable[[Where], Where]:
-    """Turn fields and customers of an instance into cells of the table."""
+    """Make a function that converts a field and customer of an instance to a cell of the table."""
 
     def place(where: Where) -> Where:
         if where.file is not None or where.line is not None:
@@ -342,30 +342,30 @@ def _refuse_pickups(table: Table) -> None:
             text = row.text(column.index)
             if any(digit in text for digit in "123456789"):
                 raise UnsupportedError(
-                    f"{shorten(text)} is to be picked up, and only deliveries are planned here.",
+                    f"{shorten(text)} is to be picked up, but only deliveries can be planned.",
                     where=table.where(row, column),
                     remedy="Remove the column to plan without it.",
                 )
 
 
-def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | None, source: str) -> None:
-    """Name what was understood, put right and not used."""
+def _warn_of_assumptions(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | None, source: str) -> None:
+    """Tell the user how columns were read, what was converted, and what was not used."""
     header = table.header
     guessed = [column for column in header.columns.values() if column.tier > 0]
     if guessed:
         told = show_list([f"{column.heading} as {column.role}" for column in guessed], 12)
-        warn_of_input(source, f"understood the columns {told}.")
+        warn_of_input(source, f"read the columns {told}.")
     if any(amounts.notation == "comma" for amounts in written):
         warn_of_input(source, "read decimal commas as decimal points.")
     if grouped := next((amounts.grouped for amounts in written if amounts.grouped), ""):
-        warn_of_input(source, f"took the separator in {grouped} for one of thousands.")
+        warn_of_input(source, f"read the separator in {grouped} as a thousands separator.")
     demands = written[0]
     if demands.unit is not None and demands.converted:
-        warn_of_input(source, f"turned demands such as {demands.converted} into {demands.unit.name}.")
+        warn_of_input(source, f"converted demands such as {demands.converted} to {demands.unit.name}.")
     if demands.unit is not None and demands.bare:
-        warn_of_input(source, f"took {demands.bare} and other demands without a unit for {demands.unit.name}.")
-    _tell_of_seconds(table, source)
-    _tell_of_others(table, names, source)
+        warn_of_input(source, f"read {demands.bare} and other demands without a unit as {demands.unit.name}.")
+    _warn_of_seconds(table, source)
+    _warn_of_other_columns(table, names, source)
     rows = [
         line
         for line, delimiters in table.grid.comments
@@ -374,28 +374,28 @@ def _tell(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | Non
     if rows:
         warn_of_input(
             source,
-            f"took the rows that start with '#' for comments, lines {show_list(rows)}; ids with '#' need quotes.",
+            f"read rows that start with '#' as comments: lines {show_list(rows)}; put ids with '#' in quotes.",
         )
 
 
-def _tell_of_seconds(table: Table, source: str) -> None:
-    """Tell that bare numbers are seconds, where they are so small that hours or minutes may be meant."""
+def _warn_of_seconds(table: Table, source: str) -> None:
+    """Tell the user that bare numbers were read as seconds, if they are so small that hours or minutes may be meant."""
     for role, usual, example in (("earliest", 24, "08:00"), ("latest", 24, "12:00"), ("service", 60, "10 min")):
         column = table.header.columns.get(role)
         if column is None or column.tier > 0 or find_time_unit(column.heading) is not None:
             continue
         texts = [text for row in table.rows if (text := row.text(column.index)) not in ("", "0")]
         if texts and all(_NUMBERS.fullmatch(text) and float(text.replace(",", ".")) <= usual for text in texts):
-            warn_of_input(source, f"read the numbers of {column.heading} as seconds; {example} is understood, too.")
+            warn_of_input(source, f"read the numbers of {column.heading} as seconds; {example} works too.")
 
 
 def _holds_times(table: Table, column: Column) -> bool:
-    """Whether most cells of a further column hold times of the clock, as those of time windows do."""
+    """Whether most cells of a column without a role are clock times, like those of time windows."""
     texts = [text for row in table.rows[:_ROWS_LOOKED_AT] if (text := row.text(column.index))]
     return 2 * sum(bool(_CLOCK.search(text)) for text in texts) > len(texts)
 
 
-def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) -> None:
+def _warn_of_other_columns(table: Table, names: tuple[str, ...] | None, source: str) -> None:
     header = table.header
     hidden = table.grid.hidden_columns
     filled = [column for column in header.others if any(row.text(column.index) for row in table.rows)]
@@ -408,7 +408,7 @@ def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) ->
     if carried:
         verb = "does" if len(limiting) == 1 else "do"
         more = f"; {show_list(limiting)} {verb} not limit the routes" if limiting else ""
-        warn_of_input(source, f"carried along the columns {show_list(carried)}{more}.")
+        warn_of_input(source, f"kept the columns {show_list(carried)} for the output{more}.")
     used = [column.heading for column in header.columns.values() if column.index in hidden]
     if used:
         warn_of_input(source, f"used the hidden columns {show_list(used)}.")
@@ -422,4 +422,4 @@ def _tell_of_others(table: Table, names: tuple[str, ...] | None, source: str) ->
         warn_of_input(source, "ignored the columns without a name.")
     identity = header.columns.get("id")
     if identity is not None and names is None and identity.tier == 2:
-        warn_of_input(source, f"{identity.heading} does not tell the stops apart, so they are called by their numbers.")
+        warn_of_input(source, f"{identity.heading} is not different for every stop, so stops are numbered.")

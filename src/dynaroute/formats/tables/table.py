@@ -1,4 +1,4 @@
-"""A table: its header, its rows, and what stands around it."""
+"""A table: its header, its rows, and the cells around it."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ __all__ = ["Table", "find_label", "sort_rows"]
 
 _LABEL = re.compile(r"\s*#?\s*([^:=]{2,60}?)\s*(?:[:=]\s*(.*))?", re.DOTALL)
 _DIGIT = re.compile(r"[0-9]")
-_AMOUNTS = ("id", "demand", "capacity")  # columns in which a total stands, or its word
+_AMOUNTS = ("id", "demand", "capacity")  # columns that may hold a total, or the word "total"
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header.
+    """A header and the rows below it.
 
     Attributes
     ----------
     grid
-        Where they come from.
+        All cells of the file or sheet.
     header
-        What the columns are.
+        Which column is what.
     rows
-        Those with a stop, a leg or a vehicle in each.
+        The rows of data: each is a stop, a leg or a vehicle.
     outside
-        Rows above the header and below the last of them.
+        Rows above the header and below the data.
     """
 
     grid: Grid
@@ -45,11 +45,11 @@ class Table:
     outside: list[Row]
 
     def entry(self, row: Row, column: Column) -> Entry:
-        """A cell, and its place."""
+        """A cell and where it is."""
         return Entry(row.text(column.index), row.kind(column.index), self.where(row, column))
 
     def entries(self, column: Column, rows: Sequence[Row]) -> list[Entry]:
-        """The cells of a column, none of which may be blank."""
+        """The cells of a column; a blank one is an error."""
         found = [self.entry(row, column) for row in rows]
         for row, entry in zip(rows, found, strict=True):
             if not entry.text and entry.kind == "text":
@@ -65,7 +65,7 @@ class Table:
         open_points: Notation | None,
         open_commas: Notation | None,
     ) -> Amounts:
-        """The numbers of a column, none of which may be missing; the options are those of `read_amounts`."""
+        """The numbers of a column; a missing one is an error. See `read_amounts` for the options."""
         plain = read_plain([row.text(column.index) for row in rows], column.unit)
         if plain is not None and all(row.kind(column.index) in ("text", "number") for row in rows):
             return plain
@@ -78,44 +78,44 @@ class Table:
         )
 
     def where(self, row: Row, column: Column) -> Where:
-        """The place of a cell."""
+        """Where a cell is, for messages."""
         return self.grid.where(row.line, column.index, column.label)
 
     def missing(self, row: Row, column: Column) -> FormatError:
-        """What is said of a cell that must not be blank."""
+        """The error for a cell that must not be blank."""
         merged = self.grid.merged.get((row.line, column.index))
         if merged is not None:
             return FormatError(
-                f"the cell is part of the merged cells {merged}, so it is blank.",
+                f"the cell is blank because it is part of the merged cells {merged}.",
                 where=self.where(row, column),
-                remedy="Unmerge them, and fill in each row.",
+                remedy="Unmerge them and fill in every row.",
             )
         if len(row.filled) == 1:
             return FormatError(
-                f"the row holds nothing but {shorten(row.text(row.filled[0]))}.",
+                f"the row contains only {shorten(row.text(row.filled[0]))}.",
                 where=self.where(row, column),
-                remedy="Complete it, or delete it; remarks stand below a blank row.",
+                remedy="Complete or delete it. If it is a remark, leave a blank row above it.",
             )
         return FormatError(
             "a number is missing.",
             where=self.where(row, column),
-            remedy="Fill in the cell (0 is a number, too), or delete the row.",
+            remedy="Fill in the cell (0 is allowed) or delete the row.",
         )
 
 
 def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> Table:
-    """Tell the rows of a table from what stands around it: titles, totals, remarks, hidden rows, further tables.
+    """Separate the data rows from titles, totals, remarks, hidden rows and further tables.
 
     Parameters
     ----------
     grid
         All rows.
     header
-        Which are the header.
+        The header that was found.
     keys
-        Roles of columns that no row lacks.
+        Roles of the columns that every data row must fill.
     source
-        The file's path, for the notes that name what is left out.
+        The file's path, for the notes on what was left out.
     """
     columns = [header.columns[role] for role in keys if role in header.columns]
     above = grid.rows[: header.first]
@@ -134,7 +134,7 @@ def sort_rows(grid: Grid, header: Header, keys: Sequence[str], source: str) -> T
             rows.append(_fit(row, header, grid))
         else:
             aside[kind].append(row)
-    _tell(above, aside, grid, source)
+    _warn_of_skipped_rows(above, aside, grid, source)
     return Table(grid, header, rows, [*above, *aside["remark"], *aside["further"]])
 
 
@@ -148,10 +148,10 @@ def _judge(
     is_apart: bool,
     is_last: bool,
 ) -> str:
-    """What a row below the header is.
+    """What kind of row this is, below the header.
 
-    One that stands apart from those above, or after which none is complete, may be something else than a stop that
-    lacks something.
+    An incomplete row is a stop with a missing number, unless it is set apart from the rows above or no complete row
+    follows it: then it may be a total or a remark.
     """
     is_complete = _has_numbers(row, keys)
     is_placed = any(row.text(column.index) for column in keys if column.role not in _AMOUNTS)
@@ -188,7 +188,7 @@ def _judge(
 
 
 def _has_numbers(row: Row, keys: Sequence[Column]) -> bool:
-    """Whether all cells that no row may lack hold a digit."""
+    """Whether every required cell contains a digit."""
     return all(map(_DIGIT.search, [row.text(column.index) for column in keys]))
 
 
@@ -198,12 +198,12 @@ def _has_amount(row: Row, header: Header) -> bool:
 
 
 def _is_label(row: Row) -> bool:
-    """Whether a row is a word with a colon and what belongs to it."""
+    """Whether a row is a word with a colon, followed by its value."""
     return len(row.filled) <= 3 and row.text(row.filled[0]).rstrip().endswith(":")
 
 
 def _is_unnamed_total(row: Row, header: Header, earlier: Sequence[Row]) -> bool:
-    """Whether a row holds nothing but the sum of the demands above it."""
+    """Whether a row contains only the sum of the demands above it."""
     demand = header.columns.get("demand")
     if demand is None or row.filled != [demand.index] or len(earlier) < 2:
         return False
@@ -215,41 +215,41 @@ def _is_unnamed_total(row: Row, header: Header, earlier: Sequence[Row]) -> bool:
 
 
 def _fit(row: Row, header: Header, grid: Grid) -> Row:
-    """A row of a text, which has one cell a column; blank ones beyond the last do no harm."""
+    """Check that a row of a text has one cell per column; extra blank cells at the end are allowed."""
     count = len(header.headings)
     if not grid.delimiter or len(row.cells) == count:
         return row
     if len(row.cells) > count and not any(row.cells[count:]):
         return row
-    hint = " Numbers with decimal commas need semicolons between the cells." if grid.delimiter == "," else ""
+    hint = " If numbers have decimal commas, separate the cells with semicolons." if grid.delimiter == "," else ""
     raise FormatError(
-        f"the row has {len(row.cells)} cells, the header {count}.",
+        f"the row has {len(row.cells)} cells, but the header has {count}.",
         where=Where(line=row.line),
-        remedy=f"Give each row one cell a column.{hint}",
+        remedy=f"Give each row one cell per column.{hint}",
     )
 
 
-def _tell(above: Sequence[Row], aside: dict[str, list[Row]], grid: Grid, source: str) -> None:
-    """Name what was left out."""
+def _warn_of_skipped_rows(above: Sequence[Row], aside: dict[str, list[Row]], grid: Grid, source: str) -> None:
+    """Tell the user what was left out."""
     for rows, what in (
-        ([row for row in above if not _is_capacity(row)], "skipped what stands above the header"),
-        (aside["total"], "left out what sums up other rows"),
-        (aside["repeated"], "skipped the header where it comes again"),
+        ([row for row in above if not _is_capacity(row)], "skipped the rows above the header"),
+        (aside["total"], "left out totals"),
+        (aside["repeated"], "skipped repeated headers"),
         ([row for row in aside["remark"] if not _is_capacity(row)], "skipped remarks among or below the rows"),
     ):
         if rows:
             warn_of_input(source, f"{what}: {_describe(rows)}.")
     if aside["hidden"]:
         lines = show_list([row.line for row in aside["hidden"]])
-        warn_of_input(source, f"left out the hidden rows {lines}; show them in the spreadsheet to have them planned.")
+        warn_of_input(source, f"left out the hidden rows {lines}; unhide them in the spreadsheet to include them.")
     if aside["further"]:
         warn_of_input(
-            source, f"read only the first table; below it, from {_describe(aside['further'][:1])} on, nothing was read."
+            source, f"read only the first table; ignored everything from {_describe(aside['further'][:1])} on."
         )
 
 
 def _is_capacity(row: Row) -> bool:
-    """Whether a row says the capacity, so that it is not skipped."""
+    """Whether a row gives the capacity, so that it is not skipped."""
     return any(label for label in _find_values(row, row.filled, "capacity", STOPS))
 
 
@@ -258,16 +258,16 @@ def _describe(rows: Sequence[Row]) -> str:
 
 
 def find_label(table: Table, role: str, vocabulary: Vocabulary) -> Iterator[Entry]:
-    """Find a word around the table, and the value that stands beside it or after its colon.
+    """Find labels around the table, each with the value in the next cell or after its colon.
 
     Parameters
     ----------
     table
-        The table; beside it is right of its last column, or under no heading.
+        The table. Cells without a heading, and those to the right of the last column, are searched too.
     role
-        What the word means.
+        The meaning of the labels to find.
     vocabulary
-        Where it is looked up.
+        The words to look labels up in.
     """
     width = len(table.header.headings)
     bare = [index for index, heading in enumerate(table.header.headings) if not heading]
@@ -286,7 +286,7 @@ def find_label(table: Table, role: str, vocabulary: Vocabulary) -> Iterator[Entr
 def _find_values(
     row: Row, indices: Sequence[int], role: str, vocabulary: Vocabulary
 ) -> Iterator[tuple[int, str, Kind]]:
-    """Where a value stands beside a word or after its colon, its text and its kind."""
+    """The index, text and kind of each value that follows a label of this role."""
     filled = [index for index in indices if row.text(index)]
     for position, index in enumerate(filled):
         found = _LABEL.fullmatch(row.text(index))

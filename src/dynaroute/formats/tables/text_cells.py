@@ -1,4 +1,4 @@
-"""Cells from text: lines, what separates cells, quotes, comments."""
+"""Split a text into cells: lines, separators, quotes, comments."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ __all__ = ["DELIMITERS", "choose_matrix_delimiter", "cut_text", "read_directive"
 DELIMITERS = ",;\t"
 _RARE_DELIMITER = "|"
 _DIRECTIVE = re.compile(r"#\s*(capacity|name|rounding)\s*[:=](.*)", re.IGNORECASE)
-_DELIMITER_LINE = re.compile(r"sep=(.)", re.IGNORECASE)  # spreadsheets write and obey it
+_DELIMITER_LINE = re.compile(r"sep=(.)", re.IGNORECASE)  # spreadsheets write and read it
 _LINES_LOOKED_AT = 100  # for a header
 
 ScoreLine = Callable[[list[str]], int]
 
 
 def cut_text(text: str, score: ScoreLine, delimiter: str | None = None) -> Grid:
-    """Cut a text into rows of cells.
+    """Split a text into rows of cells.
 
     Parameters
     ----------
     text
-        All of a file. Lines that start with '#' are comments; some say the capacity, the name or the rounding.
+        The whole file. Lines that start with '#' are comments; some give the capacity, the name or the rounding.
     score
-        How much a row of cells looks like the header: what separates the best one's cells separates all.
+        Rates how much a row looks like a header. The separator that yields the best header is used for all lines.
     delimiter
-        What separates cells, if that is known.
+        The separator, if it is known.
 
     Raises
     ------
     FormatError
-        If a line cannot be cut, or says twice what can be said once.
+        If a line cannot be split, or a comment contradicts an earlier one.
     """
     lines = _unwrap(split_lines(text))
     declared = _find_declared(lines, text) or delimiter
@@ -50,8 +50,8 @@ def cut_text(text: str, score: ScoreLine, delimiter: str | None = None) -> Grid:
     follows_blank = False
     numbered = enumerate(lines, start=1)
     for number, text_line in numbered:
-        line = text_line.strip(" ")  # spaces alone: a tab at the end is an empty cell
-        if not rows and line.startswith('"#'):  # as spreadsheets write a comment with a comma
+        line = text_line.strip(" ")  # only spaces: a tab at the end is an empty cell
+        if not rows and line.startswith('"#'):  # spreadsheets put a comment that contains a comma in quotes
             line = line.rstrip(DELIMITERS).strip('"')
         if line.startswith("#") and number != header:
             read_directive(directives, line, number)
@@ -68,13 +68,13 @@ def cut_text(text: str, score: ScoreLine, delimiter: str | None = None) -> Grid:
 
 
 def choose_matrix_delimiter(text: str) -> str:
-    """What separates the cells of a table of numbers: a comma only where no line shows anything else."""
+    """The separator in a table of numbers: a comma only if no line contains a tab or a semicolon."""
     lines = [line for line in split_lines(text) if line.strip() and not line.startswith("#")]
     return next((delimiter for delimiter in "\t;" if any(delimiter in line for line in lines)), ",")
 
 
 def _unwrap(lines: list[str]) -> list[str]:
-    """Lines without the quotes around each whole line, which some programs put there."""
+    """Remove the quotes that some programs put around every whole line."""
     filled = [line for line in lines if line.strip()]
     if not all(line[0] == line[-1] == '"' and line.count('"') == 2 for line in map(str.strip, filled)):
         return lines
@@ -91,7 +91,7 @@ def _find_declared(lines: list[str], text: str) -> str:
 
 
 def _find_header(lines: list[str], delimiters: list[str], score: ScoreLine) -> tuple[str, int]:
-    """What cuts out the best header, and its line if it looks like a comment: "#" may be the heading of numbers."""
+    """The separator that yields the best header, and the header's line, because a header can start with "#"."""
     numbered = [
         (number, line.strip(" ")) for number, line in enumerate(lines, start=1) if line.strip(DELIMITERS + ' "')
     ]
@@ -114,17 +114,17 @@ def _split_roughly(line: str, delimiter: str) -> list[str]:
 
 
 def read_directive(directives: dict[str, tuple[str, int]], line: str, number: int) -> bool:
-    """Take down what a comment says on the capacity, the name or the rounding; False if it says nothing of them."""
+    """Store the capacity, name or rounding that a comment gives; False if it gives none of them."""
     directive = _DIRECTIVE.fullmatch(line)
     if directive is None:
         return False
     key, value = directive[1].lower(), directive[2].strip()
     if key != "name":
-        value = value.rstrip(DELIMITERS + " ")  # spreadsheets fill the line up with empty cells
+        value = value.rstrip(DELIMITERS + " ")  # spreadsheets pad the line with empty cells
     earlier, _ = directives.setdefault(key, (value, number))
     if earlier != value:
         raise FormatError(
-            f"{key} is given twice, {shorten(earlier)} and {shorten(value)}.",
+            f"{key} is given twice: {shorten(earlier)} and {shorten(value)}.",
             where=Where(line=number, field=key),
             remedy="Keep one of the two.",
         )
@@ -132,7 +132,7 @@ def read_directive(directives: dict[str, tuple[str, int]], line: str, number: in
 
 
 def _split_cells(line: str, following: Iterator[tuple[int, str]], delimiter: str, number: int) -> list[str]:
-    """Cut a line into cells, and with it those of the following lines that a cell in quotes goes on over."""
+    """Split a line into cells; a quoted cell may continue over the following lines."""
     lines = chain([line], (text for _, text in following))
     try:
         cells = next(
@@ -140,6 +140,6 @@ def _split_cells(line: str, following: Iterator[tuple[int, str]], delimiter: str
         )
     except (csv.Error, TypeError, ValueError) as error:
         raise FormatError(
-            f"the line cannot be cut into cells ({error}).", where=Where(line=number), remedy="Check the quotes."
+            f"the line cannot be split into cells ({error}).", where=Where(line=number), remedy="Check the quotes."
         ) from error
     return [cell.strip() for cell in cells]

@@ -1,4 +1,4 @@
-"""Service times and time windows of a table."""
+"""Read the service times and time windows of a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\
 
 
 def read_service(table: Table) -> NDArray[np.float64] | None:
-    """Seconds that service takes at each node; None if there is no such column, or nothing in it."""
+    """Seconds of service at each node; None if the column is missing or empty."""
     column = table.header.columns.get("service")
     if column is None:
         return None
@@ -39,15 +39,15 @@ def read_service(table: Table) -> NDArray[np.float64] | None:
 
 
 def read_windows(table: Table, source: str) -> NDArray[np.float64] | None:
-    """The earliest and the latest begin of service at each node; None if nothing bounds any."""
+    """The earliest and latest start of service at each node; None if there are no such columns."""
     columns = table.header.columns
     window, bounds = columns.get("window"), [columns.get(role) for role in ("earliest", "latest")]
     given = [column for column in bounds if column is not None]
     if window is not None and given:
         raise FormatError(
-            f"{window.heading} and {given[0].heading} both say when service may begin.",
+            f"the columns {window.heading} and {given[0].heading} both give time windows.",
             where=Where(line=table.header.line, field=window.label),
-            remedy="Keep one of them: window, or earliest and latest.",
+            remedy="Keep either the window, or earliest and latest.",
         )
     if window is not None:
         return np.array([read_window_cell(table.entry(row, window)) for row in table.rows])
@@ -64,30 +64,30 @@ def read_windows(table: Table, source: str) -> NDArray[np.float64] | None:
 
 
 def _drop_day(entries: Sequence[Entry], source: str) -> list[Entry]:
-    """Times without the day that some programs write before them, which must be the same for all."""
+    """Remove the date that some programs write before each time; all must be on the same day."""
     day, times = "", []
     for entry in entries:
         dated = _DATED.fullmatch(tidy(entry.text))
         if dated is not None and day and dated[1] != day:
             raise FormatError(
-                f"{shorten(entry.text)} is on another day than {day}.",
+                f"{shorten(entry.text)} is not on {day} like the times before it.",
                 where=entry.where,
-                remedy="One day is planned at a time: keep its rows.",
+                remedy="Plan one day at a time: keep only the rows of that day.",
             )
         day = day if dated is None else dated[1]
         times.append(entry if dated is None else Entry(dated[2], "text", entry.where))
     if day:
-        warn_of_input(source, f"took the times of {day} without the day.")
+        warn_of_input(source, f"ignored the date {day} of the time windows.")
     return times
 
 
 def read_window_cell(entry: Entry) -> tuple[float, float]:
-    """Read a window; a blank cell is none."""
+    """Read a time window; a blank cell means any time."""
     if entry.kind == "text" and (is_blank(entry.text) or simplify(entry.text) in _ANY_TIME):
         return 0.0, math.inf
     if may_be_hours(entry.text):
         raise FormatError(
-            f"{shorten(entry.text)} may be hours or something else.", where=entry.where, remedy="Write 08:00-12:00."
+            f"{shorten(entry.text)} could mean hours or seconds.", where=entry.where, remedy="Write 08:00-12:00."
         )
     if entry.kind not in ("text", "time"):
         raise _wrong_kind(entry, "08:00-12:00")
@@ -95,14 +95,14 @@ def read_window_cell(entry: Entry) -> tuple[float, float]:
 
 
 def read_time_cell(entry: Entry, column: Column) -> float:
-    """Read a time of day; a bare number is seconds, if the heading is ours, and else in the unit that it names."""
+    """Read a time of day; a bare number is in the heading's unit, or in seconds under one of our own headings."""
     if entry.kind not in ("text", "number", "time"):
         raise _wrong_kind(entry, "08:00")
     return parse_time(_with_unit(entry, column, "08:00"), entry.where)
 
 
 def read_duration_cell(entry: Entry, column: Column) -> float:
-    """Read how long something takes; a blank cell is nothing."""
+    """Read a duration; a blank cell means 0."""
     if is_blank(entry.text) and entry.kind == "text":
         return 0.0
     if entry.kind not in ("text", "number", "time"):
@@ -111,13 +111,13 @@ def read_duration_cell(entry: Entry, column: Column) -> float:
 
 
 def _with_unit(entry: Entry, column: Column, example: str) -> str:
-    """A time with the unit of its heading, if it has none of its own."""
+    """Add the unit of the heading to a time without a unit."""
     text = tidy(entry.text)
     if not _BARE.fullmatch(text):
         return text
     if entry.kind == "number" and 0 < float(text) < 1:
         raise FormatError(
-            f"{shorten(text)} seems to be a time that the spreadsheet keeps as a part of a day.",
+            f"{shorten(text)} looks like a time that the spreadsheet stores as a fraction of a day.",
             where=entry.where,
             remedy=f"Format the column as times, or write {example}.",
         )
@@ -125,12 +125,12 @@ def _with_unit(entry: Entry, column: Column, example: str) -> str:
         return f"{text} {unit}"
     if column.tier <= 0 or not float(text.replace(",", ".")):
         return text
-    heading = f", or name the unit in the heading: '{column.heading} (min)'" if example.endswith("min") else ""
+    heading = f", or give the unit in the heading: '{column.heading} (min)'" if example.endswith("min") else ""
     raise FormatError(f"{shorten(text)} has no unit.", where=entry.where, remedy=f"Write {example}{heading}.")
 
 
 def find_time_unit(heading: str) -> str | None:
-    """The unit of time that a heading names, or is: "Fahrzeit (min)", "Minuten"."""
+    """The unit of time in a heading such as "Fahrzeit (min)" or "Minuten"."""
     found = _UNIT.search(f" {heading}")
     word = next((part for part in found.groups() if part), None) if found else None
     if word is None:
@@ -145,10 +145,10 @@ def find_time_unit(heading: str) -> str | None:
 def _wrong_kind(entry: Entry, example: str) -> FormatError:
     told = {
         "date": f"{entry.text} is a date",
-        "error": f"the cell holds the error {entry.text}",
-        "formula": "the cell has a formula, but the file does not hold its value",
-        "truth": f"the cell holds {entry.text}",
+        "error": f"the cell contains the error {entry.text}",
+        "formula": "the cell has a formula, but its result is not stored in the file",
+        "truth": f"the cell contains {entry.text}",
         "percent": f"{entry.text} is a percentage",
-        "number": f"{entry.text} is one number",
-    }.get(entry.kind, f"{entry.text} is no time")
+        "number": f"{entry.text} is a single number",
+    }.get(entry.kind, f"{entry.text} is not a time")
     return FormatError(f"{told}.", where=entry.where, remedy=f"Write a time such as {example}.")

@@ -1,4 +1,4 @@
-"""Units of amounts: what they are called, and how many of one make another."""
+"""Units of amounts: their names, and how to convert between them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["Unit", "find_unit", "unit_of_heading"]
 
 
 class Unit(NamedTuple):
-    """A unit of weight, volume, length, or of things.
+    """A unit of weight, volume or length, or a unit for counting things.
 
     Attributes
     ----------
     name
-        What it is called in messages.
+        Its name in messages.
     family
-        Units of one family can be turned into each other.
+        Units of the same family can be converted into each other.
     size
-        How many of the family's smallest it is.
+        Its size in the family's smallest unit.
     """
 
     name: str
@@ -54,12 +54,12 @@ _AT_THE_END = re.compile(r"(?:\bin\s+|\s|/|_)(\S+)$")
 
 
 def find_unit(text: str) -> Unit | None:
-    """The unit of this name, in any of four languages, with or without a full stop."""
+    """Find a unit by its name in any of four languages, with or without a full stop."""
     return _UNITS.get(text.strip().rstrip(".").casefold())
 
 
 def unit_of_heading(heading: str) -> Unit | None:
-    """The unit that a heading names: "Menge (kg)", "weight [t]", "Gewicht in kg"."""
+    """The unit in a heading such as "Menge (kg)", "weight [t]" or "Gewicht in kg"."""
     for pattern in (_IN_BRACKETS, _AT_THE_END):
         if (found := pattern.search(heading.strip())) and (unit := find_unit(found[1])):
             return unit

@@ -1,4 +1,4 @@
-"""Types of vehicles, from a table with one in each row."""
+"""Read types of vehicles from a table with one type per row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _AT_THE_DEPOT = frozenset(("depot", "back", "return", "zuruck", "zurueck", "ruck
 
 
 def parse_vehicles(grid: Grid, source: str) -> VehicleList:
-    """Read types of vehicles: a column capacity, and what limits them; a blank cell limits nothing.
+    """Read types of vehicles: a column with the capacity, and optional limits; a blank cell means no limit.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
     Raises
     ------
     DynarouteError
-        If a cell cannot be read, a type has no capacity, or something is asked for that is not solved.
+        If a cell cannot be read, a type has no capacity, or a column asks for something unsupported.
     """
     with in_file(source):
         if not grid.rows:
@@ -51,10 +51,10 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
         header = find_header(grid, VEHICLES, (), _WANTED)
         if "capacity" not in header.columns:
             raise FormatError(
-                f"the column capacity is missing; found are {show_list([name for name in header.headings if name])}.",
+                f"the column capacity is missing; found {show_list([name for name in header.headings if name])}.",
                 where=Where(line=header.line, field="capacity"),
-                remedy="One row must name the columns: capacity; name, count, max_duration, max_distance, shift, "
-                "max_stops and end if you like.",
+                remedy="One row must name the columns: capacity, and optionally name, count, max_duration, "
+                "max_distance, shift, max_stops and end.",
             )
         table = sort_rows(grid, header, ("capacity",), source)
         if not table.rows:
@@ -64,7 +64,7 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
         whole, scale = scale_to_integers(capacities)
         types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
         _refuse_same_names(table, types)
-        _tell(table, types, source)
+        _warn_of_unused(table, types, source)
         return VehicleList(types, scale, unit)
 
 
@@ -80,7 +80,7 @@ def _refuse_unsolved(table: Table) -> None:
 
 
 def _read_capacities(table: Table) -> tuple[list[Decimal], str]:
-    """What each type holds, and the unit of it, where one is named."""
+    """The capacity of each type, and the unit, if one is given."""
     column = table.header.columns["capacity"]
     entries = table.entries(column, table.rows)
     is_comma = table.grid.delimiter == ","
@@ -96,9 +96,9 @@ def _read_capacities(table: Table) -> tuple[list[Decimal], str]:
             raise InstanceError(f"the capacity is {entry.text}.", where=entry.where, remedy="It must be above 0.")
         if value > LARGEST_INTEGER:
             raise InstanceError(
-                f"the capacity {entry.text} is above the largest possible, {LARGEST_INTEGER}.",
+                f"the capacity {entry.text} is too large; the largest possible is {LARGEST_INTEGER}.",
                 where=entry.where,
-                remedy="Use a coarser unit.",
+                remedy="Use a larger unit.",
             )
     return amounts.values, "" if amounts.unit is None else amounts.unit.name
 
@@ -143,7 +143,7 @@ def _read_shift(cells: dict[str, tuple[Entry, Column]]) -> tuple[float, float] |
         earliest, latest = read_window_cell(entry)
         if latest == float("inf"):
             raise FormatError(
-                f"{shorten(entry.text)} has no end.", where=entry.where, remedy="Write a shift such as 08:00-17:00."
+                f"the shift {shorten(entry.text)} has no end.", where=entry.where, remedy="Write, say, 08:00-17:00."
             )
         return earliest, latest
     bounds = [cells.get(role) for role in ("shift_start", "shift_end")]
@@ -152,14 +152,14 @@ def _read_shift(cells: dict[str, tuple[Entry, Column]]) -> tuple[float, float] |
     given = next(bound for bound in bounds if bound is not None)
     if None in bounds:
         raise FormatError(
-            "the shift lacks its start or its end.", where=given[0].where, remedy="Give both, or none of them."
+            "the shift needs both a start and an end.", where=given[0].where, remedy="Give both or neither."
         )
     start, end = (read_time_cell(*bound) for bound in bounds if bound is not None)
     return start, end
 
 
 def _read_end(entry: Entry) -> RouteEnd:
-    """Where routes end: in words, or as the answer to whether they are open."""
+    """Read where routes end: a word, or yes or no in a column that asks whether they are open."""
     simple = simplify(entry.text)
     if simple in _OPEN:
         return "open"
@@ -168,7 +168,7 @@ def _read_end(entry: Entry) -> RouteEnd:
     is_named_open = "open" in simplify(entry.where.field or "") or "offen" in simplify(entry.where.field or "")
     if is_named_open and (answer := read_truth(entry.text)) is not None:
         return "open" if answer else "depot"
-    raise FormatError(f"{shorten(entry.text)} is no end of a route.", where=entry.where, remedy="Write depot or open.")
+    raise FormatError(f"a route cannot end at {shorten(entry.text)}.", where=entry.where, remedy="Write depot or open.")
 
 
 def _refuse_same_names(table: Table, types: tuple[VehicleType, ...]) -> None:
@@ -176,29 +176,29 @@ def _refuse_same_names(table: Table, types: tuple[VehicleType, ...]) -> None:
     for row, kind in zip(table.rows, types, strict=True):
         if kind.name and kind.name in lines:
             raise InstanceError(
-                f"two types are called {shorten(kind.name)}, first on line {lines[kind.name]}.",
+                f"the name {shorten(kind.name)} is used for two types, first on line {lines[kind.name]}.",
                 where=table.where(row, table.header.columns["name"]),
-                remedy="Make them one with a count, or give each a name of its own.",
+                remedy="Make them one type with a count, or give them different names.",
             )
         lines[kind.name] = row.line
 
 
-def _tell(table: Table, types: tuple[VehicleType, ...], source: str) -> None:
-    """Name what was not used, and what a list of single vehicles probably does not mean."""
+def _warn_of_unused(table: Table, types: tuple[VehicleType, ...], source: str) -> None:
+    """Tell the user which columns were ignored, and that rows without a count stand for any number of vehicles."""
     if "count" not in table.header.columns and len({replace(kind, name="") for kind in types}) < len(types):
         warn_of_input(
             source,
-            "vehicles that are alike stand in several rows, and any number of each may drive: a "
-            "column count limits them.",
+            "several rows describe the same vehicle, and each row allows any number of them; add a "
+            "column count to limit them.",
         )
     others = [column.heading for column in table.header.others if any(row.text(column.index) for row in table.rows)]
     if others:
-        warn_of_input(source, f"ignored the columns {show_list(others)}; known are {', '.join(VEHICLES.roles)}.")
+        warn_of_input(source, f"ignored the columns {show_list(others)}; known columns: {', '.join(VEHICLES.roles)}.")
 
 
 def has_vehicles(grid: Grid) -> bool:
-    """Whether a sheet holds types of vehicles, as far as its header tells."""
+    """Whether a sheet contains types of vehicles, judging by its header."""
     try:
         return bool(grid.rows) and "capacity" in find_header(grid, VEHICLES, (), _WANTED).columns
     except DynarouteError:
-        return False  # another table, two of whose columns would mean the same here
+        return False  # another kind of table: two of its columns would mean the same here

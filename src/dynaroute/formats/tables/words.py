@@ -25,14 +25,14 @@ __all__ = [
 Language = Literal["en", "de", "fr", "es"]
 _LANGUAGES: tuple[Language, ...] = ("en", "de", "fr", "es")
 
-# Headings are often longer than the word that counts: "GPS Latitude", "Liefermenge in kg".
+# Words that add nothing to a heading, as in "GPS Latitude" and "Liefermenge in kg".
 _ADORNMENTS = """gps geo geogr geographische geografische geographic geographical wgs84 wgs 84 in of the der des de du
     la le les el los del stop customer customers kunde kunden client clients cliente clientes delivery lieferung
     destination coord coords coordinate coordinates koordinate koordinaten coordonnee coordonnees coordenada
     coordenadas dezimal dezimalgrad decimal decimale degree degrees deg grad dd value wert total gesamt netto brutto
     net gross kg g t lb lbs l hl m3 m km min mins minuten minutes minutos s sec sek h std stk stck pcs"""
 _FILLERS = frozenset(_ADORNMENTS.split())
-_TELLING = ("demand", "lat", "lon")
+_GUESSABLE = ("demand", "lat", "lon")
 _BRACKETS = re.compile(r"[(\[{][^)\]}]*[)\]}]")
 _CAMEL = re.compile(r"([a-z0-9])([A-ZÄÖÜ])")
 _OTHER_SIGNS = re.compile(r"[^a-z0-9#]+")
@@ -40,23 +40,23 @@ _TRANSLITERATIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
 def simplify(text: str) -> str:
-    """A heading or a label as words in small letters, without accents, brackets and signs."""
+    """Reduce a heading or a label to lower-case words without accents, brackets and signs."""
     plain = unicodedata.normalize("NFKD", _CAMEL.sub(r"\1 \2", text).casefold())
     letters = "".join(character for character in plain if not unicodedata.combining(character))
     return _OTHER_SIGNS.sub(" ", _BRACKETS.sub(" ", letters)).strip()
 
 
 class Meaning(NamedTuple):
-    """What a heading stands for.
+    """What a heading means.
 
     Attributes
     ----------
     role
-        The column it names.
+        The kind of column, such as "demand".
     tier
-        How sure that is: 0 the word itself, 1 a clear one, 2 one that could mean something else.
+        How certain that is: 0 the role's own name, 1 a clear word, 2 a word that could mean something else.
     language
-        Of the heading.
+        The language of the heading.
     """
 
     role: str
@@ -71,8 +71,8 @@ class Vocabulary:
     Parameters
     ----------
     words
-        For each role three texts, from sure words to vague ones. In each, words are separated by commas, and the four
-        languages by slashes.
+        Three texts for each role, one per tier of `Meaning`. In each text, commas separate words and slashes separate
+        the four languages.
     """
 
     words: Mapping[str, tuple[str, str, str]]
@@ -90,14 +90,14 @@ class Vocabulary:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Of all columns that are understood."""
+        """All roles that a column can have."""
         return tuple(self.words)
 
     def look_up(self, heading: str) -> Meaning | None:
-        """What a heading means, if it means anything here.
+        """Look up a heading; None if it has no known meaning.
 
-        Words that only adorn it are left out in a second try. In a third, one clear word among others will do where a
-        wrong guess would show: of "Anzahl Pakete" and "bestellte Menge" it is vague that they are demands.
+        The second try leaves out words that add nothing. The third accepts one known word among unknown ones, as in
+        "bestellte Menge", but only for demands and positions, where a wrong guess is noticed.
         """
         simple = simplify(heading)
         remark = _BRACKETS.search(heading)
@@ -111,7 +111,7 @@ class Vocabulary:
             return meaning._replace(tier=max(1, meaning.tier))
         found = [meaning for word in words if (meaning := self._meanings.get(word)) and meaning.tier < 2]
         is_one = len({meaning.role for meaning in found}) == 1
-        return found[0]._replace(tier=2) if is_one and found[0].role in _TELLING else None
+        return found[0]._replace(tier=2) if is_one and found[0].role in _GUESSABLE else None
 
 
 STOPS = Vocabulary(
@@ -318,13 +318,13 @@ _DEPOTS = (
 )
 _TOTAL_WORDS = frozenset(map(simplify, _TOTALS.split(",")))
 _DEPOT_WORDS = frozenset(map(simplify, _DEPOTS.split(",")))
-_SURE_DEPOTS = ("depot", "zentrallager", "betriebshof")  # whatever follows: of Lager Nord GmbH one cannot know
-_TRUTHS = frozenset(("x", "1", "yes", "y", "true", "wahr", "ja", "j", "oui", "o", "vrai", "si", "s", "verdadero"))
-_UNTRUTHS = frozenset(("", "0", "no", "n", "false", "falsch", "nein", "non", "faux", "falso"))
+_SURE_DEPOTS = ("depot", "zentrallager", "betriebshof")  # whatever follows; "Lager Nord GmbH" may be a customer
+_YES_WORDS = frozenset(("x", "1", "yes", "y", "true", "wahr", "ja", "j", "oui", "o", "vrai", "si", "s", "verdadero"))
+_NO_WORDS = frozenset(("", "0", "no", "n", "false", "falsch", "nein", "non", "faux", "falso"))
 
 
 def is_total(label: str) -> bool:
-    """Whether a row with this label sums up others: "Summe", "Total (60 stops)", "Gesamt 1200 kg"."""
+    """Whether this label marks a row of totals: "Summe", "Total (60 stops)", "Gesamt 1200 kg"."""
     words = (
         word for word in simplify(label).split() if not word.isdigit() and word not in _FILLERS - {"total", "gesamt"}
     )
@@ -332,12 +332,12 @@ def is_total(label: str) -> bool:
 
 
 def is_depot(text: str) -> bool:
-    """Whether a cell calls its row the depot: "Depot", "Lager", "Zentrallager Hamburg"."""
+    """Whether a cell says that its row is the depot: "Depot", "Lager", "Zentrallager Hamburg"."""
     simple = simplify(text)
     return simple in _DEPOT_WORDS or simple.split(" ")[0] in _SURE_DEPOTS
 
 
 def read_truth(text: str) -> bool | None:
-    """What a mark says: True, False, or None if it is none."""
+    """Read yes, no or a check mark; None if the text is none of these."""
     simple = simplify(text) or ("x" if text.strip() in ("✓", "✔", "✗") else "" if not text.strip() else "?")
-    return True if simple in _TRUTHS else False if simple in _UNTRUTHS else None
+    return True if simple in _YES_WORDS else False if simple in _NO_WORDS else None

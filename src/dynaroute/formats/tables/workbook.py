@@ -1,4 +1,4 @@
-"""Cells from workbooks (.xlsx): one sheet of them, formulas by their values."""
+"""Read the cells of one sheet of a workbook (.xlsx); formulas give their results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cut_workbook", "refuse_other_kinds"]
 
-_BYTES_OF_XML = 10  # of memory for each of a workbook's XML, while it is read; so 200 MB of XML are read
+_BYTES_OF_XML = 10  # bytes of memory for each byte of XML while it is read, which allows 200 MB of XML
 _BYTES_OF_CELL = 200
 _PADDED = re.compile("0+")  # a number format that shows 7 as 007
 _DECLARATIONS = tuple(
@@ -44,29 +44,29 @@ _DAMAGES = (
     ValueError,
     TypeError,
     AttributeError,
-    RuntimeError,  # a password of the archive, ways of compression that Python does not know
+    RuntimeError,  # the archive has a password, or a compression that Python does not know
 )
 _SAVE_AS = "Open it in a spreadsheet program and save it as an Excel workbook (.xlsx), or as CSV."
 
 
 def cut_workbook(content: bytes, sheet: str | None, has_header: Callable[[Grid], bool], source: str) -> Grid:
-    """Take the rows of one sheet.
+    """Read the rows of one sheet.
 
     Parameters
     ----------
     content
         The file.
     sheet
-        The sheet's name; None: the first visible one that has a header.
+        The sheet's name. None: the first visible one that has a header.
     has_header
-        Whether a sheet does.
+        Whether a sheet has a header.
     source
         The file's path, for notes.
 
     Raises
     ------
     DynarouteError
-        If it is no workbook that can be read, too large, or has no such sheet.
+        If the workbook cannot be read, is too large, or has no such sheet.
     """
     refuse_other_kinds(content)
     with _open(content) as workbook:
@@ -82,39 +82,39 @@ def cut_workbook(content: bytes, sheet: str | None, has_header: Callable[[Grid],
             if has_header(grid):
                 others = [other.title for other in sheets if other is not found]
                 if others:
-                    warn_of_input(source, f"read the sheet {found.title!r}; not {show_list(others)} (--sheet NAME).")
+                    warn_of_input(source, f"read the sheet {found.title!r}, not {show_list(others)} (--sheet NAME).")
                 return grid
             if first is None and grid.rows:
                 first = grid
         others = [f"{other.title} ({'hidden' if other.sheet_state != 'visible' else 'visible'})" for other in sheets]
-        warn_of_input(source, f"no visible sheet has a header that is understood; the sheets are {show_list(others)}.")
+        warn_of_input(source, f"no visible sheet has a known header; the sheets are {show_list(others)}.")
         if first is None:
             raise FormatError("the visible sheets are empty.", remedy="Name another sheet: --sheet NAME.")
         return first
 
 
 def refuse_other_kinds(content: bytes) -> None:
-    """Refuse what is called a workbook, but is something else, by its name and with what to do."""
+    """Refuse files that are called a workbook but are something else, and say what they are."""
     start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if content.startswith(b"\xd0\xcf\x11\xe0"):
         if "EncryptedPackage".encode("utf-16-le") in content:
             raise FormatError(
-                "the workbook is protected by a password.", remedy="Save a copy of it without one, and name that."
+                "the workbook is protected by a password.", remedy="Save a copy without a password and use that."
             )
-        raise FormatError("this is a workbook of the old kind (.xls).", remedy=_SAVE_AS)
+        raise FormatError("this is a workbook in the old format (.xls).", remedy=_SAVE_AS)
     if start.startswith((b"<!doctype html", b"<html", b"<table", b"<meta", b"<div")):
-        raise FormatError("this is a web page (HTML) that is called a workbook.", remedy=_SAVE_AS)
+        raise FormatError("this is a web page (HTML), not a workbook.", remedy=_SAVE_AS)
     if b"urn:schemas-microsoft-com:office:spreadsheet" in start:
         raise FormatError("this is an XML spreadsheet of 2003.", remedy=_SAVE_AS)
     if not content.startswith(b"PK"):
         raise FormatError(
-            "this is not an Excel workbook.", remedy="If it is text, call it .csv; else save it as .xlsx anew."
+            "this is not an Excel workbook.", remedy="If it is text, call it .csv; if not, save it as .xlsx."
         )
 
 
 @contextmanager
 def _open(content: bytes) -> Iterator[Workbook]:
-    """Open a workbook, after a look at what is in the archive; damage that shows on the way is told in our words."""
+    """Check the archive, then open the workbook; damage becomes a FormatError."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _refuse_other_archives(archive)
@@ -124,10 +124,10 @@ def _open(content: bytes) -> Iterator[Workbook]:
         except ImportError as error:
             raise UnsupportedError(
                 "openpyxl, which reads workbooks, is not installed.",
-                remedy="Install Dynaroute anew, or openpyxl; or save the sheet as CSV.",
+                remedy="Install openpyxl, or save the sheet as CSV.",
             ) from error
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of what it does not know and we do not need
+            warnings.simplefilter("ignore", UserWarning)  # about extensions that it does not know and we do not need
             workbook = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
     except _DAMAGES as error:
         raise _damaged(error) from error
@@ -139,15 +139,17 @@ def _open(content: bytes) -> Iterator[Workbook]:
 
 def _damaged(error: Exception) -> FormatError:
     return FormatError(
-        f"the workbook is damaged, or not quite one ({type(error).__name__}).",
-        remedy="Open it in a spreadsheet program, and save it anew as .xlsx.",
+        f"the workbook is damaged or unusual ({type(error).__name__}).",
+        remedy="Open it in a spreadsheet program and save it anew as .xlsx.",
     )
 
 
 def _refuse_other_archives(archive: zipfile.ZipFile) -> None:
     names = set(archive.namelist())
     if any(member.flag_bits & 1 for member in archive.infolist()):
-        raise FormatError("the archive is protected by a password.", remedy="Save a copy without one, and name that.")
+        raise FormatError(
+            "the archive is protected by a password.", remedy="Save a copy without a password and use that."
+        )
     if "mimetype" in names and b"opendocument" in archive.read("mimetype")[:100]:
         raise FormatError("this is an OpenDocument file (.ods).", remedy=_SAVE_AS)
     if "xl/workbook.bin" in names:
@@ -159,7 +161,7 @@ def _refuse_other_archives(archive: zipfile.ZipFile) -> None:
 
 
 def _refuse_bombs(archive: zipfile.ZipFile) -> None:
-    """Refuse what would become enormous: Python unpacks no more of a part than the archive announces."""
+    """Refuse archives that would unpack to enormous files; Python unpacks no more than the archive announces."""
     parts = [member for member in archive.infolist() if member.filename.lower().endswith((".xml", ".rels"))]
     refuse_large_content(_BYTES_OF_XML * sum(member.file_size for member in parts) + 1000 * len(archive.infolist()))
     for member in parts:
@@ -168,7 +170,7 @@ def _refuse_bombs(archive: zipfile.ZipFile) -> None:
             while step := file.read(_STEP):
                 if any(word in tail + step for word in _DECLARATIONS):
                     raise FormatError(
-                        "the workbook declares entities, as no spreadsheet program does.", remedy=_SAVE_AS
+                        "the workbook declares XML entities, which no spreadsheet program does.", remedy=_SAVE_AS
                     )
                 if b"purl.oclc.org/ooxml/spreadsheetml" in tail + step and member.filename == "xl/workbook.xml":
                     raise FormatError(
@@ -193,10 +195,10 @@ def _find_sheet(sheets: list[Any], name: str) -> Any:
 
 def _cut_sheet(workbook: Workbook, sheet: Any) -> Grid:
     try:
-        # openpyxl's streaming reader tells nothing of hidden rows, merged cells and formulas without values
+        # openpyxl's streaming reader does not report hidden rows, merged cells and formulas without results
         with sheet._get_source() as file:
             marks = read_marks(file)
-        sheet.reset_dimensions()  # they may be wrong, and rows would be filled up to them
+        sheet.reset_dimensions()  # they may be wrong, and rows would be padded to them
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return _gather(sheet, marks)
@@ -227,7 +229,7 @@ def _gather(sheet: Any, marks: SheetMarks) -> Grid:
             continue
         refuse_large_content(_BYTES_OF_CELL * cells_seen)
         first = next((text for text in texts if text), "")
-        is_comment = first.startswith("#") and not first.endswith((":", "="))  # or the value is in the next cell
+        is_comment = first.startswith("#") and not first.endswith((":", "="))  # otherwise its value is in the next cell
         if is_comment and read_directive(directives, first, line):
             continue
         rows.append(Row(tuple(texts), line, kinds, line in marks.hidden_rows, follows_blank))
@@ -238,7 +240,7 @@ def _gather(sheet: Any, marks: SheetMarks) -> Grid:
 
 
 def _read_cell(cell: Any) -> tuple[str, Kind]:
-    """A cell as a person reads it, and what is known of it."""
+    """The text of a cell as the spreadsheet shows it, and its kind."""
     value = cell.value
     if value is None:
         return "", "text"
@@ -260,7 +262,7 @@ def _read_cell(cell: Any) -> tuple[str, Kind]:
 
 
 def _show_number(value: float, style: str) -> tuple[str, Kind]:
-    # fifteen digits are what spreadsheets keep and show: 0.1 + 0.2 is 0.3 there
+    # spreadsheets keep and show fifteen digits: 0.1 + 0.2 is 0.3 there
     text = str(value) if isinstance(value, int) else f"{value:.15g}"
     if _PADDED.fullmatch(style):
         text = text.zfill(len(style))

@@ -1,4 +1,4 @@
-// The service over HTTP. Every failure becomes an ApiError in the service's one shape.
+// Calls the service over HTTP. Every failure becomes an ApiError in the form of the service's errors.
 
 import { keep, recall } from "./storage.js";
 
@@ -26,7 +26,7 @@ export class Api {
   #askForToken;
   #token = recall("sessionStorage", TOKEN_KEY);
 
-  /** `askForToken` resolves to a token, or to null where the user has none. */
+  /** `askForToken` resolves to a token, or to null if the user has none. */
   constructor(askForToken) {
     this.#askForToken = askForToken;
   }
@@ -47,7 +47,7 @@ export class Api {
     return this.#getJson("/v1/solve", asJson(request));
   }
 
-  /** Let the service's independent judge look at routes. */
+  /** Check routes with the service's independent checker. */
   check(instance, routes, cost) {
     return this.#getJson("/v1/check", asJson({ instance, solution: { routes, cost } }));
   }
@@ -56,7 +56,7 @@ export class Api {
     return this.#getJson("/v1/jobs", asJson(request));
   }
 
-  /** Stop a job; the answer holds its best. */
+  /** Stop a job; the response contains its best result. */
   stopJob(id) {
     return this.#getJson(`/v1/jobs/${encodeURIComponent(id)}`, { method: "DELETE" });
   }
@@ -78,7 +78,7 @@ export class Api {
     }
   }
 
-  /** Ask, and again while the service is loading its models. */
+  /** Send a request, and repeat it while the service is loading its models. */
   async #getJson(path, options = {}) {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -1,4 +1,4 @@
-// The Code tab: lines for the shell and for Python that do what the last run did.
+// The Code tab: shell and Python code that repeats the last run.
 
 import { make } from "./dom.js";
 import { fileStem, saveInstance } from "./export.js";
@@ -18,7 +18,7 @@ export class CodePanel {
   show() {
     const run = findRun(this.#store.state, this.#store.state.shownRun);
     if (run === null || run.request === null) {
-      const text = "Solve the problem, and the lines that do the same from a shell or from Python appear here.";
+      const text = "Solve the problem to see shell and Python code that does the same.";
       this.#place.replaceChildren(make("p", { class: "empty", text }));
       return;
     }
@@ -26,7 +26,7 @@ export class CodePanel {
     const save = make("button", { type: "button", class: "button small", id: "save-instance", text: `Save ${file}` });
     save.addEventListener("click", () => announce(`Saved ${saveInstance(run.instance)}.`));
     this.#place.replaceChildren(
-      make("p", { class: "hint", text: "The problem as it stands, for the lines below:" }),
+      make("p", { class: "hint", text: "The current problem, for the code below:" }),
       save,
       ...listing("curl", "code-curl", curlLines(run.request, file)),
       ...listing("Python", "code-python", pythonLines(run.request, file)),
@@ -67,12 +67,12 @@ function pythonValue(value) {
 }
 
 function listing(title, id, text) {
-  const label = `Copy the lines for ${title}`;
+  const label = `Copy the code for ${title}`;
   const copy = make("button", { type: "button", class: "button small", "aria-label": label, text: "Copy" });
   copy.addEventListener("click", async () => {
     await copyText(text);
     copy.textContent = "Copied";
-    announce(`Lines for ${title} copied.`);
+    announce(`Code for ${title} copied.`);
   });
   const head = make("div", { class: "listing-head" }, make("h3", { text: title }), copy);
   return [head, make("pre", { class: "listing", id, tabindex: 0, text })];
@@ -83,7 +83,7 @@ async function copyText(text) {
     await navigator.clipboard.writeText(text);
     return;
   }
-  // without https, other than on this machine, browsers have only the old way
+  // without https, except on this machine, browsers only support the old way
   const area = make("textarea", { class: "visually-hidden" });
   area.value = text;
   document.body.append(area);

@@ -19,7 +19,7 @@ export class CustomerTable {
     place.addEventListener("focusin", (event) => this.#focus(event.target));
   }
 
-  /** Draw the table anew, if it can be seen. */
+  /** Draw the table again, if it is visible. */
   show() {
     const { instance, selectedNode } = this.#store.state;
     if (this.#place.hidden || instance === null) return;

@@ -8,9 +8,9 @@ import { announce } from "./notices.js";
 import { changeableRun } from "./reassign.js";
 import { editInstance, undoEdit } from "./state.js";
 
-const MOUSE_REACH = 9; // pixels from a point that still mean the point
+const MOUSE_REACH = 9; // pixels around a point that count as the point
 const FINGER_REACH = 22;
-const DRAG_START = 4; // pixels of movement that make a click a drag
+const DRAG_START = 4; // pixels of movement before a click becomes a drag
 const WHEEL_SPEED = 0.0015;
 const ENTERING_KEYS = ["Enter", " ", "PageDown", "PageUp", "Home", "ArrowDown"]; // from the map to its points
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -19,8 +19,8 @@ export class MapEditor {
   #map;
   #store;
   #tooltip;
-  #pointers = new Map(); // id -> place on the screen, of all fingers down
-  #drag = null; // {node, from, isMoving}; node null: the ground itself
+  #pointers = new Map(); // id -> position on the screen, for all fingers that are down
+  #drag = null; // {node, from, isMoving}; node is null if the map itself is dragged
 
   constructor(map, store, tooltip) {
     this.#map = map;
@@ -145,7 +145,7 @@ export class MapEditor {
     const { tool, instance } = this.#state;
     if (node !== null) {
       this.#map.focusNode(node);
-      this.#store.update({ selectedNode: node }); // the focus may have been there already, and selects nothing then
+      this.#store.update({ selectedNode: node }); // the point may already have the focus, and then focusing selects nothing
       return;
     }
     const route = this.#map.routeOf(event.target);

@@ -1,4 +1,4 @@
-// Files to take away: the plan, the solution as .sol, all of a run as JSON, the map as PNG.
+// Files to save: the plan, the solution as .sol, the whole run as JSON, the map as PNG.
 
 import { byId } from "./dom.js";
 import { announce } from "./notices.js";

@@ -1,4 +1,4 @@
-// The small form beside the selected point.
+// The form next to the selected point.
 
 import { edited } from "./customers.js";
 import { byId, make } from "./dom.js";
@@ -37,7 +37,7 @@ export class Inspector {
     this.#form.hidden = !isShown;
     if (!isShown) return;
     const [, y] = this.#map.screenPlace(selectedNode);
-    this.#form.classList.toggle("above", y > this.#map.view.height / 2); // not over the point it speaks of
+    this.#form.classList.toggle("above", y > this.#map.view.height / 2); // so that it does not cover the point
     const node = nodeAt(instance, selectedNode);
     const isFree = hasFreePlaces(instance);
     byId("inspector-title").textContent = nameOf(instance, selectedNode);
@@ -60,7 +60,7 @@ export class Inspector {
     byId("inspector-route-field").hidden = own < 0;
     if (own < 0) return;
     const isFixed = run.routes.map((stops) => isLocked(this.#store.state, stops));
-    const names = [...run.routes.map((_, route) => `Route ${route + 1}`), "A route of its own"];
+    const names = [...run.routes.map((_, route) => `Route ${route + 1}`), "New route"];
     const options = names.map((text, route) => make("option", { value: route, text, disabled: isFixed[route] ?? false }));
     this.#route.replaceChildren(...options);
     this.#route.value = own;

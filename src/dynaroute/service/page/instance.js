@@ -1,4 +1,4 @@
-// Reading and changing a JSON instance. Every change makes a new one; nothing here knows of the page.
+// Reads and changes a JSON instance. Every change makes a new one. Independent of the page.
 
 /** The instance of an empty map: a depot comes first, so there is none yet. */
 export function emptyInstance() {

@@ -1,4 +1,4 @@
-// Lengths of legs and routes, as the service measures them, and how people read them.
+// Lengths of legs and routes, measured as by the service, and formatted for people.
 
 import { hasFreePlaces, isOnGlobe, nodeAt, placeOf } from "./instance.js";
 import { formatCost } from "./numbers.js";

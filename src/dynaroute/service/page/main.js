@@ -48,7 +48,7 @@ function wireMaps(store, api, map, secondMap) {
   map.onLook = (frame) => secondMap.look(frame);
   store.watch(["instance"], (state) => {
     if (state.instance === null) return;
-    const keepsView = state.loads === loads; // an edit, or its undoing
+    const keepsView = state.loads === loads; // an edit or undo
     loads = state.loads;
     secondMap.showInstance(state.instance, { keepsView: true });
     map.showInstance(state.instance, { keepsView });

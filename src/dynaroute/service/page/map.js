@@ -1,4 +1,4 @@
-// Draws a problem and its routes as SVG. It holds no state of the page: whoever owns it says what to show.
+// Draws a problem and its routes as SVG. It has no state of the page; its owner says what to show.
 
 import { colourIndex, dashOf } from "./colours.js";
 import { makeSvg, setAttributes } from "./dom.js";
@@ -8,7 +8,7 @@ import { formatAmount, formatPlace } from "./numbers.js";
 import { StreetMap } from "./street_map.js";
 import { GLOBE, PLANE, View } from "./view.js";
 
-const MOST_LABELS = 60; // route numbers beyond these would hide the map
+const MOST_LABELS = 60; // more route numbers would hide the map
 const DEPOT_SIZE = 15;
 const LABEL_ROOM = 14; // pixels between a route's number and its points
 const LABEL_SHIFTS = [[0, 0], [0, -17], [17, 0], [0, 17], [-17, 0], [20, -20], [20, 20], [-20, 20], [-20, -20]];
@@ -24,8 +24,8 @@ export class RouteMap {
   #vehicle = makeSvg("circle", { class: "vehicle", r: 6, visibility: "hidden" });
   #routeParts = []; // for each route: {group, hit, ends, line, shared, label}
   #pointParts = []; // element of each node
-  #colours = []; // what each customer is drawn in, to touch only what changes
-  #screen = []; // where each node lies now
+  #colours = []; // colour of each customer, to update only what changes
+  #screen = []; // position of each node on the screen
   #instance = null;
   #nodes = [];
   #drawing = { routes: [], tip: null };
@@ -51,7 +51,7 @@ export class RouteMap {
     this.#instance = instance;
     this.#nodes = placedNodes(instance);
     this.view.projection = projectionOf(instance);
-    this.#drawing = { routes: [], tip: null }; // those on show may visit customers that are gone
+    this.#drawing = { routes: [], tip: null }; // the shown routes may visit removed customers
     this.#matchPoints();
     if (keepsView) this.#place();
     else this.fit();
@@ -204,7 +204,7 @@ export class RouteMap {
       parts.push(makePoint(parts.length, this.isEditable));
       this.#points.append(parts.at(-1));
     }
-    if (parts.length > 0) this.#points.append(parts[0]); // the depot above all
+    if (parts.length > 0) this.#points.append(parts[0]); // the depot is on top
     this.#colours.length = parts.length;
     parts.forEach((part, node) => {
       if (this.isEditable) part.setAttribute("aria-label", describeNode(this.#instance, node));

@@ -1,4 +1,4 @@
-// Saying things: to screen readers through the live region, and beside the control that a fault is about.
+// Messages: to screen readers through the live region, and next to the control that an error is about.
 
 import { byId, make } from "./dom.js";
 

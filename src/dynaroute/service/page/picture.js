@@ -12,7 +12,7 @@ const HEIGHT = 1000;
 const TITLE = 70; // height kept for it
 const LEGEND = 250; // width kept for it
 const LINE = 22; // height of a line of it
-const MOST_NUMBERED = 150; // customers; the numbers of more would hide the map
+const MOST_NUMBERED = 150; // customers; more numbers would hide the map
 const DENSITY = 2;
 
 /** A PNG of a run's routes. */

@@ -1,4 +1,4 @@
-// How the routes came about, as a film: the policy builds them stop by stop, then a search replaces them.
+// Plays how the routes were found: the policy builds them stop by stop, then the search improves them.
 
 import { byId } from "./dom.js";
 import { hasPlaces, nameOf, nodesOf, placeOf } from "./instance.js";
@@ -6,14 +6,14 @@ import { formatLength } from "./lengths.js";
 import { countOf, formatAmount } from "./numbers.js";
 import { findRun, isSearching } from "./state.js";
 
-const BUILD_SECONDS = 8; // of film, at normal speed
+const BUILD_SECONDS = 8; // of playback at normal speed
 const LEAST_LEG_SECONDS = 0.008; // large problems may take longer
 const MOST_LEG_SECONDS = 0.25;
-const SNAPSHOT_LEGS = 0.05; // each improvement is shown as long as this part of the construction
-const STILL_SECONDS = 0.8; // for each route, where motion is unwelcome
-const UNSOLVED_CAPTION = "Once solved, watch how the routes were built";
-const COMPARING_CAPTION = "Choose no comparison to watch how the routes were built";
-const SAVINGS_CAPTION = "By savings. Choose a model under Options to watch a policy build.";
+const SNAPSHOT_LEGS = 0.05; // each improvement is shown for this part of the construction's time
+const STILL_SECONDS = 0.8; // per route, if the user prefers reduced motion
+const UNSOLVED_CAPTION = "Solve the problem to watch how the routes are built";
+const COMPARING_CAPTION = "End the comparison to watch how the routes were built";
+const SAVINGS_CAPTION = "Built by savings. Choose a model under Options to watch a policy.";
 const HAND_CAPTION = "Changed by hand";
 
 /** The moments of a run. Time is counted in legs. */
@@ -70,7 +70,7 @@ export class Film {
 
   #between(route) {
     const done = `Route ${route} of ${this.built.length} is complete`;
-    const caption = route === 0 ? "Everything is still to be done" : done;
+    const caption = route === 0 ? "Nothing is built yet" : done;
     return { routes: this.built.slice(0, route), tip: null, caption };
   }
 

@@ -58,7 +58,7 @@ function makeList(instance, stops) {
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows, makeRow(end)));
 }
 
-/** When a service may begin; a problem that the user wrote may have texts instead of seconds. */
+/** The time window of a stop; in a problem written by the user it may be text instead of seconds. */
 function describeWindow(window) {
   if (!Array.isArray(window)) return window ?? "";
   const [earliest, latest] = window.map((time) => (typeof time === "number" ? formatClock(time) : time));
@@ -70,7 +70,7 @@ function makeRow(cells) {
   return make("tr", {}, make("td", {}, make("span", { class: "tick" })), ...cells.map((text) => make("td", { text })));
 }
 
-/** What the file told of its stops beside the problem, in the order in which it comes. */
+/** The other columns of the file, in their order. */
 function detailColumns(instance) {
   return [...new Set(nodesOf(instance).flatMap((node) => Object.keys(node.details ?? {})))];
 }

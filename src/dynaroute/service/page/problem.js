@@ -10,7 +10,7 @@ import { drawInstance } from "./random.js";
 import { editInstance, loadInstance } from "./state.js";
 import { openTab } from "./tabs.js";
 
-const SPEED_WANTED = "The file has times to keep: type the average speed below, which says how long legs take.";
+const SPEED_WANTED = "The file has time limits: enter the average speed below, so that driving times are known.";
 
 export class ProblemCard {
   #store;
@@ -47,7 +47,7 @@ export class ProblemCard {
     const input = byId("file");
     input.addEventListener("change", () => {
       const [file] = input.files;
-      input.value = ""; // so that the same file, mended, can be chosen again
+      input.value = ""; // so that the same file can be chosen again after a correction
       if (file) this.#readFile(file);
     });
     byId("paste-form").addEventListener("submit", (event) => {
@@ -73,7 +73,7 @@ export class ProblemCard {
     });
   }
 
-  /** Read a file; `capacity` for one that does not say it, once the user has. */
+  /** Read a file; `capacity` is the user's, for a file without one. */
   async #readFile(file, capacity = null) {
     const notice = byId("file-notice");
     openTab(byId("tab-file")); // where an error would be shown
@@ -92,11 +92,11 @@ export class ProblemCard {
     }
   }
 
-  /** The file waits until its capacity is typed into the one field for it. */
+  /** Keep the file until the user enters its capacity. */
   #askForCapacity(file) {
     this.#waiting = file;
-    const message = `${file.name} does not say how much a vehicle holds.`;
-    const remedy = "Type it under “Capacity of a vehicle” and press Enter: the file is read at once.";
+    const message = `${file.name} does not give the capacity of a vehicle.`;
+    const remedy = "Enter it under “Capacity of a vehicle” and press Enter: the file is then read.";
     showError(byId("file-notice"), { message, remedy });
     this.#capacity.disabled = false;
     this.#capacity.value = "";
@@ -122,7 +122,7 @@ export class ProblemCard {
     const { instance } = this.#store.state;
     const place = [Number(fields.get("x")), Number(fields.get("y"))];
     if (!hasFreePlaces(instance)) {
-      const message = "this problem has its own distance matrix, so that no point can be added.";
+      const message = "this problem has its own distance matrix, so no points can be added.";
       showError(byId("draw-notice"), { message, remedy: "Start with an empty map." });
       return;
     }
@@ -176,12 +176,12 @@ export class ProblemCard {
   }
 }
 
-/** Whether all that is wrong with a table is that nobody said how much a vehicle holds. */
+/** Whether the only problem with a table is its missing capacity. */
 function lacksCapacity(file, error) {
   return /\.(csv|tsv|txt|xlsx)$/i.test(file.name) && /capacity/i.test(error.where?.field ?? "") && error.where.line === null;
 }
 
-/** Which format a pasted text is in: pasted text has no name to tell it. */
+/** Guess the format of pasted text, which has no file name. */
 function suffixOf(text) {
   if (/^\s*[[{]/.test(text)) return ".json";
   return /^\s*(NAME|COMMENT|TYPE|DIMENSION|CAPACITY|EDGE_WEIGHT\w*|NODE_COORD_SECTION)\b/m.test(text) ? ".vrp" : ".csv";

@@ -1,4 +1,4 @@
-// Taking a stop to another route: by dragging, by keys, or in the small form beside a point.
+// Moves a stop to another route: by dragging, by keys, or in the form next to a point.
 
 import { formatLength } from "./lengths.js";
 import { hasOpenRoutes, nameOf } from "./instance.js";
@@ -6,13 +6,13 @@ import { announce } from "./notices.js";
 import { figuresOf, withStopMoved } from "./routes.js";
 import { editRoutes, findRun, isLocked, isSearching } from "./state.js";
 
-let changes = 0; // of this page, to name the runs by
+let changes = 0; // made on this page, to number the runs
 
-/** The run whose routes may be changed now, or null. */
+/** The run whose routes can be changed now, or null. */
 export function changeableRun(state) {
   if (isSearching(state) || state.playback !== null || state.comparedRun !== null) return null;
   const run = findRun(state, state.shownRun);
-  // what an open route costs depends on who drives it, which only the service decides
+  // the cost of an open route depends on its vehicle, which only the service chooses
   return run !== null && hasOpenRoutes(run.instance) ? null : run;
 }
 
@@ -21,7 +21,7 @@ export function routeOfStop(run, stop) {
   return run.routes.findIndex((route) => route.includes(stop));
 }
 
-/** Take a stop to a route; the judge of the service looks at what comes out. Returns whether anything changed. */
+/** Move a stop to a route, and let the service check the result. Returns whether anything changed. */
 export function moveStop(store, api, stop, target, place = null) {
   const run = changeableRun(store.state);
   if (run === null || stop < 1 || target < 0 || target > run.routes.length) return false;
@@ -36,8 +36,8 @@ export function moveStop(store, api, stop, target, place = null) {
   const figures = figuresOf(run.instance, routes);
   const change = figures.cost - run.cost;
   const shown = `${change < 0 ? "−" : "+"}${formatLength(run.instance, Math.abs(change))}`;
-  const where = target >= run.routes.length ? "a route of its own" : `route ${target + 1}`;
-  const message = `${nameOf(run.instance, stop)} went to ${where}: ${shown}.`;
+  const where = target >= run.routes.length ? "a new route" : `route ${target + 1}`;
+  const message = `${nameOf(run.instance, stop)} moved to ${where}: ${shown}.`;
   changes += 1;
   const changed = {
     ...run,
@@ -63,7 +63,7 @@ export function moveStop(store, api, stop, target, place = null) {
 
 async function judge(store, api, run) {
   const { violations } = await api.check(run.instance, run.routes, run.cost).catch(() => ({ violations: null }));
-  if (violations === null) return; // the service is away: what was changed stays, unjudged
+  if (violations === null) return; // the service cannot be reached: keep the change, unchecked
   const judged = { ...run, violations: violations.map(({ message }) => message) };
   store.update({ runs: store.state.runs.map((other) => (other.id === run.id ? judged : other)) });
 }

@@ -1,8 +1,8 @@
-// Changing routes by hand: a stop goes to another route, or to another place in its own. Nothing here knows of the page.
+// Changes routes by hand: moves a stop to another route or within its own. Independent of the page.
 
 import { legLength, routeLength, routeLoad } from "./lengths.js";
 
-/** Routes with a stop taken to a route, before the stop that is there at `place`; where it costs least if that is null. */
+/** Move a stop to a route, at the position `place`, or at the cheapest position if that is null. */
 export function withStopMoved(instance, routes, stop, target, place = null) {
   const source = routes.findIndex((route) => route.includes(stop));
   const old = routes[source].indexOf(stop);
@@ -14,7 +14,7 @@ export function withStopMoved(instance, routes, stop, target, place = null) {
   return without.filter((stops) => stops.length > 0);
 }
 
-/** Where in a route a stop makes it least longer. */
+/** The cheapest position of a stop in a route. */
 export function cheapestPlace(instance, route, stop) {
   const nodes = [0, ...route, 0];
   let best = 0;
@@ -28,7 +28,7 @@ export function cheapestPlace(instance, route, stop) {
   return best;
 }
 
-/** What is told of routes: loads, lengths and their sum. */
+/** Loads, lengths and total cost of routes. */
 export function figuresOf(instance, routes) {
   const lengths = routes.map((route) => routeLength(instance, route));
   const loads = routes.map((route) => routeLoad(instance, route));

@@ -1,4 +1,4 @@
-// What a run is, and the panel that compares two of them.
+// Runs, and the panel that compares two of them.
 
 import { byId, make, reveal } from "./dom.js";
 import { legsOf } from "./map.js";
@@ -6,7 +6,7 @@ import { formatLength } from "./lengths.js";
 import { countOf, formatSeconds, formatShare } from "./numbers.js";
 import { findRun, runsOfInstance } from "./state.js";
 
-/** A finished run: what was asked, what the service answered, and how it came about. */
+/** A finished run: the request, the response of the service, and how the routes were built. */
 export function makeRun(id, instance, request, answer, snapshots = []) {
   return {
     id,
@@ -47,7 +47,7 @@ export class RunsPanel {
     const { state } = this.#store;
     const runs = runsOfInstance(state);
     if (runs.length === 0) {
-      const text = "Each run of this problem is kept here. Solve it in two ways and compare them side by side.";
+      const text = "All runs of this problem are listed here. Solve it with two methods to compare them.";
       this.#place.replaceChildren(make("p", { class: "empty", text }));
       return;
     }
@@ -69,8 +69,8 @@ export class RunsPanel {
   }
 
   #makeHint(runs) {
-    const first = "Solve once more in another way, then choose B to compare.";
-    return make("p", { class: "hint", text: runs.length === 1 ? first : "Choose a run under B to see it beside A." });
+    const first = "Solve again with another method, then choose it as B to compare.";
+    return make("p", { class: "hint", text: runs.length === 1 ? first : "Choose a run under B to see it next to A." });
   }
 
   #makeDifference(state) {
@@ -80,12 +80,12 @@ export class RunsPanel {
     const facts = [
       ["Cost of B against A", `${formatShare(b.cost / a.cost - 1)} (${signed(a.instance, b.cost - a.cost)})`],
       ["Routes", `${a.routes.length} and ${b.routes.length}`],
-      ["Legs of A that B drives too", `${Math.round(100 * shared)} %`],
+      ["Legs of A that are also in B", `${Math.round(100 * shared)} %`],
       ["Time", `${formatSeconds(a.seconds)} and ${formatSeconds(b.seconds)}`],
     ];
     const list = make("dl", { class: "facts" });
     for (const [term, value] of facts) list.append(make("dt", { text: term }), make("dd", { text: value }));
-    const hint = make("p", { class: "hint", text: "On the maps, legs that both drive are grey." });
+    const hint = make("p", { class: "hint", text: "On the maps, legs in both runs are grey." });
     return [make("h3", { text: "Difference" }), list, hint];
   }
 
@@ -98,7 +98,7 @@ export class RunsPanel {
 }
 
 function labelOf({ method, seconds }, answer) {
-  const names = { greedy: "At once", augment: "Best of eight", "2opt": "At once, tidied", search: `Search ${seconds} s` };
+  const names = { greedy: "At once", augment: "Best of eight", "2opt": "At once + 2OPT", search: `Search ${seconds} s` };
   return answer.is_interrupted ? `${names[method]}, stopped` : names[method];
 }
 

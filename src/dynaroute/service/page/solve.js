@@ -1,4 +1,4 @@
-// The Solve card: asks the service, watches a search, and keeps what comes out as a run.
+// The Solve card: calls the service, follows a search, and keeps the result as a run.
 
 import { aligned } from "./align.js";
 import { ApiError } from "./api.js";
@@ -10,29 +10,29 @@ import { withoutLocked } from "./routes.js";
 import { makeRun } from "./runs.js";
 import { findRun, isLocked, isSearching, keepRun } from "./state.js";
 
-const FOLLOW_DELAY = 120; // milliseconds of rest before an edited problem is solved again
+const FOLLOW_DELAY = 120; // milliseconds without changes before an edited problem is solved again
 const ANNOUNCE_EVERY = 3000; // milliseconds between spoken improvements
 const SHOW_EVERY = 80; // milliseconds between drawn improvements
-const MOST_SNAPSHOTS = 200; // improvements kept for the film
+const MOST_SNAPSHOTS = 200; // improvements kept for playback
 
-/** Seconds of a search of so many customers, until somebody writes others: `choose_search_seconds` of the command line. */
+/** Default seconds of a search for this many customers, as `choose_search_seconds` of the command line. */
 export function chooseSearchSeconds(customers) {
   return Math.min(Math.max(0.1, customers / 100), 30);
 }
 
-/** The options of the API that a request of the page means. */
+/** The API options for a request of the page. */
 export function optionsOf(request) {
   const options = {};
   if (request.model !== "auto") options.model = request.model;
   if (request.seed !== 0) options.seed = request.seed;
-  // savings has nothing to turn: the API refuses both together
+  // the API refuses augmentation with savings, which does not depend on orientation
   if (request.method === "augment" && request.model !== "savings") options.augment = true;
   if (request.method === "2opt") options.improve = "2opt";
   if (request.method === "search") options.time_limit = request.seconds;
   return options;
 }
 
-/** Drop every other snapshot where there are too many; the first, which the policy built, and the last stay. */
+/** If there are too many snapshots, drop every second one, but keep the first, built by the policy, and the last. */
 function thin(snapshots) {
   if (snapshots.length <= MOST_SNAPSHOTS) return snapshots;
   return snapshots.filter((_, index) => index % 2 === 0 || index === snapshots.length - 1);
@@ -95,7 +95,7 @@ export class SolveCard {
     }
   }
 
-  /** What is to be solved: the problem without the routes that are locked. */
+  /** The problem to solve, without the locked routes. */
   #takeOutLocked(instance) {
     const { state } = this.#store;
     const routes = findRun(state, state.shownRun)?.routes ?? [];
@@ -115,7 +115,7 @@ export class SolveCard {
       return;
     }
     const began = performance.now();
-    this.#found = []; // what a broken stream may have left
+    this.#found = []; // may be left from a broken stream
     const search = { id: job.id, instance, request, began, routes: [], trace: [], snapshots: [] };
     this.#store.update({ search, playback: null });
     try {
@@ -133,7 +133,7 @@ export class SolveCard {
     return this.#keep(makeRun(this.#nextId(), instance, request, aligned(routes, result), snapshots));
   }
 
-  /** Show improvements as they come; resolves to the job as it ended. */
+  /** Show improvements as they come; resolves to the finished job. */
   async #watch(id, part) {
     for await (const { name, data } of this.#api.events(id)) {
       if (name === "end") {
@@ -145,7 +145,7 @@ export class SolveCard {
     throw new ApiError({ code: "network", message: "the server ended the stream.", remedy: "Try again." });
   }
 
-  /** Improvements may come faster than the eye: gather them, and show the last. */
+  /** Collect improvements, and show only the last of each short interval. */
   #improve(improvement) {
     const before = this.#found.at(-1) ?? this.#store.state.search;
     this.#found.push(aligned(before.routes, improvement));
@@ -200,7 +200,7 @@ export class SolveCard {
     const { instance, runs } = this.#store.state;
     const isSolved = runs.some((run) => run.instance === instance);
     if (!byId("follow").checked || instance === null || isSolved || instance.customers.length === 0) return;
-    if (this.#readRequest().method === "search") return; // that would never come to rest
+    if (this.#readRequest().method === "search") return; // a search after each change would never finish
     this.#followTimer = setTimeout(() => this.solve(), FOLLOW_DELAY);
   }
 

@@ -1,8 +1,8 @@
-// What the page knows, in one place. Parts of the page read it, change it by `update`, and are told of changes.
+// The state of the page, in one place. Parts of the page read it, change it with `update`, and watch for changes.
 
 const LONGEST_PAST = 200;
 
-/** A record whose listeners hear of the keys they named. */
+/** A record with listeners for changes of certain keys. */
 export class Store {
   #state;
   #listeners = [];
@@ -37,10 +37,10 @@ export function createStore() {
     instance: null, // the JSON instance of the API; never changed in place
     past: [], // earlier {instance, shownRun}, newest last
     loads: 0, // how many problems were loaded, edits not counted
-    runs: [], // finished runs, of any instance: each names its own
+    runs: [], // finished runs of all instances; each has its own instance
     shownRun: null, // id of the run on the map
     comparedRun: null, // id of the run on the second map
-    search: null, // the search under way
+    search: null, // the running search
     playback: null, // {routes, tip} at the moment being played; tip: where the vehicle of the last route is
     selectedNode: null, // 0 is the depot
     hoveredRoute: null,
@@ -51,17 +51,17 @@ export function createStore() {
   });
 }
 
-/** Replace the problem and forget its past: another problem was loaded. */
+/** Replace the problem by a newly loaded one, and clear the undo list. */
 export function loadInstance(store, instance) {
   store.update({ ...cleared(), instance, past: [], runs: [], loads: store.state.loads + 1 });
 }
 
-/** Replace the problem by an edited one. Runs of the earlier one stay with it, and come back when it does. */
+/** Replace the problem by an edited one. Runs belong to their problem, and reappear when an edit is undone. */
 export function editInstance(store, instance, selectedNode = store.state.selectedNode) {
   store.update({ ...cleared(), instance, past: pastWith(store.state), selectedNode });
 }
 
-/** Show routes that were changed by hand; undoing brings those before back. */
+/** Show routes that were changed by hand; undo restores the earlier ones. */
 export function editRoutes(store, run) {
   const { lockedRoutes, selectedNode } = store.state;
   const past = pastWith(store.state);
@@ -97,7 +97,7 @@ export function keepRun(store, run) {
   store.update({ shownRun: run.id, playback: null, pinnedRoute: null, hoveredRoute: null });
 }
 
-/** The runs of the problem on the map; of those made by hand, the one on show alone. */
+/** The runs of the problem on the map, including only the shown one of those changed by hand. */
 export function runsOfInstance(state) {
   const isListed = (run) => run.request !== null || run.id === state.shownRun || run.id === state.comparedRun;
   return state.runs.filter((run) => run.instance === state.instance && isListed(run));
@@ -114,7 +114,7 @@ export function drawingOf(state) {
   return { routes: findRun(state, state.shownRun)?.routes ?? [], tip: null };
 }
 
-/** Whether a search of the problem on the map is under way. */
+/** Whether a search of the problem on the map is running. */
 export function isSearching(state) {
   return state.search !== null && state.search.instance === state.instance;
 }

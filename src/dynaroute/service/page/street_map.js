@@ -1,4 +1,4 @@
-// A street map behind the routes, made of square pictures from a server that the service names. Off until asked for.
+// A street map behind the routes, made of tiles from a server that the service names. Off until the user turns it on.
 
 import { byId, makeSvg } from "./dom.js";
 import { GLOBE } from "./view.js";
@@ -7,7 +7,7 @@ const TILE = 256; // pixels
 const MOST_TILES = 120;
 const DEEPEST = 19;
 
-/** What the service says of a street map: {tiles, attribution}; tiles null for none. */
+/** The service's street map: {tiles, attribution}; tiles is null if there is none. */
 export async function readStreetMap() {
   const nothing = { tiles: null, attribution: "" };
   try {
@@ -39,7 +39,7 @@ export class StreetMap {
     this.#tiles = settings?.tiles ?? null;
   }
 
-  /** Cover a view, whose scale is in pixels a degree. */
+  /** Cover a view, whose scale is in pixels per degree. */
   draw(view, isOnGlobe) {
     const wanted = this.#tiles === null || !isOnGlobe ? [] : tilesOf(view);
     const addresses = new Set(wanted.map((tile) => this.#addressOf(tile)));
@@ -72,7 +72,7 @@ export class StreetMap {
   }
 }
 
-/** The pictures that cover a view, none twice as fine as the screen. */
+/** The tiles that cover a view, at most twice as fine as the screen. */
 function tilesOf(view) {
   const zoom = Math.max(0, Math.min(DEEPEST, Math.round(Math.log2((view.scale * 360) / TILE))));
   const count = 2 ** zoom;

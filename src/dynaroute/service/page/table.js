@@ -1,5 +1,5 @@
-// The table of routes: load bars, lengths, and all stops. A row and its route on the map light up together; stops can be
-// dragged from route to route, and routes locked.
+// The table of routes: load bars, lengths and stops. Hovering over a row highlights its route on the map; stops can be
+// dragged to another route, and routes can be locked.
 
 import { colourIndex, dashOf } from "./colours.js";
 import { make, makeSvg } from "./dom.js";
@@ -156,7 +156,7 @@ function stopAt(element) {
   return stop === undefined ? null : Number(stop);
 }
 
-/** A selector of the control that has the focus now, to give it back after the table is drawn anew. */
+/** A selector of the focused control, to restore the focus after the table is drawn again. */
 function heldControl(place) {
   const element = document.activeElement;
   if (!place.contains(element)) return null;

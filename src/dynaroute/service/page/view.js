@@ -1,13 +1,13 @@
-// Where a place of the problem lies on the screen, and back.
+// Converts between coordinates of the problem and the screen.
 
 const MARGIN = 26; // pixels kept free around the points
-const FINEST = 1e-10; // of a coordinate, that a pixel may be wide: numbers have no more digits to tell places apart
-const MOST_LATITUDE = 85.05; // where maps of Mercator's kind end
+const FINEST = 1e-10; // smallest width of a pixel, relative to a coordinate: numbers have no more digits
+const MOST_LATITUDE = 85.05; // the limit of Mercator maps
 
-/** The plane as it is. */
+/** No projection. */
 export const PLANE = { up: (y) => y, down: (height) => height };
 
-/** Degrees as street maps draw them: at each latitude as much taller as it is wider, so that nothing is distorted. */
+/** Mercator's projection of degrees, as in street maps: shapes are not distorted. */
 export const GLOBE = {
   up: (latitude) => degrees(Math.asinh(Math.tan(radians(clamp(latitude))))),
   down: (height) => degrees(Math.atan(Math.sinh(radians(height)))),
@@ -19,9 +19,9 @@ export class View {
     this.projection = projection;
     this.width = 1;
     this.height = 1;
-    this.scale = 1; // pixels a unit
+    this.scale = 1; // pixels per unit
     this.centre = [0, 0]; // as projected
-    this.frame = null; // the part of the plane that is to be seen, whatever the size of the screen
+    this.frame = null; // the part of the plane to show, for any size of the screen
   }
 
   /** Show the same part of the plane on a screen of another size. */
@@ -69,23 +69,23 @@ export class View {
     this.#takeFrame();
   }
 
-  /** A step about `pixels` wide, as a power of ten: places set by hand get no more digits than the eye can aim. */
+  /** A power of ten of about `pixels`, the precision of points placed by hand. */
   roundStep(pixels) {
     return 10 ** Math.floor(Math.log10(pixels / this.scale));
   }
 
-  /** Round a place to what can be aimed at. */
+  /** Round a position to that precision. */
   snap(place) {
     const step = this.roundStep(2);
     return place.map((value) => Number((Math.round(value / step) * step).toPrecision(12)));
   }
 
-  /** Distance between the lines of the grid: 1, 2 or 5 times a power of ten, some 70 pixels. */
+  /** Distance between grid lines: 1, 2 or 5 times a power of ten, about 70 pixels. */
   gridStep() {
     return roundUp(70 / this.scale);
   }
 
-  /** The plane as projected, at a point of the screen. */
+  /** The projected position at a point of the screen. */
   #project([x, y]) {
     return [this.centre[0] + (x - this.width / 2) / this.scale, this.centre[1] - (y - this.height / 2) / this.scale];
   }
@@ -97,7 +97,7 @@ export class View {
   }
 }
 
-/** The least 1, 2 or 5 times a power of ten that is not smaller. */
+/** Round up to 1, 2 or 5 times a power of ten. */
 export function roundUp(wanted) {
   const power = 10 ** Math.floor(Math.log10(wanted));
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= wanted);

@@ -1,0 +1,57 @@
+"""The colours of routes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.instance import Instance
+from dynaroute.plotting.plane import project
+from dynaroute.solution import Solution
+
+__all__ = ["colour_routes"]
+
+GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
+
+
+def colour_routes(instance: Instance, solution: Solution) -> list[str]:
+    """Return each route's colour, the same in all plots of a solution."""
+    if instance.coordinates is None:
+        return ["#4477aa"] * len(solution.routes)
+    return _route_colours(project(instance).points, solution)
+
+
+def _route_colours(points: NDArray[np.float64], solution: Solution) -> list[str]:
+    """Give neighbouring routes clearly different colours.
+
+    Routes are taken in order of direction from the depot, and each turns the hue by the golden angle. So any few in a
+    row, and thus neighbours, are far apart on the colour circle.
+    """
+    centres = [points[list(route)].mean(axis=0) - points[0] for route in solution.routes]
+    directions = [math.atan2(centre[1], centre[0]) for centre in centres]
+    colours = [""] * len(centres)
+    for rank, number in enumerate(sorted(range(len(centres)), key=lambda number: directions[number])):
+        # hues nearly repeat after 13, 21 and 34 turns, so four levels of lightness separate those routes
+        lightness = (0.64, 0.46, 0.73, 0.55)[rank % 4]
+        colours[number] = _oklch(lightness, 0.15, 0.6 + rank * GOLDEN_ANGLE)
+    return colours
+
+
+def _oklch(lightness: float, chroma: float, hue: float) -> str:
+    """Convert a colour of Ottosson's perceptual space Oklab, in polar form, to sRGB."""
+    a, b = chroma * math.cos(hue), chroma * math.sin(hue)
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    linear = (
+        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
+    )
+    return "#" + "".join(f"{round(255 * _encode(min(max(part, 0.0), 1.0))):02x}" for part in linear)
+
+
+def _encode(part: float) -> float:
+    return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055

@@ -1,0 +1,46 @@
+"""Where the nodes of an instance are on a map."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.errors import UnsupportedError, Where
+from dynaroute.instance import Instance
+
+__all__ = ["Plane", "project"]
+
+
+class Plane(NamedTuple):
+    """Positions as drawn, and the ratio of a unit of y to a unit of x."""
+
+    points: NDArray[np.float64]
+    aspect: float
+    labels: tuple[str, str]
+
+
+def project(instance: Instance) -> Plane:
+    """Project positions onto a map.
+
+    Raises
+    ------
+    UnsupportedError
+        If the instance has no coordinates.
+    """
+    if instance.coordinates is None:
+        raise UnsupportedError(
+            "the instance has distances but no coordinates, so there is nothing to draw.",
+            where=Where(field="coordinates"),
+            remedy="Add coordinates (in a .vrp file: NODE_COORD_SECTION or DISPLAY_DATA_SECTION).",
+        )
+    if instance.metric == "euclidean":
+        return Plane(instance.coordinates, 1.0, ("x", "y"))
+    latitudes, longitudes = instance.coordinates[:, 0], instance.coordinates[:, 1]
+    if np.ptp(longitudes) > 180:  # keep places on both sides of the date line together
+        longitudes = longitudes % 360
+    middle = math.radians(float(latitudes.min() + latitudes.max()) / 2)
+    aspect = 1 / max(math.cos(middle), 0.05)  # near the poles every flat map is distorted
+    return Plane(np.column_stack([longitudes, latitudes]), aspect, ("longitude", "latitude"))

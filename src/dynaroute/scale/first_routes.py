@@ -1,0 +1,84 @@
+"""First routes by a policy for many rows at once, before each of them is searched by itself.
+
+A policy takes hardly longer for some dozens of rows than for one. Where there are GPUs, other workers do it than those
+that search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dynaroute.scale.rows import FirstRoutes, Row
+from dynaroute.solution import Solution
+from dynaroute.solver import solve_all
+from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.result import Result, Start
+
+__all__ = ["are_built_apart", "build_first_routes", "search_from_first_routes"]
+
+
+def are_built_apart(options: SolveOptions) -> bool:
+    """Whether first routes are built by themselves: in searches without a time limit, in which building would count."""
+    return options.uses_policy and options.searches and options.search_seconds is None
+
+
+def build_first_routes(rows: Sequence[Row], options: SolveOptions) -> list[Row]:
+    """The rows, with first routes wherever a policy can build them.
+
+    Parameters
+    ----------
+    rows
+        Rows with instances; those that have first routes keep them.
+    options
+        Of the search.
+    """
+    lacking = [row for row in rows if row.first is None and _can_build(row, options)]
+    instances = [row.instance for row in lacking if row.instance is not None]
+    if not instances:
+        return list(rows)
+    results = solve_all(instances, replace(options, improve="none", iterations=None, target=None, objective=None))
+    found = {row.number: _take_routes(result) for row, result in zip(lacking, results, strict=True)}
+    return [replace(row, first=found.get(row.number, row.first)) for row in rows]
+
+
+def search_from_first_routes(row: Row, options: SolveOptions) -> Result:
+    """Search a row, and tell of its first routes as if the search had built them itself.
+
+    Parameters
+    ----------
+    row
+        With an instance and first routes.
+    options
+        Of the search.
+    """
+    assert row.instance is not None
+    assert row.first is not None
+    without_policy = replace(
+        options,
+        model="auto",
+        decode=None,
+        samples=None,
+        temperature=None,
+        augment=False,
+        start=Solution(row.first.routes),
+    )
+    result = solve_all([row.instance], without_policy)[0]
+    start = Start.by_policy(row.first.model, options.decoding)
+    return replace(result, start=start, seconds=row.first.seconds + result.seconds)
+
+
+def _can_build(row: Row, options: SolveOptions) -> bool:
+    """Whether this is a problem that policies know, and for which the search would ask one."""
+    instance = row.instance
+    return (
+        instance is not None
+        and instance.is_plain
+        and instance.coordinates is not None
+        and options.objective != "vehicles"
+    )
+
+
+def _take_routes(result: Result) -> FirstRoutes:
+    assert result.model is not None  # a policy built them
+    return FirstRoutes(result.solution.routes, result.model, result.seconds)
