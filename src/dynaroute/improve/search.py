@@ -15,7 +15,7 @@ import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.breeding import Breeding
-from dynaroute.improve.combined import Relay, Team, teach_the_worst
+from dynaroute.improve.combined import Relay, Team, copy_best_to_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
 from dynaroute.improve.parted import PartedAnnealing, cut_problem, find_places
@@ -231,7 +231,7 @@ def _choose_team(
     ]
     handover = _TEAM_PATIENCE * _choose_handover(problem.size, stopping) / threads
     if handover > _LATEST_HANDOVER or not problem.has_matrix:
-        return annealing[0] if len(annealing) == 1 else Team(annealing, teach_the_worst)
+        return annealing[0] if len(annealing) == 1 else Team(annealing, copy_best_to_worst)
     handover = max(handover, _EARLIEST_TEAM_HANDOVER)
     # teams that exchange nothing find diverse solutions, which crossover needs
     return Relay(Team(annealing, None), Breeding(problem, threads, seed), handover, annealing)
@@ -309,7 +309,7 @@ class Incumbent:
         if price >= self.price:
             return False
         self.solution, self.cost, self.price = replace(solution, stated_cost=cost), cost, price
-        if not self.is_to_be_told(solution):
+        if not self.is_reportable(solution):
             return True
         seconds = time.perf_counter() - self._began
         self._trace.append((seconds, cost))
@@ -330,7 +330,7 @@ class Incumbent:
     def conclude(self, iterations: int, is_interrupted: bool) -> SearchOutcome:
         """Return the outcome, with at least some routes."""
         if math.isinf(self.price):
-            self.offer(self.build_something())
+            self.offer(self.build_fallback())
         solution = self.solution
         if self._watched is not None:
             last = self.read_solution(self._watched.best_routes)
@@ -346,7 +346,7 @@ class Incumbent:
         """Return the value to minimise."""
         return cost
 
-    def is_to_be_told(self, solution: Solution) -> bool:
+    def is_reportable(self, solution: Solution) -> bool:
         """Whether a better solution belongs in the history."""
         return True
 
@@ -354,6 +354,6 @@ class Incumbent:
         """Convert a searcher's routes to a `Solution`."""
         return Solution(routes)
 
-    def build_something(self) -> Solution:
+    def build_fallback(self) -> Solution:
         """Build some routes if there was no time for anything else."""
         return build_by_filling(self._instance)
