@@ -50,7 +50,7 @@ _LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
 _ITERATIONS_TO_MELT_A_CUSTOMER = 150  # with fewer, a cooler start is better
 _LEAST_HOT = 0.05
 _SMALLEST_PART, _FEWEST_ROUTES = 70, 4  # fewest customers and routes per core
-_TEAM_PATIENCE = 2.0  # several cores anneal for so many times as long as one core would, in core seconds
+_TEAM_PATIENCE = 2.0  # several cores anneal this many times the core seconds of a single core
 _EARLIEST_TEAM_HANDOVER = 0.03
 
 Routes = tuple[tuple[int, ...], ...]
@@ -156,7 +156,7 @@ def search(
 @cache
 def load_machine_code() -> None:
     """Load the machine code of all stages of a search, once per process, so that it takes no search time later."""
-    search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
+    search(_make_tiny_instance(), None, Stopping(iterations=1))  # one iteration of each stage
     problem = SearchProblem.from_instance(_make_tiny_instance())
     cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
     breeding = Breeding(problem, threads=1)
@@ -238,7 +238,7 @@ def _choose_team(
 
 
 def _share_cores(threads: int, most: int) -> list[int]:
-    """Share cores among as few teams as possible, of about the same number and at most `most` each; none is idle."""
+    """Share all cores among as few teams as possible, about equally, with at most `most` cores in a team."""
     teams = math.ceil(threads / max(1, most))
     return [(threads + team) // teams for team in range(teams)]
 
@@ -347,7 +347,7 @@ class Incumbent:
         return cost
 
     def is_reportable(self, solution: Solution) -> bool:
-        """Whether a better solution belongs in the history."""
+        """Whether a better solution is recorded and reported."""
         return True
 
     def read_solution(self, routes: Routes) -> Solution:
@@ -355,5 +355,5 @@ class Incumbent:
         return Solution(routes)
 
     def build_fallback(self) -> Solution:
-        """Build some routes if there was no time for anything else."""
+        """Build simple routes if there was no time for anything else."""
         return build_by_filling(self._instance)
