@@ -1,11 +1,11 @@
-"""Train kinds of policy by the same recipe, side by side in a table: what encoding anew is worth.
+"""Train several kinds of policy with the same recipe, and compare them in a table: what re-encoding is worth.
 
     python benchmarks/ablation.py FOLDER                    AM-D and AM, ten minutes at each of 20, 50 and 100 customers
     python benchmarks/ablation.py FOLDER --policies rl      the pointer network
 
-Each size starts from the model of the size before it, the first from random parameters; all have the same seed. Every
-run lies in a folder of its own, such as FOLDER/am-50. Called again, a run that was stopped is continued, and one that
-is finished is only measured. Lengths are greedy: the best validation (seed 4321), and the published sets (seed 1234).
+The first size starts from random parameters, and each other size from the model of the size before it; all use the same
+seed. Every run has its own folder, such as FOLDER/am-50. Run the command again to continue interrupted runs; finished
+ones are only measured. Lengths are greedy: the best validation (seed 4321), and the published sets (seed 1234).
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from dynaroute.training.trainer import LAST, Trainer
 
 @dataclass(frozen=True)
 class Settings:
-    """What all runs have in common."""
+    """Settings that all runs share."""
 
     folder: Path
     seed: int
     count: int  # instances of each published set
-    budget: dict[str, Any]  # of a plan
-    most_instances: int = 1024  # of an update
+    budget: dict[str, Any]  # limits of a plan
+    most_instances: int = 1024  # per update
 
 
 def plan_runs(policy: PolicyName, sizes: list[int], settings: Settings) -> Iterator[tuple[Path, TrainingPlan]]:
-    """List the runs of a kind of policy, each from the one before it."""
+    """List the runs of one kind of policy; each starts from the one before it."""
     before: str | None = None
     for size in sizes:
         run = settings.folder / f"{policy}-{size}"
@@ -56,7 +56,7 @@ def plan_runs(policy: PolicyName, sizes: list[int], settings: Settings) -> Itera
 
 
 def train(plan: TrainingPlan, run: Path, device: str) -> None:
-    """Train, or go on with a run that was stopped."""
+    """Train, or continue an interrupted run."""
     run.mkdir(parents=True, exist_ok=True)
     is_begun = (run / LAST).exists()
     if is_begun:
@@ -69,14 +69,14 @@ def train(plan: TrainingPlan, run: Path, device: str) -> None:
 
 
 def measure(model: Path, size: int, count: int, device: str) -> float:
-    """The mean greedy length on a published set."""
+    """Return the mean greedy length on a published set."""
     drawn = draw_published_set(size, count)
     batch = InstanceBatch.from_arrays(drawn.depot, drawn.locations, drawn.demands, drawn.capacity).to(device)
     return float(construct(Policy.from_pretrained(model).to(device), batch, Greedy()).lengths(batch).double().mean())
 
 
 def describe(run: Path, plan: TrainingPlan, sizes: list[int], count: int, device: str) -> str:
-    """A row of the table."""
+    """Format a row of the table."""
     state = torch.load(run / LAST, map_location="cpu", weights_only=True)
     lengths = " / ".join(f"{measure(run, size, count, device):.4f}" for size in sizes)
     begin = "random parameters" if plan.init is None else Path(plan.init).name
@@ -87,7 +87,7 @@ def describe(run: Path, plan: TrainingPlan, sizes: list[int], count: int, device
 
 
 def compare(policies: list[PolicyName], sizes: list[int], settings: Settings) -> None:
-    """Train all, and print the table."""
+    """Train all policies, and print the table."""
     device = choose_device("auto")
     rows = []
     for policy in policies:
@@ -104,13 +104,13 @@ def compare(policies: list[PolicyName], sizes: list[int], settings: Settings) ->
 def main() -> None:
     """Read the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", help="of the runs")
+    parser.add_argument("folder", type=Path, nargs="?", help="folder for the runs")
     parser.add_argument("--policies", default="amd,am", help=f"some of {', '.join(get_args(PolicyName))}")
     parser.add_argument("--sizes", default="20,50,100")
-    parser.add_argument("--minutes", type=float, default=10.0, help="for each run")
+    parser.add_argument("--minutes", type=float, default=10.0, help="training time per run")
     parser.add_argument("--seed", type=int, default=26)
-    parser.add_argument("--count", type=int, default=PUBLISHED_COUNT, help="instances of each set")
-    parser.add_argument("--quick", action="store_true", help="two updates of each policy at 5 and 6 customers")
+    parser.add_argument("--count", type=int, default=PUBLISHED_COUNT, help="instances per set")
+    parser.add_argument("--quick", action="store_true", help="a check: two updates of each policy, 5 and 6 customers")
     given = parser.parse_args()
     if given.quick:
         with TemporaryDirectory() as folder:
@@ -118,7 +118,7 @@ def main() -> None:
             compare(["amd", "am", "rl"], [5, 6], Settings(Path(folder), given.seed, 20, budget, 8))
         return
     if given.folder is None:
-        parser.error("name a folder for the runs")
+        parser.error("give a folder for the runs")
     settings = Settings(given.folder, given.seed, given.count, {"minutes": given.minutes})
     compare(given.policies.split(","), [int(size) for size in given.sizes.split(",")], settings)
 

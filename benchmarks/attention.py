@@ -97,11 +97,11 @@ def main(solutions: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     is_quick = parser.parse_args().quick
     if is_quick and not torch.cuda.is_available():
-        print("Left out: it needs a GPU, and PyTorch sees none here.")
+        print("Skipped: this needs a GPU, and PyTorch finds none.")
         sys.exit()
     if not torch.cuda.is_available():
-        sys.exit("There is no CUDA device here.")
+        sys.exit("This needs a CUDA device.")
     main(256 if is_quick else 4096)

@@ -1,23 +1,23 @@
-"""How far the search on processor cores gets in a given time: many machines' worth of runs side by side, in one go.
+"""Measure how good solutions get in a given time: many searches on CPU cores, side by side in one command.
 
     python benchmarks/bars.py DATA                                    everything, on all cores; about 8 minutes on 16
-    python benchmarks/bars.py DATA --part x n100 belgium              some parts; all runs of one core lie side by side
-    python benchmarks/bars.py DATA --part x --source OLDER/src        the same with the package of another folder
+    python benchmarks/bars.py DATA --part x n100 belgium              some parts; runs on one core are side by side
+    python benchmarks/bars.py DATA --part x --source OLDER/src        the same with another version of the package
 
-DATA has the folders X and XXL, each with .vrp files and best_known.csv. Results are JSON lines: one for each run and
-one for each part, with the mean gap to the best known costs in percent. Tables to read go to standard error. Parts:
+DATA has the folders X and XXL, each with .vrp files and best_known.csv. Results are JSON lines: one per run and one per
+part, with the mean gap to the best known costs in percent. Readable tables go to standard error. The parts are:
 
     x        every instance of X, 30 s on one core
     n100     100 instances of 100 customers, 1 s on one core; the mean length
     belgium  every instance of XXL, 100 s on one core
-    large    30,000 customers, 150 s on one core; the gap is to what all cores find afterwards, in 240 s
+    large    30,000 customers, 150 s on one core; the gap is to what all cores then find in 240 s
     one      ten instances of X with 300 to 1,000 customers, 60 s on one core
-    all      the same ten, one after the other, 20 s on all cores each
-    seconds  six instances of X, --fast and a tenth, a third and all of the time that `dynaroute solve` takes
-    cores    iterations that each of many instances gets in threads and in as many processes: cores.py
+    all      the same ten, one after the other, 20 s each on all cores
+    seconds  six instances of X, with --fast, and with a tenth, a third and all of the usual time of `dynaroute solve`
+    cores    iterations per instance in threads and in as many processes: cores.py
 
-Libraries and machine code are loaded before any clock starts, and every answer is judged by `dynaroute.check`. --scale
-shortens all times, to see that everything runs.
+Libraries and machine code are loaded before any clock starts, and `dynaroute.check` checks every solution. --scale
+shortens all times, for a quick check that everything runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pathlib import Path
 import numpy as np
 
 PARTS = ("x", "n100", "belgium", "large", "one", "all", "seconds", "cores")
-_SHARED = (  # of 300 to 1,000 customers, with routes of all lengths
+_SHARED = (  # 300 to 1,000 customers, with short and long routes
     "X-n308-k13",
     "X-n351-k40",
     "X-n401-k29",
@@ -50,7 +50,7 @@ _SHARED = (  # of 300 to 1,000 customers, with routes of all lengths
     "X-n979-k58",
 )
 _SECONDS = ("X-n101-k25", "X-n204-k19", "X-n401-k29", "X-n599-k92", "X-n783-k48", "X-n979-k58")
-_DRAWN, _LARGE = "uniform", "large"  # instances that are no files
+_DRAWN, _LARGE = "uniform", "large"  # instances that are drawn, not read from files
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Run:
     Attributes
     ----------
     part, instance
-        What it belongs to, and what is solved: a file, or the number of an instance that is drawn.
+        Its part, and the instance: a file, or the name of a drawn instance.
     seconds
-        Its time; 0 for a policy or savings, without a search.
+        Its time limit; 0 for a policy or savings without a search.
     threads
-        Cores that work on it.
+        Number of cores.
     """
 
     part: str
@@ -75,7 +75,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found."""
+    """The result of a search."""
 
     cost: float
     iterations: int
@@ -89,7 +89,7 @@ def prepare() -> None:
 
 
 def work(run: Run) -> tuple[Run, Found]:
-    """Search, and judge what was found."""
+    """Search, and check the solution."""
     import dynaroute
     from dynaroute.improve.search import search
     from dynaroute.improve.stopping import Stopping
@@ -106,8 +106,8 @@ def work(run: Run) -> tuple[Run, Found]:
     return run, Found(float(solution.cost(instance)), iterations)
 
 
-def load(name: str):  # type: ignore[no-untyped-def]  # of what package it is, the command line says
-    """Read an instance, or draw it."""
+def load(name: str):  # type: ignore[no-untyped-def]  # --source chooses the package, and with it the type
+    """Read or draw an instance."""
     import dynaroute
     from dynaroute.distributions import draw_published_set
 
@@ -119,7 +119,7 @@ def load(name: str):  # type: ignore[no-untyped-def]  # of what package it is, t
 
 
 def draw_large(size: int = 30_000):  # type: ignore[no-untyped-def]
-    """Towns of all sizes with a depot at the edge, demands of parcels, and about 118 customers on a route."""
+    """Draw towns of all sizes with a depot at the edge, small demands, and about 118 customers per route."""
     from dynaroute.instance import Instance
 
     random = np.random.default_rng(30_000)
@@ -142,12 +142,12 @@ def read_best(folder: Path) -> dict[str, float]:
 
 
 def count_customers(path: Path) -> int:
-    """By the number of nodes in a name of the X set."""
+    """Read the number of customers from a file name of the X set."""
     return int(path.stem.split("-")[1].removeprefix("n")) - 1
 
 
 def list_runs(arguments: argparse.Namespace) -> list[Run]:
-    """Runs of one core, the longest first."""
+    """List the runs on one core, the longest first."""
     x, xxl = arguments.data / "X", arguments.data / "XXL"
     runs = [Run("x", str(path), 30) for path in sorted(x.glob("*.vrp"))]
     runs += [Run("n100", f"{_DRAWN}{index}", 1) for index in range(100)]
@@ -166,7 +166,7 @@ def list_shared(arguments: argparse.Namespace) -> list[Path]:
 
 
 def list_runs_of_all_cores(arguments: argparse.Namespace) -> list[Run]:
-    """Runs that have the machine to themselves."""
+    """List the runs on all cores, which have the machine to themselves."""
     runs = [Run("all", str(path), 20, arguments.cores) for path in list_shared(arguments)]
     if "large" in arguments.part:
         runs.append(Run("large", _LARGE, 240, arguments.cores))
@@ -181,7 +181,7 @@ def run_side_by_side(runs: Sequence[Run], processes: int) -> Iterator[tuple[Run,
 
 
 def report(arguments: argparse.Namespace, results: Iterable[tuple[Run, Found]]) -> None:
-    """Print each result when it is there, then each part's mean."""
+    """Print each result as it arrives, then the mean of each part."""
     best = read_best(arguments.data / "X") | read_best(arguments.data / "XXL")
     gathered = []
     for run, found in results:
@@ -213,7 +213,7 @@ def print_part(part: str, threads: int, results: Sequence[tuple[Run, Found]], be
 
 
 def print_seconds(results: Sequence[tuple[Run, Found]], best: dict[str, float]) -> None:
-    """The table of docs/results.md."""
+    """Print the table of docs/results.md."""
     names = sorted({Path(run.instance).stem for run, _ in results})
     rows = []
     for name in names:
@@ -236,18 +236,18 @@ def count_own_cores() -> int:
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("data", type=Path, nargs="?", help="folder that has X and XXL")
+    parser.add_argument("data", type=Path, nargs="?", help="folder with X and XXL")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS, help="what to measure")
-    parser.add_argument("--source", type=Path, help="folder that has the package dynaroute: src of another commit")
-    parser.add_argument("--cores", type=int, default=count_own_cores(), help="threads of one instance")
-    parser.add_argument("--processes", type=int, help="runs of one core at the same time; usually two fewer than cores")
-    parser.add_argument("--scale", type=float, default=1.0, help="factor of all times")
-    parser.add_argument("--quick", action="store_true", help="cores alone, to see that it runs: no figures to quote")
+    parser.add_argument("--source", type=Path, help="folder with the package dynaroute, such as src of another commit")
+    parser.add_argument("--cores", type=int, default=count_own_cores(), help="number of cores for one instance")
+    parser.add_argument("--processes", type=int, help="simultaneous runs on one core; by default two fewer than cores")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor for all times")
+    parser.add_argument("--quick", action="store_true", help="only the part cores, to check that it runs")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.part, arguments.data = ("cores",), arguments.data or Path()
     if arguments.data is None:
-        parser.error("say where the instances are: a folder that has X and XXL")
+        parser.error("give the folder with the instances, which has X and XXL")
     return arguments
 
 
@@ -256,8 +256,8 @@ def main() -> None:
     if arguments.source is not None:
         os.environ["PYTHONPATH"] = str(arguments.source.resolve())
         sys.path.insert(0, os.environ["PYTHONPATH"])
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # else each of many processes would have threads of PyTorch
-    prepare()  # compiled once, before many processes ask for it
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # otherwise PyTorch would start threads in each of many processes
+    prepare()  # compile once, before many processes need it
     import dynaroute
 
     print(json.dumps({"package": str(Path(dynaroute.__file__).parent), "cores": arguments.cores}), flush=True)

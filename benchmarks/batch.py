@@ -1,14 +1,13 @@
-"""Many small instances, from a Parquet file to routes: one call of solve, and the engines of `dynaroute batch`.
+"""Time many small instances, from a Parquet file to routes: one call of solve, and the engines of `dynaroute batch`.
 
     python benchmarks/batch.py                                100,000 instances of 20 customers, each way once
     python benchmarks/batch.py --count 10000 --ways local     memory with a tenth of them
-    python benchmarks/batch.py --model savings                what is left where solving takes next to nothing
+    python benchmarks/batch.py --model savings                everything but solving, which takes next to nothing
 
-Each way runs in a process of its own, from start to end: libraries, reading, solving (by amd-20, greedy, unless
-another `--model` is given) and, for batch, checking and writing. Core seconds are what all its processes used of the
-cores, which other work on the machine does not change much. Memory is the largest sum over the process and all that it
-started, looked at every 1.5 seconds: what each has to itself, and its share of what several have (the proportional
-set size; Linux).
+Each way runs in its own process and is timed from start to end: loading libraries, reading, solving (greedily with
+amd-20, or with `--model`) and, for batch, checking and writing. Core seconds are the CPU time of all its processes,
+which other work on the machine hardly affects. Memory is the largest total of all its processes, sampled every 1.5
+seconds; memory that processes share is divided among them (the proportional set size, on Linux).
 """
 
 from __future__ import annotations
@@ -39,22 +38,22 @@ print(sum(result.cost for result in results) / len(results))
 
 @dataclass(frozen=True)
 class Measured:
-    """What a way took.
+    """The measurements of one way.
 
     Attributes
     ----------
     way
         Its name.
     count
-        Instances.
+        Number of instances.
     seconds
-        From start to end.
+        Wall time from start to end.
     core_seconds
-        Of all its processes.
+        CPU time of all its processes.
     megabytes
-        The most memory that all its processes had at a time.
+        Largest total memory of its processes.
     mean_cost
-        Of the routes.
+        Mean cost of the solutions.
     """
 
     way: str
@@ -66,12 +65,12 @@ class Measured:
 
     @property
     def rate(self) -> float:
-        """Instances a second."""
+        """Instances per second."""
         return self.count / self.seconds
 
 
 def measure(way: str, file: Path, count: int, model: str, folder: Path) -> Measured:
-    """Run one way, and watch its memory."""
+    """Run one way, and measure its time and memory."""
     out = folder / f"{way}-{count}"
     batch = ["-m", "dynaroute", "batch", str(file), "--out", str(out), "--engine", way, "--model", model, "--json"]
     command = [sys.executable, *(["-c", _ONE_CALL, str(file), model] if way == "solve" else batch)]
@@ -92,7 +91,7 @@ def measure(way: str, file: Path, count: int, model: str, folder: Path) -> Measu
 
 
 def has_ended(process: subprocess.Popen[str]) -> bool:
-    """Wait for a process for a while; reading its memory more often would take a good part of a core."""
+    """Wait a while for a process to end; reading its memory more often would use a good part of a core."""
     try:
         process.wait(_WATCH_SECONDS)
     except subprocess.TimeoutExpired:
@@ -101,12 +100,12 @@ def has_ended(process: subprocess.Popen[str]) -> bool:
 
 
 def list_family(process: int) -> list[int]:
-    """A process, and all that it and they have started."""
+    """List a process and all its descendants."""
     children: dict[int, list[int]] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = status.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         children.setdefault(int(fields[1]), []).append(int(status.parent.name))
     family = [process]
@@ -116,7 +115,7 @@ def list_family(process: int) -> list[int]:
 
 
 def read_memory(process: int) -> int:
-    """Bytes that a process has to itself, and its share of what it has with others."""
+    """Read the memory of a process in bytes, including its part of shared memory."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -125,10 +124,10 @@ def read_memory(process: int) -> int:
 
 
 def read_core_seconds(process: int) -> float:
-    """Seconds of cores that a process has used."""
+    """Read the CPU time of a process in seconds."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:  # it has just ended
+    except OSError:  # the process has just ended
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -147,10 +146,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, nargs="+", default=[100_000])
     parser.add_argument("--model", default="amd-20")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     arguments = parser.parse_args()
     counts = [200] if arguments.quick else arguments.count
-    print(f"{'way':<8}{'instances':>10}{'seconds':>9}{'a second':>10}{'core s':>9}{'MB':>8}{'mean cost':>11}")
+    print(f"{'way':<8}{'instances':>10}{'seconds':>9}{'per s':>10}{'core s':>9}{'MB':>8}{'mean cost':>11}")
     with tempfile.TemporaryDirectory() as name:
         for count in counts:
             file = Path(name) / f"{count}.parquet"

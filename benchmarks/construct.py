@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--kool", type=Path, metavar="FOLDER", help="published AM weights")
     parser.add_argument("--count", type=int, default=10_000, help="published instances of each size (10000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     options = parser.parse_args(arguments)
     if options.quick:
         options.repeats, options.count = 3, 100

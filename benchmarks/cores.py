@@ -1,13 +1,13 @@
-"""What threads are worth: many instances at once in the threads of one process, and in as many processes.
+"""Compare the threads of one process with as many processes, on many instances at once.
 
     python benchmarks/cores.py                                   100 customers, 0.1 s each, on all cores
     python benchmarks/cores.py --cores 16 --count 640
     python benchmarks/cores.py --files X/*.vrp --best X/best_known.csv --seconds 10     one instance on several cores
 
-Many instances: iterations that each of them gets when one core searches them one after the other, when each of so many
-processes searches its share, and when the threads of one process do. Libraries and machine code are loaded before the
-clock starts. One instance at a time (--files): mean gap to the best costs known on one core, on all of them, and on one
-core for as many times the seconds.
+With many instances, it prints the iterations per instance if one core searches them one after the other, if each of
+several processes searches its share, and if the threads of one process do. Libraries and machine code are loaded before
+the clock starts. With --files, it searches one instance at a time, and prints the mean gap to the best known costs on
+one core, on all cores, and on one core with the time multiplied by the number of cores.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from dynaroute.instance import Instance
 
 
 def count_iterations(instances: Sequence[Instance], seconds: float, threads: int) -> list[int]:
-    """Iterations of each instance, searched in the threads of this process."""
+    """Search instances in threads of this process, and return the iterations of each."""
     request = BatchRequest(instances, begin=lambda: Stopping.after(seconds))
     return [outcome.iterations for outcome in SideBySide(threads).search(request)]
 
 
 def count_iterations_after(barrier: object, instances: Sequence[Instance], seconds: float, sent: object) -> None:
-    """The same on one thread of a process of its own, when all processes are ready."""
+    """Do the same on one thread of another process, as soon as all processes are ready."""
     load_machine_code()
     barrier.wait()  # type: ignore[attr-defined]
     sent.put(count_iterations(instances, seconds, 1))  # type: ignore[attr-defined]
@@ -61,7 +61,7 @@ def compare_many(arguments: argparse.Namespace) -> None:
     alone = np.mean(count_iterations(instances[: max(2, len(instances) // cores)], seconds, 1))
     processes = np.mean(count_iterations_in_processes(instances, seconds, cores))
     threads = np.mean(count_iterations(instances, seconds, cores))
-    print(f"{len(instances)} instances of {arguments.size} customers, {seconds:g} s each; iterations of each:")
+    print(f"{len(instances)} instances of {arguments.size} customers, {seconds:g} s each; iterations per instance:")
     print(f"one thread {alone:,.0f}; {cores} processes {processes:,.0f}; {cores} threads {threads:,.0f}")
     print(f"threads / processes {threads / processes:.2f}; {cores} threads do {cores * threads / alone:.2f} x one")
 
@@ -69,7 +69,7 @@ def compare_many(arguments: argparse.Namespace) -> None:
 def compare_one(arguments: argparse.Namespace) -> None:
     with arguments.best.open(newline="") as file:
         best = {row["name"]: float(row["best_known_cost"]) for row in csv.DictReader(file)}
-    ways = [(1, 1), (arguments.cores, 1), (1, arguments.cores)]  # threads, and times the seconds
+    ways = [(1, 1), (arguments.cores, 1), (1, arguments.cores)]  # threads, and factor of the time
     gaps: list[list[float]] = [[] for _ in ways]
     for path in arguments.files:
         instance = dynaroute.read(path)
@@ -84,13 +84,13 @@ def compare_one(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--cores", type=int, default=count_cores(), help="threads, or processes")
-    parser.add_argument("--size", type=int, default=100, help="customers of each of many instances")
-    parser.add_argument("--count", type=int, default=200, help="how many instances")
-    parser.add_argument("--seconds", type=float, default=0.1, help="of each search")
+    parser.add_argument("--cores", type=int, default=count_cores(), help="number of threads or processes")
+    parser.add_argument("--size", type=int, default=100, help="customers per instance, without --files")
+    parser.add_argument("--count", type=int, default=200, help="number of instances, without --files")
+    parser.add_argument("--seconds", type=float, default=0.1, help="time of each search")
     parser.add_argument("--files", nargs="*", default=[], help="instances to search one at a time")
     parser.add_argument("--best", type=Path, help="CSV with the columns name and best_known_cost, for --files")
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.count = 20

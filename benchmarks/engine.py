@@ -1,13 +1,13 @@
-"""How fast the engine is on one GPU: construction, replay, whole training steps; prints Markdown tables.
+"""Time the engine on one GPU: construction, replay and whole training steps; prints Markdown tables.
 
     python benchmarks/engine.py --augment --scaling scaling.png --out RESULTS.json [--models MODELS]
 
-MODELS holds folders n20, n50, n100 (trained policies, for realistic route counts); the shipped models are used where
-it is not given. Sizes above 100 use the policy of 100.
+MODELS has the folders n20, n50 and n100 with trained policies, for realistic numbers of routes; by default, the shipped
+models are used. Sizes above 100 use the policy for 100.
 
-The floor is the time that counted operations take at the rate of the tensor cores, or counted bytes at that of the
-memory, whichever is longer: what several samples have in common counts once, the backward pass twice its forward pass,
-and of bytes only what the backward pass must find again, written once and read once.
+The floor is the time for the operations at the rate of the tensor cores, or for the bytes at the rate of the memory,
+whichever is longer. Work that samples share counts once, and the backward pass counts as two forward passes. Bytes
+are those that the backward pass needs again, written once and read once.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from dynaroute.training.replay import can_record
 from dynaroute.training.replay_layout import ReplayLayout, ReplaySize
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
-TENSOR_RATE = 790e12  # FLOP/s in half precision, measured on an H200 with a product of 8192^3
-MEMORY_RATE = 4.8e12  # bytes a second, as an H200 is specified
+TENSOR_RATE = 790e12  # FLOP/s in half precision, measured on an H200 with a product of 8192 x 8192 matrices
+MEMORY_RATE = 4.8e12  # bytes per second, from the H200's specification
 
 
 def measure(action: Callable[[], object], repeats: int) -> float:
-    """Median seconds of an action, the device waited for before and after; the first call is not counted."""
+    """Return the median seconds of an action, including the wait for the device; the first call does not count."""
     action()
     seconds = []
     for _ in range(repeats):
@@ -70,7 +70,7 @@ def load(size: int, models: Path | None) -> Policy:
 
 
 def make_update(policy: Policy, rate: float = 1e-6) -> PolicyUpdate:
-    """Adam with a tiny rate: the policy stays as trained while its steps are timed."""
+    """Make an update with a tiny learning rate, so that the policy hardly changes while its steps are timed."""
     optimiser = AdamOptimiser(list(policy.parameters()), torch.tensor(rate, device="cuda"))
     return PolicyUpdate(Replay(policy, torch.float16), optimiser, Ranks())
 
@@ -87,7 +87,7 @@ def measure_greedy(policy: Policy, size: int, count: int) -> dict[str, float]:
 
 
 def measure_augmented(policy: Policy, size: int, count: int) -> dict[str, float]:
-    """Eight orientations of every instance, the best kept."""
+    """Time the best of eight orientations of every instance."""
     batch = TrainingTask(size, (CAPACITY[size],)).draw(count, torch.Generator("cuda").manual_seed(1), 0)
     lengths = [torch.zeros(())]
 
@@ -153,7 +153,7 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
 
 
 def compute_floor(policy: Policy, given: UpdateInput) -> tuple[float, float]:
-    """Seconds that a step's operations take, and its bytes, by the count of the heading."""
+    """Return the least seconds for a step's operations and for its bytes, as explained at the top."""
     config, starts = policy.config, given.find_starts()
     needed = ReplaySize.of(starts)
     layout = ReplayLayout.of_starts(starts, needed)
@@ -163,12 +163,12 @@ def compute_floor(policy: Policy, given: UpdateInput) -> tuple[float, float]:
     decoding = 3 * width * float(((layout.route_lengths + 1) * layout.routes.lengths).double().sum())
     forward = 2 * (per_token * needed.state_tokens + attention + decoding)
     kept = (layers * (6 * width + inner) + width) * needed.state_tokens + 5 * width * needed.route_tokens
-    # built once, replayed once, and twice that on the way back; two bytes a number, there and back again
+    # construction 1, replay 1, backward pass 2; each number has two bytes, written once and read once
     return 4 * forward / TENSOR_RATE, 4 * kept / MEMORY_RATE
 
 
 def measure_busy_fraction(step: Callable[[], None]) -> float:
-    """The part of the time in which the GPU computes, over a few steps, by PyTorch's profiler."""
+    """Return the fraction of time in which the GPU computes, from PyTorch's profiler over a few steps."""
     steps = 5
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         torch.cuda.synchronize()
@@ -182,7 +182,7 @@ def measure_busy_fraction(step: Callable[[], None]) -> float:
 
 
 def measure_scaling(models: Path | None, picture: Path) -> dict[str, Any]:
-    """Greedy time per instance against the number of customers, drawn with the exponent of a power law."""
+    """Draw the greedy time per instance against the number of customers, with the exponent of a power law."""
     from matplotlib.figure import Figure
 
     sizes = [20, 50, 100, 127, 200, 350, 500, 700, 1000]
@@ -197,14 +197,14 @@ def measure_scaling(models: Path | None, picture: Path) -> dict[str, Any]:
             construct_once(policy, batch, MostLikely()).lengths(batch)
 
         seconds.append(measure(job, 3) / count)
-        print(f"scaling n={size}: {1e6 * seconds[-1]:.2f} us an instance ({count} at once)", flush=True)
+        print(f"scaling n={size}: {1e6 * seconds[-1]:.2f} us per instance ({count} at once)", flush=True)
     logs = np.log(np.array([sizes, seconds]))
     exponent = float(np.polyfit(logs[0], logs[1], 1)[0])
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.add_subplot()
     axes.loglog(sizes, 1e6 * np.array(seconds), "o-")
     axes.set_xlabel("customers")
-    axes.set_ylabel("microseconds an instance, greedy")
+    axes.set_ylabel("microseconds per instance, greedy")
     axes.set_title(f"Greedy construction grows as n^{exponent:.2f}")
     axes.grid(alpha=0.3, which="both")
     figure.savefig(picture, dpi=120)
@@ -212,11 +212,11 @@ def measure_scaling(models: Path | None, picture: Path) -> dict[str, Any]:
 
 
 def format_tables(results: dict[str, Any]) -> str:
-    """What was measured, in Markdown."""
+    """Format the results as Markdown tables."""
     lines = [
         f"{results['device']}, torch {results['torch']}",
         "",
-        "| greedy | instances | seconds | µs an instance | mean length |",
+        "| greedy | instances | seconds | µs per instance | mean length |",
         "|---|---|---|---|---|",
     ]
     for size, entry in results["greedy"].items():
@@ -227,7 +227,7 @@ def format_tables(results: dict[str, Any]) -> str:
         lines.append(f"| n=100, x8 | {entry['count']:,} | {entry['seconds']:.4f} | | {entry['length']:.3f} |")
     lines += [
         "",
-        "| step | trajectories a second | construct / replay, µs a trajectory | operations / bytes, µs "
+        "| step | trajectories per second | construct / replay, µs per trajectory | operations / bytes, µs "
         "| over the floor | GPU busy | peak memory |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -245,19 +245,19 @@ def main() -> int:
     parser.add_argument("--models", type=Path)
     parser.add_argument("--sizes", default="20,50,100,200,500", help=f"some of {', '.join(map(str, CAPACITY))}")
     parser.add_argument("--batches", default="64x8,512x8", help="instances x samples")
-    parser.add_argument("--greedy", type=int, default=10_000, help="instances solved greedily; a tenth above n=100")
-    parser.add_argument("--scaling", type=Path, help="picture of time against size, 20 to 1000")
+    parser.add_argument("--greedy", type=int, default=10_000, help="instances to solve greedily; a tenth above n=100")
+    parser.add_argument("--scaling", type=Path, help="file for a plot of time against size, 20 to 1000")
     parser.add_argument("--augment", action="store_true", help="also time 10,000 of n=100 in eight orientations")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.sizes, arguments.batches, arguments.greedy = "20", "64x8", 1000
     if arguments.quick and not torch.cuda.is_available():
-        print("Left out: it needs a GPU, and PyTorch sees none here.")
+        print("Skipped: this needs a GPU, and PyTorch finds none.")
         return 0
     if not torch.cuda.is_available():
-        print("There is no CUDA device here. benchmarks/construct.py times the engine of the CPU.", file=sys.stderr)
+        print("This needs a CUDA device. To time the engine on the CPU, use benchmarks/construct.py.", file=sys.stderr)
         return 2
     results: dict[str, Any] = {
         "device": torch.cuda.get_device_name(0),
@@ -272,7 +272,7 @@ def main() -> int:
         policy = load(size, arguments.models)
         entry = measure_greedy(policy, size, arguments.greedy if size <= 100 else max(1, arguments.greedy // 10))
         results["greedy"][f"{size}"] = entry
-        print(f"greedy n={size}: {entry['us_each']:.2f} µs an instance", flush=True)
+        print(f"greedy n={size}: {entry['us_each']:.2f} µs per instance", flush=True)
         for batch in arguments.batches.split(","):
             instances, samples = map(int, batch.split("x"))
             if size > 100:
@@ -280,7 +280,7 @@ def main() -> int:
             entry = measure_step(policy, size, instances, samples)
             results["steps"][f"{size}, {instances} x {samples}"] = entry
             print(
-                f"step n={size} {instances} x {samples}: {entry['per_second']:,.0f} trajectories a second", flush=True
+                f"step n={size} {instances} x {samples}: {entry['per_second']:,.0f} trajectories per second", flush=True
             )
         if arguments.augment and size == 100:
             results["augmented"] = measure_augmented(policy, size, 10_000)

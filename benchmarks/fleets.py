@@ -104,7 +104,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=1, help="runs at a time, each on a core of its own")
     parser.add_argument("--json", type=Path, help="write every run there as it ends")
     parser.add_argument("--add", nargs="*", type=Path, default=[], help="earlier runs to compare with")
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     options = parser.parse_args()
     if options.quick:
         options.files, options.count, options.size, options.limits = None, 1, 20, "0.2"

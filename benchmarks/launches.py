@@ -31,7 +31,7 @@ SWEEPS = ("forward", "backward", "tokens", "drive")
 
 
 def measure(action: Callable[[], object]) -> float:
-    """The best of three, in milliseconds, after a first call that compiles."""
+    """Return the best of three times in milliseconds, after a first call that compiles."""
     action()
     seconds = []
     for _ in range(3):
@@ -45,7 +45,7 @@ def measure(action: Callable[[], object]) -> float:
 
 @contextmanager
 def swapped(module: Any, name: str, value: object) -> Iterator[None]:
-    """A module with another setting, for a while."""
+    """Give a module another setting for a while."""
     before = getattr(module, name)
     setattr(module, name, value)
     try:
@@ -57,13 +57,13 @@ def swapped(module: Any, name: str, value: object) -> Iterator[None]:
 def sweep(
     title: str, module: Any, names: tuple[str, ...], settings: Iterable[Any], action: Callable[[], object]
 ) -> None:
-    """Time an action with every setting, the fastest first."""
+    """Time an action with every setting, and print the fastest settings first."""
     rows = []
     for setting in settings:
         with swapped(module, names[0], setting), swapped(module, names[-1], setting):
             try:
                 rows.append((measure(action), setting))
-            except Exception as error:  # what does not fit on the chip is no candidate
+            except Exception as error:  # this setting does not fit on the chip
                 print(f"  {setting}: {type(error).__name__}", flush=True)
     in_use = getattr(module, names[0])
     print(f"{title}; in use: {in_use}")

@@ -434,7 +434,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--best", type=Path, help="best known costs: .csv, or the .json of an earlier run")
     parser.add_argument("--json", type=Path, help="write every run there")
     parser.add_argument("--picture", type=Path, help="draw quality over time there (.png)")
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     options = parser.parse_args()
     if options.quick:
         options.count, options.limits = 3, "0.5"

@@ -273,7 +273,7 @@ def main() -> None:
     parser.add_argument("--gpu-hour", type=float, default=3.0, help="price of an hour of an H200 with 16 cores")
     parser.add_argument("--core-hour", type=float, default=0.04, help="price of an hour of a core")
     parser.add_argument("--bandwidth", type=float, default=1.25e9, help="bytes a second of the storage, 10 Gbit/s")
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     arguments = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     count, blocks = (32, 20) if arguments.quick else (2048, 4000)

@@ -103,7 +103,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=99, help="of random instances")
     parser.add_argument("--seconds", default="0.1,0.5,2", help="processor time an instance")
     parser.add_argument("--methods", default="ruin,genetic,search", help="which to compare")
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.count, arguments.seconds = 3, "0.1"

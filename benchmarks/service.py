@@ -109,7 +109,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--model", default="auto")
     parser.add_argument("--memory", action="store_true", help="measure memory instead of speed")
-    parser.add_argument("--quick", action="store_true", help="seconds, to see that it runs: no figures to quote")
+    parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.sizes, arguments.seconds, arguments.clients = [20], 3.0, 8

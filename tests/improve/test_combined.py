@@ -12,7 +12,7 @@ from strategies import instances, solutions_of
 
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.combined import Relay, Team, teach_the_worst
+from dynaroute.improve.combined import Relay, Team, copy_best_to_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
@@ -145,7 +145,7 @@ def _make_members(count: int) -> list[RuinAndRecreate]:
 
 def test_the_team_is_as_good_as_its_best_member() -> None:
     members = _make_members(3)
-    team = Team(members, teach_the_worst)
+    team = Team(members, copy_best_to_worst)
     team.run(2000, Pace(0.0, 1 / 2000))
     assert team.best_cost == min(member.best_cost for member in members)
     assert not check(_INSTANCE, Solution(team.best_routes))
@@ -153,7 +153,7 @@ def test_the_team_is_as_good_as_its_best_member() -> None:
 
 def test_it_does_not_matter_to_a_team_in_how_many_calls_iterations_are_run() -> None:
     pace = Pace(0.0, 1 / 3000)
-    at_once, piecewise = (Team(_make_members(2), teach_the_worst) for _ in range(2))
+    at_once, piecewise = (Team(_make_members(2), copy_best_to_worst) for _ in range(2))
     at_once.run(3000, pace)
     for count in (1, 149, 151, 699, 2000):
         piecewise.run(count, pace)
@@ -165,7 +165,7 @@ def test_the_worst_member_adopts_the_best_solution() -> None:
     members = _make_members(2)
     members[0].run(2000, Pace(0.0, 1 / 2000))
     assert members[0].best_cost < members[1].best_cost
-    Team(members, teach_the_worst).run(1, Pace(0.05, 0.0))
+    Team(members, copy_best_to_worst).run(1, Pace(0.05, 0.0))
     assert members[1].best_cost <= members[0].best_cost
 
 

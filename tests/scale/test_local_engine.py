@@ -36,7 +36,7 @@ def test_a_row_that_kills_every_worker_is_found_and_written_with_its_error(tmp_p
     list(LocalEngine(1).solve(make_work(source, tmp_path / "out"), [Block(0, 2)], lambda now: None))
     right, deadly = read_out(tmp_path / "out")
     assert right.checked
-    assert "workers died of this row: killed by SIGKILL" in (deadly.error or "")
+    assert "workers died while solving this row: killed by SIGKILL" in (deadly.error or "")
 
 
 def test_an_error_of_ours_in_a_worker_ends_the_run(tmp_path: Path) -> None:

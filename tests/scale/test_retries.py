@@ -30,4 +30,4 @@ def test_a_single_row_of_which_two_workers_died_is_given_up() -> None:
     retries = Retries(4)
     retries.blame(Block(3, 4), "killed by SIGKILL")
     (given_up,) = retries.blame(Block(3, 4), "killed by SIGKILL")
-    assert "2 workers died of this row: killed by SIGKILL" in given_up.fault
+    assert "2 workers died while solving this row: killed by SIGKILL" in given_up.fault

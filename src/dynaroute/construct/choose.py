@@ -79,7 +79,7 @@ class Sample:
         return logits / self.temperature + noise
 
     def draw_ahead(self, info: StepInfo, steps: int) -> list[SampleAhead]:
-        """Draw the noise of the next steps in one go: one chooser for each, in order."""
+        """Draw the noise of the next steps at once; returns one chooser per step."""
         step = info.step[:, None] + torch.arange(steps, device=info.step.device)  # (P, S)
         keys = self.stream_keys[info.trajectory][:, None].expand(-1, steps, -1).flatten(0, 1)  # (P S, 2)
         nodes = info.nodes[:, None].expand(-1, steps, -1)  # (P, S, M)
@@ -89,7 +89,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class SampleAhead:
-    """`Sample` for one step, with noise that is already drawn.
+    """`Sample` for one step, with noise drawn in advance.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ def log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) 
 
 
 def sum_log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch, begin: Begin) -> Tensor:
-    """Do what `log_probabilities` does, with `Policy.begin` or `Policy.begin_exactly`."""
+    """Do the same as `log_probabilities`, with `Policy.begin` or `Policy.begin_exactly`."""
     # float32 would lose a digit in a sum of hundreds
     total = torch.zeros(len(batch), dtype=torch.float64, device=batch.device)
     for decision in decide(policy, batch, Follow(routes), begin):
@@ -139,7 +139,7 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin 
 
 
 class Progress(NamedTuple):
-    """How far P vehicles are: everything that a step changes.
+    """The progress of P vehicles: everything that a step changes.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def take_step(
     trajectory, nodes
         (P,) and (P, M), as in `StepInfo`.
     progress
-        How far the vehicles are.
+        Progress of the vehicles.
     """
     memory, state, step, route, position, is_driving = progress
     depot = torch.zeros_like(step)  # also the first position of a route

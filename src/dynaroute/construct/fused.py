@@ -17,7 +17,7 @@ from dynaroute.construct.choose import Chooser
 from dynaroute.construct.fused_choice import Choice, read_choice
 from dynaroute.construct.fused_weights import PackedWeights
 from dynaroute.kernels import dot_precision
-from dynaroute.model.changes import find_change, tell_once
+from dynaroute.model.changes import find_change, warn_once
 from dynaroute.model.policy import Policy
 
 __all__ = ["FUSED_KINDS", "construct_fused", "is_supported"]
@@ -78,7 +78,7 @@ def is_supported(policy: Policy, chooser: Chooser) -> bool:
     )
     change = find_change(policy) if is_known else ""
     if change:
-        tell_once(change)
+        warn_once(change)
     return is_known and not change
 
 

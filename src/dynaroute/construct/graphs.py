@@ -1,4 +1,4 @@
-"""Work recorded as CUDA graphs: one launch instead of hundreds."""
+"""Recording work as CUDA graphs: one launch instead of hundreds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class RecordingError(Exception):
-    """Work could not be recorded. Nothing of it was done."""
+    """Raised if work cannot be recorded; none of it was done."""
 
 
 def record(work: Callable[[], Result], pool: Any = None) -> tuple[torch.cuda.CUDAGraph, Result]:
@@ -22,16 +22,16 @@ def record(work: Callable[[], Result], pool: Any = None) -> tuple[torch.cuda.CUD
     Parameters
     ----------
     work
-        It must not wait for the device, and must have been done once before, so that kernels are compiled.
+        A function that does not wait for the device. It must have run once before, so that kernels are compiled.
     pool
-        Memory of other recordings, none of which is ever launched at the same time.
+        Memory shared with other recordings, which must never run at the same time.
 
     Returns
     -------
     torch.cuda.CUDAGraph
-        Its `replay` does the work.
+        The recording; its `replay` does the work.
     Result
-        The tensors that it then writes.
+        The tensors that each replay overwrites.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Building routes step by step with plain operations, several steps per launch.
 
-A pointer network has no kernel for whole solutions, and its steps are dozens of small operations, which a GPU finishes
-before the next ones are launched. In training, all batches have the same shape. So a few steps are recorded as a CUDA
-graph and repeated until all vehicles are back: the host waits once per lap instead of launching every operation.
+A pointer network has no kernel for whole solutions. Its steps are dozens of small operations, which a GPU finishes
+faster than they are launched. In training, all batches have the same shape. So a few steps (a lap) are recorded as a
+CUDA graph and repeated until all vehicles are back: the host waits once per lap instead of launching every operation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dynaroute.model.policy import Policy
 
 __all__ = ["RecordedConstruction", "can_record_construction", "construct_in_laps", "record_graph"]
 
-_STEPS = 8  # of a lap; the last lap wastes half of them on average
+_STEPS = 8  # per lap; the last lap wastes half of them on average
 
 
 def can_record_construction(policy: Policy) -> bool:
@@ -35,7 +35,7 @@ def can_record_construction(policy: Policy) -> bool:
 
 
 class Lap(NamedTuple):
-    """P vehicles on their way: everything that a lap reads and writes.
+    """The state of P vehicles: everything that a lap reads and writes.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Lap(NamedTuple):
     stream_keys
         (P, 2), as in `Sample`.
     progress
-        How far they are.
+        Their progress.
     route, position
-        (P, M) int32 of the solutions so far, as in `RouteBatch`, but with anything at the depot.
+        (P, M) int32 solutions so far, as in `RouteBatch`; the depot's entries are meaningless.
     """
 
     trajectory: Tensor
@@ -58,7 +58,7 @@ class Lap(NamedTuple):
 
 
 def construct_in_laps(policy: Policy, batch: InstanceBatch, chooser: Sample) -> RouteBatch:
-    """Do what `RecordedConstruction` does, unrecorded: its twin. So is `construct_eagerly`."""
+    """Do the same as `RecordedConstruction` without recording. `construct_eagerly` builds the same routes."""
     with torch.no_grad():
         lap = _begin(policy, batch, chooser)
         while not _is_over(lap):
@@ -70,21 +70,21 @@ Record: TypeAlias = Callable[[Callable[[], None]], Callable[[], None]]
 
 
 def record_graph(work: Callable[[], None]) -> Callable[[], None]:
-    """Record work as a CUDA graph, and return what launches it."""
+    """Record work as a CUDA graph, and return the function that launches it."""
     return record(work)[0].replay
 
 
 class RecordedConstruction:
-    """`construct_once` with recorded steps, for samples in batches of one shape; others are built plainly.
+    """`construct_once` with recorded steps, for samples in batches of one shape; others are built without recording.
 
-    The first batch is built plainly as well, which compiles kernels and wakes libraries.
+    So is the first batch, which compiles kernels and initialises libraries.
 
     Parameters
     ----------
     policy
         A policy that `can_record_construction` accepts.
     record
-        Records work that needs no waiting, and returns what repeats it.
+        Records work that never waits for the device, and returns a function that repeats it.
     """
 
     def __init__(self, policy: Policy, record: Record | None = None) -> None:
@@ -112,7 +112,7 @@ class RecordedConstruction:
             self._recording = _Recording(self.policy, lap, temperature, self.record)
         except RecordingError as error:
             self._fails = True
-            warnings.warn(f"Steps could not be recorded ({error}), and are taken plainly.", ModelWarning, stacklevel=3)
+            warnings.warn(f"Steps run without a CUDA graph: {error}.", ModelWarning, stacklevel=3)
 
 
 class _Recording:
@@ -124,7 +124,7 @@ class _Recording:
         self._repeat = record(lambda: _copy(_drive(policy, self._lap, temperature), self._lap))
 
     def holds(self, lap: Lap, temperature: float) -> bool:
-        """Whether it was recorded for such vehicles."""
+        """Whether it was recorded for these shapes and this temperature."""
         same = all(mine.shape == theirs.shape for mine, theirs in zip(_list(self._lap), _list(lap), strict=True))
         return same and temperature == self._temperature
 
@@ -136,7 +136,7 @@ class _Recording:
 
 
 def _begin(policy: Policy, batch: InstanceBatch, chooser: Sample) -> Lap:
-    """Encode all instances; every vehicle is at the depot."""
+    """Encode all instances, with every vehicle at the depot."""
     everyone = torch.arange(len(batch), device=batch.device)
     nowhere = torch.zeros_like(everyone)
     drive = Drive(policy, policy.begin, batch, policy.fold(), everyone, batch.is_customer, nowhere, nowhere)
@@ -148,11 +148,11 @@ def _drive(policy: Policy, lap: Lap, temperature: float) -> Lap:
     """Take a few steps, without waiting for the device."""
     trajectory, nodes, stream_keys, progress, route, position = lap
     now = StepInfo(trajectory, progress.step, progress.route, progress.position, nodes)
-    # all vehicles that still drive are at the same step, so that the noise of a lap can be drawn at once
+    # all vehicles that still drive are at the same step, so the noise of a lap can be drawn at once
     for chooser in Sample(stream_keys, temperature).draw_ahead(now, _STEPS):
         decision, progress = take_step(policy, chooser, trajectory, nodes, progress)
         info = decision.info
-        node = nodes.gather(1, decision.chosen[:, None])  # (P, 1); returns are noted at the depot, and never read
+        node = nodes.gather(1, decision.chosen[:, None])  # (P, 1); the depot's entry is never read
         route = route.scatter(1, node, info.route[:, None].int())
         position = position.scatter(1, node, info.position[:, None].int())
     return Lap(trajectory, nodes, stream_keys, progress, route, position)
@@ -185,7 +185,7 @@ def _map(change: Any, parts: Any) -> Any:
 
 
 def _copy(source: Lap, target: Lap) -> None:
-    """Copy all tensors that are not the same already."""
+    """Copy all tensors, unless source and target are the same object."""
     for theirs, mine in zip(_list(source), _list(target), strict=True):
         if theirs is not mine:
             mine.copy_(theirs)

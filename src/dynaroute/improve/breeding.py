@@ -1,4 +1,4 @@
-"""One population for several cores: all raise its children, which join it in a fixed order.
+"""One population shared by several cores: all raise children, which join it in a fixed order.
 
 So N cores get about as far in a second as one core in N seconds. With separate populations, each core would repeat the
 work of the others.
@@ -35,14 +35,14 @@ from dynaroute.improve.random_numbers import draw_state, make_random_state
 __all__ = ["Breeding"]
 
 _PLACES_A_CORE = 3  # litters in progress or waiting for their turn, so that no core waits for a slow one
-_ITERATIONS_A_LITTER = 1200  # of ruin and recreate that take as long: a few milliseconds
-_MOST_CHILDREN = 16  # in a litter
+_ITERATIONS_A_LITTER = 1200  # a litter takes as long as so many iterations of ruin and recreate: a few milliseconds
+_MOST_CHILDREN = 16  # per litter
 
 Routes = tuple[tuple[int, ...], ...]
 
 
 class _Place:
-    """A place for one litter after the other, with the random numbers and the penalty that it is raised by."""
+    """Memory for one litter at a time, with its random state and penalty."""
 
     def __init__(self, litter: Litter) -> None:
         self.litter = litter
@@ -54,14 +54,13 @@ class _Place:
 class Breeding:
     """A searcher that evolves one population on several cores.
 
-    A litter is a few children that one core raises. Before the parents of a litter are drawn, a litter that began a
-    fixed number of litters earlier is added to the population, and none after it. So if iterations set the pace, the
-    cores' relative speed does not matter.
+    A litter is a few children that one core raises. It is added to the population when a litter a fixed number later
+    begins, never earlier or later. So if iterations set the pace, the cores' relative speed does not matter.
 
     Parameters
     ----------
     problem
-        The problem; it has a matrix.
+        The problem, with a distance matrix.
     threads
         Number of cores.
     seed
@@ -81,7 +80,7 @@ class Breeding:
         self._random = make_random_state(seed)
         self._halt = make_apart(1, np.int8)
         self._places = [_Place(make_litter(problem.size, children)) for _ in range(_PLACES_A_CORE * threads)]
-        self._nurseries = [make_nursery(problem) for _ in range(threads)]  # those that no core is using
+        self._nurseries = [make_nursery(problem) for _ in range(threads)]  # not in use
         self._adopted = make_litter(problem.size)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="dynaroute-breeding")
         self._running: set[Future[None]] = set()
@@ -96,7 +95,7 @@ class Breeding:
 
     @property
     def best_routes(self) -> Routes:
-        """Routes of the best feasible solution, once no core is at work; empty before there is one."""
+        """Routes of the best feasible solution; empty before there is one. Waits until all cores are idle."""
         self._await(self._running)
         best, path = float(self._lineage.progress[0]["best_length"]), self._lineage.best_path
         for litter in self._list_ready():
@@ -131,21 +130,21 @@ class Breeding:
         return count
 
     def _raise_until(self, last: int) -> None:
-        """Have all cores raise litters until the last has begun."""
+        """Let all cores raise litters until the last one has begun."""
         self._await({future for future in self._running if future.done()})
         all_begun = Event()
         self._running |= {self._pool.submit(self._work, last, all_begun) for _ in range(self._threads)}
         all_begun.wait()
 
     def _await(self, running: set[Future[None]]) -> None:
-        """Wait until cores have done what they were told to; raises an error of one of them."""
+        """Wait for work in other threads, and raise its errors."""
         wait(running)
         self._running = self._running - running
         for future in running:
             future.result()
 
     def _work(self, last: int, all_begun: Event) -> None:
-        """Raise one litter after the other."""
+        """Raise litters one after the other."""
         nursery = self._nurseries.pop()
         try:
             while (place := self._begin(last)) is not None:
@@ -158,7 +157,7 @@ class Breeding:
             all_begun.set()
 
     def _begin(self, last: int) -> _Place | None:
-        """Add an earlier litter to the population, and let parents have another; None if there are enough."""
+        """Add an earlier litter to the population, and begin a new one in its place; None if enough have begun."""
         with self._turn:
             if self._begun >= last or self._halt[0] != 0:
                 return None

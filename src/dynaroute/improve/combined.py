@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dynaroute.improve.pacing import Pace, Searcher
 
-__all__ = ["Relay", "Team", "teach_the_worst"]
+__all__ = ["Relay", "Team", "copy_best_to_worst"]
 
 _MEETINGS = 40
 
@@ -86,7 +86,7 @@ class Team:
     members
         The searchers, at least one.
     meet
-        What they exchange: `teach_the_worst`, or None to keep their solutions diverse.
+        What they exchange: `copy_best_to_worst`, or None to keep their solutions diverse.
     """
 
     def __init__(self, members: Sequence[Searcher], meet: Meeting | None) -> None:
@@ -149,7 +149,7 @@ class Team:
             wait(pending)  # even after an interrupt, so that nothing is read while it is written
 
 
-def teach_the_worst(members: Sequence[Searcher], number: int) -> list[Lesson]:
+def copy_best_to_worst(members: Sequence[Searcher], number: int) -> list[Lesson]:
     """Let the worst member adopt the best solution of all. For searchers that hold one solution."""
     best, worst = min(members, key=_by_cost), max(members, key=_by_cost)
     return [partial(worst.adopt, best.best_routes, best.best_cost)] if worst.best_cost > best.best_cost else []

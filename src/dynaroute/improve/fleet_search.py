@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from dynaroute.fleet import VehicleType
-from dynaroute.improve.combined import Team, teach_the_worst
+from dynaroute.improve.combined import Team, copy_best_to_worst
 from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings
 from dynaroute.improve.fleet_plans import cross_plans
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes, price_absence
@@ -104,7 +104,7 @@ def _choose_searcher(
     if start:
         settings = replace(settings, hottest=min(settings.hottest, _STARTED_HOTTEST))
     members = [FleetAnnealing(problem, start, settings, seed, stream) for stream in range(threads)]
-    return members[0] if threads == 1 else Team(members, teach_the_worst)
+    return members[0] if threads == 1 else Team(members, copy_best_to_worst)
 
 
 def _choose_settings(size: int, stopping: Stopping) -> FleetSettings:
@@ -144,14 +144,14 @@ class _FleetIncumbent(Incumbent):
 
     def reaches(self, stopping: Stopping) -> bool:
         """Whether the plan reaches the target."""
-        return self.is_to_be_told(self.solution) and stopping.is_reached_by(self.cost)
+        return self.is_reportable(self.solution) and stopping.is_reached_by(self.cost)
 
     def price_solution(self, solution: Solution, cost: float) -> float:
         """The length plus the prices of missing customers and of vehicles."""
         absent = self._instance.size - sum(map(len, solution.routes))
         return cost + absent * self._absence_price + len(solution.routes) * self._vehicle_price
 
-    def is_to_be_told(self, solution: Solution) -> bool:
+    def is_reportable(self, solution: Solution) -> bool:
         """Whether it serves every customer."""
         return sum(map(len, solution.routes)) == self._instance.size
 
@@ -160,7 +160,7 @@ class _FleetIncumbent(Incumbent):
         kinds = None if self._instance.vehicles is None else tuple(kind for kind, *_ in routes)
         return Solution(tuple(tuple(stops) for _, *stops in routes), vehicles=kinds)
 
-    def build_something(self) -> Solution:
+    def build_fallback(self) -> Solution:
         """One vehicle for each customer, as long as there are vehicles."""
         instance = self._instance
         free = [instance.size if vehicle.count is None else vehicle.count for vehicle in instance.fleet]

@@ -56,7 +56,7 @@ __all__ = [
     "raise_children",
 ]
 
-_ITERATIONS_A_CUSTOMER = 1.3  # of ruin and recreate, that take as long as creating one solution
+_ITERATIONS_A_CUSTOMER = 1.3  # iterations of ruin and recreate that take as long as one new solution
 _REPAIR_PROBABILITY = 0.5
 _REPAIR_FACTOR = 10.0  # factor on the penalty to repair infeasible solutions
 _FIRST_PENALTY = 0.4
@@ -73,10 +73,10 @@ _PROGRESS = np.dtype(
         ("best_length", np.float64),
         ("initial", np.int64),  # number of random solutions that a population starts with
         ("restarts", np.int64),  # number of populations before this one
-        ("drawn", np.int64),  # number of them created so far
+        ("drawn", np.int64),  # number of these created so far
         ("idle", np.int64),  # iterations since the best solution was found
         ("judged", np.int64),  # solutions since the penalty was last set
-        ("feasible", np.int64),  # of them feasible after local search
+        ("feasible", np.int64),  # those of them that were feasible after local search
     ]
 )
 
@@ -84,7 +84,7 @@ _PROGRESS = np.dtype(
 class GeneticSearch:
     """A searcher that starts from random and given solutions.
 
-    Iterations are counted in those of ruin and recreate: creating one solution counts as many as take the same time.
+    Creating one solution counts as the number of iterations of ruin and recreate that take as long.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class GeneticSearch:
     Attributes
     ----------
     weight
-        How many iterations one solution counts.
+        The number of iterations that one solution counts as.
     """
 
     def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 10) -> None:
@@ -131,7 +131,7 @@ class GeneticSearch:
         self._halt[0] = 1
 
     def run(self, count: int, pace: Pace) -> int:
-        """Run some iterations. Splitting the run into several calls changes nothing, and there is no temperature."""
+        """Run some iterations. The pace is ignored, and splitting the run into several calls changes nothing."""
         solutions, self._credit = divmod(self._credit + count, self.weight)
         made = evolve(solutions, self._task, self._lineage, self._litter, self._nursery, self._random, self._halt)
         return count if made == solutions else min(count, made * self.weight)
@@ -153,20 +153,20 @@ def bring_in(routes: Sequence[Sequence[int]], nursery: Nursery) -> None:
 
 
 class Litter(NamedTuple):
-    """C solutions, the children, from their parents until they are added to a population.
+    """C new solutions (children), from crossover until they are added to a population.
 
     Attributes
     ----------
     tours
         (C, n) each child's tour of all customers.
     paths, lengths, excesses
-        (C, 2, longest path), (C, 2) and (C, 2) each child's routes after local search, and again after a repair.
+        (C, 2, longest path), (C, 2) and (C, 2) each child's routes after local search, and after a repair.
     counts
-        (C,) how many of these two there are.
+        (C,) number of these two versions that each child has.
     order
         (n,) the order in which local search tries customers.
     restarts
-        (1,) number of populations before that of the parents.
+        (1,) number of populations before the parents' population.
     """
 
     tours: NDArray[np.int32]
@@ -179,7 +179,7 @@ class Litter(NamedTuple):
 
 
 class Nursery(NamedTuple):
-    """Memory for raising a child; nothing in it outlasts that.
+    """Memory for raising one child; nothing is kept for the next.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class Nursery(NamedTuple):
     route_order, angles
         Routes in use, and the direction of each from the depot.
     places
-        (M, 2) where the nodes lie, the depot at the origin.
+        (M, 2) places of the nodes, with the depot at the origin.
     """
 
     fleet: Fleet
@@ -202,7 +202,7 @@ class Nursery(NamedTuple):
 
 
 class Lineage(NamedTuple):
-    """A population, and how far it has come.
+    """A population and its progress.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Lineage(NamedTuple):
     is_taken
         (M,) memory for the crossover.
     progress
-        One record.
+        One record of `_PROGRESS`.
     """
 
     population: Population
@@ -251,7 +251,7 @@ def make_nursery(problem: SearchProblem) -> Nursery:
 
 
 def make_lineage(problem: SearchProblem, initial: int) -> Lineage:
-    """Make an empty population, to start with a number of random solutions."""
+    """Make an empty population that will start with so many random solutions."""
     progress = np.zeros(1, dtype=_PROGRESS)
     penalty = _guess_penalty(problem.demands, np.asarray(problem.distances))
     progress["penalty"] = penalty
@@ -318,7 +318,7 @@ def evolve(
 
 @compiled
 def conceive(lineage: Lineage, litter: Litter, random: RandomState) -> float:
-    """Cross parents, or draw random tours at the start: the tours of new children. Returns the penalty for them."""
+    """Create the children's tours by crossover, or at random at the start; returns the penalty to raise them with."""
     population, progress = lineage.population, lineage.progress[0]
     if progress.idle >= _PATIENCE:
         empty(population)
@@ -342,7 +342,7 @@ def conceive(lineage: Lineage, litter: Litter, random: RandomState) -> float:
 def raise_children(
     task: Task, litter: Litter, nursery: Nursery, penalty: float, random: RandomState, halt: NDArray[np.int8]
 ) -> bool:
-    """Cut the children's tours into routes, and improve these by local search; false if halted."""
+    """Cut the children's tours into routes and improve them by local search; returns false if halted."""
     for child in range(len(litter.tours)):
         split_tour(litter.tours[child], nursery.cuts, task, penalty, nursery.path)
         excess = _educate(child, task, litter, nursery, penalty, random, halt)
@@ -364,7 +364,7 @@ def _educate(
     random: RandomState,
     halt: NDArray[np.int8],
 ) -> int:
-    """Improve the routes in the nursery, sort them by direction, and keep them as a child's; returns the excess."""
+    """Improve the routes in the nursery, sort them by direction, and store them in the litter; returns the excess."""
     fleet, size = nursery.fleet, len(litter.order)
     used = load_path(nursery.path, fleet, task)
     _shuffle(litter.order, random)
@@ -382,7 +382,7 @@ def _educate(
 
 @compiled
 def add_children(lineage: Lineage, litter: Litter) -> None:
-    """Add children to the population, unless it is no longer that of their parents, and adapt the penalty."""
+    """Add children to the population and adapt the penalty, unless their parents' population was discarded."""
     progress = lineage.progress[0]
     progress.idle += len(litter.tours)
     _keep_if_best(lineage, litter)

@@ -15,7 +15,7 @@ import numpy as np
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.breeding import Breeding
-from dynaroute.improve.combined import Relay, Team, teach_the_worst
+from dynaroute.improve.combined import Relay, Team, copy_best_to_worst
 from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.pacing import Pace, Searcher, run_slices
 from dynaroute.improve.parted import PartedAnnealing, cut_problem, find_places
@@ -50,7 +50,7 @@ _LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
 _ITERATIONS_TO_MELT_A_CUSTOMER = 150  # with fewer, a cooler start is better
 _LEAST_HOT = 0.05
 _SMALLEST_PART, _FEWEST_ROUTES = 70, 4  # fewest customers and routes per core
-_TEAM_PATIENCE = 2.0  # several cores anneal for so many times as long as one core would, in core seconds
+_TEAM_PATIENCE = 2.0  # several cores anneal this many times the core seconds of a single core
 _EARLIEST_TEAM_HANDOVER = 0.03
 
 Routes = tuple[tuple[int, ...], ...]
@@ -156,7 +156,7 @@ def search(
 @cache
 def load_machine_code() -> None:
     """Load the machine code of all stages of a search, once per process, so that it takes no search time later."""
-    search(_make_tiny_instance(), None, Stopping(iterations=1))  # of each stage
+    search(_make_tiny_instance(), None, Stopping(iterations=1))  # one iteration of each stage
     problem = SearchProblem.from_instance(_make_tiny_instance())
     cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
     breeding = Breeding(problem, threads=1)
@@ -231,14 +231,14 @@ def _choose_team(
     ]
     handover = _TEAM_PATIENCE * _choose_handover(problem.size, stopping) / threads
     if handover > _LATEST_HANDOVER or not problem.has_matrix:
-        return annealing[0] if len(annealing) == 1 else Team(annealing, teach_the_worst)
+        return annealing[0] if len(annealing) == 1 else Team(annealing, copy_best_to_worst)
     handover = max(handover, _EARLIEST_TEAM_HANDOVER)
     # teams that exchange nothing find diverse solutions, which crossover needs
     return Relay(Team(annealing, None), Breeding(problem, threads, seed), handover, annealing)
 
 
 def _share_cores(threads: int, most: int) -> list[int]:
-    """Share cores among as few teams as possible, of about the same number and at most `most` each; none is idle."""
+    """Share all cores among as few teams as possible, about equally, with at most `most` cores in a team."""
     teams = math.ceil(threads / max(1, most))
     return [(threads + team) // teams for team in range(teams)]
 
@@ -309,7 +309,7 @@ class Incumbent:
         if price >= self.price:
             return False
         self.solution, self.cost, self.price = replace(solution, stated_cost=cost), cost, price
-        if not self.is_to_be_told(solution):
+        if not self.is_reportable(solution):
             return True
         seconds = time.perf_counter() - self._began
         self._trace.append((seconds, cost))
@@ -330,7 +330,7 @@ class Incumbent:
     def conclude(self, iterations: int, is_interrupted: bool) -> SearchOutcome:
         """Return the outcome, with at least some routes."""
         if math.isinf(self.price):
-            self.offer(self.build_something())
+            self.offer(self.build_fallback())
         solution = self.solution
         if self._watched is not None:
             last = self.read_solution(self._watched.best_routes)
@@ -346,14 +346,14 @@ class Incumbent:
         """Return the value to minimise."""
         return cost
 
-    def is_to_be_told(self, solution: Solution) -> bool:
-        """Whether a better solution belongs in the history."""
+    def is_reportable(self, solution: Solution) -> bool:
+        """Whether a better solution is recorded and reported."""
         return True
 
     def read_solution(self, routes: Routes) -> Solution:
         """Convert a searcher's routes to a `Solution`."""
         return Solution(routes)
 
-    def build_something(self) -> Solution:
-        """Build some routes if there was no time for anything else."""
+    def build_fallback(self) -> Solution:
+        """Build simple routes if there was no time for anything else."""
         return build_by_filling(self._instance)

@@ -26,7 +26,7 @@ from dynaroute.model.pointer import PointerMemory, PointerNetwork
 from dynaroute.model.policy import Memory, Policy
 from dynaroute.model.state import RouteState
 
-__all__ = ["ModelWarning", "find_change", "find_decoder_change", "find_encoder_change", "tell_once"]
+__all__ = ["ModelWarning", "find_change", "find_decoder_change", "find_encoder_change", "warn_once"]
 
 
 class ModelWarning(InputWarning):
@@ -130,7 +130,7 @@ def _find_other_values() -> str:
     return f"the function {others[0]} was changed" if others else ""
 
 
-def tell_once(what: str) -> None:
+def warn_once(what: str) -> None:
     """Note once that a policy runs without kernels or the parallel replay, and why."""
     words = "it runs as plain PyTorch, which calls the policy's own code; kernels are not used."
     _warn(f"{what[0].upper()}{what[1:]}: {words}")

@@ -1,4 +1,4 @@
-"""Which devices the workers of a run use."""
+"""The devices that the workers of a run use."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ __all__ = ["list_gpus", "name_device", "name_kind"]
 
 
 def name_device(options: SolveOptions) -> str:
-    """The device that decides on routes."""
+    """Return the device that computes the routes."""
     if not (options.uses_policy or options.total_time is not None):
-        return "cpu"  # savings and searches of single instances
+        return "cpu"  # savings, and searches of one instance at a time
     if options.device in (None, "auto") and options.searches and options.total_time is None:
-        return "cpu"  # the policy takes little of the time, and few workers can share a GPU: let all cores search
+        return "cpu"  # the policy takes little time and few workers can share a GPU, so let all cores search
     return choose_device(options.device)
 
 
 def name_kind(options: SolveOptions) -> str:
-    """The kind of device that decides on routes: the same routes are promised on the same kind alone."""
+    """Return the kind of device that computes the routes, which are reproducible only on the same kind."""
     return name_device(options).partition(":")[0]
 
 
 def list_gpus(options: SolveOptions) -> list[str]:
-    """The GPUs to share out among workers; none where all work is the processor's."""
+    """List the GPUs that workers share; empty if only the CPU is used."""
     chosen = name_device(options)
     if chosen.partition(":")[0] != "cuda":
         return []

@@ -1,4 +1,4 @@
-"""What an engine is: whoever has workers solve blocks. And what becomes of a block whose worker died."""
+"""The interface of engines, which let workers solve blocks, and what happens to a block whose worker dies."""
 
 from __future__ import annotations
 
@@ -12,61 +12,61 @@ from dynaroute.scale.work import BlockReport, Work
 
 __all__ = ["MOST_DEATHS", "Engine", "Retries", "WorkersNow"]
 
-MOST_DEATHS = 2  # of workers on one block, before its rows are looked at more closely
+MOST_DEATHS = 2  # workers that may die on a block before it is cut to find the cause
 
 
 @dataclass(frozen=True)
 class WorkersNow:
-    """How many workers there are, and how many died and were replaced so far."""
+    """The number of workers, and how many have died and been replaced so far."""
 
     alive: int
     replaced: int = 0
 
 
 class Engine(Protocol):
-    """Has workers solve blocks, on this machine or on others."""
+    """Lets workers solve blocks, on this machine or others."""
 
     def count_workers(self, work: Work) -> int:
-        """How many workers this work will have."""
+        """Return the number of workers for this work."""
         ...
 
     def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
-        """Solve every block by a `Worker`, in any order, and report each once its part is written.
+        """Let `Worker`s solve all blocks, in any order, and report each one after its part is written.
 
-        Blocks are taken from the iterable as workers become free, so that there are never many in memory. A worker
-        that dies is replaced, and `Retries` says what becomes of its block. An error of ours that a worker raises,
-        such as a full disk, ends the run. When the iterator is closed, the workers are ended.
+        Blocks are taken from the iterable as workers become free, so that few are in memory. A worker that dies is
+        replaced, and `Retries` decides what happens to its block. A DynarouteError in a worker, for example
+        because the disk is full, ends the run. Closing the iterator stops the workers.
         """
         ...
 
 
 @dataclass
 class Retries:
-    """Finds the row that its workers die of: a block is tried again, then cut, down to the row itself."""
+    """Finds the row that kills workers: tries a block again, then halves it until one row is left."""
 
     group: int
     deaths: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def blame(self, block: Block, reason: str) -> list[Block]:
-        """What to try instead of a block whose worker died.
+        """Return what to try next, after the worker of a block died.
 
         Parameters
         ----------
         block
-            What it worked on.
+            The block that the worker was solving.
         reason
-            How it died, in words: "it was killed by signal 9".
+            How the worker died, such as "killed by SIGKILL".
         """
         key = (block.first, block.end)
         self.deaths[key] += 1
         if self.deaths[key] < MOST_DEATHS:
             return [block]
         if len(block) == 1:
-            return [replace(block, fault=f"{self.deaths[key]} workers died of this row: {reason}.")]
+            return [replace(block, fault=f"{self.deaths[key]} workers died while solving this row: {reason}.")]
         return list(block.cut(self._choose_cut(block)))
 
     def _choose_cut(self, block: Block) -> int:
-        """The middle; between groups that are solved together, where there are some."""
+        """Choose the middle of a block; between two groups if it has several."""
         middle = (block.first + block.end) // 2
         below = middle // self.group * self.group
         return next((number for number in (below, below + self.group) if block.first < number < block.end), middle)

@@ -1,7 +1,7 @@
-"""First routes by a policy for many rows at once, before each of them is searched by itself.
+"""First routes, built by a policy for many rows at once, before each row is searched separately.
 
-A policy takes hardly longer for some dozens of rows than for one. Where there are GPUs, other workers do it than those
-that search.
+A policy takes hardly longer for dozens of rows than for one. With GPUs, some workers build first routes and others
+search.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ __all__ = ["are_built_apart", "build_first_routes", "search_from_first_routes"]
 
 
 def are_built_apart(options: SolveOptions) -> bool:
-    """Whether first routes are built by themselves: in searches without a time limit, in which building would count."""
+    """Whether first routes are built separately: in searches without a time limit, which would include building."""
     return options.uses_policy and options.searches and options.search_seconds is None
 
 
 def build_first_routes(rows: Sequence[Row], options: SolveOptions) -> list[Row]:
-    """The rows, with first routes wherever a policy can build them.
+    """Return the rows, with first routes where a policy can build them.
 
     Parameters
     ----------
     rows
-        Rows with instances; those that have first routes keep them.
+        Rows with instances; existing first routes are kept.
     options
-        Of the search.
+        Options of the search.
     """
     lacking = [row for row in rows if row.first is None and _can_build(row, options)]
     instances = [row.instance for row in lacking if row.instance is not None]
@@ -43,14 +43,14 @@ def build_first_routes(rows: Sequence[Row], options: SolveOptions) -> list[Row]:
 
 
 def search_from_first_routes(row: Row, options: SolveOptions) -> Result:
-    """Search a row, and tell of its first routes as if the search had built them itself.
+    """Search a row, and report its first routes as if the search had built them.
 
     Parameters
     ----------
     row
-        With an instance and first routes.
+        A row with an instance and first routes.
     options
-        Of the search.
+        Options of the search.
     """
     assert row.instance is not None
     assert row.first is not None
@@ -69,7 +69,7 @@ def search_from_first_routes(row: Row, options: SolveOptions) -> Result:
 
 
 def _can_build(row: Row, options: SolveOptions) -> bool:
-    """Whether this is a problem that policies know, and for which the search would ask one."""
+    """Whether policies can solve this problem, and its search would use one."""
     instance = row.instance
     return (
         instance is not None

@@ -1,7 +1,7 @@
-"""What became of the blocks that are being solved, where an engine tries them again by itself.
+"""Keeps track of blocks in progress, for an engine that retries them by itself.
 
-Ray gives a block whose actor died to another one, again and again. So that this ends, actors ask a ledger, which is an
-actor beside the driver, what to do for a block: `Retries` decides, as it does for other engines.
+If an actor dies, Ray gives its block to another one, without end. So actors ask a ledger what to do with a block. The
+ledger is an actor on the driver's machine, and uses `Retries`, as other engines do.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dynaroute.scale.work import BlockReport
 
 __all__ = ["Done", "Ledger"]
 
-_DEATH = "Ray lost its worker, perhaps because memory was short"
+_DEATH = "Ray lost its worker, perhaps for lack of memory"
 
 
 class Done(NamedTuple):
-    """What became of a block: reports of its parts, and how many workers died of it."""
+    """The outcome of a block: reports of its parts, and how many workers died while solving it."""
 
     reports: list[BlockReport]
     deaths: int
@@ -28,7 +28,7 @@ class Done(NamedTuple):
 
 @dataclass
 class _Course:
-    """What a block was cut into, of which the first is being solved; and what is done."""
+    """The progress of a block: pieces to solve, starting with the one in progress, and reports of the others."""
 
     waiting: list[Block]
     reports: list[BlockReport] = field(default_factory=list)
@@ -36,28 +36,25 @@ class _Course:
 
     @property
     def done(self) -> Done:
-        """What there is to tell of it."""
+        """The outcome so far."""
         return Done(list(self.reports), self.deaths)
 
 
 class Ledger:
-    """Knows what became of the blocks that are being solved.
-
-    Actors ask here what to do for a block.
-    """
+    """Tells actors what to do with a block, and keeps track of it until it is solved."""
 
     def __init__(self, group: int) -> None:
         self.retries = Retries(group)
         self.courses: dict[Block, _Course] = {}
-        self.attempts: Counter[Block] = Counter()  # to build
+        self.attempts: Counter[Block] = Counter()  # how often builders began a block
 
     def may_build(self, whole: Block) -> bool:
-        """Whether to build the first routes of a block: not where builders have died of it. Then its worker does it."""
+        """Whether to build the first routes of a block; no if builders died on it, and then its worker builds them."""
         self.attempts[whole] += 1
         return self.attempts[whole] <= MOST_DEATHS
 
     def begin(self, whole: Block) -> Block | Done:
-        """What to solve first of a block; where it was begun before, whoever did that has died."""
+        """Return what to solve first; if the block was begun before, the actor that began it has died."""
         course = self.courses.get(whole)
         if course is None:
             self.courses[whole] = _Course([whole])
@@ -65,25 +62,25 @@ class Ledger:
         return self.blame(whole, _DEATH) if course.waiting else course.done
 
     def blame(self, whole: Block, reason: str) -> Block:
-        """What to solve next, since what was being solved was not."""
-        course = self.courses.setdefault(whole, _Course([whole]))  # or this ledger died, too, and knows nothing
+        """Return what to solve next, after the piece in progress failed."""
+        course = self.courses.setdefault(whole, _Course([whole]))  # missing if the ledger itself was restarted
         course.deaths += 1
         course.waiting[:1] = self.retries.blame(course.waiting[0], reason)
         return course.waiting[0]
 
     def finish(self, whole: Block, report: BlockReport) -> Block | Done:
-        """What to solve next; or all reports, where nothing is left."""
+        """Return what to solve next, or all reports if nothing is left."""
         course = self.courses.setdefault(whole, _Course(_list_rest(whole, report.block)))
         course.reports.append(report)
-        course.deaths += max(0, self.attempts.pop(whole, 0) - 1)  # of builders
+        course.deaths += max(0, self.attempts.pop(whole, 0) - 1)  # deaths of builders
         del course.waiting[0]
         if course.waiting:
             return course.waiting[0]
-        if not course.deaths:  # a block that was cut must not be solved as a whole again, should this answer be lost
+        if not course.deaths:  # if this answer is lost, a block that was cut must not be solved whole again
             del self.courses[whole]
         return course.done
 
 
 def _list_rest(whole: Block, part: Block) -> list[Block]:
-    """A part of a block, and what comes after it: parts are solved from the front to the back."""
+    """Return a piece of a block and the rest after it; pieces are solved in order."""
     return [part] if part.end == whole.end else [part, replace(whole, first=part.end)]

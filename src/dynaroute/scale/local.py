@@ -1,4 +1,4 @@
-"""The engine of this machine: warm processes, each with one block at a time."""
+"""The engine for one machine: worker processes that stay loaded and solve one block at a time."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from dynaroute.scale.work import BlockReport, Work, Worker, describe_fault
 
 __all__ = ["LocalEngine"]
 
-_MOST_ON_GPU = 4  # workers: reading, checking and writing are the processor's, and take longer than a GPU's decoding
-_MOST_FALSE_STARTS = 3  # of workers that die before they are ready, in a row
-_FAREWELL_SECONDS = 5.0  # for a worker to end by itself
+_MOST_ON_GPU = 4  # workers per GPU: reading, checking and writing use the CPU, and take longer than decoding
+_MOST_FALSE_STARTS = 3  # give up when so many workers in a row die before they are ready
+_FAREWELL_SECONDS = 5.0  # time for a worker to exit by itself
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ class LocalEngine:
     Attributes
     ----------
     workers
-        How many; None: one for each core; of a policy on GPUs, up to four for each GPU.
+        Number of processes; None means one per core, or up to four per GPU if a policy runs on GPUs.
     """
 
     workers: int | None = None
 
     def count_workers(self, work: Work) -> int:
-        """How many workers this work will have."""
+        """Return the number of workers for this work."""
         if self.workers is not None:
             return self.workers
         gpus = len(list_gpus(work.options))
         return max(gpus, min(count_cores(), _MOST_ON_GPU * gpus)) if gpus else count_cores()
 
     def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
-        """Solve every block; see `Engine`."""
+        """Solve all blocks; see `Engine`."""
         team = _Team(work, self.count_workers(work), iter(blocks), tell)
         try:
             yield from team.solve()
@@ -58,12 +58,12 @@ class LocalEngine:
 
 
 class _Ready(NamedTuple):
-    """What a worker sends when it can take its first block."""
+    """Sent by a worker when it is ready for its first block."""
 
 
 @dataclass
 class _Member:
-    """A worker process, the line to it, and the block it works on."""
+    """A worker process, the connection to it, and the block that it is solving."""
 
     process: BaseProcess
     line: Connection
@@ -73,29 +73,29 @@ class _Member:
 
 
 class _Team:
-    """The worker processes of one run, and the blocks that wait for them."""
+    """The worker processes of one run, and the blocks waiting for them."""
 
     def __init__(self, work: Work, size: int, upcoming: Iterator[Block], tell: Callable[[WorkersNow], None]) -> None:
         self.work = work
         self.upcoming = upcoming
         self.tell = tell
         self.retries = Retries(work.group)
-        self.waiting = deque(islice(upcoming, size))  # the first blocks, later those that are to be tried again
+        self.waiting = deque(islice(upcoming, size))  # the first blocks; later also those to try again
         self.replaced = self.false_starts = 0
-        # the children of a process with threads, as PyTorch and PyArrow start them, cannot be forked safely
+        # PyTorch and PyArrow start threads, and a process with threads cannot be forked safely
         self.context = multiprocessing.get_context("spawn")
         gpus = list_gpus(work.options)
         self.members = [self._start(gpus[index % len(gpus)] if gpus else None) for index in range(len(self.waiting))]
 
     def solve(self) -> Iterator[BlockReport]:
-        """Hand out blocks and take reports, until there is nothing left to do."""
+        """Hand out blocks and collect reports until all work is done."""
         while any(member.block is not None for member in self.members) or self._peek() is not None:
             for member in self._wait():
                 if (report := self._listen(member)) is not None:
                     yield report
 
     def end(self) -> None:
-        """End all workers: those that wait by a word, those that work at once."""
+        """Stop all workers: ask the idle ones to exit, and kill the busy ones."""
         for member in self.members:
             if member.block is None:
                 _say(member, None)
@@ -109,12 +109,12 @@ class _Team:
             member.line.close()
 
     def _wait(self) -> list[_Member]:
-        """Wait for members that sent something, or died."""
+        """Wait until some members have sent a message or died."""
         heard = wait([end for member in self.members for end in (member.line, member.process.sentinel)])
         return [member for member in self.members if member.line in heard or member.process.sentinel in heard]
 
     def _listen(self, member: _Member) -> BlockReport | None:
-        """Take what a worker sent, or replace one that died."""
+        """Read a worker's message, or replace the worker if it died."""
         try:
             message = member.line.recv() if member.line.poll() else None
         except (EOFError, OSError):
@@ -147,11 +147,11 @@ class _Team:
         ours, theirs = self.context.Pipe()
         process = self.context.Process(target=_serve, args=(theirs, self.work, device), daemon=True)
         process.start()
-        theirs.close()  # or nobody would hear that it is gone
+        theirs.close()  # otherwise the end of the process would go unnoticed
         return _Member(process, ours, device)
 
     def _replace(self, member: _Member) -> BlockReport | None:
-        """Start another worker instead of one that died, and see to its block; a report, if that is written already."""
+        """Replace a worker that died, and retry its block; returns a report if its part is already written."""
         member.process.join()
         reason = _describe_death(member.process.exitcode)
         member.line.close()
@@ -160,8 +160,8 @@ class _Team:
         if self.false_starts >= _MOST_FALSE_STARTS:
             self.members.remove(member)
             raise DynarouteError(
-                f"{self.false_starts} workers died before they could begin: {reason}.",
-                remedy="Is there enough memory? Use fewer: --workers 1.",
+                f"{self.false_starts} workers died before they were ready: {reason}.",
+                remedy="If memory is short, use fewer workers, such as --workers 1.",
             )
         self.replaced += 1
         report, block = None, member.block
@@ -180,12 +180,12 @@ class _Team:
 
 
 def _say(member: _Member, message: Block | None) -> None:
-    with suppress(OSError):  # if it died, whoever listens next will notice
+    with suppress(OSError):  # if it died, `_listen` will notice
         member.line.send(message)
 
 
 def _is_gone(member: _Member) -> bool:
-    """Whether the other end of the line is closed, by a process that is about to end."""
+    """Whether the process exits soon, now that its end of the connection is closed."""
     member.process.join(_FAREWELL_SECONDS)
     return not member.process.is_alive()
 
@@ -193,17 +193,17 @@ def _is_gone(member: _Member) -> bool:
 def _describe_death(code: int | None) -> str:
     if code is not None and code < 0:
         name = {each.value: each.name for each in signal.Signals}.get(-code, f"signal {-code}")
-        hint = ", perhaps because memory was short" if -code == signal.SIGKILL else ""
+        hint = ", perhaps for lack of memory" if -code == signal.SIGKILL else ""
         return f"killed by {name}{hint}"
-    return f"ended with exit code {code}"
+    return f"exited with code {code}"
 
 
 # In the worker process
 
 
 def _serve(line: Connection, work: Work, device: str | None) -> None:
-    """Solve the blocks that come, until the word to end comes or the driver is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver to take
+    """Solve the blocks that arrive, until told to exit or the driver is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver handles Ctrl-C
     threading.Thread(target=_end_with_driver, daemon=True).start()
     try:
         worker = Worker(work, device)
@@ -212,7 +212,7 @@ def _serve(line: Connection, work: Work, device: str | None) -> None:
             line.send(worker.solve(block))
     except (EOFError, BrokenPipeError):  # the driver is gone
         return
-    except Exception as error:  # that of a row was written with it
+    except Exception as error:  # not an error in a row: those are written with the row
         fault = error if isinstance(error, DynarouteError) else DynarouteError(describe_fault(error))
         line.send(fault)
 

@@ -1,7 +1,7 @@
-"""The engine of a cluster: Ray Data hands blocks to a pool of actors, each a warm worker. Needs ``dynaroute[ray]``.
+"""The engine for a cluster: Ray Data hands blocks to a pool of actors that stay loaded. Needs ``dynaroute[ray]``.
 
-What goes through Ray is which rows to solve and what became of them. Actors read the rows and write the parts. Where
-GPUs build the first routes of searches, there is a pool of those before the one of cores; first routes go through Ray.
+Ray only transports row numbers and reports; actors read the rows and write the parts themselves. If GPUs build the
+first routes of searches, one pool of actors builds them and another searches; then Ray transports first routes too.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from dynaroute.scale.work import BlockReport, Work, Worker
 
 __all__ = ["RayEngine"]
 
-_MOST_BLOCKS = 10_000  # that Ray Data is given at a time; it keeps some hundred bytes of each
-_OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through it
-# No reports home; and nothing on the standard output, where results belong: deaths of workers are counted and told.
+_MOST_BLOCKS = 10_000  # given to Ray Data at a time; it keeps a few hundred bytes of each
+_OBJECT_STORE_BYTES = 128 << 20  # Ray transports nothing large
+# No usage statistics, and nothing on standard output, which is for results: we report dead workers ourselves.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
-_PATIENCE = 10.0  # seconds for a cluster to answer
+_PATIENCE = 10.0  # seconds to wait for a cluster's answer
 
 
 @dataclass
 class RayEngine:
-    """Actors of Ray.
+    """Workers that are Ray actors.
 
     Attributes
     ----------
     address
-        Of a running cluster, such as "10.0.0.1:6379", or "auto" on one of its machines; None: one is started on this
-        machine, and ended with the run.
+        Address of a running cluster, such as "10.0.0.1:6379", or "auto" on one of its machines. None starts a
+        cluster on this machine, which ends with the run.
     workers
-        How many actors; None: as many as the cluster has cores or GPUs for. In searches from a policy's routes these
-        search, and as many more as there are GPUs for build.
+        Number of actors; None means as many as the cluster's cores or GPUs allow. If GPUs build first routes, this
+        is the number of actors that search; those that build come on top.
     gpus
-        GPUs that an actor holds, or the part of one; None: one where a policy works on GPUs, else none.
+        GPUs per actor, which may be a fraction; None means one if a policy runs on GPUs, else none.
     """
 
     address: str | None = None
@@ -58,19 +58,19 @@ class RayEngine:
 
     def __post_init__(self) -> None:
         if self.gpus is not None and (self.gpus < 0 or (self.gpus > 1 and self.gpus % 1)):
-            message = f"a worker cannot hold {self.gpus:g} GPUs."
+            message = f"a worker cannot have {self.gpus:g} GPUs."
             raise OptionError(
-                message, where=Where(field="gpus"), remedy="Give 1, 2, ..., or a part of one such as 0.25."
+                message, where=Where(field="gpus"), remedy="Use a whole number, or a fraction below 1 such as 0.25."
             )
 
     def count_workers(self, work: Work) -> int:
-        """How many workers this work will have."""
+        """Return the number of workers for this work."""
         self._connect()
         crew = self._choose_crew(work)
         return crew.workers + crew.builders
 
     def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
-        """Solve every block; see `Engine`."""
+        """Solve all blocks; see `Engine`."""
         self._connect()
         pool = _Pool(work, self._choose_crew(work), tell)
         try:
@@ -88,7 +88,7 @@ class RayEngine:
         if possible < 1:
             self._leave()
             raise OptionError(
-                f"no worker fits into the cluster: one needs a core and {gpus:g} GPUs.",
+                f"the cluster is too small for a worker, which needs one core and {gpus:g} GPUs.",
                 where=Where(field="gpus"),
                 remedy="Use --gpus 0 with --device cpu, or a cluster with GPUs.",
             )
@@ -102,7 +102,7 @@ class RayEngine:
         return 1.0 if name_kind(work.options) == "cuda" else 0.0
 
     def _connect(self) -> None:
-        """Join the cluster, or start one; nothing where this process has joined one already."""
+        """Connect to the cluster or start one, unless this process is already connected."""
         ray = _load_ray()
         if ray.is_initialized():
             return
@@ -119,24 +119,24 @@ class RayEngine:
                 logging_level=logging.ERROR,
                 **({} if self.address else own),
             )
-        except (OSError, ValueError, RuntimeError) as error:  # Ray's words for no answer, no address, another version
+        except (OSError, ValueError, RuntimeError) as error:  # no answer, a bad address, or another version
             reason = str(error).partition("\n")[0].rstrip(".")
             raise OptionError(
                 f"Ray cannot be used: {reason}.",
                 where=Where(field="address"),
-                remedy="Give the address of a running cluster of the same versions of Ray and Python, or leave it out.",
+                remedy="Give the address of a running cluster with the same versions of Ray and Python, or none.",
             ) from error
         self._is_ours = True
 
     def _leave(self) -> None:
-        """End the actors, and the cluster if it was started here."""
+        """Stop the actors, and the cluster if it was started here."""
         if self._is_ours:
             _load_ray().shutdown()
             self._is_ours = False
 
 
 def _refuse_silent(address: str | None) -> None:
-    """Raise OSError where nobody listens: Ray itself would try for minutes."""
+    """Raise OSError if nothing answers at the address; Ray itself would keep trying for minutes."""
     host, colon, port = (address or "").rpartition(":")
     if colon and port.isdigit():
         socket.create_connection((host, int(port)), _PATIENCE).close()
@@ -144,16 +144,16 @@ def _refuse_silent(address: str | None) -> None:
 
 @dataclass(frozen=True)
 class _Crew:
-    """Who works.
+    """The number of actors of each kind, and their GPUs.
 
     Attributes
     ----------
     workers
-        Actors of a core each that write parts.
+        Actors with one core each that write parts.
     gpus
-        What an actor holds whose policy works on GPUs.
+        GPUs of each actor whose policy runs on GPUs.
     builders
-        Actors that hold GPUs and build first routes for workers, which then hold none; 0: workers do all themselves.
+        Actors with GPUs that build first routes for the workers, which then have none; 0 if workers build them.
     """
 
     workers: int
@@ -171,7 +171,7 @@ class _Pool:
         self.replaced = 0
 
     def solve(self, blocks: Iterable[Block]) -> Iterator[BlockReport]:
-        """Solve many blocks at a time, until there are no more."""
+        """Solve all blocks, many at a time."""
         upcoming = iter(blocks)
         while some := list(islice(upcoming, _MOST_BLOCKS)):
             for row in self._answer(some):
@@ -185,7 +185,7 @@ class _Pool:
                 yield from answer.reports
 
     def _answer(self, blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
-        """The actors' answers, as they come."""
+        """Yield the actors' answers as they arrive."""
         from ray.data import DataContext, from_items
 
         prepared = [block if block.rows is not None else self.work.source.prepare(block) for block in blocks]
@@ -201,36 +201,36 @@ class _Pool:
             except _load_ray().exceptions.RayError as error:
                 raise DynarouteError(
                     f"Ray cannot run workers: {_last_line(error)}.",
-                    remedy="Is this version of Dynaroute installed on every node, with the extra [ray]?",
+                    remedy="Install this version of Dynaroute with the extra [ray] on every node.",
                 ) from error
 
     def _pass_on(self, blocks: Any, ledger: Any) -> Any:
-        """The data set of the answers, from that of the blocks."""
+        """Map a Ray data set of blocks to one of answers."""
         crew = self.crew
-        # the kind of device alone: Ray shows an actor none but its own GPUs, so numbers mean nothing there
+        # only the kind of device, because Ray shows an actor only its own GPUs, numbered from 0
         kind = name_kind(self.work.options)
         if not crew.builders:
             return _map(blocks, _Actor, (self.work, kind, ledger), crew.workers, num_cpus=1, num_gpus=crew.gpus)
-        # builders hold no core, since they need little of one: all cores search
+        # builders reserve no core, because they need little CPU time: all cores search
         built = _map(blocks, _Builder, (self.work, kind, ledger), crew.builders, num_cpus=0, num_gpus=crew.gpus)
         return _map(built, _Actor, (self.work, "cpu", ledger), crew.workers, num_cpus=1, num_gpus=0)
 
 
 def _map(blocks: Any, kind: type, arguments: tuple[Any, ...], size: int, **resources: float) -> Any:
-    """What a pool of actors makes of blocks."""
+    """Let a pool of actors process blocks."""
     from ray.data import ActorPoolStrategy
 
     return blocks.map(
-        kind,  # Ray makes one of the class for each process
+        kind,  # Ray creates one object per process
         fn_constructor_args=arguments,
-        # it begins with what there is, and goes on with what is left of a cluster
+        # starts with the nodes that are up, and continues if nodes are lost
         compute=ActorPoolStrategy(min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=1),
         **resources,
     )
 
 
 def _start_ledger(work: Work) -> Any:
-    """The ledger, beside the driver, so that no other node takes it away."""
+    """Start the ledger on this node, so that it survives the loss of others."""
     ray = _load_ray()
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -239,11 +239,11 @@ def _start_ledger(work: Work) -> Any:
     return ray.remote(Ledger).options(**options).remote(work.group)
 
 
-# In processes of Ray
+# In Ray's processes
 
 
 class _Builder:
-    """A worker that builds first routes for others to search."""
+    """An actor that builds first routes for others to search."""
 
     def __init__(self, work: Work, device: str, ledger: Any) -> None:
         self.ledger = ledger
@@ -252,13 +252,13 @@ class _Builder:
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         block: Block = pickle.loads(row["block"])
         if isinstance(self.worker, Worker) and _load_ray().get(self.ledger.may_build.remote(block.bare)):
-            with suppress(Exception):  # whoever searches the block meets it, too, and tells it
+            with suppress(Exception):  # the actor that searches the block meets the same error and reports it
                 block = self.worker.build(block)
         return {"block": pickle.dumps(block)}
 
 
 class _Actor:
-    """A worker, as Ray Data wants it: blocks and answers are rows of a data set."""
+    """A worker in the form that Ray Data expects: it maps a row with a block to a row with an answer."""
 
     def __init__(self, work: Work, device: str, ledger: Any) -> None:
         self.ledger = ledger
@@ -268,7 +268,7 @@ class _Actor:
         return {"answer": pickle.dumps(self._answer(pickle.loads(row["block"])))}
 
     def _answer(self, whole: Block) -> Done | DynarouteError:
-        """The reports; or an error that ends the run, which Ray would try to mend by another attempt."""
+        """Return the reports, or an error that ends the run; if it were raised, Ray would try again."""
         ask, name = _load_ray().get, whole.bare
         following: Block | Done = ask(self.ledger.begin.remote(name))
         while isinstance(following, Block):
@@ -276,7 +276,7 @@ class _Actor:
                 report = self._solve(_restore(following, whole))
             except DynarouteError as error:
                 return error
-            except Exception as error:  # no worse than a death
+            except Exception as error:  # treated like a dead worker
                 following = ask(self.ledger.blame.remote(name, f"{type(error).__name__}: {error}"))
             else:
                 following = ask(self.ledger.finish.remote(name, report))
@@ -289,7 +289,7 @@ class _Actor:
 
 
 def _start_worker(work: Work, device: str) -> Worker | DynarouteError:
-    """A worker; or the error that ends the run, which is told once there is a block to solve."""
+    """Start a worker, or return the error that ends the run, to be reported with the first block."""
     try:
         return Worker(work, device)
     except DynarouteError as error:
@@ -297,19 +297,19 @@ def _start_worker(work: Work, device: str) -> Worker | DynarouteError:
 
 
 def _restore(part: Block, whole: Block) -> Block:
-    """A part of a block, with what travels with its rows, which the ledger does not keep."""
+    """Return a piece of a block with its rows and first routes, which the ledger does not keep."""
     return replace(whole.take(part.first, part.end), fault=part.fault)
 
 
 def _last_line(error: Exception) -> str:
-    """The reason, which Ray tells after all else."""
+    """Return the reason, which Ray prints last."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^~")]
     return lines[-1].rstrip(".") if lines else type(error).__name__
 
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Let Ray Data tell neither of what is counted anyway, with tracebacks, nor of what is old within itself."""
+    """Silence Ray Data: tracebacks of deaths that we count anyway, and its own deprecation warnings."""
     logger = logging.getLogger("ray.data")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -322,14 +322,14 @@ def _silence() -> Iterator[None]:
 
 
 def _load_ray() -> Any:
-    """Ray, or an error that says how to install it."""
+    """Import Ray, or raise an error that says how to install it."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     try:
         import ray
     except ModuleNotFoundError as error:
         raise OptionError(
-            f"{error.name} is not installed, which the engine 'ray' needs.",
+            f"{error.name} is not installed, but the engine 'ray' needs it.",
             where=Where(field="engine"),
             remedy="Run pip install '.[ray]' in Dynaroute's folder, or use the engine 'local'.",
         ) from error

@@ -1,4 +1,4 @@
-"""Rows of the input, what was built for them already, and the blocks that they are cut into."""
+"""Rows of the input, their first routes, and the blocks that rows are cut into."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Block", "FirstRoutes", "Row"]
 
 @dataclass(frozen=True)
 class FirstRoutes:
-    """Routes from which a search goes on.
+    """Routes from which a search starts.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class FirstRoutes:
     model
         The policy that built them.
     seconds
-        Time taken; of rows that were built together, an equal share.
+        Time taken; rows built together share it equally.
     """
 
     routes: tuple[tuple[int, ...], ...]
@@ -30,20 +30,20 @@ class FirstRoutes:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the input: an instance, or why there is none.
+    """One row of the input: an instance, or the reason why it has none.
 
     Attributes
     ----------
     number
-        Its place in the whole input, from 0.
+        Position in the whole input, starting at 0.
     id
-        What the user calls it.
+        The user's name for it.
     instance
-        The problem; None where the row cannot be one.
+        The problem; None if the row has an error.
     error
-        What is wrong with it; empty where there is an instance.
+        The error; empty if there is an instance.
     first
-        Where a search of it begins; None where nobody has built that yet.
+        Routes to start the search from; None if not yet built.
     """
 
     number: int
@@ -55,18 +55,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that are solved by one worker and written as one part.
+    """Rows that one worker solves and writes as one part.
 
     Attributes
     ----------
     first, end
-        Numbers of the first row and of the row after the last.
+        Number of the first row, and of the row after the last.
     rows
-        The rows themselves, where workers cannot read them from the source.
+        The rows themselves, if workers cannot read the source.
     fault
-        Why none of them is to be solved, but all written with this error; empty for blocks that are to be solved.
+        An error to write for every row instead of solving it; usually empty.
     first_routes
-        Those of each row, where another worker has built them.
+        First routes of each row, if another worker built them.
     """
 
     first: int
@@ -80,15 +80,15 @@ class Block:
 
     @property
     def bare(self) -> Block:
-        """Which rows, without what travels with them."""
+        """The same block without rows and first routes."""
         return replace(self, rows=None, first_routes=None)
 
     def cut(self, number: int) -> tuple[Block, Block]:
-        """The rows before this number, and those from it on."""
+        """Cut the block before the row with this number."""
         return self.take(self.first, number), self.take(number, self.end)
 
     def take(self, first: int, end: int) -> Block:
-        """Some of the rows, with what travels with them."""
+        """Return a block of some of the rows, with their first routes."""
         part = slice(first - self.first, end - self.first)
         return replace(
             self,

@@ -1,4 +1,4 @@
-"""A whole run: open the input, plan, have an engine solve what is missing, and sum up."""
+"""Run a batch: open the input, plan, let an engine solve the missing rows, and summarise."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from dynaroute.solving.options import SolveOptions
 __all__ = ["BatchRequest", "Progress", "run_batch"]
 
 _LARGEST_GROUP = {"cpu": 256, "cuda": 16384}
-_LARGEST_GROUP_SEARCHED = 64  # whose first routes are built together: a part cannot be smaller
+_LARGEST_GROUP_SEARCHED = 64  # rows whose first routes are built together; no part can be smaller
 _LARGEST_BLOCK = {"cpu": 2048, "cuda": 16384}
-_LEAST_BLOCKS = 16  # of a small input, so that there is work for all and not much is lost
-_LEAST_SEARCHED, _MOST_SEARCHED = 256, 256  # blocks of a small input, and rows of a block, of searches
-_SECONDS_OF_BLOCK = 60.0  # of a search
+_LEAST_BLOCKS = 16  # a small input is cut into at least so many, so that every worker has some and little is lost
+_LEAST_SEARCHED, _MOST_SEARCHED = 256, 256  # for searches: blocks of a small input, and rows per block
+_SECONDS_OF_BLOCK = 60.0  # search time of all rows of a block
 
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """What to solve, how, and where the output goes.
+    """What to solve, how to solve it, and where to write the output.
 
     Attributes
     ----------
     input, out
-        Addresses: paths, or such as s3://bucket/folder.
+        Paths or addresses such as s3://bucket/folder.
     options
-        How to solve. The model is a name or a folder; known routes and threads play no part.
+        How to solve. The model is a name or a folder, `start` is None, and `threads` is ignored.
     shard
-        Which part of the input.
+        The part of the input to solve.
     block
-        Rows of a part; None: as suits the input.
+        Rows per part; None chooses a number that suits the input.
     resumes
-        Whether to continue a run that was ended.
+        Whether to continue an interrupted run.
     """
 
     input: str
@@ -63,18 +63,18 @@ class BatchRequest:
 
 @dataclass(frozen=True)
 class Progress:
-    """How a run stands.
+    """The progress of a run.
 
     Attributes
     ----------
     done, total
-        Rows, those of an earlier run included.
+        Number of rows, including those of an interrupted run.
     failed
-        Rows with an error.
+        Number of rows with an error.
     workers
-        How many there are, and how many were replaced.
+        Number of workers, and how many were replaced.
     rate
-        Rows a second since this run began.
+        Rows per second since this run began.
     """
 
     done: int
@@ -85,28 +85,28 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """At this rate; None before the first block."""
+        """Estimated time left; None before the first block is done."""
         return (self.total - self.done) / self.rate if self.rate else None
 
 
 def run_batch(
     request: BatchRequest, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None
 ) -> BatchSummary:
-    """Solve all rows of an input that are not solved yet.
+    """Solve all rows of the input that are not yet solved.
 
     Parameters
     ----------
     request
-        What to solve, and how.
+        What to solve and how.
     engine
-        Who solves.
+        Runs the workers.
     watch
-        Called whenever a part is written, or a worker was replaced.
+        Called after a part is written or a worker is replaced.
 
     Raises
     ------
     DynarouteError
-        If the input cannot be read, or the output not be written. What is wrong with a row is written with it.
+        If the input cannot be read or the output cannot be written. An error in a row is written to its row instead.
     """
     began = time.perf_counter()
     place = Place(request.out)
@@ -127,9 +127,9 @@ def run_batch(
     for report in engine.solve(work, cut_blocks(gaps, manifest.block), standing.note_workers):
         standing.add(report)
     for gap in parts.find_gaps(first, end):
-        message = f"rows {gap.first} to {gap.end - 1} are missing, though all work is done."
-        raise FileError(message, where=Where(file=request.out), remedy="Did somebody remove parts? Continue: --resume.")
-    for name in filter(is_unfinished, place.list_files()):  # by workers that were killed; nobody writes any more
+        message = f"rows {gap.first} to {gap.end - 1} are missing, although every row was solved."
+        raise FileError(message, where=Where(file=request.out), remedy="If parts were deleted, continue with --resume.")
+    for name in filter(is_unfinished, place.list_files()):  # left by killed workers; nothing is writing now
         place.remove(name)
     summary = BatchSummary(standing.tally, standing.workers, time.perf_counter() - began, standing.solved)
     place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
@@ -138,7 +138,7 @@ def run_batch(
 
 @dataclass
 class _Standing:
-    """How a run stands; whoever watches is told whenever that changes."""
+    """The state of a run; every change is reported to `watch`."""
 
     total: int
     tally: Tally
@@ -162,7 +162,7 @@ class _Standing:
 
 
 def cut_blocks(gaps: list[Block], size: int) -> Iterator[Block]:
-    """Cut rows into blocks of this many, from one multiple of it to the next."""
+    """Cut rows into blocks that start at multiples of `size`."""
     for gap in gaps:
         first = gap.first
         while first < gap.end:
@@ -172,20 +172,20 @@ def cut_blocks(gaps: list[Block], size: int) -> Iterator[Block]:
 
 
 def _find_earlier(place: Place, resumes: bool) -> Manifest | None:
-    """The manifest of the run that is to be continued; None where there is nothing yet.
+    """Read the manifest of the run to continue; None if the folder is empty.
 
     Raises
     ------
     FileError
-        If there is something that is not to be continued, or cannot be.
+        If the folder is not empty, unless it has a run to continue.
     """
     there = place.list_files()
     where = Where(file=place.address)
     if there and not resumes:
-        remedy = "Name a new one; or continue the run that wrote it: --resume."
-        raise FileError("the folder of the output is not empty.", where=where, remedy=remedy)
+        remedy = "Choose a new folder, or continue the run in this one with --resume."
+        raise FileError("the output folder is not empty.", where=where, remedy=remedy)
     if there and MANIFEST not in there:
-        raise FileError("there is no run to continue here, but other files.", where=where, remedy="Name a new folder.")
+        raise FileError("this folder has files, but no run to continue.", where=where, remedy="Choose a new folder.")
     return Manifest.read(place) if there else None
 
 
@@ -205,11 +205,11 @@ def _plan(request: BatchRequest, source: Source, earlier: Manifest | None) -> Ma
 
 
 def _choose_group(rows: int, options: SolveOptions, kind: str) -> int:
-    """How many rows are solved together: by the input and the kind of device alone."""
+    """Choose how many rows are solved together; depends only on the input, the options and the kind of device."""
     if are_built_apart(options):
         return min(_choose_block(rows, options, kind), _LARGEST_GROUP_SEARCHED)
     if options.searches and options.total_time is None:
-        return 1  # each by itself
+        return 1  # each row is searched separately
     largest = _LARGEST_GROUP.get(kind, _LARGEST_GROUP["cpu"])
     return largest if kind == "cuda" else max(1, min(rows // _LEAST_BLOCKS, largest))
 
@@ -224,14 +224,14 @@ def _choose_block(rows: int, options: SolveOptions, kind: str) -> int:
 
 
 def _describe_options(options: SolveOptions, kind: str) -> dict[str, Any]:
-    """What determines the routes, beside the input and the version."""
+    """Describe everything that determines the routes, apart from the input and the version."""
     given = {entry.name: getattr(options, entry.name) for entry in fields(options)}
     plain = {name: value for name, value in given.items() if name not in ("start", "threads", "device", "model")}
     return {**plain, "seed": options.usual_seed, "model": _describe_model(str(options.model)), "device": kind}
 
 
 def _describe_model(model: str) -> str:
-    """Its name, and what changes with its weights where it does not ship with Dynaroute."""
+    """Return the name of a shipped model; for other models, also a hash of the weights."""
     from dynaroute.weights import find_model, shipped_models
 
     if model in ("auto", "savings", *shipped_models()):

@@ -1,4 +1,4 @@
-"""What a worker does, whichever engine it belongs to: read a block, solve it, check it, write its part."""
+"""What a worker does in every engine: read a block, solve it, check it, and write its part."""
 
 from __future__ import annotations
 
@@ -27,26 +27,25 @@ __all__ = ["BlockReport", "Work", "Worker", "describe_fault"]
 
 @dataclass(frozen=True)
 class Work:
-    """All that a worker has to know. It can be sent to other processes.
+    """Everything that a worker needs to know. It can be sent to other processes.
 
     Attributes
     ----------
     source
-        Where rows come from.
+        Where rows are read from.
     parts
-        Where parts go.
+        Where parts are written.
     options
-        How to solve; the model is a name or a folder, and there are no known routes.
+        How to solve. The model is a name or a folder; `start` is None.
     group
-        How many rows are solved together: those from one multiple of it to the next. It depends on the input and on
-        the kind of device alone, never on workers or blocks: rounding in a matrix product depends on all its rows, and
-        so would, once in a million decisions, the routes.
+        Number of rows solved together, starting at a multiple of it. It must not depend on workers or blocks:
+        rounding in a matrix product depends on all its rows, which changes about one decision in a million.
     rows
-        How many rows the run has, among which a total time is shared out.
+        Number of rows of the run, which share the total time.
     workers
-        How many work side by side.
+        Number of workers.
     limits
-        Factor of the limits on the size of inputs: the one in force where this was made.
+        Factor of the limits on input size; by default, the one in force now.
     """
 
     source: Source
@@ -60,14 +59,14 @@ class Work:
 
 @dataclass(frozen=True)
 class BlockReport:
-    """A block whose part is written.
+    """A finished block, whose part is written.
 
     Attributes
     ----------
     block
-        Its rows are left out.
+        The block, without its rows.
     tally
-        What they amount to.
+        Totals of its rows.
     """
 
     block: Block
@@ -75,19 +74,19 @@ class BlockReport:
 
 
 class Worker:
-    """Solves blocks, and keeps weights and machine code from one to the next.
+    """Solves blocks, and keeps weights and machine code loaded between them.
 
     Parameters
     ----------
     work
-        What there is to know.
+        What to do.
     device
-        Where its policy works, such as "cuda:1"; None: what the options say.
+        Device of the policy, such as "cuda:1"; None uses the one in the options.
     """
 
     def __init__(self, work: Work, device: str | None = None) -> None:
         self.work = work
-        # one core each: as many workers as there are cores use them best, and none depends on how many there are
+        # one core each: one worker per core uses the cores best, and results do not depend on the number of cores
         self.options = replace(work.options, threads=1, device=device or name_device(work.options))
         self._has_code_of_fleets = False
         if self.options.uses_policy and not are_built_apart(self.options):
@@ -96,12 +95,12 @@ class Worker:
             improver.prepare(0)
 
     def solve(self, block: Block) -> BlockReport:
-        """Solve all rows of a block, and write its part.
+        """Solve all rows of a block and write its part.
 
         Raises
         ------
         DynarouteError
-            If the part cannot be written; whatever is wrong with a row is written with it.
+            If the part cannot be written. An error in a row is written with the row instead.
         """
         with raise_limits(self.work.limits):
             outcomes = [outcome for rows in self._group(block) for outcome in self._solve_group(rows)]
@@ -109,7 +108,7 @@ class Worker:
         return BlockReport(block.bare, Tally.of(outcomes))
 
     def build(self, block: Block) -> Block:
-        """Build the first routes of a block that another worker will search."""
+        """Build the first routes of a block, for another worker to search."""
         with raise_limits(self.work.limits):
             built = [
                 row for rows in self._group(block) for row in self._build_sound([row for row in rows if not row.error])
@@ -118,7 +117,7 @@ class Worker:
         return replace(block, first_routes=tuple(map(found.get, range(block.first, block.end))))
 
     def _group(self, block: Block) -> Iterator[list[Row]]:
-        """The rows that are solved together."""
+        """Read a block, and yield groups of rows to solve together."""
         rows = self.work.source.read(block)
         if block.fault:
             rows = [replace(row, instance=None, error=block.fault) for row in rows]
@@ -132,8 +131,8 @@ class Worker:
         return [found.get(row.number) or Outcome.of_fault(row, row.error, self.options.usual_seed) for row in rows]
 
     def _find_obstacle(self, instance: Instance | None) -> str:
-        """Why this instance cannot be solved; empty where it can."""
-        assert instance is not None  # or the row would have an error
+        """Return why this instance cannot be solved; empty if it can."""
+        assert instance is not None  # otherwise the row has an error
         try:
             refuse_impossible(instance)
             refuse_too_large([instance], self.options)
@@ -143,13 +142,13 @@ class Worker:
         return ""
 
     def _solve_sound(self, rows: Sequence[Row]) -> list[Outcome]:
-        """Solve rows without errors: together, or by themselves after their first routes were built together."""
+        """Solve rows without errors: together, or separately after building their first routes together."""
         if not are_built_apart(self.options):
             return self._solve_together(rows)
         return [outcome for row in self._build_sound(rows) for outcome in self._solve_together([row])]
 
     def _build_sound(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Build first routes; where that fails, the search of each row does it, so that the error is of its row."""
+        """Build first routes; if that fails, leave it to the search of each row, so that the error goes to its row."""
         if all(row.first is not None for row in rows):
             return rows
         _keep_policies_to_one_core()
@@ -159,13 +158,13 @@ class Worker:
             return rows
 
     def _solve_together(self, rows: Sequence[Row]) -> list[Outcome]:
-        """Solve rows together; where that fails, the halves of them, down to the row that fails."""
+        """Solve rows together; if that fails, solve each half, down to the row that fails."""
         if not rows:
             return []
         seed = self.options.usual_seed
         try:
             results = self._solve_all(rows)
-        except Exception as error:  # whatever it is, the other rows must not suffer from it
+        except Exception as error:  # no error may affect the other rows
             if len(rows) == 1:
                 return [Outcome.of_fault(rows[0], describe_fault(error), seed)]
             middle = len(rows) // 2
@@ -181,7 +180,7 @@ class Worker:
         return solve_all(instances, self._share_out(len(rows)))
 
     def _load_code_of_fleets(self) -> None:
-        """Load the machine code of what most inputs do without, so that it takes no time of the first row's."""
+        """Load the machine code for fleets, which most inputs do not need, before the first row's clock starts."""
         if self._has_code_of_fleets or not self.options.searches:
             return
         from dynaroute.improve.fleet_search import load_machine_code_of_fleets
@@ -190,7 +189,7 @@ class Worker:
         self._has_code_of_fleets = True
 
     def _share_out(self, count: int) -> SolveOptions:
-        """The options, with the part of the total time that so many rows have."""
+        """Return the options with these rows' share of the total time."""
         if self.options.total_time is None:
             return self.options
         share = self.options.total_time * self.work.workers * count / self.work.rows
@@ -204,9 +203,9 @@ def _keep_policies_to_one_core() -> None:
 
 
 def describe_fault(error: Exception) -> str:
-    """What went wrong, in words; what is no error of ours is a fault in Dynaroute."""
+    """Describe an error for the user; an unexpected error is a bug in Dynaroute."""
     if isinstance(error, DynarouteError):
         return str(error)
     if isinstance(error, MemoryError):
         return "there is not enough memory for this instance."
-    return f"this is a fault in Dynaroute: {type(error).__name__}: {' '.join(str(error).split())}"
+    return f"this is a bug in Dynaroute: {type(error).__name__}: {' '.join(str(error).split())}"

@@ -29,7 +29,7 @@ class GraphedUpdate:
     so with few instances. A new recording also covers all earlier ones, so that soon one of them fits nearly every
     step. A step that does not fit in memory is taken in parts, as many as the first step needs. Adam must have
     capturable=True and a tensor as learning rate. All steps must have the same numbers of instances, nodes and samples.
-    If a step cannot be recorded, a note says so, and it and all later ones are taken plainly.
+    If a step cannot be recorded, a warning says so, and no later step is recorded either.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class GraphedUpdate:
 
     def _give_up(self, error: RecordingError) -> None:
         self._fails, self._recordings, self._finish = True, None, None
-        warnings.warn(f"Steps could not be recorded ({error}), and are taken plainly.", ModelWarning, stacklevel=4)
+        warnings.warn(f"Steps run without a CUDA graph: {error}.", ModelWarning, stacklevel=4)
 
 
 Result = TypeVar("Result")

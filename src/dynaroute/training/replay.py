@@ -23,7 +23,7 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.eager import sum_log_probabilities
 from dynaroute.errors import ModelError, Where
 from dynaroute.kernels import LONGEST_ROUTE, LONGEST_SEGMENT, kernels_run_on
-from dynaroute.model.changes import find_change, find_decoder_change, find_encoder_change, tell_once
+from dynaroute.model.changes import find_change, find_decoder_change, find_encoder_change, warn_once
 from dynaroute.model.decoder import Context, Projections
 from dynaroute.model.encoder import AttentionLayer, Encoder, encode_exactly
 from dynaroute.model.packing import Packing
@@ -95,12 +95,12 @@ def replay_log_probabilities(
     replay = REPLAYS.get(policy.kind)
     why_not = find_decoder_change(policy) if replay is not None else f"there is no parallel replay for {policy.kind}"
     if replay is None or why_not:
-        tell_once(why_not)
+        warn_once(why_not)
         begin = policy.begin_exactly if precision is None else policy.begin
         return sum_log_probabilities(policy, batch, routes, begin)
     if change := find_encoder_change(policy):
         _refuse_what_mixes_solutions(policy)
-        tell_once(change)
+        warn_once(change)
     return replay(policy, Solutions(batch, routes, samples, starts, size), precision)
 
 
