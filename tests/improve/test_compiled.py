@@ -81,7 +81,8 @@ def package(tmp_path: Path) -> Path:
 def start(package: Path, **variables: str) -> subprocess.Popen[str]:
     settings = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
     settings |= {"PYTHONPATH": str(package.parent), "HOME": str(package.parent), **variables}
-    command = [sys.executable, "-c", PROGRAM]
+    # no bytecode: an edit of the same length in the same second would not be noticed
+    command = [sys.executable, "-B", "-c", PROGRAM]
     return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
