@@ -96,3 +96,14 @@ def test_an_error_on_a_core_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(MemoryError):
         search.run(5000, NO_PACE)
         search.run(5000, NO_PACE)
+
+
+def test_an_error_on_one_core_reaches_the_caller_and_leaves_no_core_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> float:
+        raise MemoryError
+
+    monkeypatch.setattr(breeding, "conceive", fail)
+    search = make_breeding()
+    search.run(6000, NO_PACE)
+    with pytest.raises(MemoryError):
+        _ = search.best_routes

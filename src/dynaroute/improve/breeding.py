@@ -163,9 +163,13 @@ class Breeding:
                 return None
             place = self._places[self._begun % len(self._places)]
             place.in_use.acquire()
-            if self._begun >= len(self._places):
-                add_children(self._lineage, place.litter)
-            place.penalty = conceive(self._lineage, place.litter, self._random)
+            try:
+                if self._begun >= len(self._places):
+                    add_children(self._lineage, place.litter)
+                place.penalty = conceive(self._lineage, place.litter, self._random)
+            except BaseException:
+                place.in_use.release()  # else all other cores would wait for this litter forever
+                raise
             draw_state(self._random, place.random)
             self._begun += 1
             return place
