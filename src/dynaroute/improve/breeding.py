@@ -14,18 +14,14 @@ import numpy as np
 
 from dynaroute.improve.compiled import make_apart
 from dynaroute.improve.genetic import (
-    Litter,
     add_children,
     add_feasible,
-    bring_in,
     conceive,
     count_iterations_a_child,
     find_best_child,
-    make_lineage,
-    make_litter,
-    make_nursery,
     raise_children,
 )
+from dynaroute.improve.genetic_memory import Litter, bring_in, make_lineage, make_litter, make_nursery
 from dynaroute.improve.local_search_paths import split_path
 from dynaroute.improve.moves_fleet import make_task
 from dynaroute.improve.pacing import Pace
