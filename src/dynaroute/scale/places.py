@@ -14,7 +14,7 @@ from typing import Any
 
 from dynaroute.errors import FileError, Where
 from dynaroute.files import write_bytes
-from dynaroute.formats.parquet import load_pyarrow
+from dynaroute.formats.parquet_columns import load_pyarrow
 
 __all__ = ["Place", "find_place", "is_remote"]
 
