@@ -47,13 +47,13 @@ __all__ = [
     "add_children",
     "add_feasible",
     "conceive",
-    "count_iterations_a_child",
+    "count_iterations_per_child",
     "evolve",
     "find_best_child",
     "raise_children",
 ]
 
-_ITERATIONS_A_CUSTOMER = 1.3  # iterations of ruin and recreate that take as long as one new solution
+_ITERATIONS_PER_CUSTOMER = 1.3  # iterations of ruin and recreate that take as long as one new solution
 _REPAIR_PROBABILITY = 0.5
 _REPAIR_FACTOR = 10.0  # factor on the penalty to repair infeasible solutions
 _PENALTY_PERIOD = 100  # iterations between two changes of the penalty
@@ -83,7 +83,7 @@ class GeneticSearch:
     """
 
     def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 10) -> None:
-        self.weight = count_iterations_a_child(problem.size)
+        self.weight = count_iterations_per_child(problem.size)
         self._credit = 0  # requested iterations that are too few for another solution
         self._halt = make_apart(1, np.int8)
         self._task = make_task(problem)
@@ -118,9 +118,9 @@ class GeneticSearch:
         return count if made == solutions else min(count, made * self.weight)
 
 
-def count_iterations_a_child(size: int) -> int:
+def count_iterations_per_child(size: int) -> int:
     """Count the iterations of ruin and recreate that take as long as creating one solution."""
-    return max(1, round(_ITERATIONS_A_CUSTOMER * size))
+    return max(1, round(_ITERATIONS_PER_CUSTOMER * size))
 
 
 @compiled

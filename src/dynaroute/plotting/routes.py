@@ -271,10 +271,10 @@ def _draw_scale(ax: Axes, plane: Plane, instance: Instance) -> None:
         return
     left, right = ax.get_xlim()
     bottom, top = ax.get_ylim()
-    metres_a_degree = math.radians(1) * EARTH_RADIUS_METRES / plane.aspect
-    length = round_down(0.25 * (right - left) * metres_a_degree)
+    metres_per_degree = math.radians(1) * EARTH_RADIUS_METRES / plane.aspect
+    length = round_down(0.25 * (right - left) * metres_per_degree)
     x, y = left + 0.02 * (right - left), bottom + 0.02 * (top - bottom)
-    ax.plot([x, x + length / metres_a_degree], [y, y], color=INK, linewidth=2, solid_capstyle="butt", zorder=6)
+    ax.plot([x, x + length / metres_per_degree], [y, y], color=INK, linewidth=2, solid_capstyle="butt", zorder=6)
     ax.annotate(
         show_scale(length), (x, y), xytext=(0, 4), textcoords="offset points", fontsize=7, color=INK, gid="scale"
     )

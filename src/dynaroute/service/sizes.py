@@ -19,13 +19,13 @@ from dynaroute.service.refusals import refuse_large
 
 __all__ = ["ReadingLimits"]
 
-_PARTS_A_CUSTOMER = 64  # keys, objects or cells per customer; far more than needed
+_PARTS_PER_CUSTOMER = 64  # keys, objects or cells per customer; far more than needed
 _FEW_LISTS = 250_000  # always allowed, whatever the size of instances
-_LINES_A_CUSTOMER = 8  # allows for sections, comments, empty lines and addresses of several lines
+_LINES_PER_CUSTOMER = 8  # allows for sections, comments, empty lines and addresses of several lines
 _MOST_DIFFERENT_KEYS = 256
 _LONGEST_LINE = 100_000  # characters per line of a table
 _ENTRY, _MOST_MEMBERS = b"PK\x01\x02", 1_000  # entries in a workbook's directory
-_LARGEST_RIM, _BYTES_A_ROW = 2_000_000, 4_000  # unpacked bytes of a workbook: styles and so on, and XML per row
+_LARGEST_RIM, _BYTES_PER_ROW = 2_000_000, 4_000  # unpacked bytes of a workbook: styles and so on, and XML per row
 _SMALL_WORKBOOK = 200_000  # unpacked bytes, below which the compression ratio does not matter
 _MOST_UNPACKING = 25  # largest compression ratio; workbooks of spreadsheet programs have six to ten
 _LONGEST_TITLE = 1_000  # characters of a line in a .vrp file that does not start with a number
@@ -57,7 +57,7 @@ class ReadingLimits:
 
     def refuse_large_json(self, body: bytes) -> None:
         """Raise if JSON is too large for an allowed instance or solution."""
-        parts = _PARTS_A_CUSTOMER * (self.customers + 1)
+        parts = _PARTS_PER_CUSTOMER * (self.customers + 1)
         numbers = 2 * (self.customers + 1) ** 2 + self.stops + parts  # distances and durations
         for sign, what, most in (
             (b"{", "objects", parts),
@@ -73,7 +73,7 @@ class ReadingLimits:
         self._refuse_lines(text, "customers")
         if max(map(len, _LINE_END.split(text))) > _LONGEST_LINE:
             raise refuse_large(f"a line has more than {_LONGEST_LINE} characters.")
-        most = _PARTS_A_CUSTOMER * (self.customers + 2)
+        most = _PARTS_PER_CUSTOMER * (self.customers + 2)
         if sum(map(text.count, ",;\t")) > most:
             raise refuse_large(f"there are more than {most} cells.")
 
@@ -86,7 +86,7 @@ class ReadingLimits:
                 size = sum(member.file_size for member in archive.infolist())
         except zipfile.BadZipFile:
             return  # its reader gives a better error
-        most = min(_LARGEST_RIM + _BYTES_A_ROW * self.customers, max(_SMALL_WORKBOOK, _MOST_UNPACKING * len(content)))
+        most = min(_LARGEST_RIM + _BYTES_PER_ROW * self.customers, max(_SMALL_WORKBOOK, _MOST_UNPACKING * len(content)))
         if size > most:
             raise refuse_large(f"the workbook has {size} bytes when unpacked, more than the limit of {most}.")
 
@@ -98,7 +98,7 @@ class ReadingLimits:
             raise refuse_large(f"a line has more than {_LONGEST_TITLE} characters.")
         if "EDGE_WEIGHT_SECTION" not in text.upper():
             self._refuse_lines(text, "DIMENSION")
-        most = (self.customers + 1) ** 2 + _PARTS_A_CUSTOMER * (self.customers + 2)
+        most = (self.customers + 1) ** 2 + _PARTS_PER_CUSTOMER * (self.customers + 2)
         if _has_more(_WORD, text, most):
             raise refuse_large(f"there are more than {most} numbers and words.")
 
@@ -161,7 +161,7 @@ class ReadingLimits:
             )
 
     def _refuse_lines(self, text: str, field: str) -> None:
-        most = _LINES_A_CUSTOMER * (self.customers + 16)
+        most = _LINES_PER_CUSTOMER * (self.customers + 16)
         if _has_more(_LINE_END, text, most):
             message = f"there are more than {most} lines; this service takes up to {self.customers} customers."
             raise refuse_large(message, field)

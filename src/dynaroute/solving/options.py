@@ -38,7 +38,7 @@ Improve = Literal["none", "2opt", "local", "search"]
 
 USUAL_TIME_LIMIT = 10.0  # seconds of a search without a limit
 
-_SECONDS_A_CUSTOMER = 0.01  # default search time: 1 s at 100 customers, 10 s at 1,000
+_SECONDS_PER_CUSTOMER = 0.01  # default search time: 1 s at 100 customers, 10 s at 1,000
 _SHORTEST_SEARCH, _LONGEST_SEARCH = 0.1, 30.0
 
 _ORIENTATIONS = 8  # of the square
@@ -47,7 +47,7 @@ _LIMITS = ("time_limit", "total_time", "iterations", "target")  # these apply on
 
 def choose_search_seconds(size: int) -> float:
     """Return the default search time of the command line and the page, for n customers."""
-    return min(max(_SHORTEST_SEARCH, _SECONDS_A_CUSTOMER * size), _LONGEST_SEARCH)
+    return min(max(_SHORTEST_SEARCH, _SECONDS_PER_CUSTOMER * size), _LONGEST_SEARCH)
 
 
 @dataclass(frozen=True)
