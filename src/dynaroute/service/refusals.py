@@ -16,10 +16,10 @@ __all__ = [
     "INTERNAL",
     "RequestError",
     "describe_error",
-    "refuse_busy",
-    "refuse_invalid",
-    "refuse_large",
-    "refuse_unavailable",
+    "make_busy_error",
+    "make_invalid_error",
+    "make_large_error",
+    "make_unavailable_error",
     "to_response",
 ]
 
@@ -69,7 +69,7 @@ INTERNAL = RequestError(
 )
 
 
-def refuse_busy(seconds: float, what: str) -> RequestError:
+def make_busy_error(seconds: float, what: str) -> RequestError:
     """Make the error for a full queue: too many of `what`, try again in about this many seconds."""
     wait = max(1, min(60, math.ceil(seconds)))
     return RequestError(
@@ -81,7 +81,7 @@ def refuse_busy(seconds: float, what: str) -> RequestError:
     )
 
 
-def refuse_unavailable(code: str, message: str) -> RequestError:
+def make_unavailable_error(code: str, message: str) -> RequestError:
     """Make the error for a service that is starting or stopping."""
     return RequestError(
         HTTPStatus.SERVICE_UNAVAILABLE,
@@ -92,7 +92,7 @@ def refuse_unavailable(code: str, message: str) -> RequestError:
     )
 
 
-def refuse_large(message: str, field: str | None = None) -> RequestError:
+def make_large_error(message: str, field: str | None = None) -> RequestError:
     """Make the error for a body that is too large."""
     return RequestError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -103,7 +103,7 @@ def refuse_large(message: str, field: str | None = None) -> RequestError:
     )
 
 
-def refuse_invalid(errors: Sequence[Any], path: str = "") -> RequestError:
+def make_invalid_error(errors: Sequence[Any], path: str = "") -> RequestError:
     """Make the error for the first thing that pydantic found wrong."""
     first = errors[0]
     parts = [str(part) for part in first["loc"] if part not in ("query", "body", "path")]
