@@ -172,7 +172,7 @@ def _measure_results(results: Sequence[Result]) -> _Measured:
     for result in results:
         _refuse_broken_limits(result)
     for result in results[_some(len(results))]:
-        _require_right(result.instance, result.solution)
+        require_right(result.instance, result.solution)
     return _Measured(
         [result.cost for result in results],
         math.fsum(result.seconds for result in results),
@@ -188,7 +188,7 @@ def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observ
     seconds = built.seconds + time.perf_counter() - began
     some = _some(len(instances))
     for instance, solution in zip(instances[some], routes[some].to_solutions(built.batch[some]), strict=True):
-        _require_right(instance, solution)
+        require_right(instance, solution)
     method = describe_method(Start.by_policy(built.model, options.decoding), options.improver, options.limit)
     methods = Counter({f"{built.model} ({method})": len(instances)})
     return _Measured(routes.lengths(built.batch).tolist(), seconds, methods)
@@ -214,9 +214,10 @@ def _refuse_broken_limits(result: Result) -> None:
         )
 
 
-def _require_right(instance: Instance, solution: Solution) -> None:
+def require_right(instance: Instance, solution: Solution) -> None:
+    """Raise if a solver's routes are wrong, which would be a mistake of the solver."""
     if violations := check(instance, solution):
-        raise AssertionError(f"a solution that was built is wrong: {violations[0].message}")
+        raise AssertionError(f"a solution is wrong: {violations[0].message}")
 
 
 def _mean_reference(reference: float | Sequence[float], count: int) -> float:
