@@ -27,8 +27,8 @@ from dynaroute.improve.fleet_tours import (
     open_slot,
     refresh_around,
 )
-from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
-from dynaroute.improve.ruin_recreate import BLINK_RATE
+from dynaroute.improve.random_numbers import RandomState, draw_below
+from dynaroute.improve.ruin_recreate import draw_blinks
 
 __all__ = ["draw_absent", "put_back", "sort_order"]
 
@@ -182,9 +182,9 @@ def _is_accepted(
     problem: FleetProblem,
 ) -> bool:
     """Whether a position is not skipped at random, and keeps the route within all limits other than the capacity."""
-    log.blinks[0] -= 1  # one random number says how many positions are considered until one is skipped
+    log.blinks[0] -= 1
     if log.blinks[0] < 0:
-        log.blinks[0] = int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))
+        log.blinks[0] = draw_blinks(state)
         return False
     kind = tours.slots[slot, KIND]
     if tours.slots[slot, SIZE] >= problem.kinds.stops[kind]:
