@@ -89,6 +89,7 @@ def test_a_search_without_routes_says_what_it_waits_for(desk: PageDriver, state:
     desk.page.get_by_text("Searching…", exact=True).wait_for()
     desk.page.clock.fast_forward(6000)
     desk.page.locator("#headline", has_text=reason).wait_for()
+    assert desk.text("#panel-routes") == "No routes yet."
 
 
 def test_many_edits_during_a_search_stop_it_without_a_complaint(desk: PageDriver) -> None:
