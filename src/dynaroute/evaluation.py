@@ -171,7 +171,7 @@ def _measure_results(results: Sequence[Result]) -> _Measured:
         raise KeyboardInterrupt
     for result in results:
         _refuse_broken_limits(result)
-    for result in results[_some(len(results))]:
+    for result in results[_pick_some(len(results))]:
         require_right(result.instance, result.solution)
     return _Measured(
         [result.cost for result in results],
@@ -186,7 +186,7 @@ def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observ
     began = time.perf_counter()
     routes = _improve(built, options)
     seconds = built.seconds + time.perf_counter() - began
-    some = _some(len(instances))
+    some = _pick_some(len(instances))
     for instance, solution in zip(instances[some], routes[some].to_solutions(built.batch[some]), strict=True):
         require_right(instance, solution)
     method = describe_method(Start.by_policy(built.model, options.decoding), options.improver, options.limit)
@@ -199,7 +199,7 @@ def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:
     return built.routes if improver is None else improver.improve_tensors(built.batch, built.routes, options.threads)
 
 
-def _some(count: int) -> slice:
+def _pick_some(count: int) -> slice:
     """Pick a few indices, spread over all."""
     return slice(None, None, -(-count // _CHECKED))
 
@@ -223,11 +223,11 @@ def require_right(instance: Instance, solution: Solution) -> None:
 def _mean_reference(reference: float | Sequence[float], count: int) -> float:
     costs = reference if isinstance(reference, Sequence) else [reference]
     if isinstance(reference, Sequence) and len(costs) != count:
-        raise _fault(f"there are {len(costs)} costs for {count} instances.", "Give one for each, or their mean.")
+        raise OptionError.about(
+            "reference", f"there are {len(costs)} costs for {count} instances.", "Give one for each, or their mean."
+        )
     if not all(math.isfinite(cost) and cost >= 0 for cost in costs) or not any(costs):
-        raise _fault("the reference is not a length above 0.", "Give a length in the unit of the instances.")
+        raise OptionError.about(
+            "reference", "the reference is not a length above 0.", "Give a length in the unit of the instances."
+        )
     return statistics.fmean(costs)
-
-
-def _fault(message: str, remedy: str) -> OptionError:
-    return OptionError(message, where=Where(field="reference"), remedy=remedy)

@@ -245,7 +245,9 @@ def _add_legs(instance: Instance, routes: Sequence[Sequence[int]], types: Sequen
 
 
 def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:
-    return tuple(_plain_route(number, route) for number, route in enumerate(_listed(routes, "the routes are"), start=1))
+    return tuple(
+        _plain_route(number, route) for number, route in enumerate(_require_list(routes, "the routes are"), start=1)
+    )
 
 
 def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...], expected: type) -> tuple[Any, ...]:
@@ -261,7 +263,7 @@ def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...], expec
 
 
 def _plain_route(number: int, route: object) -> tuple[int, ...]:
-    stops = _listed(route, f"route {number} is")
+    stops = _require_list(route, f"route {number} is")
     if set(map(type, stops)) <= {int}:  # a fast path: a search makes thousands of solutions, all of plain integers
         return tuple(stops)
     return tuple(_plain_customer(number, stop) for stop in stops)
@@ -274,7 +276,7 @@ def _plain_customer(number: int, stop: Any) -> int:
     raise SolutionError.about("routes", f"route {number} holds {stop!r}, which is not a whole number.", _ROUTES_REMEDY)
 
 
-def _listed(values: Any, subject: str) -> list[Any]:
+def _require_list(values: Any, subject: str) -> list[Any]:
     try:
         return list(values)
     except TypeError:

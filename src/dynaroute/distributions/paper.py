@@ -54,7 +54,7 @@ def draw_paper_set(
     capacity
         Capacity of a vehicle; `usual_capacity` of the size if None.
     """
-    held = _checked_set(size, count, capacity)
+    held = _check_set(size, count, capacity)
     return InstanceArrays(
         depot=generator.random((count, 2)),
         locations=generator.random((count, size, 2)),
@@ -117,7 +117,7 @@ def draw_published_set(
     refuse_below_one(size, "size")
     usual = published_set(size)
     count = usual.count if count is None else count
-    held = _checked_set(size, count, usual.capacity if capacity is None else capacity)
+    held = _check_set(size, count, usual.capacity if capacity is None else capacity)
     if not 0 <= seed < 2**32:
         raise OptionError.about("seed", f"the seed {seed} is out of range.", "Use 0 to 4294967295 for a published set.")
     random = np.random.RandomState(seed)  # the published sets were drawn with this old generator
@@ -127,7 +127,7 @@ def draw_published_set(
     return InstanceArrays(depot, locations, demands, np.full(count, held))
 
 
-def _checked_set(size: int, count: int, capacity: int | None) -> int:
+def _check_set(size: int, count: int, capacity: int | None) -> int:
     """Check size and count of a paper set and return its capacity."""
     refuse_below_one(size, "size")
     refuse_large_set(size, count)

@@ -117,7 +117,7 @@ def make_invalid_error(errors: Sequence[Any], path: str = "") -> RequestError:
 
 def to_response(error: DynarouteError) -> Response:
     """Convert an error to a response; errors of the parsers and the solver are about the problem."""
-    shown = _public(error)
+    shown = _hide_own_files(error)
     status = shown.status if isinstance(shown, RequestError) else HTTPStatus.UNPROCESSABLE_ENTITY
     headers = shown.headers if isinstance(shown, RequestError) else {}
     body = describe_error(shown).model_dump_json()
@@ -126,27 +126,27 @@ def to_response(error: DynarouteError) -> Response:
 
 def describe_error(error: DynarouteError) -> ErrorResponse:
     """Convert an error to the common shape."""
-    shown = _public(error)
+    shown = _hide_own_files(error)
     where = shown.where
     return ErrorResponse(
         code=shown.kind if isinstance(shown, RequestError) else type(shown).code,
-        message=_plain(shown.message),
+        message=_make_safe(shown.message),
         where=FaultPlaceSchema(
-            file=None if where.file is None else _plain(where.file),
+            file=None if where.file is None else _make_safe(where.file),
             line=where.line,
-            field=None if where.field is None else _plain(where.field),
+            field=None if where.field is None else _make_safe(where.field),
             customer=where.customer,
         ),
-        remedy=_plain(shown.remedy),
+        remedy=_make_safe(shown.remedy),
     )
 
 
-def _public(error: DynarouteError) -> DynarouteError:
+def _hide_own_files(error: DynarouteError) -> DynarouteError:
     """Return the error, without paths of the service's own files."""
     return INTERNAL if isinstance(error, FileError | ModelError) else error
 
 
-def _plain(text: str) -> str:
+def _make_safe(text: str) -> str:
     """Make text safe for UTF-8 and limit its length, because it may quote the request."""
     shown = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
     return shown.encode("utf-8", "backslashreplace").decode()

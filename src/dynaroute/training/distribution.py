@@ -10,12 +10,12 @@ from typing import Any, Literal, get_args
 from dynaroute.distributions import CLUSTER_SEEDS, DEMAND_RANGES, LARGE_DEMANDS, RICH_QUADRANTS, usual_capacity
 from dynaroute.errors import FormatError, OptionError, in_file
 from dynaroute.training.toml_tables import (
+    as_tuple,
     load_toml,
     require_amount,
     require_count,
     require_known,
     show_table,
-    tupled,
 )
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
@@ -220,7 +220,7 @@ def parse_distribution(table: dict[str, Any]) -> Distribution:
         if "sizes" not in part:
             raise OptionError.about("sizes", "a part has no sizes.", "Give the smallest and the largest: [20, 100].")
     try:
-        read = tuple(Part(**{name: tupled(value) for name, value in part.items()}) for part in parts)
+        read = tuple(Part(**{name: as_tuple(value) for name, value in part.items()}) for part in parts)
         return Distribution(read, **{name: value for name, value in table.items() if name != "parts"})
     except TypeError as error:  # a list within a list, or a string for a number
         raise FormatError(f"the distribution is invalid: {error}.", remedy=f"Start from {_EXAMPLE}.") from error

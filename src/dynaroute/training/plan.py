@@ -13,13 +13,13 @@ from dynaroute.training.names import BaselineName, OptimiserName, PolicyName
 from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.run_files import replace_file
 from dynaroute.training.toml_tables import (
+    as_tuple,
     load_toml,
     parse_toml,
     require_amount,
     require_count,
     require_known,
     show_table,
-    tupled,
 )
 
 __all__ = [
@@ -414,7 +414,7 @@ def _list_settings(plan: TrainingPlan) -> dict[str, Any]:
 
 def _parse_stage(table: dict[str, Any]) -> Stage:
     require_known(table, Stage)
-    values = {name: tupled(value) for name, value in table.items()}
+    values = {name: as_tuple(value) for name, value in table.items()}
     if "distribution" in table:
         given = table["distribution"]
         distribution = find_distribution(given) if isinstance(given, str) else parse_distribution(given)

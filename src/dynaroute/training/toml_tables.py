@@ -13,13 +13,13 @@ from dynaroute.files import read_bytes
 from dynaroute.limits import LARGEST_SETTINGS
 
 __all__ = [
+    "as_tuple",
     "load_toml",
     "parse_toml",
     "require_amount",
     "require_count",
     "require_known",
     "show_table",
-    "tupled",
 ]
 
 
@@ -55,7 +55,7 @@ def show_table(values: dict[str, Any]) -> list[str]:
     return [f"{name} = {_show(value)}" for name, value in values.items() if value is not None]
 
 
-def tupled(value: Any) -> Any:
+def as_tuple(value: Any) -> Any:
     """Convert lists to tuples."""
     return tuple(value) if isinstance(value, list) else value
 
