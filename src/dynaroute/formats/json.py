@@ -54,11 +54,10 @@ from dynaroute.formats.json_nodes import (
     refuse_requests,
 )
 from dynaroute.formats.numbers import scale_quantities
-from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.instance import Instance
-from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.limits import refuse_large_set
-from dynaroute.vocabulary import Rounding, join_with_or
+from dynaroute.vocabulary import Rounding
 
 __all__ = [
     "format_json",
@@ -302,13 +301,4 @@ def _read_name(value: object, default: str) -> str:
 
 
 def _read_rounding(value: object) -> Rounding:
-    if value is None:
-        return "none"
-    for rounding in ROUNDING_CODES:
-        if value == rounding:
-            return rounding
-    raise FormatError(
-        "the rounding rule is unknown.",
-        where=Where(field="rounding"),
-        remedy=f"Use {join_with_or(tuple(ROUNDING_CODES))}.",
-    )
+    return "none" if value is None else read_rounding(value, Where(field="rounding"))

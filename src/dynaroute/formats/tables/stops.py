@@ -28,10 +28,8 @@ from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.units import Unit
 from dynaroute.formats.tables.words import STOPS, simplify
-from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.instance import Instance
-from dynaroute.lengths import ROUNDING_CODES
-from dynaroute.vocabulary import Rounding, join_with_or
 
 __all__ = ["Reading", "has_header", "parse_stops"]
 
@@ -122,7 +120,8 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
         table = add_missing_depot(table)
     _refuse_pickups(table)
     loads = read_loads(table, reading.capacity, reading.unit, lambda: _find_notation(table), source)
-    rounding = _read_rounding(grid)
+    word, line = grid.directives.get("rounding", ("none", 0))
+    rounding = read_rounding(word.lower(), Where(line=line, field="rounding"))
     coordinates, written = read_positions(table, axes, lambda: _find_notation(table)) if axes else (None, [])
     names, ids = _read_names(table)
     distances, durations = (
@@ -232,18 +231,6 @@ def _find_notation(table: Table) -> Notation | None:
     for column in columns:
         found |= find_evidence(row.text(column.index) for row in table.rows if row.kind(column.index) == "text")
     return found.pop() if len(found) == 1 else None
-
-
-def _read_rounding(grid: Grid) -> Rounding:
-    value, line = grid.directives.get("rounding", ("none", 0))
-    for rounding in ROUNDING_CODES:
-        if value.lower() == rounding:
-            return rounding
-    raise FormatError(
-        f"the rounding rule {shorten(value)} is unknown.",
-        where=Where(line=line, field="rounding"),
-        remedy=f"Use {join_with_or(tuple(ROUNDING_CODES))}.",
-    )
 
 
 def _read_names(table: Table) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
