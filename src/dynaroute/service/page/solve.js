@@ -21,7 +21,7 @@ const WHY_NO_ROUTES = {
 };
 
 /** Default seconds of a search for this many customers, as `choose_search_seconds` of the command line. */
-export function chooseSearchSeconds(customers) {
+function chooseSearchSeconds(customers) {
   return Math.min(Math.max(0.1, customers / 100), 30);
 }
 
