@@ -72,7 +72,7 @@ def load(size: int, models: Path | None) -> Policy:
 def make_update(policy: Policy, rate: float = 1e-6) -> PolicyUpdate:
     """Make an update with a tiny learning rate, so that the policy hardly changes while its steps are timed."""
     optimiser = AdamOptimiser(list(policy.parameters()), torch.tensor(rate, device="cuda"))
-    return PolicyUpdate(Replay(policy, torch.float16), optimiser, Ranks())
+    return PolicyUpdate(Replay(policy, torch.float16, has_one_size=True), optimiser, Ranks())
 
 
 def measure_greedy(policy: Policy, size: int, count: int) -> dict[str, float]:
@@ -116,7 +116,8 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     torch.cuda.reset_peak_memory_stats()
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
     replay_seconds = measure(lambda: plain(given), 7)
-    graphed = GraphedUpdate(make_update(policy)) if can_record(policy, size + 1) else plain
+    is_recorded = can_record(policy, size + 1, has_one_size=True)
+    graphed = GraphedUpdate(make_update(policy)) if is_recorded else plain
     learner = Learner(policy, graphed, baseline, task, instances, samples, generator, Ranks())
     steps = iter(range(10**9))
 

@@ -156,7 +156,7 @@ def test_it_is_saved_and_loaded_as_itself(tmp_path: Path) -> None:
 def test_kernels_stand_aside() -> None:
     policy = make_pointer(128).float()
     assert not is_supported(policy, MostLikely())
-    assert not can_record(policy, 21)
+    assert not can_record(policy, 21, has_one_size=True)
 
 
 def test_a_change_is_noticed_and_replayed_step_by_step() -> None:

@@ -192,16 +192,28 @@ class Replay(nn.Module):
         Precision of the matrix products.
     forces_starts
         Whether first customers were forced, so that their probability does not count.
+    has_one_size
+        Whether all instances have the same number of customers.
     """
 
-    def __init__(self, policy: Policy, precision: torch.dtype, forces_starts: bool = False) -> None:
+    def __init__(
+        self, policy: Policy, precision: torch.dtype, *, forces_starts: bool = False, has_one_size: bool = False
+    ) -> None:
         super().__init__()
-        self.policy, self.precision, self.forces_starts = policy, precision, forces_starts
+        self.policy, self.precision = policy, precision
+        self.forces_starts, self.has_one_size = forces_starts, has_one_size
 
     def forward(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> Tensor:
         """Compute (B,) log p(π | X) (eq 1)."""
         log_probability = replay_log_probabilities(
-            self.policy, given.batch, given.routes, given.samples, room, self.precision, starts
+            self.policy,
+            given.batch,
+            given.routes,
+            given.samples,
+            room,
+            self.precision,
+            starts,
+            has_one_size=self.has_one_size,
         )
         if not self.forces_starts:
             return log_probability

@@ -50,6 +50,8 @@ class Solutions(NamedTuple):
         Where the routes begin, if already known.
     room
         Size of the arrays, if larger than needed, as for recordings.
+    has_one_size
+        Whether all instances are known to have the same number of customers.
     """
 
     batch: InstanceBatch
@@ -57,6 +59,13 @@ class Solutions(NamedTuple):
     samples: int = 1
     starts: RouteStarts | None = None
     room: ReplaySize | None = None
+    has_one_size: bool = False
+
+    def find_starts(self) -> RouteStarts:
+        """Find where routes begin, unless it is known."""
+        if self.starts is not None:
+            return self.starts
+        return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
 
 
 ParallelReplay: TypeAlias = Callable[[Policy, Solutions, torch.dtype | None], Tensor]
@@ -70,6 +79,8 @@ def replay_log_probabilities(
     size: ReplaySize | None = None,
     precision: torch.dtype | None = None,
     starts: RouteStarts | None = None,
+    *,
+    has_one_size: bool = False,
 ) -> Tensor:
     """Compute (B,) log p(π | X) (eq 1), differentiable. Step-by-step twin: `dynaroute.construct.log_probabilities`.
 
@@ -88,9 +99,12 @@ def replay_log_probabilities(
     precision
         Precision of the matrix products. None is for comparisons: the encoder is exact (`encode_exactly`) and the rest
         has the policy's dtype, as in the twin. A changed encoder of AM-D is always run like this, because its
-        sensitivity to rounding is unknown. AM, and heads that the kernels cannot hold, always use the policy's dtype.
+        sensitivity to rounding is unknown. AM's encoder, and heads that the kernels cannot hold, always use the
+        policy's dtype.
     starts
         Where the routes begin, if already known.
+    has_one_size
+        Whether all instances are known to have the same number of customers, so that nothing waits for the device.
     """
     replay = REPLAYS.get(policy.kind)
     why_not = find_decoder_change(policy) if replay is not None else f"there is no parallel replay for {policy.kind}"
@@ -101,12 +115,14 @@ def replay_log_probabilities(
     if change := find_encoder_change(policy):
         _refuse_what_mixes_solutions(policy)
         warn_once(change)
-    return replay(policy, Solutions(batch, routes, samples, starts, size), precision)
+    return replay(policy, Solutions(batch, routes, samples, starts, size, has_one_size), precision)
 
 
-def can_record(policy: Policy, nodes: int) -> bool:
+def can_record(policy: Policy, nodes: int, *, has_one_size: bool) -> bool:
     """Whether kernels on a GPU can replay such a policy in arrays of fixed size, so that steps can be recorded."""
-    is_known = REPLAYS.get(policy.kind) is _replay_states and not find_change(policy)
+    replay = REPLAYS.get(policy.kind)
+    is_fixed = replay is _replay_states or (replay is _replay_whole and has_one_size and _has_route_kernels(policy))
+    is_known = is_fixed and not find_change(policy)
     return is_known and policy.device.type == "cuda" and _use_kernels(policy, policy.dtype, nodes)
 
 
@@ -127,20 +143,26 @@ def _refuse_what_mixes_solutions(policy: Policy) -> None:
 
 def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
     """Encode every state once, and decode every route that leaves it once."""
-    batch, starts, room = solutions.batch, solutions.starts, solutions.room
-    if starts is None:
-        starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples)
-    room = ReplaySize.of(starts) if room is None else room
+    batch, starts = solutions.batch, solutions.find_starts()
+    room = solutions.room or ReplaySize.of(starts)
     by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes) and room.longest_route <= LONGEST_ROUTE
     if not by_kernels:
         room = ReplaySize.of(starts)  # plain operations use arrays that fit exactly
     layout = ReplayLayout.of_starts(starts, room)
     encoded = _encode_states(policy, batch, layout.states, precision)  # (T of states, d_h)
     hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
-    decode = _decode_by_kernels if by_kernels else _decode_plainly
-    per_route = decode(policy, batch, hidden, layout, room.longest_route)  # (R,)
+    if by_kernels:
+        projected = hidden @ policy.fold().to(hidden.dtype).T  # (T, 5 d_h)
+        per_route = _decode_by_kernels(policy, batch, projected, layout, room.longest_route)  # (R,)
+    else:
+        per_route = _decode_plainly(policy, batch, hidden, layout)
+    return _sum_routes(per_route, layout, len(batch))
+
+
+def _sum_routes(per_route: Tensor, layout: ReplayLayout, solutions: int) -> Tensor:
+    """Sum (R,) log-probabilities of routes over each solution: (B,)."""
     per_occurrence = torch.where(layout.is_occurrence, per_route[layout.occurrence_route], 0.0).double()  # (O,)
-    total = per_occurrence.new_zeros(len(batch)).index_add(0, layout.occurrence_solution, per_occurrence)  # (B,)
+    total = per_occurrence.new_zeros(solutions).index_add(0, layout.occurrence_solution, per_occurrence)  # (B,)
     return total.to(per_route.dtype)
 
 
@@ -252,14 +274,17 @@ def _fits_kernels(policy: Policy, nodes: int) -> bool:
 
 
 def _decode_by_kernels(
-    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
+    policy: Policy, batch: InstanceBatch, projected: Tensor, layout: ReplayLayout, longest_route: int
 ) -> Tensor:
-    """Compute (R,) log-probabilities of routes with kernels (eqs 12 to 20). Twin: `_decode_plainly`."""
+    """Compute (R,) log-probabilities of routes with kernels (eqs 12 to 20), from tokens times `Policy.fold`.
+
+    Twin: `_decode_plainly`.
+    """
     from dynaroute.kernels.route_parts import Routes, RouteShape
     from dynaroute.kernels.route_probability import RouteLogProbability
 
     config, weight = policy.config, policy.decoder.distance_weight
-    nowhere = hidden.new_empty(0, dtype=torch.float32)
+    nowhere = projected.new_empty(0, dtype=torch.float32)
     routes = Routes(
         offsets=layout.routes.offsets,
         lengths=layout.routes.lengths,
@@ -278,7 +303,7 @@ def _decode_by_kernels(
         is_biased=weight is not None,
     )
     per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
-        hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h)
+        projected,
         policy.decoder.capacity_weight.contiguous(),
         nowhere if weight is None else weight,
         routes,
@@ -288,9 +313,7 @@ def _decode_by_kernels(
     return per_route
 
 
-def _decode_plainly(
-    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
-) -> Tensor:
+def _decode_plainly(policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout) -> Tensor:
     """Compute (R,) log-probabilities of routes in plain PyTorch (eqs 12 to 20)."""
     packing = Packing(layout.routes.lengths, int(layout.routes.lengths.max()))
     projections = policy.decoder.project(hidden, packing, policy.fold().to(hidden.dtype))
@@ -352,19 +375,63 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
     batch, samples = solutions.batch, solutions.samples
     is_node = batch.is_customer
     is_node[:, 0] = True
-    instances = is_node[::samples]  # (I, M)
-    packing = Packing(instances.sum(1), batch.nodes)
-    row, node = instances.nonzero().unbind(1)  # (T,) each
+    if solutions.has_one_size:
+        packing = Packing.evenly(len(batch) // samples, batch.nodes, batch.device)
+        token = torch.arange(len(packing.lengths) * batch.nodes, device=batch.device)
+        row, node = token // batch.nodes, token % batch.nodes  # (T,) each
+    else:
+        instances = is_node[::samples]  # (I, M)
+        packing = Packing(instances.sum(1), batch.nodes)
+        row, node = instances.nonzero().unbind(1)
     features = batch.features(row * samples, node, policy.dtype)  # (T, 3)
     encode = policy.encoder if precision is not None else partial(encode_exactly, policy.encoder)
     hidden = encode(features, node == 0, packing)  # (T, d_h)
+    if precision is not None and _has_route_kernels(policy) and _use_kernels(policy, precision, batch.nodes):
+        starts = solutions.find_starts()
+        room = solutions.room or ReplaySize.of(starts)
+        if room.longest_route <= LONGEST_ROUTE:
+            table = _tabulate(policy, hidden, packing).to(precision)  # (I, M, 5 d_h)
+            return _decode_whole_by_kernels(policy, solutions, table, ReplayLayout.of_starts(starts, room), room)
     projections = policy.decoder.project(hidden, packing, policy.fold())
     if policy.config.distance_bias:
         projections = projections.at(features[:, :2], packing)
     if samples > 1:
-        projections = projections.take(torch.arange(len(batch), device=batch.device) // samples)
+        projections = projections.repeat_each(samples)
     steps = _list_steps(batch, solutions.routes, is_node)
     return _sum_steps(policy, projections, steps, batch.demands, batch.capacity)
+
+
+def _has_route_kernels(policy: Policy) -> bool:
+    """Whether kernels for routes that leave a state can also decode those of a policy that does not encode anew.
+
+    They see only the nodes that are left, so nothing may depend on the number of all nodes.
+    """
+    return not (policy.config.growing_attention or policy.config.distance_bias)
+
+
+def _tabulate(policy: Policy, hidden: Tensor, packing: Packing) -> Tensor:
+    """Project the nodes of whole instances: (I, M, 5 d_h), with what any of them contributes to the graph mean."""
+    table = packing.pad(hidden @ policy.fold().T)
+    if policy.config.shrinking_mean:
+        return table
+    # each contributes the mean of all, so that the mean of those that are left is the same
+    *others, graph, last = table.chunk(5, dim=-1)
+    mean = graph.sum(1, keepdim=True) / packing.lengths[:, None, None]  # (I, 1, d_h); padding is 0
+    return torch.cat([*others, mean.expand_as(graph), last], -1)
+
+
+def _decode_whole_by_kernels(
+    policy: Policy, solutions: Solutions, table: Tensor, layout: ReplayLayout, room: ReplaySize
+) -> Tensor:
+    """Decode route by route, each from the nodes that are left before it: all others are masked anyway."""
+    batch, segments = solutions.batch, layout.routes
+    row = segments.token_solution // solutions.samples * batch.nodes + segments.token_node  # (T,)
+    # padding is spread out, because gradients for the same row wait for each other
+    padding = torch.arange(len(row), device=row.device) % (len(table) * batch.nodes)
+    row = torch.where(segments.token_node >= 0, row, padding)
+    projected: Tensor = _TakeRows.apply(table.flatten(0, 1), row)  # type: ignore[no-untyped-call]  # (T, 5 d_h)
+    per_route = _decode_by_kernels(policy, batch, projected, layout, room.longest_route)  # (R,)
+    return _sum_routes(per_route, layout, len(batch))
 
 
 def _list_steps(batch: InstanceBatch, routes: RouteBatch, is_node: Tensor) -> KnownSteps:

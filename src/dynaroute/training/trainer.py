@@ -309,11 +309,13 @@ class Trainer:
         self.schedule = Schedule(stage.rate, plan.rise, plan.fall)
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
         # float16 has three more bits than bfloat16, and tanh keeps values within its range
-        replay = Replay(policy, torch.float16 if on_gpu else torch.float32, plan.forced_starts)
-        self.update = plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
         task = self.own_task or _make_task(stage, policy.device)
+        precision, has_one_size = torch.float16 if on_gpu else torch.float32, isinstance(task, TrainingTask)
+        replay = Replay(policy, precision, forces_starts=plan.forced_starts, has_one_size=has_one_size)
+        self.update = plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
         # forced first steps are decoded by plain operations, which wait for the device
-        records = self.ranks.count == 1 and not plan.forced_starts and can_record(policy, stage.size + 1)
+        is_recordable = can_record(policy, stage.size + 1, has_one_size=has_one_size)
+        records = self.ranks.count == 1 and not plan.forced_starts and is_recordable
         compare = subtract_relatively if stage.lengths_differ else subtract
         self.validation: Validation | None = None  # created when needed, only in the process that needs it
         self.learner = Learner(
