@@ -310,7 +310,7 @@ class Trainer:
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
         # float16 has three more bits than bfloat16, and tanh keeps values within its range
         task = self.own_task or _make_task(stage, policy.device)
-        precision, has_one_size = torch.float16 if on_gpu else torch.float32, isinstance(task, TrainingTask)
+        precision, has_one_size = torch.float16 if on_gpu else torch.float32, type(task) is TrainingTask
         replay = Replay(policy, precision, forces_starts=plan.forced_starts, has_one_size=has_one_size)
         self.update = plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
         # forced first steps are decoded by plain operations, which wait for the device
