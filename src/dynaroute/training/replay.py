@@ -390,7 +390,7 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
         starts = solutions.find_starts()
         room = solutions.room or ReplaySize.of(starts)
         if room.longest_route <= LONGEST_ROUTE:
-            table = _tabulate(policy, hidden, packing).to(precision)  # (I, M, 5 d_h)
+            table = _tabulate(hidden, packing).to(precision)  # (I, M, 2 d_h)
             return _decode_whole_by_kernels(policy, solutions, table, ReplayLayout.of_starts(starts, room), room)
     projections = policy.decoder.project(hidden, packing, policy.fold())
     if policy.config.distance_bias:
@@ -409,15 +409,26 @@ def _has_route_kernels(policy: Policy) -> bool:
     return not (policy.config.growing_attention or policy.config.distance_bias)
 
 
-def _tabulate(policy: Policy, hidden: Tensor, packing: Packing) -> Tensor:
-    """Project the nodes of whole instances: (I, M, 5 d_h), with what any of them contributes to the graph mean."""
-    table = packing.pad(hidden @ policy.fold().T)
+def _tabulate(hidden: Tensor, packing: Packing) -> Tensor:
+    """List the embeddings of whole instances: (I, M, 2 d_h), each beside the mean of its instance."""
+    padded = packing.pad(hidden)  # (I, M, d_h)
+    mean = padded.sum(1, keepdim=True) / packing.lengths[:, None, None]  # (I, 1, d_h); padding is 0
+    return torch.cat([padded, mean.expand_as(padded)], -1)
+
+
+def _fold_beside_mean(policy: Policy) -> Tensor:
+    """Widen `Policy.fold` to (5 d_h, 2 d_h), for rows of `_tabulate`.
+
+    In a constant graph mean each node contributes the mean of all, so that the mean of those that are left is the same.
+    """
+    folded = policy.fold()
     if policy.config.shrinking_mean:
-        return table
-    # each contributes the mean of all, so that the mean of those that are left is the same
-    *others, graph, last = table.chunk(5, dim=-1)
-    mean = graph.sum(1, keepdim=True) / packing.lengths[:, None, None]  # (I, 1, d_h); padding is 0
-    return torch.cat([*others, mean.expand_as(graph), last], -1)
+        return F.pad(folded, (0, folded.shape[1]))
+    *others, graph, last = folded.chunk(5)
+    nothing = torch.zeros_like(graph)
+    of_node = torch.cat([*others, nothing, last])  # (5 d_h, d_h)
+    of_mean = torch.cat([nothing, nothing, nothing, graph, nothing])
+    return torch.cat([of_node, of_mean], 1)
 
 
 def _decode_whole_by_kernels(
@@ -429,7 +440,9 @@ def _decode_whole_by_kernels(
     # padding is spread out, because gradients for the same row wait for each other
     padding = torch.arange(len(row), device=row.device) % (len(table) * batch.nodes)
     row = torch.where(segments.token_node >= 0, row, padding)
-    projected: Tensor = _TakeRows.apply(table.flatten(0, 1), row)  # type: ignore[no-untyped-call]  # (T, 5 d_h)
+    taken: Tensor = _TakeRows.apply(table.flatten(0, 1), row)  # type: ignore[no-untyped-call]  # (T, 2 d_h)
+    # projected after taking, because gradients are summed row by row, and a row of all projections is longer
+    projected = taken @ _fold_beside_mean(policy).to(taken.dtype).T  # (T, 5 d_h)
     per_route = _decode_by_kernels(policy, batch, projected, layout, room.longest_route)  # (R,)
     return _sum_routes(per_route, layout, len(batch))
 
