@@ -33,7 +33,7 @@ from dynaroute.training.baselines import SharedBaseline
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.optimiser import AdamOptimiser
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.recording import GraphedUpdate
+from dynaroute.training.recording import record_if_possible
 from dynaroute.training.reinforce import (
     Learner,
     PolicyUpdate,
@@ -42,7 +42,6 @@ from dynaroute.training.reinforce import (
     sample_solutions,
     train_step,
 )
-from dynaroute.training.replay import can_record
 from dynaroute.training.replay_layout import ReplayLayout, ReplaySize
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
@@ -116,8 +115,7 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     torch.cuda.reset_peak_memory_stats()
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
     replay_seconds = measure(lambda: plain(given), 7)
-    is_recorded = can_record(policy, size + 1, has_one_size=True)
-    graphed = GraphedUpdate(make_update(policy)) if is_recorded else plain
+    graphed = record_if_possible(make_update(policy), size + 1)
     learner = Learner(policy, graphed, baseline, task, instances, samples, generator, Ranks())
     steps = iter(range(10**9))
 

@@ -11,10 +11,10 @@ from dynaroute.construct import log_probabilities
 from dynaroute.construct.choose import Sample
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.noise import make_stream_keys
-from dynaroute.model import Policy, PolicyConfig
+from dynaroute.model import PointerConfig, PointerNetwork, Policy, PolicyConfig
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.replay import replay_log_probabilities
-from dynaroute.training.replay_layout import ReplaySize, RouteStarts
+from dynaroute.training.replay_layout import ReplaySize, RouteStarts, WholeSize
 
 # 16 a head, as the kernels' products need, and long enough that every tile of 16, 32 and 64 occurs
 KERNEL_AMD = PolicyConfig(dimension=32, heads=2, layers=2, feed_forward=32)
@@ -236,3 +236,15 @@ def test_visited_nodes_leave_the_mean_only_if_it_shrinks() -> None:
     routes = sample(policy, batch)
     found = replay_log_probabilities(policy, batch, routes)
     assert (found - replay_log_probabilities(shrinking, batch, routes)).abs() > 1e-2
+
+
+@pytest.mark.parametrize("kind", ["AM", "RL"])
+def test_room_for_more_steps_changes_neither_probabilities_nor_gradients(kind: str) -> None:
+    policy = make_policy(SMALL_AM) if kind == "AM" else PointerNetwork(PointerConfig(dimension=8))
+    batch = draw_batch(9, 9).repeat_each(3)
+    routes = sample(policy.double(), batch)
+    exact = replay_log_probabilities(policy, batch, routes, 3)
+    roomy = replay_log_probabilities(policy, batch, routes, 3, WholeSize(24), has_one_size=True)
+    torch.testing.assert_close(roomy, exact)
+    for one, other in zip(gradients(policy, roomy), gradients(policy, exact), strict=True):
+        torch.testing.assert_close(one, other)

@@ -25,7 +25,7 @@ from dynaroute.training.memory import count_parts
 from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay import replay_log_probabilities
-from dynaroute.training.replay_layout import ReplaySize, RouteStarts
+from dynaroute.training.replay_layout import ReplaySize, RouteStarts, WholeSize
 from dynaroute.training.statistics import ConstructionByStatistics
 
 __all__ = [
@@ -149,13 +149,13 @@ class PolicyUpdate:
         """Count the parts that a step is cut into."""
         return count_parts(self.replay.policy, needed, given.batch.nodes, given.instances)
 
-    def step(self, given: UpdateInput, starts: RouteStarts, room: ReplaySize) -> Tensor:
+    def step(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | WholeSize) -> Tensor:
         """Take a whole step as it is recorded: with known starts, in arrays of a given size."""
         self.optimiser.zero_grad()
         self.accumulate(given, starts, room)
         return self.finish(len(given.batch))
 
-    def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> None:
+    def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | WholeSize | None) -> None:
         """Add the gradients of a part; None: find starts and sizes."""
         log_probability = self.shared_replay(part, starts, room)  # (B,)
         loss = reinforce_loss(log_probability, part.advantages, part.samples, self.entropy)
@@ -203,7 +203,7 @@ class Replay(nn.Module):
         self.policy, self.precision = policy, precision
         self.forces_starts, self.has_one_size = forces_starts, has_one_size
 
-    def forward(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> Tensor:
+    def forward(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | WholeSize | None) -> Tensor:
         """Compute (B,) log p(π | X) (eq 1)."""
         log_probability = replay_log_probabilities(
             self.policy,

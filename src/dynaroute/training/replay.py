@@ -30,9 +30,23 @@ from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerNetwork, PointerSteps
 from dynaroute.model.policy import Policy
 from dynaroute.model.state import find_feasible
-from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, RouteStarts, Segments
+from dynaroute.training.replay_layout import (
+    ReplayLayout,
+    ReplaySize,
+    RouteStarts,
+    Segments,
+    WholeSize,
+    count_steps,
+)
 
-__all__ = ["REPLAYS", "Solutions", "can_record", "replay_log_probabilities", "route_log_probabilities", "run_layer"]
+__all__ = [
+    "REPLAYS",
+    "Solutions",
+    "find_fixed_size",
+    "replay_log_probabilities",
+    "route_log_probabilities",
+    "run_layer",
+]
 
 _NUMBERS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}  # elements in the largest array of a pointer network's replay
 
@@ -58,7 +72,7 @@ class Solutions(NamedTuple):
     routes: RouteBatch
     samples: int = 1
     starts: RouteStarts | None = None
-    room: ReplaySize | None = None
+    room: ReplaySize | WholeSize | None = None
     has_one_size: bool = False
 
     def find_starts(self) -> RouteStarts:
@@ -66,6 +80,16 @@ class Solutions(NamedTuple):
         if self.starts is not None:
             return self.starts
         return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
+
+    def find_room(self, starts: RouteStarts) -> ReplaySize:
+        """Return the size of arrays of routes and states: exactly what is needed, unless it was given."""
+        return self.room if isinstance(self.room, ReplaySize) else ReplaySize.of(starts)
+
+    def count_steps(self) -> int:
+        """Return the number of steps of the longest solution, or more if it was given."""
+        if isinstance(self.room, WholeSize):
+            return self.room.steps
+        return int(count_steps(self.routes, self.batch.sizes).max())
 
 
 ParallelReplay: TypeAlias = Callable[[Policy, Solutions, torch.dtype | None], Tensor]
@@ -76,7 +100,7 @@ def replay_log_probabilities(
     batch: InstanceBatch,
     routes: RouteBatch,
     samples: int = 1,
-    size: ReplaySize | None = None,
+    size: ReplaySize | WholeSize | None = None,
     precision: torch.dtype | None = None,
     starts: RouteStarts | None = None,
     *,
@@ -118,12 +142,30 @@ def replay_log_probabilities(
     return replay(policy, Solutions(batch, routes, samples, starts, size, has_one_size), precision)
 
 
-def can_record(policy: Policy, nodes: int, *, has_one_size: bool) -> bool:
-    """Whether kernels on a GPU can replay such a policy in arrays of fixed size, so that steps can be recorded."""
+def find_fixed_size(policy: Policy, nodes: int, *, has_one_size: bool) -> type[ReplaySize] | type[WholeSize] | None:
+    """Find in which arrays of fixed size a GPU can replay a policy, so that steps can be recorded; None: in none.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    nodes
+        Nodes of the largest instance.
+    has_one_size
+        Whether all instances have the same number of customers.
+    """
     replay = REPLAYS.get(policy.kind)
-    is_fixed = replay is _replay_states or (replay is _replay_whole and has_one_size and _has_route_kernels(policy))
-    is_known = is_fixed and not find_change(policy)
-    return is_known and policy.device.type == "cuda" and _use_kernels(policy, policy.dtype, nodes)
+    if replay is None or policy.device.type != "cuda" or find_change(policy):
+        return None
+    if replay is _replay_pointer:
+        assert isinstance(policy, PointerNetwork)
+        return WholeSize if policy.has_kernels else None
+    if replay is _replay_whole and not has_one_size:
+        return None
+    by_kernels = _use_kernels(policy, policy.dtype, nodes)
+    if replay is _replay_whole and not (by_kernels and _has_route_kernels(policy)):
+        return WholeSize
+    return ReplaySize if by_kernels else None
 
 
 def _refuse_what_mixes_solutions(policy: Policy) -> None:
@@ -144,7 +186,7 @@ def _refuse_what_mixes_solutions(policy: Policy) -> None:
 def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
     """Encode every state once, and decode every route that leaves it once."""
     batch, starts = solutions.batch, solutions.find_starts()
-    room = solutions.room or ReplaySize.of(starts)
+    room = solutions.find_room(starts)
     by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes) and room.longest_route <= LONGEST_ROUTE
     if not by_kernels:
         room = ReplaySize.of(starts)  # plain operations use arrays that fit exactly
@@ -388,7 +430,7 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
     hidden = encode(features, node == 0, packing)  # (T, d_h)
     if precision is not None and _has_route_kernels(policy) and _use_kernels(policy, precision, batch.nodes):
         starts = solutions.find_starts()
-        room = solutions.room or ReplaySize.of(starts)
+        room = solutions.find_room(starts)
         if room.longest_route <= LONGEST_ROUTE:
             table = _tabulate(hidden, packing).to(precision)  # (I, M, 2 d_h)
             return _decode_whole_by_kernels(policy, solutions, table, ReplayLayout.of_starts(starts, room), room)
@@ -397,7 +439,7 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
         projections = projections.at(features[:, :2], packing)
     if samples > 1:
         projections = projections.repeat_each(samples)
-    steps = _list_steps(batch, solutions.routes, is_node)
+    steps = _list_steps(solutions, is_node)
     return _sum_steps(policy, projections, steps, batch.demands, batch.capacity)
 
 
@@ -447,12 +489,13 @@ def _decode_whole_by_kernels(
     return _sum_routes(per_route, layout, len(batch))
 
 
-def _list_steps(batch: InstanceBatch, routes: RouteBatch, is_node: Tensor) -> KnownSteps:
+def _list_steps(solutions: Solutions, is_node: Tensor) -> KnownSteps:
     """List all steps of whole solutions, including returns to the depot."""
+    batch, routes = solutions.batch, solutions.routes
     visits = routes.visits()  # (B, n)
     route = routes.route.gather(1, visits).long()  # (B, n)
-    count = batch.sizes + routes.route.amax(1) + 1  # (B,) steps: customers and returns
-    step = torch.arange(int(count.max()), device=batch.device)  # (S,)
+    count = count_steps(routes, batch.sizes)  # (B,)
+    step = torch.arange(solutions.count_steps(), device=batch.device)  # (S,)
     # the i-th visit follows i others and one return per earlier route; padding goes past the end
     when = torch.where(route >= 0, torch.arange(visits.shape[1], device=batch.device) + route, len(step))  # (B, n)
     target = visits.new_zeros(len(batch), len(step) + 1).scatter(1, when, visits)[:, :-1]  # (B, S); 0: a return
@@ -480,7 +523,7 @@ def _replay_pointer(policy: Policy, solutions: Solutions, precision: torch.dtype
     batch = solutions.batch
     is_node = batch.is_customer
     is_node[:, 0] = True
-    known = _list_steps(batch, solutions.routes, is_node)
+    known = _list_steps(solutions, is_node)
     places = batch.locations.to(policy.dtype)  # (B, M, 2)
     fraction = batch.demands.to(policy.dtype) / batch.capacity[:, None].to(policy.dtype)  # (B, M)
     visited = places.gather(1, known.previous[..., None].expand(-1, -1, 2))  # (B, S, 2)
