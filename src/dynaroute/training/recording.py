@@ -10,9 +10,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from dynaroute.construct.graphs import RecordingError, record
 from dynaroute.kernels import LONGEST_ROUTE
 from dynaroute.model.changes import ModelWarning
+from dynaroute.training.graphs import RecordingError, record
 from dynaroute.training.reinforce import PolicyUpdate, UpdateInput
 from dynaroute.training.replay import find_fixed_size
 from dynaroute.training.replay_layout import ReplaySize, RouteStarts, WholeSize, count_steps

@@ -16,7 +16,6 @@ from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import Chooser, Sample, StartAt
 from dynaroute.construct.eager import first_log_probabilities
 from dynaroute.construct.noise import make_stream_keys
-from dynaroute.construct.recorded import RecordedConstruction, can_record_construction
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
@@ -235,7 +234,7 @@ def choose_construction(policy: Policy, samples: int) -> Construct:
     """
     if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
         return ConstructionByStatistics(policy, samples)
-    return RecordedConstruction(policy) if can_record_construction(policy) else construct_once
+    return construct_once
 
 
 def sample_solutions(
