@@ -132,4 +132,4 @@ def test_recorded_steps_lead_where_plain_ones_do(sizing: ByRoutes | ByLength, mo
 
 def test_a_few_lengths_serve_all_steps() -> None:
     sizing = ByLength()
-    assert {sizing.choose(WholeSize(steps), 64, []) for steps in range(21, 33)} == {WholeSize(24), WholeSize(32)}
+    assert {sizing.choose(WholeSize(steps), 64, []) for steps in range(21, 29)} == {WholeSize(24), WholeSize(28)}

@@ -21,7 +21,7 @@ __all__ = ["ByLength", "ByRoutes", "GraphedUpdate", "choose_recording", "record_
 
 _MOST_RECORDINGS = 8
 _ROOM = 1.06  # size of a new recording, relative to what a step needs
-_STEPS = 8  # the number of steps of a recording is a multiple of this
+_STEPS = 4  # the number of steps of a recording is a multiple of this
 
 
 class GraphedUpdate:
