@@ -33,7 +33,7 @@ from dynaroute.training.baselines import SharedBaseline
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.optimiser import AdamOptimiser
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.recording import GraphedUpdate
+from dynaroute.training.recording import record_if_possible
 from dynaroute.training.reinforce import (
     Learner,
     PolicyUpdate,
@@ -42,7 +42,6 @@ from dynaroute.training.reinforce import (
     sample_solutions,
     train_step,
 )
-from dynaroute.training.replay import can_record
 from dynaroute.training.replay_layout import ReplayLayout, ReplaySize
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
@@ -72,7 +71,7 @@ def load(size: int, models: Path | None) -> Policy:
 def make_update(policy: Policy, rate: float = 1e-6) -> PolicyUpdate:
     """Make an update with a tiny learning rate, so that the policy hardly changes while its steps are timed."""
     optimiser = AdamOptimiser(list(policy.parameters()), torch.tensor(rate, device="cuda"))
-    return PolicyUpdate(Replay(policy, torch.float16), optimiser, Ranks())
+    return PolicyUpdate(Replay(policy, torch.float16, has_one_size=True), optimiser, Ranks())
 
 
 def measure_greedy(policy: Policy, size: int, count: int) -> dict[str, float]:
@@ -116,7 +115,7 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     torch.cuda.reset_peak_memory_stats()
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
     replay_seconds = measure(lambda: plain(given), 7)
-    graphed = GraphedUpdate(make_update(policy)) if can_record(policy, size + 1) else plain
+    graphed = record_if_possible(make_update(policy), size + 1)
     learner = Learner(policy, graphed, baseline, task, instances, samples, generator, Ranks())
     steps = iter(range(10**9))
 

@@ -87,13 +87,12 @@ def test_a_search_that_goes_another_way_is_found(monkeypatch: pytest.MonkeyPatch
     assert wrong == ["chains, share that differs", "islands, share that differs"]
 
 
-def test_recorded_routes_of_a_pointer_network_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dynaroute.selftest import compare_recorded_routes
+def test_routes_of_a_pointer_network_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dynaroute.selftest import compare_pointer_routes
 
-    assert compare_recorded_routes(4, 1, "cpu").is_right
-    monkeypatch.setattr("dynaroute.construct.recorded._STEPS", 0)
-    monkeypatch.setattr("dynaroute.construct.recorded._is_over", lambda lap: True)
-    assert not compare_recorded_routes(4, 1, "cpu").is_right
+    assert compare_pointer_routes(4, 1, "cpu").is_right
+    monkeypatch.setattr("dynaroute.selftest.construct_fused", lambda policy, batch, *_, **__: RouteBatch.alone(batch))
+    assert not compare_pointer_routes(4, 1, "cpu").is_right
 
 
 def test_scores_of_a_pointer_network_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:

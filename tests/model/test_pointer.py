@@ -16,14 +16,13 @@ from dynaroute.cli.train_plan import make_policy as make_policy_of_plan
 from dynaroute.construct import Greedy, Sampling, construct, log_probabilities
 from dynaroute.construct.choose import MostLikely
 from dynaroute.construct.eager import decide
-from dynaroute.construct.fused import is_supported
 from dynaroute.errors import ModelError, OptionError
 from dynaroute.model import PointerConfig, PointerNetwork, Policy
 from dynaroute.model.changes import ModelWarning, find_change
 from dynaroute.solution import check
 from dynaroute.training.baselines import greedy_lengths
 from dynaroute.training.recipes import make_plan
-from dynaroute.training.replay import can_record, replay_log_probabilities
+from dynaroute.training.replay import find_fixed_size, replay_log_probabilities
 from dynaroute.training.trainer import Trainer
 
 
@@ -153,10 +152,8 @@ def test_it_is_saved_and_loaded_as_itself(tmp_path: Path) -> None:
     assert "pointer network (RL), dimension 8" in (tmp_path / "README.md").read_text()
 
 
-def test_kernels_stand_aside() -> None:
-    policy = make_pointer(128).float()
-    assert not is_supported(policy, MostLikely())
-    assert not can_record(policy, 21)
+def test_steps_are_not_recorded_without_a_gpu() -> None:
+    assert find_fixed_size(make_pointer(128).float(), 21, has_one_size=True) is None
 
 
 def test_a_change_is_noticed_and_replayed_step_by_step() -> None:

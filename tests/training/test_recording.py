@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import random
-from dataclasses import astuple, replace
+from collections.abc import Callable
+from dataclasses import astuple, fields, replace
+from typing import Any
 
 import pytest
 import torch
-from policies import SMALL_AM, make_policy
+from policies import SMALL_AM, SMALL_AMD, make_policy
 
 from dynaroute.model.changes import ModelWarning
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.optimiser import AdamOptimiser
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.recording import GraphedUpdate, choose_recording
+from dynaroute.training.recording import ByLength, ByRoutes, GraphedUpdate, choose_recording
 from dynaroute.training.reinforce import PolicyUpdate, Replay, UpdateInput, sample_solutions
-from dynaroute.training.replay_layout import ReplaySize
+from dynaroute.training.replay_layout import ReplaySize, RouteStarts, WholeSize
 
 NEEDED = ReplaySize(occurrences=400, routes=160, route_tokens=4200, states=120, state_tokens=2900, longest_route=9)
 
@@ -68,7 +70,7 @@ def test_steps_that_cannot_be_recorded_are_taken_plainly_and_told(monkeypatch: p
         policy = make_policy(SMALL_AM).train()
         optimiser = AdamOptimiser(list(policy.parameters()), torch.tensor(1e-2))
         plain = PolicyUpdate(Replay(policy, torch.float32), optimiser, Ranks())
-        update = GraphedUpdate(plain) if is_recorded else plain
+        update = GraphedUpdate(plain, ByRoutes()) if is_recorded else plain
         given = UpdateInput(copies, sample_solutions(policy, copies, 2, 1), torch.linspace(-1, 1, 8), 2)
         if is_recorded:
             with pytest.warns(ModelWarning, match="not permitted"):
@@ -78,3 +80,56 @@ def test_steps_that_cannot_be_recorded_are_taken_plainly_and_told(monkeypatch: p
         update(given)
         found.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))
     torch.testing.assert_close(*found)
+
+
+class Rehearsal:
+    """A recording for a CPU: it does its work again, and overwrites the tensors of an earlier result."""
+
+    def __init__(self, work: Callable[[], Any], result: Any) -> None:
+        self._work, self._result = work, result
+
+    def replay(self) -> None:
+        for mine, theirs in zip(
+            list_tensors(self._result), list_tensors(self._work()), strict=self._result is not None
+        ):
+            mine.copy_(theirs)
+
+    def pool(self) -> None:
+        return None
+
+
+def list_tensors(result: Any) -> list[torch.Tensor]:
+    if isinstance(result, RouteStarts):
+        return [getattr(result, field.name) for field in fields(result)]
+    if isinstance(result, tuple):
+        return [tensor for part in result for tensor in list_tensors(part)]
+    return [] if result is None else [result]
+
+
+def rehearse(work: Callable[[], Any], *pool: Any) -> tuple[Rehearsal, Any]:
+    result = None if pool else work()  # nothing may be learned while a step is recorded
+    return Rehearsal(work, result), result
+
+
+@pytest.mark.parametrize("sizing", [ByRoutes(), ByLength()])
+def test_recorded_steps_lead_where_plain_ones_do(sizing: ByRoutes | ByLength, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for is_recorded in (True, False):
+        policy = make_policy(SMALL_AM if isinstance(sizing, ByLength) else SMALL_AMD).double().train()
+        optimiser = AdamOptimiser(list(policy.parameters()), torch.tensor(1e-2))
+        replay = Replay(policy, torch.float64, has_one_size=True)
+        plain = PolicyUpdate(replay, optimiser, Ranks())
+        update = GraphedUpdate(plain, sizing) if is_recorded else plain
+        with monkeypatch.context() as patch:
+            patch.setattr("dynaroute.training.recording.record", rehearse)
+            for seed in range(4):
+                copies = TrainingTask(5, (20,)).draw(4, torch.Generator().manual_seed(seed), 0).repeat_each(2)
+                routes = sample_solutions(policy, copies, 2, seed)
+                update(UpdateInput(copies, routes, torch.linspace(-1, 1, 8).double(), 2))
+        found.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))
+    torch.testing.assert_close(*found)
+
+
+def test_a_few_lengths_serve_all_steps() -> None:
+    sizing = ByLength()
+    assert {sizing.choose(WholeSize(steps), 64, []) for steps in range(21, 29)} == {WholeSize(24), WholeSize(28)}

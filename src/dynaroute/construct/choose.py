@@ -11,7 +11,7 @@ from torch import Tensor
 from dynaroute.batch import RouteBatch
 from dynaroute.construct.noise import draw_gumbel
 
-__all__ = ["Chooser", "Follow", "MostLikely", "Sample", "SampleAhead", "StartAt", "StepInfo"]
+__all__ = ["Chooser", "Follow", "MostLikely", "Sample", "StartAt", "StepInfo"]
 
 
 class StepInfo(NamedTuple):
@@ -77,34 +77,6 @@ class Sample:
         """Add noise to (P, M) logits: the largest is the sample."""
         noise = draw_gumbel(self.stream_keys[info.trajectory], info.step, info.nodes)
         return logits / self.temperature + noise
-
-    def draw_ahead(self, info: StepInfo, steps: int) -> list[SampleAhead]:
-        """Draw the noise of the next steps at once; returns one chooser per step."""
-        step = info.step[:, None] + torch.arange(steps, device=info.step.device)  # (P, S)
-        keys = self.stream_keys[info.trajectory][:, None].expand(-1, steps, -1).flatten(0, 1)  # (P S, 2)
-        nodes = info.nodes[:, None].expand(-1, steps, -1)  # (P, S, M)
-        noise = draw_gumbel(keys, step.flatten(), nodes.flatten(0, 1)).view_as(nodes)
-        return [SampleAhead(noise[:, number], self.temperature) for number in range(steps)]
-
-
-@dataclass(frozen=True, eq=False)
-class SampleAhead:
-    """`Sample` for one step, with noise drawn in advance.
-
-    Attributes
-    ----------
-    noise
-        (P, M) Gumbel noise.
-    temperature
-        As for `Sample`.
-    """
-
-    noise: Tensor
-    temperature: float
-
-    def __call__(self, logits: Tensor, info: StepInfo) -> Tensor:
-        """Return the argmax after adding the noise."""
-        return (logits / self.temperature + self.noise).argmax(1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,16 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser
 from dynaroute.construct.fused_choice import Choice, read_choice
+from dynaroute.construct.fused_pointer import construct_pointer, has_pointer_kernel
 from dynaroute.construct.fused_weights import PackedWeights
 from dynaroute.kernels import dot_precision
 from dynaroute.model.changes import find_change, warn_once
+from dynaroute.model.pointer import PointerNetwork
 from dynaroute.model.policy import Policy
 
 __all__ = ["FUSED_KINDS", "construct_fused", "is_supported"]
 
-FUSED_KINDS = ("AM-D", "AM")  # the kinds of policy that kernels support
+FUSED_KINDS = ("AM-D", "AM", "RL")  # the kinds of policy that kernels support
 
 _LARGEST_TILE = 128
 
@@ -68,18 +70,23 @@ def is_supported(policy: Policy, chooser: Chooser) -> bool:
     chooser
         How the next node is chosen.
     """
-    config = policy.config
     is_known = (
         policy.kind in FUSED_KINDS
-        and (config.dimension, config.heads, config.feed_forward) == (128, 8, 512)
+        and _has_known_shape(policy)
         and policy.dtype == torch.float32
-        and not (config.normalisation == "batch" and policy.training)
+        and not (policy.config.normalisation == "batch" and policy.training)
         and read_choice(chooser) is not None
     )
     change = find_change(policy) if is_known else ""
     if change:
         warn_once(change)
     return is_known and not change
+
+
+def _has_known_shape(policy: Policy) -> bool:
+    if isinstance(policy, PointerNetwork):
+        return has_pointer_kernel(policy)
+    return (policy.config.dimension, policy.config.heads, policy.config.feed_forward) == (128, 8, 512)
 
 
 def construct_fused(
@@ -104,6 +111,8 @@ def construct_fused(
     assert choice is not None
     if precision is None:
         precision = torch.float32 if batch.device.type == "cpu" else torch.float16
+    if isinstance(policy, PointerNetwork):
+        return construct_pointer(policy, batch, choice, precision)
     if batch.nodes <= _LARGEST_TILE:
         return _construct_whole(policy, batch, choice, precision)
     from dynaroute.construct.fused_stream import construct_streamed

@@ -59,6 +59,18 @@ class Projections(NamedTuple):
         places = None if self.places is None else self.places[rows]
         return Projections(key, value, self.logit_key[rows], self.graph[rows], self.last[rows], self.capacity, places)
 
+    def repeat_each(self, times: int) -> Projections:
+        """Repeat every segment; the gradient is a plain sum, unlike that of `take`."""
+        segments = len(self.graph)
+
+        def repeat(part: Tensor) -> Tensor:
+            whole = part.reshape(segments, 1, -1).expand(-1, times, -1)  # (P, times, ...)
+            return whole.reshape(-1, *part.shape[1:])
+
+        key, value, logit_key, graph, last = (repeat(part) for part in self[:5])
+        places = None if self.places is None else repeat(self.places)
+        return Projections(key, value, logit_key, graph, last, self.capacity, places)
+
     def to(self, dtype: torch.dtype) -> Projections:
         """Convert to another precision."""
         return Projections(*(None if part is None else part.to(dtype) for part in self))  # type: ignore[arg-type]

@@ -29,6 +29,13 @@ class Packing:
     lengths: Tensor
     longest: int
 
+    @classmethod
+    def evenly(cls, segments: int, longest: int, device: torch.device) -> Packing:
+        """Lay out segments that are known to have the same length, so that nothing waits for the device."""
+        packing = cls(torch.full((segments,), longest, device=device), longest)
+        vars(packing)["is_even"] = True
+        return packing
+
     @cached_property
     def offsets(self) -> Tensor:
         """(P,) index of the first token of each segment."""

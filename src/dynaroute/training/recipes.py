@@ -95,7 +95,7 @@ def suit_policy(plan: TrainingPlan, policy: PolicyName) -> TrainingPlan:
         return replace(plan, policy=policy)
     is_random = [plan.init is None and index == 0 for index in range(len(plan.stages))]
     stages = tuple(
-        replace(stage, instances=min(256, stage.instances), rate=2e-3 if new else 1e-3, entropy=0.0)
+        replace(stage, instances=min(256, max(1, stage.instances // 2)), rate=2e-3 if new else 1e-3, entropy=0.0)
         for stage, new in zip(plan.stages, is_random, strict=True)
     )
     return replace(plan, policy=policy, optimiser="adam", stages=stages)

@@ -5,21 +5,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from dynaroute.construct.graphs import RecordingError, record
 from dynaroute.kernels import LONGEST_ROUTE
 from dynaroute.model.changes import ModelWarning
+from dynaroute.training.graphs import RecordingError, record
 from dynaroute.training.reinforce import PolicyUpdate, UpdateInput
-from dynaroute.training.replay_layout import ReplaySize, RouteStarts
+from dynaroute.training.replay import find_fixed_size
+from dynaroute.training.replay_layout import ReplaySize, RouteStarts, WholeSize, count_steps
 
-__all__ = ["GraphedUpdate", "choose_recording"]
+__all__ = ["ByLength", "ByRoutes", "GraphedUpdate", "choose_recording", "record_if_possible"]
 
 _MOST_RECORDINGS = 8
 _ROOM = 1.06  # size of a new recording, relative to what a step needs
+_STEPS = 4  # the number of steps of a recording is a multiple of this
 
 
 class GraphedUpdate:
@@ -34,11 +36,13 @@ class GraphedUpdate:
     Parameters
     ----------
     update
-        The update to record; its policy must satisfy `can_record`.
+        The update to record.
+    sizing
+        How sizes are chosen; by what `find_fixed_size` says of its policy.
     """
 
-    def __init__(self, update: PolicyUpdate) -> None:
-        self.update = update
+    def __init__(self, update: PolicyUpdate, sizing: Sizing[Any]) -> None:
+        self.update, self.sizing = update, sizing
         self._parts = 0  # unknown before the first step
         self._fails = False
         self._recordings: _Recordings[Any] | None = None
@@ -72,15 +76,15 @@ class GraphedUpdate:
         parts = given.split(self._parts)
         update.optimiser.zero_grad()
         for part in parts:
-            starts = part.find_starts()
-            update.accumulate(part, starts, choose_recording(ReplaySize.of(starts), part.instances, []))
+            starts, counts = self.sizing.look(part)
+            update.accumulate(part, starts, self.sizing.choose(self.sizing.read(counts), part.instances, []))
         norm = update.finish(len(given.batch))
         try:
             if len(parts) == 1:
-                self._recordings = _Recordings(update.step, given)
+                self._recordings = _Recordings(update.step, given, self.sizing)
             else:
                 self._finish = _Finish(update, len(given.batch))  # it leaves the gradients where parts add theirs
-                self._recordings = _Recordings(update.accumulate, parts[0])
+                self._recordings = _Recordings(update.accumulate, parts[0], self.sizing)
         except RecordingError as error:
             self._give_up(error)
         return norm
@@ -90,23 +94,104 @@ class GraphedUpdate:
         warnings.warn(f"Steps run without a CUDA graph: {error}.", ModelWarning, stacklevel=4)
 
 
+def record_if_possible(update: PolicyUpdate, nodes: int) -> GraphedUpdate | PolicyUpdate:
+    """Return an update that records its steps, or the given one if they cannot be recorded.
+
+    Parameters
+    ----------
+    update
+        The update.
+    nodes
+        Nodes of the largest instance.
+    """
+    replay = update.replay
+    # forced first steps are decoded by plain operations, which wait for the device; so do several processes
+    if update.ranks.count > 1 or replay.forces_starts:
+        return update
+    size = find_fixed_size(replay.policy, nodes, has_one_size=replay.has_one_size)
+    sizings: dict[Any, Sizing[Any]] = {ReplaySize: ByRoutes(), WholeSize: ByLength()}
+    return update if size is None else GraphedUpdate(update, sizings[size])
+
+
+Size = TypeVar("Size")
+
+
+class Sizing(Protocol[Size]):
+    """How the array sizes of recordings are chosen."""
+
+    def look(self, given: UpdateInput) -> tuple[RouteStarts | None, Tensor]:
+        """Find where routes begin, if the replay needs it, and what counts; without waiting for the device."""
+
+    def read(self, counts: Tensor) -> Size:
+        """Return the size that a step needs; waits for the device."""
+
+    def fits(self, needed: Size) -> bool:
+        """Whether such a step can be recorded."""
+
+    def choose(self, needed: Size, instances: int, recorded: Sequence[Size]) -> Size:
+        """Choose a recording for a step of this many instances, or the size of a new one."""
+
+
+class ByRoutes:
+    """Kernels replay distinct routes and states."""
+
+    def look(self, given: UpdateInput) -> tuple[RouteStarts | None, Tensor]:
+        """Find where routes begin."""
+        starts = given.find_starts()
+        return starts, starts.counts
+
+    def read(self, counts: Tensor) -> ReplaySize:
+        """Return the numbers of routes, states and their nodes."""
+        return ReplaySize(*counts.tolist())
+
+    def fits(self, needed: ReplaySize) -> bool:
+        """Whether kernels can hold the longest route; plain operations cannot be recorded."""
+        return needed.longest_route <= LONGEST_ROUTE
+
+    def choose(self, needed: ReplaySize, instances: int, recorded: Sequence[ReplaySize]) -> ReplaySize:
+        """Do the same as `choose_recording`."""
+        return choose_recording(needed, instances, recorded)
+
+
+class ByLength:
+    """Whole solutions are replayed, all with as many steps as the longest."""
+
+    def look(self, given: UpdateInput) -> tuple[RouteStarts | None, Tensor]:
+        """Find the largest number of steps."""
+        return None, count_steps(given.routes, given.batch.sizes).max()
+
+    def read(self, counts: Tensor) -> WholeSize:
+        """Return the largest number of steps."""
+        return WholeSize(int(counts))
+
+    def fits(self, needed: WholeSize) -> bool:
+        """Every length can be recorded."""
+        return True
+
+    def choose(self, needed: WholeSize, instances: int, recorded: Sequence[WholeSize]) -> WholeSize:
+        """Round up to a few different lengths."""
+        return WholeSize(-(-needed.steps // _STEPS) * _STEPS)
+
+
 Result = TypeVar("Result")
 
 
 class _Recordings(Generic[Result]):
     """Work on an input, recorded for a few array sizes."""
 
-    def __init__(self, work: Callable[[UpdateInput, RouteStarts, ReplaySize], Result], like: UpdateInput) -> None:
-        self._work = work
-        self._input = _RecordedInput(like)
-        self._recordings: dict[ReplaySize, _Recording[Result]] = {}
+    def __init__(
+        self, work: Callable[[UpdateInput, RouteStarts | None, Any], Result], like: UpdateInput, sizing: Sizing[Any]
+    ) -> None:
+        self._work, self._sizing = work, sizing
+        self._input = _RecordedInput(like, sizing)
+        self._recordings: dict[Any, _Recording[Result]] = {}
 
     def __call__(self, given: UpdateInput) -> Result:
         """Do it."""
         needed = self._input.take(given)
-        if needed.longest_route > LONGEST_ROUTE:
-            return self._work(self._input.given, self._input.starts, needed)  # plain operations cannot be recorded
-        size = choose_recording(needed, given.instances, list(self._recordings))
+        if not self._sizing.fits(needed):
+            return self._work(self._input.given, self._input.starts, needed)
+        size = self._sizing.choose(needed, given.instances, list(self._recordings))
         recording = self._recordings.pop(size, None)
         if recording is None:
             # never two at a time, because they share memory
@@ -158,18 +243,18 @@ def choose_recording(needed: ReplaySize, instances: int, recorded: Sequence[Repl
 
 
 class _RecordedInput:
-    """The memory that recordings read their input from, with a recording of how route starts are found."""
+    """The memory that recordings read their input from, with a recording of how route starts and counts are found."""
 
-    def __init__(self, like: UpdateInput) -> None:
-        self.given = like.clone()
-        self._graph, self.starts = record(self.given.find_starts)
+    def __init__(self, like: UpdateInput, sizing: Sizing[Any]) -> None:
+        self.given, self._sizing = like.clone(), sizing
+        self._graph, (self.starts, self._counts) = record(lambda: sizing.look(self.given))
 
-    def take(self, given: UpdateInput) -> ReplaySize:
-        """Copy an input in, find its route starts, and return the size it needs; waits for the device."""
+    def take(self, given: UpdateInput) -> Any:
+        """Copy an input in, and return the size it needs; waits for the device."""
         for mine, theirs in zip(self.given.tensors(), given.tensors(), strict=True):
             mine.copy_(theirs)
         self._graph.replay()
-        return ReplaySize.of(self.starts)
+        return self._sizing.read(self._counts)
 
 
 class _Recording(Generic[Result]):
@@ -177,9 +262,9 @@ class _Recording(Generic[Result]):
 
     def __init__(
         self,
-        work: Callable[[UpdateInput, RouteStarts, ReplaySize], Result],
+        work: Callable[[UpdateInput, RouteStarts | None, Any], Result],
         given: _RecordedInput,
-        size: ReplaySize,
+        size: Any,
         pool: Any,
     ) -> None:
         self.graph, self.result = record(lambda: work(given.given, given.starts, size), pool)

@@ -16,7 +16,6 @@ from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import Chooser, Sample, StartAt
 from dynaroute.construct.eager import first_log_probabilities
 from dynaroute.construct.noise import make_stream_keys
-from dynaroute.construct.recorded import RecordedConstruction, can_record_construction
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
@@ -25,7 +24,7 @@ from dynaroute.training.memory import count_parts
 from dynaroute.training.optimiser import Optimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay import replay_log_probabilities
-from dynaroute.training.replay_layout import ReplaySize, RouteStarts
+from dynaroute.training.replay_layout import ReplaySize, RouteStarts, WholeSize
 from dynaroute.training.statistics import ConstructionByStatistics
 
 __all__ = [
@@ -149,13 +148,13 @@ class PolicyUpdate:
         """Count the parts that a step is cut into."""
         return count_parts(self.replay.policy, needed, given.batch.nodes, given.instances)
 
-    def step(self, given: UpdateInput, starts: RouteStarts, room: ReplaySize) -> Tensor:
+    def step(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | WholeSize) -> Tensor:
         """Take a whole step as it is recorded: with known starts, in arrays of a given size."""
         self.optimiser.zero_grad()
         self.accumulate(given, starts, room)
         return self.finish(len(given.batch))
 
-    def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> None:
+    def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | WholeSize | None) -> None:
         """Add the gradients of a part; None: find starts and sizes."""
         log_probability = self.shared_replay(part, starts, room)  # (B,)
         loss = reinforce_loss(log_probability, part.advantages, part.samples, self.entropy)
@@ -192,16 +191,28 @@ class Replay(nn.Module):
         Precision of the matrix products.
     forces_starts
         Whether first customers were forced, so that their probability does not count.
+    has_one_size
+        Whether all instances have the same number of customers.
     """
 
-    def __init__(self, policy: Policy, precision: torch.dtype, forces_starts: bool = False) -> None:
+    def __init__(
+        self, policy: Policy, precision: torch.dtype, *, forces_starts: bool = False, has_one_size: bool = False
+    ) -> None:
         super().__init__()
-        self.policy, self.precision, self.forces_starts = policy, precision, forces_starts
+        self.policy, self.precision = policy, precision
+        self.forces_starts, self.has_one_size = forces_starts, has_one_size
 
-    def forward(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | None) -> Tensor:
+    def forward(self, given: UpdateInput, starts: RouteStarts | None, room: ReplaySize | WholeSize | None) -> Tensor:
         """Compute (B,) log p(π | X) (eq 1)."""
         log_probability = replay_log_probabilities(
-            self.policy, given.batch, given.routes, given.samples, room, self.precision, starts
+            self.policy,
+            given.batch,
+            given.routes,
+            given.samples,
+            room,
+            self.precision,
+            starts,
+            has_one_size=self.has_one_size,
         )
         if not self.forces_starts:
             return log_probability
@@ -223,7 +234,7 @@ def choose_construction(policy: Policy, samples: int) -> Construct:
     """
     if policy.training and policy.config.normalisation == "batch" and kernels_run_on(policy.device):
         return ConstructionByStatistics(policy, samples)
-    return RecordedConstruction(policy) if can_record_construction(policy) else construct_once
+    return construct_once
 
 
 def sample_solutions(

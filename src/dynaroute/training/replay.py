@@ -30,9 +30,23 @@ from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerNetwork, PointerSteps
 from dynaroute.model.policy import Policy
 from dynaroute.model.state import find_feasible
-from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, RouteStarts, Segments
+from dynaroute.training.replay_layout import (
+    ReplayLayout,
+    ReplaySize,
+    RouteStarts,
+    Segments,
+    WholeSize,
+    count_steps,
+)
 
-__all__ = ["REPLAYS", "Solutions", "can_record", "replay_log_probabilities", "route_log_probabilities", "run_layer"]
+__all__ = [
+    "REPLAYS",
+    "Solutions",
+    "find_fixed_size",
+    "replay_log_probabilities",
+    "route_log_probabilities",
+    "run_layer",
+]
 
 _NUMBERS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}  # elements in the largest array of a pointer network's replay
 
@@ -50,13 +64,32 @@ class Solutions(NamedTuple):
         Where the routes begin, if already known.
     room
         Size of the arrays, if larger than needed, as for recordings.
+    has_one_size
+        Whether all instances are known to have the same number of customers.
     """
 
     batch: InstanceBatch
     routes: RouteBatch
     samples: int = 1
     starts: RouteStarts | None = None
-    room: ReplaySize | None = None
+    room: ReplaySize | WholeSize | None = None
+    has_one_size: bool = False
+
+    def find_starts(self) -> RouteStarts:
+        """Find where routes begin, unless it is known."""
+        if self.starts is not None:
+            return self.starts
+        return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
+
+    def find_room(self, starts: RouteStarts) -> ReplaySize:
+        """Return the size of arrays of routes and states: exactly what is needed, unless it was given."""
+        return self.room if isinstance(self.room, ReplaySize) else ReplaySize.of(starts)
+
+    def count_steps(self) -> int:
+        """Return the number of steps of the longest solution, or more if it was given."""
+        if isinstance(self.room, WholeSize):
+            return self.room.steps
+        return int(count_steps(self.routes, self.batch.sizes).max())
 
 
 ParallelReplay: TypeAlias = Callable[[Policy, Solutions, torch.dtype | None], Tensor]
@@ -67,9 +100,11 @@ def replay_log_probabilities(
     batch: InstanceBatch,
     routes: RouteBatch,
     samples: int = 1,
-    size: ReplaySize | None = None,
+    size: ReplaySize | WholeSize | None = None,
     precision: torch.dtype | None = None,
     starts: RouteStarts | None = None,
+    *,
+    has_one_size: bool = False,
 ) -> Tensor:
     """Compute (B,) log p(π | X) (eq 1), differentiable. Step-by-step twin: `dynaroute.construct.log_probabilities`.
 
@@ -88,9 +123,12 @@ def replay_log_probabilities(
     precision
         Precision of the matrix products. None is for comparisons: the encoder is exact (`encode_exactly`) and the rest
         has the policy's dtype, as in the twin. A changed encoder of AM-D is always run like this, because its
-        sensitivity to rounding is unknown. AM, and heads that the kernels cannot hold, always use the policy's dtype.
+        sensitivity to rounding is unknown. AM's encoder, and heads that the kernels cannot hold, always use the
+        policy's dtype.
     starts
         Where the routes begin, if already known.
+    has_one_size
+        Whether all instances are known to have the same number of customers, so that nothing waits for the device.
     """
     replay = REPLAYS.get(policy.kind)
     why_not = find_decoder_change(policy) if replay is not None else f"there is no parallel replay for {policy.kind}"
@@ -101,13 +139,33 @@ def replay_log_probabilities(
     if change := find_encoder_change(policy):
         _refuse_what_mixes_solutions(policy)
         warn_once(change)
-    return replay(policy, Solutions(batch, routes, samples, starts, size), precision)
+    return replay(policy, Solutions(batch, routes, samples, starts, size, has_one_size), precision)
 
 
-def can_record(policy: Policy, nodes: int) -> bool:
-    """Whether kernels on a GPU can replay such a policy in arrays of fixed size, so that steps can be recorded."""
-    is_known = REPLAYS.get(policy.kind) is _replay_states and not find_change(policy)
-    return is_known and policy.device.type == "cuda" and _use_kernels(policy, policy.dtype, nodes)
+def find_fixed_size(policy: Policy, nodes: int, *, has_one_size: bool) -> type[ReplaySize] | type[WholeSize] | None:
+    """Find in which arrays of fixed size a GPU can replay a policy, so that steps can be recorded; None: in none.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    nodes
+        Nodes of the largest instance.
+    has_one_size
+        Whether all instances have the same number of customers.
+    """
+    replay = REPLAYS.get(policy.kind)
+    if replay is None or policy.device.type != "cuda" or find_change(policy):
+        return None
+    if replay is _replay_pointer:
+        assert isinstance(policy, PointerNetwork)
+        return WholeSize if policy.has_kernels else None
+    if replay is _replay_whole and not has_one_size:
+        return None
+    by_kernels = _use_kernels(policy, policy.dtype, nodes)
+    if replay is _replay_whole and not (by_kernels and _has_route_kernels(policy)):
+        return WholeSize
+    return ReplaySize if by_kernels else None
 
 
 def _refuse_what_mixes_solutions(policy: Policy) -> None:
@@ -127,20 +185,26 @@ def _refuse_what_mixes_solutions(policy: Policy) -> None:
 
 def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
     """Encode every state once, and decode every route that leaves it once."""
-    batch, starts, room = solutions.batch, solutions.starts, solutions.room
-    if starts is None:
-        starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples)
-    room = ReplaySize.of(starts) if room is None else room
+    batch, starts = solutions.batch, solutions.find_starts()
+    room = solutions.find_room(starts)
     by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes) and room.longest_route <= LONGEST_ROUTE
     if not by_kernels:
         room = ReplaySize.of(starts)  # plain operations use arrays that fit exactly
     layout = ReplayLayout.of_starts(starts, room)
     encoded = _encode_states(policy, batch, layout.states, precision)  # (T of states, d_h)
     hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
-    decode = _decode_by_kernels if by_kernels else _decode_plainly
-    per_route = decode(policy, batch, hidden, layout, room.longest_route)  # (R,)
+    if by_kernels:
+        projected = hidden @ policy.fold().to(hidden.dtype).T  # (T, 5 d_h)
+        per_route = _decode_by_kernels(policy, batch, projected, layout, room.longest_route)  # (R,)
+    else:
+        per_route = _decode_plainly(policy, batch, hidden, layout)
+    return _sum_routes(per_route, layout, len(batch))
+
+
+def _sum_routes(per_route: Tensor, layout: ReplayLayout, solutions: int) -> Tensor:
+    """Sum (R,) log-probabilities of routes over each solution: (B,)."""
     per_occurrence = torch.where(layout.is_occurrence, per_route[layout.occurrence_route], 0.0).double()  # (O,)
-    total = per_occurrence.new_zeros(len(batch)).index_add(0, layout.occurrence_solution, per_occurrence)  # (B,)
+    total = per_occurrence.new_zeros(solutions).index_add(0, layout.occurrence_solution, per_occurrence)  # (B,)
     return total.to(per_route.dtype)
 
 
@@ -252,14 +316,17 @@ def _fits_kernels(policy: Policy, nodes: int) -> bool:
 
 
 def _decode_by_kernels(
-    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
+    policy: Policy, batch: InstanceBatch, projected: Tensor, layout: ReplayLayout, longest_route: int
 ) -> Tensor:
-    """Compute (R,) log-probabilities of routes with kernels (eqs 12 to 20). Twin: `_decode_plainly`."""
+    """Compute (R,) log-probabilities of routes with kernels (eqs 12 to 20), from tokens times `Policy.fold`.
+
+    Twin: `_decode_plainly`.
+    """
     from dynaroute.kernels.route_parts import Routes, RouteShape
     from dynaroute.kernels.route_probability import RouteLogProbability
 
     config, weight = policy.config, policy.decoder.distance_weight
-    nowhere = hidden.new_empty(0, dtype=torch.float32)
+    nowhere = projected.new_empty(0, dtype=torch.float32)
     routes = Routes(
         offsets=layout.routes.offsets,
         lengths=layout.routes.lengths,
@@ -278,7 +345,7 @@ def _decode_by_kernels(
         is_biased=weight is not None,
     )
     per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
-        hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h)
+        projected,
         policy.decoder.capacity_weight.contiguous(),
         nowhere if weight is None else weight,
         routes,
@@ -288,9 +355,7 @@ def _decode_by_kernels(
     return per_route
 
 
-def _decode_plainly(
-    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
-) -> Tensor:
+def _decode_plainly(policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout) -> Tensor:
     """Compute (R,) log-probabilities of routes in plain PyTorch (eqs 12 to 20)."""
     packing = Packing(layout.routes.lengths, int(layout.routes.lengths.max()))
     projections = policy.decoder.project(hidden, packing, policy.fold().to(hidden.dtype))
@@ -352,27 +417,85 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
     batch, samples = solutions.batch, solutions.samples
     is_node = batch.is_customer
     is_node[:, 0] = True
-    instances = is_node[::samples]  # (I, M)
-    packing = Packing(instances.sum(1), batch.nodes)
-    row, node = instances.nonzero().unbind(1)  # (T,) each
+    if solutions.has_one_size:
+        packing = Packing.evenly(len(batch) // samples, batch.nodes, batch.device)
+        token = torch.arange(len(packing.lengths) * batch.nodes, device=batch.device)
+        row, node = token // batch.nodes, token % batch.nodes  # (T,) each
+    else:
+        instances = is_node[::samples]  # (I, M)
+        packing = Packing(instances.sum(1), batch.nodes)
+        row, node = instances.nonzero().unbind(1)
     features = batch.features(row * samples, node, policy.dtype)  # (T, 3)
     encode = policy.encoder if precision is not None else partial(encode_exactly, policy.encoder)
     hidden = encode(features, node == 0, packing)  # (T, d_h)
+    if precision is not None and _has_route_kernels(policy) and _use_kernels(policy, precision, batch.nodes):
+        starts = solutions.find_starts()
+        room = solutions.find_room(starts)
+        if room.longest_route <= LONGEST_ROUTE:
+            table = _tabulate(hidden, packing).to(precision)  # (I, M, 2 d_h)
+            return _decode_whole_by_kernels(policy, solutions, table, ReplayLayout.of_starts(starts, room), room)
     projections = policy.decoder.project(hidden, packing, policy.fold())
     if policy.config.distance_bias:
         projections = projections.at(features[:, :2], packing)
     if samples > 1:
-        projections = projections.take(torch.arange(len(batch), device=batch.device) // samples)
-    steps = _list_steps(batch, solutions.routes, is_node)
+        projections = projections.repeat_each(samples)
+    steps = _list_steps(solutions, is_node)
     return _sum_steps(policy, projections, steps, batch.demands, batch.capacity)
 
 
-def _list_steps(batch: InstanceBatch, routes: RouteBatch, is_node: Tensor) -> KnownSteps:
+def _has_route_kernels(policy: Policy) -> bool:
+    """Whether kernels for routes that leave a state can also decode those of a policy that does not encode anew.
+
+    They see only the nodes that are left, so nothing may depend on the number of all nodes.
+    """
+    return not (policy.config.growing_attention or policy.config.distance_bias)
+
+
+def _tabulate(hidden: Tensor, packing: Packing) -> Tensor:
+    """List the embeddings of whole instances: (I, M, 2 d_h), each beside the mean of its instance."""
+    padded = packing.pad(hidden)  # (I, M, d_h)
+    mean = padded.sum(1, keepdim=True) / packing.lengths[:, None, None]  # (I, 1, d_h); padding is 0
+    return torch.cat([padded, mean.expand_as(padded)], -1)
+
+
+def _fold_beside_mean(policy: Policy) -> Tensor:
+    """Widen `Policy.fold` to (5 d_h, 2 d_h), for rows of `_tabulate`.
+
+    In a constant graph mean each node contributes the mean of all, so that the mean of those that are left is the same.
+    """
+    folded = policy.fold()
+    if policy.config.shrinking_mean:
+        return F.pad(folded, (0, folded.shape[1]))
+    *others, graph, last = folded.chunk(5)
+    nothing = torch.zeros_like(graph)
+    of_node = torch.cat([*others, nothing, last])  # (5 d_h, d_h)
+    of_mean = torch.cat([nothing, nothing, nothing, graph, nothing])
+    return torch.cat([of_node, of_mean], 1)
+
+
+def _decode_whole_by_kernels(
+    policy: Policy, solutions: Solutions, table: Tensor, layout: ReplayLayout, room: ReplaySize
+) -> Tensor:
+    """Decode route by route, each from the nodes that are left before it: all others are masked anyway."""
+    batch, segments = solutions.batch, layout.routes
+    row = segments.token_solution // solutions.samples * batch.nodes + segments.token_node  # (T,)
+    # padding is spread out, because gradients for the same row wait for each other
+    padding = torch.arange(len(row), device=row.device) % (len(table) * batch.nodes)
+    row = torch.where(segments.token_node >= 0, row, padding)
+    taken: Tensor = _TakeRows.apply(table.flatten(0, 1), row)  # type: ignore[no-untyped-call]  # (T, 2 d_h)
+    # projected after taking, because gradients are summed row by row, and a row of all projections is longer
+    projected = taken @ _fold_beside_mean(policy).to(taken.dtype).T  # (T, 5 d_h)
+    per_route = _decode_by_kernels(policy, batch, projected, layout, room.longest_route)  # (R,)
+    return _sum_routes(per_route, layout, len(batch))
+
+
+def _list_steps(solutions: Solutions, is_node: Tensor) -> KnownSteps:
     """List all steps of whole solutions, including returns to the depot."""
+    batch, routes = solutions.batch, solutions.routes
     visits = routes.visits()  # (B, n)
     route = routes.route.gather(1, visits).long()  # (B, n)
-    count = batch.sizes + routes.route.amax(1) + 1  # (B,) steps: customers and returns
-    step = torch.arange(int(count.max()), device=batch.device)  # (S,)
+    count = count_steps(routes, batch.sizes)  # (B,)
+    step = torch.arange(solutions.count_steps(), device=batch.device)  # (S,)
     # the i-th visit follows i others and one return per earlier route; padding goes past the end
     when = torch.where(route >= 0, torch.arange(visits.shape[1], device=batch.device) + route, len(step))  # (B, n)
     target = visits.new_zeros(len(batch), len(step) + 1).scatter(1, when, visits)[:, :-1]  # (B, S); 0: a return
@@ -400,7 +523,7 @@ def _replay_pointer(policy: Policy, solutions: Solutions, precision: torch.dtype
     batch = solutions.batch
     is_node = batch.is_customer
     is_node[:, 0] = True
-    known = _list_steps(batch, solutions.routes, is_node)
+    known = _list_steps(solutions, is_node)
     places = batch.locations.to(policy.dtype)  # (B, M, 2)
     fraction = batch.demands.to(policy.dtype) / batch.capacity[:, None].to(policy.dtype)  # (B, M)
     visited = places.gather(1, known.previous[..., None].expand(-1, -1, 2))  # (B, S, 2)

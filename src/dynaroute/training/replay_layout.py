@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from dynaroute.batch import RouteBatch
 from dynaroute.construct.noise import scramble
 
-__all__ = ["ReplayLayout", "ReplaySize", "RouteStarts", "Segments"]
+__all__ = ["ReplayLayout", "ReplaySize", "RouteStarts", "Segments", "WholeSize", "count_steps"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,24 @@ class ReplaySize:
     def join(self, *others: ReplaySize) -> ReplaySize:
         """Return the smallest size that covers this one and the others."""
         return ReplaySize(*(max(counts) for counts in zip(*map(astuple, (self, *others)), strict=True)))
+
+
+@dataclass(frozen=True)
+class WholeSize:
+    """Array size of a replay of whole solutions, at least what the longest needs.
+
+    Attributes
+    ----------
+    steps
+        Number of steps: customers and returns to the depot.
+    """
+
+    steps: int
+
+
+def count_steps(routes: RouteBatch, sizes: Tensor) -> Tensor:
+    """Count the (B,) steps of solutions of instances with (B,) customers, including returns to the depot."""
+    return sizes + routes.route.amax(1) + 1
 
 
 @dataclass(frozen=True, eq=False)

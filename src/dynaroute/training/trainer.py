@@ -21,7 +21,7 @@ from dynaroute.training.optimiser import make_optimiser
 from dynaroute.training.own_instances import OwnInstancesTask
 from dynaroute.training.plan import Schedule, Stage, TrainingPlan, format_plan, refuse_other_plan
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.recording import GraphedUpdate
+from dynaroute.training.recording import record_if_possible
 from dynaroute.training.reinforce import (
     Learner,
     PolicyUpdate,
@@ -30,7 +30,6 @@ from dynaroute.training.reinforce import (
     choose_construction,
     train_step,
 )
-from dynaroute.training.replay import can_record
 from dynaroute.training.run_files import RESUME_REMEDY
 from dynaroute.training.validation import PublishedValidation, Validation, draw_validation, read_validation
 
@@ -309,16 +308,15 @@ class Trainer:
         self.schedule = Schedule(stage.rate, plan.rise, plan.fall)
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
         # float16 has three more bits than bfloat16, and tanh keeps values within its range
-        replay = Replay(policy, torch.float16 if on_gpu else torch.float32, plan.forced_starts)
-        self.update = plain = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
         task = self.own_task or _make_task(stage, policy.device)
-        # forced first steps are decoded by plain operations, which wait for the device
-        records = self.ranks.count == 1 and not plan.forced_starts and can_record(policy, stage.size + 1)
+        precision, has_one_size = torch.float16 if on_gpu else torch.float32, type(task) is TrainingTask
+        replay = Replay(policy, precision, forces_starts=plan.forced_starts, has_one_size=has_one_size)
+        self.update = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
         compare = subtract_relatively if stage.lengths_differ else subtract
         self.validation: Validation | None = None  # created when needed, only in the process that needs it
         self.learner = Learner(
             policy=policy,
-            update=GraphedUpdate(plain) if records else plain,
+            update=record_if_possible(self.update, stage.size + 1),
             baseline=self.own_baseline
             or make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks, compare),
             task=task,
