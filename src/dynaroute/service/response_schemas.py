@@ -186,7 +186,7 @@ class ModelSchema(ResponseSchema):
 
     name: str
     size: int | None = Field(description="Number of customers in training.")
-    kind: Literal["AM-D", "AM"]
+    kind: str = Field(description="Kind of policy: AM-D, AM or RL.")
     greedy_lengths: dict[str, float] = Field(
         description="Mean greedy length on the 10,000 published instances, by number of customers."
     )
