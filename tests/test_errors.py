@@ -29,6 +29,12 @@ def test_an_error_says_where_what_and_the_remedy() -> None:
     assert str(error) == "town.vrp, line 7, field CAPACITY, customer 3: it is text. Write a number."
 
 
+def test_an_error_about_a_field_is_of_its_own_kind_and_names_the_field() -> None:
+    error = InstanceError.about("demands", "it is text.", "Write a number.", customer=3)
+    assert type(error) is InstanceError
+    assert str(error) == "field demands, customer 3: it is text. Write a number."
+
+
 def test_an_error_without_a_place_is_its_message() -> None:
     assert str(DynarouteError("it is wrong.")) == "it is wrong."
 

@@ -30,7 +30,7 @@ def scale_to_integers(values: Sequence[Decimal]) -> tuple[list[int], int]:
     for value in values:  # 1e999999999 would fill the memory
         if value and (decimals > _MOST_DIGITS or value.adjusted() > _MOST_DIGITS):
             raise InstanceError(f"the number {value} is out of range.", remedy="Use another unit, or fewer decimals.")
-    return [_scaled(value, decimals) for value in values], 10**decimals
+    return [_scale(value, decimals) for value in values], 10**decimals
 
 
 def count_decimals(value: Decimal) -> int:
@@ -49,7 +49,7 @@ def unscale(amount: int, scale: int) -> int | Decimal:
     return int(amount) if scale == 1 else Decimal(int(amount)) / Decimal(scale)
 
 
-def _scaled(value: Decimal, decimals: int) -> int:
+def _scale(value: Decimal, decimals: int) -> int:
     # digit by digit, because Decimal multiplication rounds to the context's 28 digits
     if not value:  # 0e999999999 is a zero too
         return 0

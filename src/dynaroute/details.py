@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dynaroute.errors import InstanceError, Where
+from dynaroute.errors import InstanceError
 
 __all__ = ["Details"]
 
@@ -34,12 +34,16 @@ class Details:
     def __post_init__(self) -> None:
         columns = tuple(map(_one_line, _texts(self.columns)))
         if not all(columns) or len(set(columns)) < len(columns):
-            raise _fault("the columns of details do not have distinct names.", "Give each column its own name.")
+            raise InstanceError.about(
+                "details", "the columns of details do not have distinct names.", "Give each column its own name."
+            )
         rows = tuple(tuple(map(_one_line, _texts(row))) for row in self.rows)
         for node, row in enumerate(rows):
             if len(row) != len(columns):
-                raise _fault(
-                    f"row {node} of the details has {len(row)} texts, not {len(columns)}.", "Give one text per column."
+                raise InstanceError.about(
+                    "details",
+                    f"row {node} of the details has {len(row)} texts, not {len(columns)}.",
+                    "Give one text per column.",
                 )
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "rows", rows)
@@ -57,7 +61,9 @@ class Details:
 
 def _texts(values: object) -> Sequence[str]:
     if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
-        raise _fault("the details are not lists of texts.", "Give a list of texts for each row.")
+        raise InstanceError.about(
+            "details", "the details are not lists of texts.", "Give a list of texts for each row."
+        )
     return values
 
 
@@ -65,7 +71,3 @@ def _one_line(text: str) -> str:
     """Join the lines of a cell: a driver's list has one line for an address."""
     spaced = (" " if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") else character for character in text)
     return " ".join("".join(spaced).split())
-
-
-def _fault(message: str, remedy: str) -> InstanceError:
-    return InstanceError(message, where=Where(field="details"), remedy=remedy)

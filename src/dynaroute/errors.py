@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, TextIO
+from typing import ClassVar, Self, TextIO
 
 from dynaroute.display import show_text
 
@@ -93,6 +93,23 @@ class DynarouteError(Exception):
         self.message = message
         self.where = where if where is not None else Where()
         self.remedy = remedy
+
+    @classmethod
+    def about(cls, field: str, message: str, remedy: str, customer: int | None = None) -> Self:
+        """Make an error about a field.
+
+        Parameters
+        ----------
+        field
+            Name of the field.
+        message
+            One sentence: what is wrong.
+        remedy
+            One sentence: what the user can do about it.
+        customer
+            The customer whose field it is.
+        """
+        return cls(message, where=Where(field=field, customer=customer), remedy=remedy)
 
     def __str__(self) -> str:
         place = str(self.where)

@@ -171,8 +171,8 @@ def _measure_results(results: Sequence[Result]) -> _Measured:
         raise KeyboardInterrupt
     for result in results:
         _refuse_broken_limits(result)
-    for result in results[_some(len(results))]:
-        _require_right(result.instance, result.solution)
+    for result in results[_pick_some(len(results))]:
+        require_right(result.instance, result.solution)
     return _Measured(
         [result.cost for result in results],
         math.fsum(result.seconds for result in results),
@@ -186,9 +186,9 @@ def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observ
     began = time.perf_counter()
     routes = _improve(built, options)
     seconds = built.seconds + time.perf_counter() - began
-    some = _some(len(instances))
+    some = _pick_some(len(instances))
     for instance, solution in zip(instances[some], routes[some].to_solutions(built.batch[some]), strict=True):
-        _require_right(instance, solution)
+        require_right(instance, solution)
     method = describe_method(Start.by_policy(built.model, options.decoding), options.improver, options.limit)
     methods = Counter({f"{built.model} ({method})": len(instances)})
     return _Measured(routes.lengths(built.batch).tolist(), seconds, methods)
@@ -199,7 +199,7 @@ def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:
     return built.routes if improver is None else improver.improve_tensors(built.batch, built.routes, options.threads)
 
 
-def _some(count: int) -> slice:
+def _pick_some(count: int) -> slice:
     """Pick a few indices, spread over all."""
     return slice(None, None, -(-count // _CHECKED))
 
@@ -214,19 +214,20 @@ def _refuse_broken_limits(result: Result) -> None:
         )
 
 
-def _require_right(instance: Instance, solution: Solution) -> None:
+def require_right(instance: Instance, solution: Solution) -> None:
+    """Raise if a solver's routes are wrong, which would be a mistake of the solver."""
     if violations := check(instance, solution):
-        raise AssertionError(f"a solution that was built is wrong: {violations[0].message}")
+        raise AssertionError(f"a solution is wrong: {violations[0].message}")
 
 
 def _mean_reference(reference: float | Sequence[float], count: int) -> float:
     costs = reference if isinstance(reference, Sequence) else [reference]
     if isinstance(reference, Sequence) and len(costs) != count:
-        raise _fault(f"there are {len(costs)} costs for {count} instances.", "Give one for each, or their mean.")
+        raise OptionError.about(
+            "reference", f"there are {len(costs)} costs for {count} instances.", "Give one for each, or their mean."
+        )
     if not all(math.isfinite(cost) and cost >= 0 for cost in costs) or not any(costs):
-        raise _fault("the reference is not a length above 0.", "Give a length in the unit of the instances.")
+        raise OptionError.about(
+            "reference", "the reference is not a length above 0.", "Give a length in the unit of the instances."
+        )
     return statistics.fmean(costs)
-
-
-def _fault(message: str, remedy: str) -> OptionError:
-    return OptionError(message, where=Where(field="reference"), remedy=remedy)

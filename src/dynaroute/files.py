@@ -203,7 +203,7 @@ def _write_beside_and_rename(target: Path, content: bytes | memoryview, mode: in
 
 
 def _unwritable(error: OSError | ValueError) -> FileError:
-    return FileError(f"the file cannot be written ({_reason(error)}).", remedy="Choose another place.")
+    return FileError(f"the file cannot be written ({_find_reason(error)}).", remedy="Choose another place.")
 
 
 def _unreadable(error: OSError | ValueError) -> FileError:
@@ -211,8 +211,8 @@ def _unreadable(error: OSError | ValueError) -> FileError:
         return FileError("there is no such file.", remedy="Check the path.")
     if isinstance(error, PermissionError):
         return FileError("you have no permission to read this file.", remedy="Ask its owner, or copy it.")
-    return FileError(f"the file cannot be read ({_reason(error)}).", remedy="Check the path.")
+    return FileError(f"the file cannot be read ({_find_reason(error)}).", remedy="Check the path.")
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _find_reason(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)

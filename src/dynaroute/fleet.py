@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, get_args
 
-from dynaroute.errors import InstanceError, Where
+from dynaroute.errors import InstanceError
 from dynaroute.vocabulary import RouteEnd, join_with_or
 
 __all__ = ["TOLERANCE", "VehicleType"]
@@ -64,9 +64,13 @@ class VehicleType:
         if self.shift is not None:
             self._set("shift", _read_shift(self.shift))
         if self.end not in get_args(RouteEnd):
-            raise _fault("end", f"the end {self.end!r} is unknown.", f"Use {join_with_or(get_args(RouteEnd))}.")
+            raise InstanceError.about(
+                "end", f"the end {self.end!r} is unknown.", f"Use {join_with_or(get_args(RouteEnd))}."
+            )
         if not isinstance(self.name, str):
-            raise _fault("name", f"the name {self.name!r} is not a text.", "Write a text, or leave it out.")
+            raise InstanceError.about(
+                "name", f"the name {self.name!r} is not a text.", "Write a text, or leave it out."
+            )
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen, but its constructor may still set fields
@@ -86,16 +90,18 @@ class VehicleType:
 def _read_whole(value: Any, field: str) -> int:
     words = {"max_stops": "number of stops"}.get(field, field)
     if value is None:
-        raise _fault(field, f"the {words} is missing.", "Give a whole number above 0.")
+        raise InstanceError.about(field, f"the {words} is missing.", "Give a whole number above 0.")
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise _fault(field, f"the {words} {value!r} is not a whole number above 0.", "Give one, or leave it out.")
+        raise InstanceError.about(
+            field, f"the {words} {value!r} is not a whole number above 0.", "Give one, or leave it out."
+        )
     return int(value)
 
 
 def _read_limit(value: Any, field: str) -> float:
     number = _read_number(value, field)
     if number <= 0:
-        raise _fault(field, f"the limit {value!r} is not above 0.", "Leave it out if there is no limit.")
+        raise InstanceError.about(field, f"the limit {value!r} is not above 0.", "Leave it out if there is no limit.")
     return number
 
 
@@ -103,20 +109,18 @@ def _read_shift(value: Any) -> tuple[float, float]:
     try:
         earliest, latest = (_read_number(bound, "shift") for bound in value)
     except (TypeError, ValueError):
-        raise _fault("shift", f"the shift {value!r} is not a pair of times.", "Give its start and its end.") from None
+        raise InstanceError.about(
+            "shift", f"the shift {value!r} is not a pair of times.", "Give its start and its end."
+        ) from None
     if earliest < 0:
-        raise _fault("shift", f"the shift starts at {earliest:g}, before 0.", "Times are 0 or later.")
+        raise InstanceError.about("shift", f"the shift starts at {earliest:g}, before 0.", "Times are 0 or later.")
     if latest < earliest:
         message = f"the shift ends at {latest:g}, before it starts at {earliest:g}."
-        raise _fault("shift", message, "Give its start first; write 26h for two hours after midnight.")
+        raise InstanceError.about("shift", message, "Give its start first; write 26h for two hours after midnight.")
     return earliest, latest
 
 
 def _read_number(value: Any, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise _fault(field, f"{value!r} is not a finite number.", "Give one, or leave it out.")
+        raise InstanceError.about(field, f"{value!r} is not a finite number.", "Give one, or leave it out.")
     return float(value)
-
-
-def _fault(field: str, message: str, remedy: str) -> InstanceError:
-    return InstanceError(message, where=Where(field=field), remedy=remedy)

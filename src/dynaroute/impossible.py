@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.display import show_list, show_text
-from dynaroute.errors import InstanceError, Where
+from dynaroute.errors import InstanceError
 from dynaroute.fleet import TOLERANCE, VehicleType
 from dynaroute.instance import Instance
 from dynaroute.schedule import can_drive, earliest_departure, latest_end
@@ -51,7 +51,7 @@ def _refuse_small_fleet(instance: Instance) -> None:
     _refuse_small_capacity(instance)
     stops = _sum_over_fleet(instance, lambda kind: kind.max_stops or math.inf)
     if instance.size > stops:
-        raise _fault(
+        raise InstanceError.about(
             "vehicles",
             f"there are {instance.size} customers, but all vehicles together may make only {stops:.0f} stops.",
             "Allow more stops, or give more vehicles.",
@@ -60,7 +60,7 @@ def _refuse_small_fleet(instance: Instance) -> None:
         return
     service, time = float(instance.service.sum()), _sum_over_fleet(instance, lambda kind: _longest_day(instance, kind))
     if service > time + TOLERANCE:
-        raise _fault(
+        raise InstanceError.about(
             "vehicles",
             f"serving all customers takes {instance.shown_duration(service)}, but all vehicles together may work only "
             f"{instance.shown_duration(time)}.",
@@ -80,7 +80,7 @@ def _refuse_small_capacity(instance: Instance) -> None:
             continue
         who = "all customers" if held == 0 else f"customers above {instance.shown_demand(held)}"
         types = show_list([f"{kind.count} x {instance.shown_demand(kind.capacity)}" for kind in larger])
-        raise _fault(
+        raise InstanceError.about(
             "vehicles",
             f"{who} demand {instance.shown_demand(wanted)}, but the vehicles that can serve them carry "
             f"{instance.shown_demand(carried)} ({types}): {instance.shown_demand(wanted - carried)} too little.",
@@ -130,7 +130,7 @@ def _refuse_unreachable_customers(instance: Instance) -> None:
     customer = lost[0]
     told = [reason for reason in reasons[customer][:_MOST_TYPES] if reason is not None]
     others = f" The same is true of {show_list(lost[1:], 5)}." if len(lost) > 1 else ""
-    raise _fault(
+    raise InstanceError.about(
         "customers",
         f"no vehicle can serve {instance.called(customer)}: {'; '.join(dict.fromkeys(told))}.{others}",
         "Change the window, the limits or the vehicles, or leave the customer out.",
@@ -205,7 +205,3 @@ def _shortest_from_depot(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         is_left[node] = False
         np.minimum(best, best[node] + matrix[node], out=best)
     return best
-
-
-def _fault(field: str, message: str, remedy: str, customer: int | None = None) -> InstanceError:
-    return InstanceError(message, where=Where(field=field, customer=customer), remedy=remedy)

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from dynaroute.decimals import unscale
 from dynaroute.details import Details
 from dynaroute.display import LONGEST_ITEM, show_text
+from dynaroute.errors import InstanceError
 from dynaroute.fleet import VehicleType
 from dynaroute.instance_checks import (
     LARGEST_INTEGER,
     find_common_power_of_ten,
     find_largest_capacity,
     freeze,
-    make_fault,
     read_capacity,
     read_coordinates,
     read_customer_names,
@@ -128,12 +128,14 @@ class Instance:
         coordinates = None if self.coordinates is None else read_coordinates(self.coordinates, count, self.metric)
         distances = None if self.distances is None else read_distances(self.distances, count, self.rounding)
         if coordinates is None and distances is None:
-            raise make_fault("coordinates", "there are neither coordinates nor distances.", "Give one of the two.")
+            raise InstanceError.about(
+                "coordinates", "there are neither coordinates nor distances.", "Give one of the two."
+            )
         if distances is None and coordinates is not None and self.metric == "euclidean":
             refuse_vanishing_lengths(coordinates)
         if self.details is not None and len(self.details.rows) != count + 1:
             message = f"there are details for {len(self.details.rows)} nodes, not {count + 1}."
-            raise make_fault("details", message, "Give one row for the depot and one per customer.")
+            raise InstanceError.about("details", message, "Give one row for the depot and one per customer.")
         capacities = [capacity] if vehicles is None else [vehicle.capacity for vehicle in vehicles]
         factor = find_common_power_of_ten(demands, capacities, scale)
 
@@ -310,7 +312,7 @@ class Instance:
         if self.knows_times:
             return
         what = "time windows" if self.windows is not None else "limits of time" if self.has_times else "no times"
-        raise make_fault(
+        raise InstanceError.about(
             "speed",
             f"there are {what}, but neither a speed nor durations tell how long a leg takes.",
             'Give a speed (--speed 40km/h; "speed" in JSON, distance units per second), or a matrix of durations.',

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.decimals import unscale
-from dynaroute.errors import InstanceError, Where
+from dynaroute.errors import InstanceError
 from dynaroute.fleet import VehicleType
 from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, SHORTEST_SPREAD, round_lengths
 from dynaroute.vocabulary import Metric, Rounding
@@ -21,7 +21,6 @@ __all__ = [
     "find_common_power_of_ten",
     "find_largest_capacity",
     "freeze",
-    "make_fault",
     "read_capacity",
     "read_coordinates",
     "read_customer_names",
@@ -42,11 +41,6 @@ __all__ = [
 LARGEST_INTEGER = 2**31 - 1  # the GPU adds loads in 32-bit registers
 
 
-def make_fault(field: str, message: str, remedy: str, customer: int | None = None) -> InstanceError:
-    """Make an `InstanceError` about a field."""
-    return InstanceError(message, where=Where(field=field, customer=customer), remedy=remedy)
-
-
 def _node(index: int) -> str:
     return "the depot" if index == 0 else f"customer {index}"
 
@@ -54,7 +48,7 @@ def _node(index: int) -> str:
 def refuse_unknown_choice(value: object, choices: tuple[str, ...], field: str) -> None:
     """Raise unless the value is one of the choices."""
     if not isinstance(value, str) or value not in choices:
-        raise make_fault(field, f"the {field} {value!r} is unknown.", f"Use {' or '.join(choices)}.")
+        raise InstanceError.about(field, f"the {field} {value!r} is unknown.", f"Use {' or '.join(choices)}.")
 
 
 def _numbers(values: object, field: str) -> NDArray[Any]:
@@ -63,11 +57,11 @@ def _numbers(values: object, field: str) -> NDArray[Any]:
         if array.dtype == object and all(type(value) in (int, float) for value in array.flat):
             array = array.astype(np.float64)  # integers beyond 64 bits
     except ValueError as error:
-        raise make_fault(field, "the rows have different lengths.", "Give a rectangular array.") from error
+        raise InstanceError.about(field, "the rows have different lengths.", "Give a rectangular array.") from error
     except OverflowError as error:
-        raise make_fault(field, "a value is too large.", "Use a larger unit.") from error
+        raise InstanceError.about(field, "a value is too large.", "Use a larger unit.") from error
     if array.dtype.kind not in "iuf":
-        raise make_fault(field, "the values are not numbers.", "Give numbers.")
+        raise InstanceError.about(field, "the values are not numbers.", "Give numbers.")
     return array
 
 
@@ -98,16 +92,18 @@ def _refuse_first(bad: NDArray[np.bool_] | np.bool_, field: str, tell: Callable[
     """Raise for the first bad node."""
     if bad.any():
         node = int(np.argmax(bad))
-        raise make_fault(field, tell(node), remedy, node or None)
+        raise InstanceError.about(field, tell(node), remedy, node or None)
 
 
 def read_demands(values: object) -> NDArray[np.int64]:
     """Read (n + 1,) whole numbers, the depot's 0 first."""
     demands = _whole_numbers(values, "demands")
     if demands.ndim != 1:
-        raise make_fault("demands", f"demands have {demands.ndim} dimensions, not one.", "Give one demand per node.")
+        raise InstanceError.about(
+            "demands", f"demands have {demands.ndim} dimensions, not one.", "Give one demand per node."
+        )
     if len(demands) < 2:
-        raise make_fault("demands", "there is no customer.", "Give the depot and at least one customer.")
+        raise InstanceError.about("demands", "there is no customer.", "Give the depot and at least one customer.")
     _refuse_first(
         demands < 0,
         "demands",
@@ -115,7 +111,7 @@ def read_demands(values: object) -> NDArray[np.int64]:
         "Demands are 0 or more.",
     )
     if demands[0] != 0:
-        raise make_fault(
+        raise InstanceError.about(
             "demands", f"the depot has a demand ({demands[0]}).", "The depot is the first node; its demand must be 0."
         )
     return demands
@@ -125,12 +121,14 @@ def read_capacity(value: object) -> int:
     """Read a whole number of 1 or more."""
     array = _whole_numbers(value, "capacity")
     if array.ndim != 0:
-        raise make_fault("capacity", "the capacity is not a single number.", "Give one capacity for all vehicles.")
+        raise InstanceError.about(
+            "capacity", "the capacity is not a single number.", "Give one capacity for all vehicles."
+        )
     capacity = int(array)
     if capacity <= 0:
-        raise make_fault("capacity", f"the capacity is {capacity}.", "It must be above 0.")
+        raise InstanceError.about("capacity", f"the capacity is {capacity}.", "It must be above 0.")
     if capacity > LARGEST_INTEGER:
-        raise make_fault(
+        raise InstanceError.about(
             "capacity",
             f"the capacity is {capacity} in whole units, above the largest possible, {LARGEST_INTEGER}.",
             "Use a larger unit, or fewer decimals.",
@@ -147,7 +145,7 @@ def refuse_overlarge_demand(
     customer = int(np.argmax(demands > capacity))
     called = "" if names is None else f" ({names[customer - 1]})"
     demand, limit = unscale(demands[customer], scale), unscale(capacity, scale)
-    raise make_fault(
+    raise InstanceError.about(
         "demands",
         f"the demand of customer {customer}{called} is {demand}, above the capacity {limit}.",
         "Split this customer, or use larger vehicles.",
@@ -159,7 +157,7 @@ def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.f
     """Read (n + 1, 2) finite numbers; for the great-circle metric, degrees."""
     coordinates = _floats(values, "coordinates")
     if coordinates.shape != (count + 1, 2):
-        raise make_fault(
+        raise InstanceError.about(
             "coordinates",
             f"coordinates have shape {coordinates.shape}, not {(count + 1, 2)}.",
             "Give two numbers for the depot and for each customer.",
@@ -183,7 +181,7 @@ def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.f
     elif np.abs(coordinates).max() > LONGEST_LENGTH:
         node = int(np.argmax(np.abs(coordinates).max(axis=1)))
         message = f"the position of {_node(node)} is above {LONGEST_LENGTH:g}, too large to compute distances."
-        raise make_fault("coordinates", message, "Use a larger unit.", node or None)
+        raise InstanceError.about("coordinates", message, "Use a larger unit.", node or None)
     return coordinates
 
 
@@ -192,7 +190,7 @@ def refuse_vanishing_lengths(coordinates: NDArray[np.float64]) -> None:
     spread = float(np.ptp(coordinates, axis=0).max())
     if 0 < spread < SHORTEST_SPREAD:
         message = f"all positions lie within {spread:g} of each other, too close to compute distances."
-        raise make_fault("coordinates", message, "Use a smaller unit, so that the numbers differ more.")
+        raise InstanceError.about("coordinates", message, "Use a smaller unit, so that the numbers differ more.")
 
 
 def read_distances(values: object, count: int, rounding: Rounding) -> NDArray[np.float64]:
@@ -208,7 +206,7 @@ def read_durations(values: object, count: int) -> NDArray[np.float64]:
 def _read_matrix(values: object, count: int, field: str) -> NDArray[np.float64]:
     matrix, noun = _floats(values, field), field.removesuffix("s")
     if matrix.shape != (count + 1, count + 1):
-        raise make_fault(
+        raise InstanceError.about(
             field,
             f"the {noun} matrix has shape {matrix.shape}, not {(count + 1, count + 1)}.",
             "It needs a row and a column for the depot and for each customer.",
@@ -221,7 +219,7 @@ def _read_matrix(values: object, count: int, field: str) -> NDArray[np.float64]:
     for bad, reason in reasons:
         if bad.any():
             row, column = np.argwhere(bad)[0]
-            raise make_fault(
+            raise InstanceError.about(
                 field,
                 f"the {noun} from node {row} to node {column} is {reason}.",
                 f"{field.capitalize()} are 0 or more.",
@@ -234,7 +232,7 @@ def read_service(values: object, count: int) -> NDArray[np.float64] | None:
     """Read (n + 1,) seconds of 0 or more, the depot's being 0; None if all are 0."""
     service = _floats(values, "service")
     if service.shape != (count + 1,):
-        raise make_fault(
+        raise InstanceError.about(
             "service",
             f"the service times have shape {service.shape}, not {(count + 1,)}.",
             "Give 0 for the depot and one time per customer.",
@@ -247,7 +245,7 @@ def read_service(values: object, count: int) -> NDArray[np.float64] | None:
         "Service times are 0 or more.",
     )
     if service[0] != 0:
-        raise make_fault(
+        raise InstanceError.about(
             "service",
             f"the depot has a service time ({service[0]:g}).",
             "The depot is not served; its service time must be 0.",
@@ -259,7 +257,7 @@ def read_windows(values: object, count: int, show_time: Callable[[float], str]) 
     """Read (n + 1, 2) earliest and latest seconds; infinity means no latest time. None if no node has a window."""
     windows = _floats(values, "windows")
     if windows.shape != (count + 1, 2):
-        raise make_fault(
+        raise InstanceError.about(
             "windows",
             f"the time windows have shape {windows.shape}, not {(count + 1, 2)}.",
             "Give the earliest and the latest time for the depot and for each customer.",
@@ -290,7 +288,9 @@ def read_speed(value: object) -> float:
     """Read a speed above 0, in distance units per second."""
     speed = _floats(value, "speed")
     if speed.ndim != 0 or not 0 < float(speed) < np.inf:
-        raise make_fault("speed", f"the speed {value!r} is not a number above 0.", "Give distance units per second.")
+        raise InstanceError.about(
+            "speed", f"the speed {value!r} is not a number above 0.", "Give distance units per second."
+        )
     return float(speed)
 
 
@@ -298,14 +298,16 @@ def read_vehicles(values: object) -> tuple[VehicleType, ...] | None:
     """Read one or more vehicle types with different names; None for unlimited vehicles of one plain type."""
     types = tuple(values) if isinstance(values, list | tuple) else ()
     if not types or not all(isinstance(vehicle, VehicleType) for vehicle in types):
-        raise make_fault("vehicles", "the vehicles are not a list of VehicleType.", "Give at least one VehicleType.")
+        raise InstanceError.about(
+            "vehicles", "the vehicles are not a list of VehicleType.", "Give at least one VehicleType."
+        )
     names = Counter(vehicle.name for vehicle in types if vehicle.name)
     if names and (twice := names.most_common(1)[0])[1] > 1:
-        raise make_fault("vehicles", f"two vehicle types are called {twice[0]!r}.", "Names must differ.")
+        raise InstanceError.about("vehicles", f"two vehicle types are called {twice[0]!r}.", "Names must differ.")
     for vehicle in types:
         read_capacity(vehicle.capacity)
         if vehicle.name != read_name(vehicle.name):
-            raise make_fault("vehicles", f"the name {vehicle.name!r} has spaces around it.", "Remove them.")
+            raise InstanceError.about("vehicles", f"the name {vehicle.name!r} has spaces around it.", "Remove them.")
     if len(types) == 1 and types[0].is_plain and not types[0].name:
         return None
     return types
@@ -323,7 +325,7 @@ def read_scale(value: object) -> int:
     while power > 1 and power % 10 == 0:
         power //= 10
     if power != 1:
-        raise make_fault("demand_scale", f"the scale {value!r} is not a power of ten.", "Use 1, 10, 100, ...")
+        raise InstanceError.about("demand_scale", f"the scale {value!r} is not a power of ten.", "Use 1, 10, 100, ...")
     return scale
 
 
@@ -339,7 +341,9 @@ def read_name(value: object) -> str:
     """Read one line of text, without surrounding white space."""
     name = value.strip() if isinstance(value, str) else "\n"
     if not _is_one_line(name):
-        raise make_fault("name", f"the name {value!r} is not one line of plain text.", "Leave it out, or use letters.")
+        raise InstanceError.about(
+            "name", f"the name {value!r} is not one line of plain text.", "Leave it out, or use letters."
+        )
     return name
 
 
@@ -348,23 +352,25 @@ def read_customer_names(values: object, count: int) -> tuple[str, ...] | None:
     if values is None:
         return None
     if not isinstance(values, list | tuple):
-        raise make_fault("customer_names", f"{values!r} is not a list of names.", "Give one name per customer.")
+        raise InstanceError.about(
+            "customer_names", f"{values!r} is not a list of names.", "Give one name per customer."
+        )
     names = tuple(value.strip() if isinstance(value, str) else "" for value in values)
     if len(names) != count:
-        raise make_fault(
+        raise InstanceError.about(
             "customer_names", f"there are {len(names)} names for {count} customers.", "Give one name per customer."
         )
     seen: dict[str, int] = {}
     for customer, name in enumerate(names, start=1):
         if not name or not _is_one_line(name):
-            raise make_fault(
+            raise InstanceError.about(
                 "customer_names",
                 f"the name of customer {customer} is not one line of text.",
                 "Name it without line breaks and control characters.",
                 customer,
             )
         if name in seen:
-            raise make_fault(
+            raise InstanceError.about(
                 "customer_names",
                 f"customers {seen[name]} and {customer} are both called {name!r}.",
                 "Names must differ.",

@@ -27,7 +27,7 @@ __all__ = [
 
 _ALWAYS_THERE = 500_000_000  # bytes; smaller needs are not checked
 LARGEST_MATRIX = 2000  # customers; up to this size a search precomputes all legs, beyond it would not be faster
-_BYTES_A_CUSTOMER = 2500  # for a search without a matrix; measured: 1,312 on one core, at most 2,446 on several
+_BYTES_PER_CUSTOMER = 2500  # for a search without a matrix; measured: 1,312 on one core, at most 2,446 on several
 _GROUPS = (  # a container's limit and usage, in control groups version 2 and 1
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
     (
@@ -99,7 +99,7 @@ def memory_for_search(size: int, is_measured: bool = False) -> Need:
     """
     if is_measured or size <= LARGEST_MATRIX:
         return Need(9 * size**2, size)
-    return Need(_BYTES_A_CUSTOMER * size, size, 1, "for their neighbours and routes")
+    return Need(_BYTES_PER_CUSTOMER * size, size, 1, "for their neighbours and routes")
 
 
 def memory_for_fleets(size: int) -> Need:

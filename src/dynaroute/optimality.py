@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dynaroute.distributions import InstanceArrays, draw_published_set
 from dynaroute.errors import FormatError, Where, in_file
-from dynaroute.evaluation import evaluate
+from dynaroute.evaluation import evaluate, require_right
 from dynaroute.exact import Proof, choose_prover, prove
 from dynaroute.files import read_bytes, write_bytes
 from dynaroute.instance import Instance
@@ -196,7 +196,7 @@ def _measure_peer(
     began, lengths = time.perf_counter(), []
     for instance in instances:
         solution = Solution(tuple(map(tuple, solve_one(instance, seconds, 1))))
-        _require_right(instance, solution)
+        require_right(instance, solution)
         lengths.append(solution.cost(instance))
     return MeasuredMethod(tuple(lengths), (time.perf_counter() - began) / len(instances))
 
@@ -264,8 +264,3 @@ def _write_proofs(path: Path, found: Mapping[int, Proof]) -> None:
         for index, proof in sorted(found.items())
     ]
     write_bytes(path, ("\n".join(lines) + "\n").encode())
-
-
-def _require_right(instance: Instance, solution: Solution) -> None:
-    if violations := check(instance, solution):
-        raise AssertionError(f"a solution is wrong: {violations[0].message}")

@@ -117,7 +117,7 @@ class Solution:
             if not 0 <= kind < len(instance.fleet):
                 shown = repr(self.vehicle_names[number]) if self.vehicle_names else kind + 1
                 message = f"there is no vehicle type {shown}; the instance has {len(instance.fleet)}."
-                raise _fault("vehicles", message, "Is this solution for another instance?")
+                raise SolutionError.about("vehicles", message, "Is this solution for another instance?")
         return stated
 
     def stated_types(self, instance: Instance) -> tuple[int, ...] | None:
@@ -245,7 +245,9 @@ def _add_legs(instance: Instance, routes: Sequence[Sequence[int]], types: Sequen
 
 
 def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:
-    return tuple(_plain_route(number, route) for number, route in enumerate(_listed(routes, "the routes are"), start=1))
+    return tuple(
+        _plain_route(number, route) for number, route in enumerate(_require_list(routes, "the routes are"), start=1)
+    )
 
 
 def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...], expected: type) -> tuple[Any, ...]:
@@ -253,13 +255,15 @@ def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...], expec
     kinds = list(vehicles) if isinstance(vehicles, Iterable) else []
     if len(kinds) != len(routes) or any(isinstance(kind, bool) or not isinstance(kind, expected) for kind in kinds):
         message = f"there are {len(routes)} routes, but the vehicle types are {vehicles!r}."
-        raise _fault("vehicles", message, "Give one type per route, by number from 0 or by name, or leave them out.")
+        raise SolutionError.about(
+            "vehicles", message, "Give one type per route, by number from 0 or by name, or leave them out."
+        )
     plain = str if expected is str else int
     return tuple(plain(kind) for kind, route in zip(kinds, routes, strict=True) if route)
 
 
 def _plain_route(number: int, route: object) -> tuple[int, ...]:
-    stops = _listed(route, f"route {number} is")
+    stops = _require_list(route, f"route {number} is")
     if set(map(type, stops)) <= {int}:  # a fast path: a search makes thousands of solutions, all of plain integers
         return tuple(stops)
     return tuple(_plain_customer(number, stop) for stop in stops)
@@ -269,30 +273,26 @@ def _plain_customer(number: int, stop: Any) -> int:
     with suppress(TypeError):
         if not isinstance(stop, bool):
             return index(stop)  # any integer type, numpy's too
-    raise _fault("routes", f"route {number} holds {stop!r}, which is not a whole number.", _ROUTES_REMEDY)
+    raise SolutionError.about("routes", f"route {number} holds {stop!r}, which is not a whole number.", _ROUTES_REMEDY)
 
 
-def _listed(values: Any, subject: str) -> list[Any]:
+def _require_list(values: Any, subject: str) -> list[Any]:
     try:
         return list(values)
     except TypeError:
-        raise _fault("routes", f"{subject} {values!r}, not a list.", _ROUTES_REMEDY) from None
+        raise SolutionError.about("routes", f"{subject} {values!r}, not a list.", _ROUTES_REMEDY) from None
 
 
 def _plain_cost(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise _fault("cost", f"the stated cost {value!r} is not a number.", "Leave it out.")
+        raise SolutionError.about("cost", f"the stated cost {value!r} is not a number.", "Leave it out.")
     try:
         cost = float(value)
     except OverflowError:
         cost = math.inf
     if not math.isfinite(cost):
-        raise _fault("cost", "the stated cost is not finite.", "Leave it out.")
+        raise SolutionError.about("cost", "the stated cost is not finite.", "Leave it out.")
     return cost
-
-
-def _fault(field: str, message: str, remedy: str) -> SolutionError:
-    return SolutionError(message, where=Where(field=field), remedy=remedy)
 
 
 def _refuse_unknown(nodes: Iterable[int], size: int) -> None:

@@ -186,14 +186,16 @@ def _take_starts(instances: Sequence[Instance], start: Solution | Sequence[Solut
     """Return the known routes of each instance, checked; None if there are none."""
     if start is None:
         return None
-    starts = [start] if isinstance(start, Solution) else _listed(start)
+    starts = [start] if isinstance(start, Solution) else _as_list(start)
     for solution in starts:
         if not isinstance(solution, Solution):
             kind = type(solution).__name__
-            raise _wrong_start(f"got {kind}, expected a Solution.", "Give what dynaroute.read_solution returns.")
+            raise OptionError.about(
+                "start", f"got {kind}, expected a Solution.", "Give what dynaroute.read_solution returns."
+            )
     if len(starts) != len(instances):
         message = f"there are {len(starts)} known solutions for {len(instances)} instances."
-        raise _wrong_start(message, "Give one for each.")
+        raise OptionError.about("start", message, "Give one for each.")
     for number, (instance, solution) in enumerate(zip(instances, starts, strict=True), start=1):
         refuse_wrong_start(instance, solution, number if len(starts) > 1 else None)
     return starts
@@ -215,15 +217,11 @@ def refuse_wrong_start(instance: Instance, start: Solution, number: int | None =
     )
 
 
-def _listed(start: Any) -> list[Any]:
+def _as_list(start: Any) -> list[Any]:
     try:
         return list(start)
     except TypeError:
         return [start]
-
-
-def _wrong_start(message: str, remedy: str) -> OptionError:
-    return OptionError(message, where=Where(field="start"), remedy=remedy)
 
 
 # Choose

@@ -72,12 +72,12 @@ def parse_time(text: str, where: Where, *, remedy: str = _REMEDY) -> float:
     """
     plain = text.strip().lower()
     if plain.startswith(("-", _MINUS)):
-        raise FormatError(f"the time {_quoted(text)} is negative.", where=where, remedy="Times are 0 or more.")
+        raise FormatError(f"the time {_quote(text)} is negative.", where=where, remedy="Times are 0 or more.")
     if not plain or len(plain) > _MOST_CHARACTERS:
-        what = "a time is missing" if not plain else f"{_quoted(text)} is not a time"
+        what = "a time is missing" if not plain else f"{_quote(text)} is not a time"
         raise FormatError(f"{what}.", where=where, remedy=remedy)
     if _PLAIN.fullmatch(plain):
-        return _finite(_number(plain), text, where)
+        return _require_finite(_parse_number(plain), text, where)
     if half := _HALF_DAY.fullmatch(plain):
         return _read_clock(half[1], "0", None, half[2], text, where)
     if hour := _HOUR.fullmatch(plain):
@@ -86,7 +86,7 @@ def parse_time(text: str, where: Where, *, remedy: str = _REMEDY) -> float:
         return _read_clock(short[1], short[2], None, None, text, where)
     if clock := _CLOCK.fullmatch(plain):
         return _read_clock(clock[1], clock[2], clock[3], clock[4], text, where)
-    return _finite(_read_parts(plain, text, where, remedy), text, where)
+    return _require_finite(_read_parts(plain, text, where, remedy), text, where)
 
 
 def parse_window(text: str, where: Where) -> tuple[float, float]:
@@ -107,23 +107,23 @@ def parse_window(text: str, where: Where) -> tuple[float, float]:
         If the text is not a time window.
     """
     if len(text) > 2 * _MOST_CHARACTERS:
-        raise FormatError(f"{_quoted(text)} is not a time window.", where=where, remedy=_WINDOW_REMEDY)
+        raise FormatError(f"{_quote(text)} is not a time window.", where=where, remedy=_WINDOW_REMEDY)
     plain = " ".join(text.strip().strip("[]()").lower().replace("\u2019", "'").split())
     if len([part for part in _LISTED.split(plain) if part.strip()]) > 1 or len(_DASHED.findall(plain)) > 1:
         raise UnsupportedError(
-            f"{_quoted(text)} has several time windows, but a customer can have only one.",
+            f"{_quote(text)} has several time windows, but a customer can have only one.",
             where=where,
             remedy="Keep one of them, or split the customer in two.",
         )
     bounds = _split_window(plain)
     if bounds is None or not any(bounds):
-        raise FormatError(f"{_quoted(text)} is not a time window.", where=where, remedy=_WINDOW_REMEDY)
+        raise FormatError(f"{_quote(text)} is not a time window.", where=where, remedy=_WINDOW_REMEDY)
     unit = _UNIT.fullmatch(bounds[1])
     if unit and _PLAIN.fullmatch(bounds[0]):
         bounds = (bounds[0] + unit[1], bounds[1])  # 8-12h
     is_written_out = plain[0].isalpha() or not all(_PLAIN.fullmatch(bound) for bound in bounds if bound)
     if is_written_out and any(map(_MAY_BE_HOURS.fullmatch, bounds)):  # 8-12:00 does not begin 8 seconds after midnight
-        raise FormatError(f"{_quoted(text)} could mean hours or seconds.", where=where, remedy=_WINDOW_REMEDY)
+        raise FormatError(f"{_quote(text)} could mean hours or seconds.", where=where, remedy=_WINDOW_REMEDY)
     earliest, latest = (parse_time(bound, where, remedy=_WINDOW_REMEDY) if bound else None for bound in bounds)
     return 0.0 if earliest is None else earliest, math.inf if latest is None else latest
 
@@ -181,7 +181,7 @@ def _read_clock(hours: str, minutes: str, seconds: str | None, half: str | None,
     if not possible or (hour == 24 and second):
         after = f"On the day after, write {hour}h{f' {minute}min' if minute else ''}." if hour >= 24 else ""
         raise FormatError(
-            f"{_quoted(text)} is not a clock time.",
+            f"{_quote(text)} is not a clock time.",
             where=where,
             remedy=f"Clock times are 00:00 to 24:00. {after}".strip(),
         )
@@ -196,28 +196,28 @@ def _read_parts(plain: str, text: str, where: Where, remedy: str) -> float:
     while position < len(plain):
         part = _PART.match(plain, position)
         if part is None:
-            raise FormatError(f"{_quoted(text)} is not a time.", where=where, remedy=remedy)
+            raise FormatError(f"{_quote(text)} is not a time.", where=where, remedy=remedy)
         if part[2] not in _SECONDS:
             raise FormatError(
-                f"the unit {_quoted(part[2])} of {_quoted(text)} is unknown.",
+                f"the unit {_quote(part[2])} of {_quote(text)} is unknown.",
                 where=where,
                 remedy="Units of time are s, min, h and d.",
             )
-        total += _number(part[1]) * _SECONDS[part[2]]
+        total += _parse_number(part[1]) * _SECONDS[part[2]]
         position = part.end()
     return total
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     return float(text.replace(",", "."))
 
 
-def _finite(seconds: float, text: str, where: Where) -> float:
+def _require_finite(seconds: float, text: str, where: Where) -> float:
     if not seconds < 1e15:
-        raise FormatError(f"the time {_quoted(text)} is too long.", where=where, remedy="Check its unit.")
+        raise FormatError(f"the time {_quote(text)} is too long.", where=where, remedy="Check its unit.")
     return seconds
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     shown = show_text(text.strip())
     return repr(shown if len(shown) <= _MOST_CHARACTERS else f"{shown[:_MOST_CHARACTERS]}...")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from command_line import assert_refused, invoke
 
+from dynaroute.cli.batch import batch
 from dynaroute.cli.evaluate import evaluate
 from dynaroute.cli.options import print_void_options, refuse_unknown_model
 from dynaroute.cli.solve import solve
@@ -16,7 +17,9 @@ from dynaroute.solving.options import DECLARATIONS, SolveOptions
 pytestmark = pytest.mark.usefixtures("shelf")
 
 
-@pytest.mark.parametrize(("command", "missing"), [(solve, set()), (evaluate, {"start"})])
+@pytest.mark.parametrize(
+    ("command", "missing"), [(solve, set()), (evaluate, {"start"}), (batch, {"start", "target", "threads"})]
+)
 def test_every_option_of_solving_is_one_of_the_command(command: Any, missing: set[str]) -> None:
     assert DECLARATIONS.keys() - inspect.signature(command).parameters.keys() == missing
 

@@ -17,7 +17,8 @@ from strategies import instances
 
 from dynaroute.errors import DynarouteError, FormatError, InputWarning, OptionError
 from dynaroute.formats import read_set, write
-from dynaroute.formats.parquet import COLUMNS, format_parquet, parse_parquet
+from dynaroute.formats.parquet import format_parquet, parse_parquet
+from dynaroute.formats.parquet_columns import COLUMNS
 from dynaroute.instance import Instance
 
 PLAIN = {"coordinates": [[[0, 0], [3, 4], [6, 0]]], "demands": [[0, 4, 2]], "capacity": [10]}

@@ -13,7 +13,7 @@ from dynaroute.gpu_search.emulation import emulate
 from dynaroute.gpu_search.islands import _place_around_depot
 from dynaroute.gpu_search.kernel_problem import KernelProblem
 from dynaroute.gpu_search.schedule import GeneticSettings, PopulationSettings
-from dynaroute.improve.genetic import place_around_depot
+from dynaroute.improve.legs import place_around_depot
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 

@@ -8,7 +8,7 @@ from hypothesis.strategies import DataObject
 from strategies import instances, solutions_of
 
 from dynaroute.distributions import XSettings, draw_paper_set, draw_x_set
-from dynaroute.improve.genetic import GeneticSearch, place_around_depot
+from dynaroute.improve.genetic import GeneticSearch
 from dynaroute.improve.local_search import improve_by_local_search
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
@@ -129,14 +129,3 @@ def test_iterations_that_are_too_few_for_a_solution_count_in_the_next_run() -> N
     for count in (search.weight - 1, 1, search.weight // 2):
         search.run(count, NO_PACE)
     assert search._lineage.population.counts[:2].sum() in (1, 2)  # one, and perhaps its repaired twin
-
-
-def test_places_follow_from_distances_up_to_a_reflection() -> None:
-    instance = an_instance()
-    places = place_around_depot(instance.distance_matrix)
-    between = np.linalg.norm(places[:, None] - places[None], axis=2)
-    np.testing.assert_allclose(between, instance.distance_matrix, atol=1e-6)
-
-
-def test_places_of_one_spot_are_the_depot() -> None:
-    assert not place_around_depot(np.zeros((4, 4))).any()

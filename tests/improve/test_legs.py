@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dynaroute.improve.legs import Globe, Plane, measure_leg, measure_legs, place_nodes
+from dynaroute.improve.legs import Globe, Plane, measure_leg, measure_legs, place_around_depot, place_nodes
 from dynaroute.instance import Instance
 from dynaroute.vocabulary import Metric, Rounding
 
@@ -42,3 +42,14 @@ def test_a_leg_is_as_long_in_plain_python_as_in_compiled_code(metric: Metric) ->
     for distances in (place_nodes(instance), instance.distance_matrix.copy()):
         plain = [measure_leg(distances, one, other) for one, other in zip(_ONES, _OTHERS, strict=True)]
         assert plain == pytest.approx(measure_legs(distances, _ONES, _OTHERS), rel=1e-12)
+
+
+def test_places_follow_from_distances_up_to_a_reflection() -> None:
+    distances = Instance(_RANDOM.random((31, 2)), _DEMANDS, 5).distance_matrix
+    places = place_around_depot(distances)
+    between = np.linalg.norm(places[:, None] - places[None], axis=2)
+    np.testing.assert_allclose(between, distances, atol=1e-6)
+
+
+def test_places_of_one_spot_are_the_depot() -> None:
+    assert not place_around_depot(np.zeros((4, 4))).any()

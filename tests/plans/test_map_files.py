@@ -68,8 +68,9 @@ def test_gpx_has_a_route_each_with_named_points_and_degrees_in_range() -> None:
     assert all(-180 <= float(point.attrib["lon"]) < 180 for point in points)
 
 
-def test_longitude_180_is_written_to_gpx_as_its_schema_wants_it() -> None:
-    places = np.array([[0.0, 180.0], [1.0, 179.0]])
+@pytest.mark.parametrize("longitude", [180.0, 179.99999999])
+def test_longitude_180_is_written_to_gpx_as_its_schema_wants_it(longitude: float) -> None:
+    places = np.array([[0.0, longitude], [1.0, 179.0]])
     plan = Plan(Instance(places, np.array([0, 1]), 1, metric="great_circle"), Solution(((1,),)))
 
     assert 'lon="-180.0000000"' in format_gpx(plan)

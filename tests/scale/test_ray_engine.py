@@ -37,7 +37,6 @@ from dynaroute.scale.work import Work, Worker
 from dynaroute.solving.options import SolveOptions
 
 pytest_plugins = ("ray_cluster",)
-needs_ray = pytest.mark.xdist_group("ray")  # one cluster is enough
 
 
 def make_work(source: DeadlySource, out: Path) -> Work:
@@ -45,7 +44,6 @@ def make_work(source: DeadlySource, out: Path) -> Work:
     return Work(source, Parts(Place(str(out))), SAVINGS, group=2, rows=len(source))
 
 
-@needs_ray
 def test_gpu_actors_find_the_routes_of_processes_here(nodes: TwoNodes, model: Path, tmp_path: Path) -> None:
     """The GPU is one that the node only declares: its actor works on a processor, as the options say."""
     file = write_input(tmp_path, 24)
@@ -60,7 +58,6 @@ def test_gpu_actors_find_the_routes_of_processes_here(nodes: TwoNodes, model: Pa
     assert routes_of(tmp_path / "ray") == routes_of(tmp_path / "here")
 
 
-@needs_ray
 def test_gpu_actors_build_what_others_search(nodes: TwoNodes, model: Path, tmp_path: Path) -> None:
     for name in ("notes", "ray", "here"):
         (tmp_path / name).mkdir()
@@ -82,7 +79,6 @@ def test_gpu_actors_build_what_others_search(nodes: TwoNodes, model: Path, tmp_p
     assert routes_of(tmp_path / "ray") == routes_of(tmp_path / "here")
 
 
-@needs_ray
 def test_rows_of_a_set_travel_to_the_actors(nodes: TwoNodes, tmp_path: Path) -> None:
     write(draw(10), tmp_path / "set.npz")
 
@@ -94,7 +90,6 @@ def test_rows_of_a_set_travel_to_the_actors(nodes: TwoNodes, tmp_path: Path) -> 
     assert routes_of(tmp_path / "ray") == routes_of(tmp_path / "here")
 
 
-@needs_ray
 def test_a_row_that_its_actors_die_of_is_written_with_its_error(nodes: TwoNodes, tmp_path: Path) -> None:
     work = make_work(DeadlySource.make(draw(4), deadly=2), tmp_path / "out")
     seen: list[WorkersNow] = []
@@ -108,7 +103,6 @@ def test_a_row_that_its_actors_die_of_is_written_with_its_error(nodes: TwoNodes,
     assert seen == [WorkersNow(2, 4)]  # the block of two rows killed two of them, the row itself two more
 
 
-@needs_ray
 def test_an_error_of_ours_in_an_actor_ends_the_run(nodes: TwoNodes, tmp_path: Path) -> None:
     work = make_work(DeadlySource.make(draw(2), deadly=9), tmp_path / "out")
     (tmp_path / "out").rmdir()
@@ -125,7 +119,6 @@ class UnknownSource(SetSource):
         return import_module, ("not_installed",)
 
 
-@needs_ray
 def test_actors_that_cannot_start_end_the_run_with_the_reason(nodes: TwoNodes, tmp_path: Path) -> None:
     work = replace(make_work(DeadlySource.make(draw(2), deadly=9), tmp_path / "out"), source=UnknownSource("", "", 2))
 
@@ -133,7 +126,6 @@ def test_actors_that_cannot_start_end_the_run_with_the_reason(nodes: TwoNodes, t
         list(RayEngine(nodes.address).solve(work, [Block(0, 2)], lambda now: None))
 
 
-@needs_ray
 def test_more_gpus_than_there_are_is_refused(nodes: TwoNodes, tmp_path: Path) -> None:
     work = make_work(DeadlySource.make(draw(2), deadly=9), tmp_path / "out")
 

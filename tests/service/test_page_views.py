@@ -79,6 +79,19 @@ def test_stopped_search_keeps_its_best(desk: PageDriver, tmp_path: Path) -> None
     assert check(instance_from_json(answer["problem"]), Solution(answer["routes"], answer["cost"])) == []
 
 
+@pytest.mark.parametrize(("state", "reason"), [("running", "compiles its code"), ("queued", "Waiting for other")])
+def test_a_search_without_routes_says_what_it_waits_for(desk: PageDriver, state: str, reason: str) -> None:
+    desk.page.clock.install()
+    desk.page.route("**/v1/jobs/*/events", lambda route: None)  # no news
+    desk.page.route("**/v1/jobs/*", lambda route: route.fulfill(json={"state": state}))
+    desk.choose_method("search")
+    desk.find("#solve").click()
+    desk.page.get_by_text("Searching…", exact=True).wait_for()
+    desk.page.clock.fast_forward(6000)
+    desk.page.locator("#headline", has_text=reason).wait_for()
+    assert desk.text("#panel-routes") == "No routes yet."
+
+
 def test_many_edits_during_a_search_stop_it_without_a_complaint(desk: PageDriver) -> None:
     desk.load_random(30)
     desk.begin_search(300)

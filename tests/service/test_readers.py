@@ -11,7 +11,7 @@ import pytest
 
 from dynaroute.errors import FormatError, Where
 from dynaroute.service.readers import Reader
-from dynaroute.service.refusals import RequestError, refuse_busy
+from dynaroute.service.refusals import RequestError, make_busy_error
 
 
 def sleep_for_ever(body: bytes) -> None:
@@ -27,7 +27,7 @@ def find_fault(body: bytes) -> None:
 
 
 def refuse(body: bytes) -> None:
-    raise refuse_busy(3.0, "tests")
+    raise make_busy_error(3.0, "tests")
 
 
 def fail(body: bytes) -> None:

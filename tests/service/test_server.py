@@ -24,7 +24,7 @@ BIG = instance_to_json(draw_instances(100, capacity=50)[0])
 
 
 class HurriedClient(threading.Thread):
-    """Asks again and again, until it is told that the service stops."""
+    """Asks again and again, until it is told that the service stops, or comes too late to be let in."""
 
     def __init__(self, service: RunningService) -> None:
         super().__init__()
@@ -39,8 +39,16 @@ class HurriedClient(threading.Thread):
                 while not self.answers or self.answers[-1].status_code == 200:
                     self.answers.append(client.post("/v1/solve", json=INSTANCE))
                     self.has_answer.set()
+        except httpx.ConnectError:  # on a busy machine it may be gone between two requests
+            return
         except Exception as error:  # it is the test's to judge
             self.error = error
+
+    def finish(self) -> list[httpx.Response]:
+        """Return all answers; what was let in had one."""
+        self.join(60)
+        assert self.error is None
+        return self.answers
 
 
 def test_all_are_answered_when_it_is_stopped_under_load(tmp_path: Path) -> None:
@@ -53,13 +61,12 @@ def test_all_are_answered_when_it_is_stopped_under_load(tmp_path: Path) -> None:
 
         service.terminate()
 
-        for client in clients:
-            client.join(60)
-            assert client.error is None
-            assert [answer.status_code for answer in client.answers[:-1]] == [200] * (len(client.answers) - 1)
-            assert client.answers[-1].status_code == 503
-            assert client.answers[-1].json()["code"] == "stopping"
-            assert client.answers[-1].headers["connection"] == "close"
+        told = [answer for client in clients for answer in client.finish() if answer.status_code != 200]
+        assert told
+        for answer in told:
+            assert answer.status_code == 503
+            assert answer.json()["code"] == "stopping"
+            assert answer.headers["connection"] == "close"
         assert service.wait() == 0
         assert service.log.read_text() == ""
 

@@ -11,10 +11,9 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dynaroute import distributions
 from dynaroute.batch import InstanceBatch
 from dynaroute.batch.policy_view import locate_in_unit_square
-from dynaroute.distributions import XSettings, draw_x_set, usual_capacity
+from dynaroute.distributions import XSettings, draw_x_set, usual_capacity, x_set
 from dynaroute.training.distribution import BUILT_IN, Distribution, Part
 from dynaroute.training.drawing import fill_unit_square
 from dynaroute.training.instances import DistributionTask
@@ -65,7 +64,7 @@ def test_instances_of_the_x_kinds_are_like_those_of_the_x_set(
     size, count = 100, 400
     drawn = draw(count, Part((size, size), (customers,), ("corner",), (demands,), "x", coordinates="grid"))
     # the published files' attraction halves every 40 units
-    monkeypatch.setattr(distributions, "CLUSTER_DECAY", distributions.CLUSTER_DECAY / math.log(2))
+    monkeypatch.setattr(x_set, "CLUSTER_DECAY", x_set.CLUSTER_DECAY / math.log(2))
     arrays = draw_x_set(XSettings(size, customers, "corner", demands), count, np.random.default_rng(1))
     expected = InstanceBatch.from_arrays(arrays.depot, arrays.locations, arrays.demands, arrays.capacity)
     found, wanted = _describe(drawn), _describe(expected)

@@ -1,7 +1,8 @@
 """The command line: one file per command, and one place that handles all failures.
 
-Exit codes: 0 done; 1 a well-formed solution that is wrong; 2 unreadable or invalid input, or a wrong option; 130
-interrupted. Results go to stdout, everything else to stderr.
+Exit codes: 0 done; 1 a well-formed solution that is wrong; 2 unreadable or invalid input, or a wrong option; 3 a batch
+has rows with errors; 4 no feasible plan was found in time; 130 interrupted. Results go to stdout, everything else to
+stderr.
 """
 
 from __future__ import annotations

@@ -8,23 +8,7 @@ import typer
 
 from dynaroute.cli.batch_progress import show_batch
 from dynaroute.cli.exit_codes import INTERRUPTED, ROWS_WITH_ERRORS
-from dynaroute.cli.options import (
-    AugmentOption,
-    DecodeOption,
-    DeviceOption,
-    ImproveOption,
-    IterationsOption,
-    JsonOption,
-    ModelOption,
-    ObjectiveOption,
-    SamplesOption,
-    SeedOption,
-    TemperatureOption,
-    TimeLimitOption,
-    TotalTimeOption,
-    print_void_options,
-    refuse_unknown_model,
-)
+from dynaroute.cli.options import JsonOption, print_void_options, refuse_unknown_model, takes_solving
 from dynaroute.cli.output import print_facts, print_json, print_line, print_note, show_counts, show_length
 from dynaroute.errors import OptionError, Where
 from dynaroute.solving.options import SolveOptions
@@ -36,6 +20,7 @@ if TYPE_CHECKING:
 EngineName = Literal["local", "ray"]
 
 
+@takes_solving(without=["target", "threads"])
 def batch(
     input: Annotated[
         str,
@@ -47,18 +32,7 @@ def batch(
     out: Annotated[
         str, typer.Option("--out", metavar="FOLDER", help="Folder for the Parquet files, local or at s3://...")
     ],
-    model: ModelOption = "auto",
-    decode: DecodeOption = None,
-    samples: SamplesOption = None,
-    temperature: TemperatureOption = None,
-    augment: AugmentOption = False,
-    seed: SeedOption = None,
-    device: DeviceOption = None,
-    improve: ImproveOption = None,
-    time_limit: TimeLimitOption = None,
-    total_time: TotalTimeOption = None,
-    iterations: IterationsOption = None,
-    objective: ObjectiveOption = None,
+    options: SolveOptions,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an earlier run: solve only what is missing.")
     ] = False,
@@ -109,20 +83,6 @@ def batch(
       dynaroute merge part-1/ part-2/ part-3/ --out routes/
       dynaroute batch s3://bucket/set/ --out s3://bucket/routes/ --engine ray
     """
-    options = SolveOptions(
-        model=model,
-        decode=decode,
-        samples=samples,
-        temperature=temperature,
-        augment=augment,
-        seed=seed,
-        device=device,
-        improve=improve,
-        time_limit=time_limit,
-        total_time=total_time,
-        iterations=iterations,
-        objective=objective,
-    )
     refuse_unknown_model(options)
     print_void_options(options)
 

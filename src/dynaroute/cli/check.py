@@ -71,7 +71,12 @@ def check(
         print_json({"ok": not violations, "cost": cost, "violations": found, **more})
     elif violations:
         rows = [
-            (violation.kind, _shown(violation.route), _called(problem, violation.customer), violation.message)
+            (
+                violation.kind,
+                _show_number(violation.route),
+                _name_customer(problem, violation.customer),
+                violation.message,
+            )
             for violation in violations[:MOST_ROWS]
         ]
         print_table(("Violation", "Route", "Customer", "What is wrong"), rows)
@@ -86,11 +91,11 @@ def check(
         raise typer.Exit(WRONG_SOLUTION)
 
 
-def _called(problem: Instance, customer: int | None) -> str:
+def _name_customer(problem: Instance, customer: int | None) -> str:
     """Return a customer's id, or the number of an unknown customer."""
     is_known = customer is not None and 1 <= customer <= problem.size
-    return problem.customer_name(customer) if is_known and customer is not None else _shown(customer)
+    return problem.customer_name(customer) if is_known and customer is not None else _show_number(customer)
 
 
-def _shown(number: int | None) -> str:
+def _show_number(number: int | None) -> str:
     return "" if number is None else str(number)

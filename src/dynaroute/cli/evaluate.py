@@ -13,24 +13,12 @@ from dynaroute.cli.gaps import print_gaps, write_gaps
 from dynaroute.cli.jobs import Job, gather_jobs
 from dynaroute.cli.loading import preload_search
 from dynaroute.cli.options import (
-    AugmentOption,
     BestOption,
-    DecodeOption,
-    DeviceOption,
-    ImproveOption,
-    IterationsOption,
     JsonOption,
     ModelsOption,
-    ObjectiveOption,
-    SamplesOption,
-    SeedOption,
-    TargetOption,
-    TemperatureOption,
-    ThreadsOption,
-    TimeLimitOption,
-    TotalTimeOption,
     print_void_options,
     refuse_unknown_model,
+    takes_solving,
 )
 from dynaroute.cli.output import print_facts, print_json, print_note, print_table, show_counts, show_length
 from dynaroute.cli.places import list_files, list_model_files, refuse_missing_folder, refuse_overwriting
@@ -47,24 +35,13 @@ if TYPE_CHECKING:
     from dynaroute.formats.collection import BestCosts
 
 
+@takes_solving(without=["model"])
 def evaluate(
     data: Annotated[
         Path, typer.Option("--data", metavar="SET", readable=False, help="A set, an instance, or a folder of them.")
     ],
     model: ModelsOption,
-    decode: DecodeOption = None,
-    samples: SamplesOption = None,
-    temperature: TemperatureOption = None,
-    augment: AugmentOption = False,
-    seed: SeedOption = None,
-    device: DeviceOption = None,
-    improve: ImproveOption = None,
-    time_limit: TimeLimitOption = None,
-    total_time: TotalTimeOption = None,
-    iterations: IterationsOption = None,
-    target: TargetOption = None,
-    objective: ObjectiveOption = None,
-    threads: ThreadsOption = None,
+    options: SolveOptions,
     reference: Annotated[
         str | None,
         typer.Option(
@@ -113,22 +90,7 @@ def evaluate(
       dynaroute evaluate --data t100.npz --model amd --model am-20 --out table.md
       dynaroute evaluate --data X --model amd --decodings "greedy, greedy x8"
     """
-    options = SolveOptions(
-        model=model[0],
-        decode=decode,
-        samples=samples,
-        temperature=temperature,
-        augment=augment,
-        seed=seed,
-        device=device,
-        improve=improve,
-        time_limit=time_limit,
-        total_time=total_time,
-        iterations=iterations,
-        target=target,
-        objective=objective,
-        threads=threads,
-    )
+    options = replace(options, model=model[0])
     each_decoding = [options] if decodings is None else parse_decodings(decodings, options)
     methods = [replace(each, model=name) for name in model for each in each_decoding]
     for method in methods:

@@ -10,7 +10,7 @@ import typer
 
 from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import count_of, print_json, print_line, print_note
-from dynaroute.errors import OptionError, Where, placed
+from dynaroute.errors import OptionError, placed
 from dynaroute.limits import refuse_large_set
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
@@ -99,16 +99,20 @@ def generate(
         clashes = {"--published": published, "--depot": depot, "--demand": demand, "--route-length": route_length}
         for option, value in clashes.items():
             if value:
-                raise _clash(option, "it cannot be combined with --time-windows.", "Leave out one of the two.")
+                raise OptionError.about(
+                    option, "it cannot be combined with --time-windows.", "Leave out one of the two."
+                )
         _generate_with_windows(size, out, count or 1, seed, given, customers, capacity, json)
         return
     for name in given:
-        raise _clash(f"--{name}", "it only applies to instances with time windows.", "Add --time-windows.")
+        raise OptionError.about(f"--{name}", "it only applies to instances with time windows.", "Add --time-windows.")
     is_x = any(option is not None for option in (customers, depot, demand, route_length))
     if is_x and published:
-        raise _clash("--published", "the published sets are uniform.", "Leave out the options of the X set.")
+        raise OptionError.about("--published", "the published sets are uniform.", "Leave out the options of the X set.")
     if is_x and capacity is not None:
-        raise _clash("--capacity", "the capacity of X instances follows from --route-length.", "Use that instead.")
+        raise OptionError.about(
+            "--capacity", "the capacity of X instances follows from --route-length.", "Use that instead."
+        )
 
     import numpy as np
 
@@ -166,7 +170,3 @@ def _generate_with_windows(
         print_json({"out": str(out), "count": count, "size": size, "seed": seed, "capacity": capacities})
     else:
         print_line(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
-
-
-def _clash(option: str, message: str, remedy: str) -> OptionError:
-    return OptionError(message, where=Where(field=option), remedy=remedy)

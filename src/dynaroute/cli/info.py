@@ -66,7 +66,7 @@ def info(
 
 def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, str]]]:
     model, reason = _choose_model(instance)
-    demands = _range(instance.shown_demand(demand) for demand in instance.demands[1:].tolist())
+    demands = _find_range(instance.shown_demand(demand) for demand in instance.demands[1:].tolist())
     total = plain_number(instance.shown_demand(int(instance.demands.sum())))
     document: Document = {
         "kind": "instance",
@@ -79,7 +79,7 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
         **describe_fleet(instance),
         "distances": "matrix" if instance.distances is not None else instance.metric,
         "rounding": instance.rounding,
-        "bounds": _bounds(instance),
+        "bounds": _find_bounds(instance),
         "model": {"name": model, "reason": reason},
     }
     facts = [
@@ -117,12 +117,12 @@ def _describe_plan(plan: Plan) -> tuple[Document, list[tuple[str, str]]]:
 
 def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[str, str]]]:
     ranges = {
-        "customers": _range(instance.size for instance in instances),
-        "capacity": _range(instance.shown_demand(instance.capacity) for instance in instances),
-        "demand": _range(
+        "customers": _find_range(instance.size for instance in instances),
+        "capacity": _find_range(instance.shown_demand(instance.capacity) for instance in instances),
+        "demand": _find_range(
             instance.shown_demand(extreme(instance.demands[1:])) for instance in instances for extreme in (min, max)
         ),
-        "minimum_routes": _range(instance.minimum_routes for instance in instances),
+        "minimum_routes": _find_range(instance.minimum_routes for instance in instances),
     }
     models = dict(Counter(_choose_model(instance)[0] for instance in instances))
     fleets = {count_vehicles(instance) for instance in instances}
@@ -156,14 +156,14 @@ def _describe_solution(solution: Solution) -> tuple[Document, list[tuple[str, st
     return document, facts
 
 
-def _bounds(instance: Instance) -> Document | None:
+def _find_bounds(instance: Instance) -> Document | None:
     if instance.coordinates is None:
         return None
     axes = ("latitude", "longitude") if instance.metric == "great_circle" else ("x", "y")
-    return {axis: _range(values) for axis, values in zip(axes, instance.coordinates.T.tolist(), strict=True)}
+    return {axis: _find_range(values) for axis, values in zip(axes, instance.coordinates.T.tolist(), strict=True)}
 
 
-def _range(values: Iterable[int | float | Decimal]) -> Document:
+def _find_range(values: Iterable[int | float | Decimal]) -> Document:
     numbers = list(values)
     return {"smallest": plain_number(min(numbers)), "largest": plain_number(max(numbers))}
 

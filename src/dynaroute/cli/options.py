@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from dynaroute.cli.option_groups import make_option, take_group
 from dynaroute.cli.output import print_note
 from dynaroute.solving.options import DECLARATIONS, Decode, Improve, SolveOptions
 from dynaroute.vocabulary import Objective
 
 __all__ = [
-    "AugmentOption",
+    "PANELS",
     "BestOption",
-    "DecodeOption",
     "DeviceOption",
-    "ImproveOption",
     "InstanceArgument",
-    "IterationsOption",
     "JsonOption",
-    "ModelOption",
     "ModelsOption",
-    "ObjectiveOption",
-    "SamplesOption",
-    "SeedOption",
     "StartOption",
-    "TargetOption",
-    "TemperatureOption",
-    "ThreadsOption",
-    "TimeLimitOption",
-    "TotalTimeOption",
     "print_void_options",
     "refuse_unknown_model",
+    "takes_solving",
 ]
 
 PANELS = {"policy": "Policy", "improvement": "Improvement"}
@@ -64,21 +55,8 @@ def _option(name: str, metavar: str | None = None, **more: Any) -> Any:
     return typer.Option(f"--{name.replace('_', '-')}", metavar=metavar, **settings)
 
 
-ModelOption = Annotated[str, _option("model", "NAME|FOLDER")]
 ModelsOption = Annotated[list[str], _option("model", "NAME|FOLDER")]
-DecodeOption = Annotated[Decode | None, _option("decode", "HOW")]
-SamplesOption = Annotated[int | None, _option("samples", "K", min=DECLARATIONS["samples"].least)]
-TemperatureOption = Annotated[float | None, _option("temperature", "T")]
-AugmentOption = Annotated[bool, _option("augment")]
-SeedOption = Annotated[int | None, _option("seed", "S", min=DECLARATIONS["seed"].least)]
 DeviceOption = Annotated[str | None, _option("device", "D")]
-ImproveOption = Annotated[Improve | None, _option("improve", "HOW")]
-TimeLimitOption = Annotated[float | None, _option("time_limit", "S")]
-TotalTimeOption = Annotated[float | None, _option("total_time", "S")]
-IterationsOption = Annotated[int | None, _option("iterations", "N")]
-TargetOption = Annotated[float | None, _option("target", "COST")]
-ThreadsOption = Annotated[int | None, _option("threads", "T")]
-ObjectiveOption = Annotated[Objective | None, _option("objective", "WHAT")]
 StartOption = Annotated[
     Path | None,
     _option(
@@ -88,6 +66,35 @@ StartOption = Annotated[
         help="Known routes to improve: a .sol or .json file; for many instances a folder with NAME.sol for each.",
     ),
 ]
+
+_SOLVING_OPTIONS = (
+    make_option("model", Annotated[str, _option("model", "NAME|FOLDER")], "auto"),
+    make_option("decode", Annotated[Decode | None, _option("decode", "HOW")]),
+    make_option("samples", Annotated[int | None, _option("samples", "K", min=DECLARATIONS["samples"].least)]),
+    make_option("temperature", Annotated[float | None, _option("temperature", "T")]),
+    make_option("augment", Annotated[bool, _option("augment")], False),
+    make_option("seed", Annotated[int | None, _option("seed", "S", min=DECLARATIONS["seed"].least)]),
+    make_option("device", DeviceOption),
+    make_option("improve", Annotated[Improve | None, _option("improve", "HOW")]),
+    make_option("time_limit", Annotated[float | None, _option("time_limit", "S")]),
+    make_option("total_time", Annotated[float | None, _option("total_time", "S")]),
+    make_option("iterations", Annotated[int | None, _option("iterations", "N")]),
+    make_option("target", Annotated[float | None, _option("target", "COST")]),
+    make_option("objective", Annotated[Objective | None, _option("objective", "WHAT")]),
+    make_option("threads", Annotated[int | None, _option("threads", "T")]),
+)
+
+
+def takes_solving(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options of solving to a command, which gets them as its parameter `options`.
+
+    Parameters
+    ----------
+    without
+        Options that the command does not have, or declares itself.
+    """
+    options = [each for each in _SOLVING_OPTIONS if each.name not in without]
+    return lambda command: take_group(command, "options", options, SolveOptions)
 
 
 def refuse_unknown_model(options: SolveOptions) -> None:

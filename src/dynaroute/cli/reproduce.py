@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +11,15 @@ import typer
 from dynaroute.cli.options import DeviceOption, JsonOption
 from dynaroute.cli.output import print_json, print_note
 from dynaroute.cli.progress import show_work
-from dynaroute.errors import OptionError, Where
+from dynaroute.errors import OptionError
 from dynaroute.reference_lengths import PUBLISHED_COUNT
 from dynaroute.vocabulary import ProverName
 
 GENERALISATION = "Table of generalisation"
 OPTIMALITY = "Table of optima"
 _FIRST = 30  # instances whose optima are proven in seconds
+
+_Measured = tuple[str, dict[str, object]]  # tables in Markdown, and the same for JSON
 
 
 def reproduce(
@@ -126,28 +129,41 @@ def reproduce(
       dynaroute reproduce --generalisation --x X --xml XML100
       dynaroute reproduce --exact --count 1000 --proofs optima.jsonl
     """
-    if exact or lkh is not None:
-        _measure_optimality(exact, prover, proofs, lkh, count, into, device, json)
-        return
-    for option, given in (("prover", prover), ("proofs", proofs)):
-        if given is not None:
-            raise OptionError("this option needs --exact.", where=Where(field=option), remedy="Add --exact.")
-    if generalisation:
-        _measure_generalisation(model, x, xml, count, into, device, json)
-        return
-    for option, value in (("model", model), ("x", x), ("xml", xml)):
-        if value is not None:
-            message = "this option needs --generalisation."
-            raise OptionError(message, where=Where(field=option), remedy="Give --generalisation, too.")
-    _measure_tables(count if count is not None else PUBLISHED_COUNT, kool, into, device, json)
+    measures_optimality = exact or lkh is not None
+    if not measures_optimality:
+        _refuse_without("--exact", prover=prover, proofs=proofs)
+    if not (measures_optimality or generalisation):
+        _refuse_without("--generalisation", model=model, x=x, xml=xml)
+    if measures_optimality:
+        what, measure = "optima", partial(_measure_optimality, exact, prover, proofs, lkh, count, device)
+    elif generalisation:
+        what, measure = "generalisation", partial(_measure_generalisation, model, x, xml, count, device)
+    else:
+        what, measure = "tables", partial(_measure_tables, count or PUBLISHED_COUNT, kool, device)
 
-
-def _measure_tables(count: int, kool: Path | None, into: Path | None, device: str | None, json: bool) -> None:
-    from dynaroute.reproduction import reproduce as measure
-    from dynaroute.reproduction import split_page
+    from dynaroute.reproduction import insert_tables, split_page
 
     if into is not None:
-        split_page(into)  # report an unusable page now, not after most of an hour
+        split_page(into, what)  # report an unusable page now, not after most of an hour
+    tables, document = measure()
+    if into is not None:
+        insert_tables(into, tables, what)
+    if json:
+        print_json(document)
+    else:
+        typer.echo(tables, nl=False)
+
+
+def _refuse_without(needed: str, **options: object) -> None:
+    """Raise if an option is given that only has a meaning together with another."""
+    for name, value in options.items():
+        if value is not None:
+            raise OptionError.about(name, f"this option needs {needed}.", f"Add {needed}.")
+
+
+def _measure_tables(count: int, kool: Path | None, device: str | None) -> _Measured:
+    from dynaroute.reproduction import reproduce as measure
+
     if count != PUBLISHED_COUNT:
         print_note(f"{count} instances are not the published set, so lengths differ by chance.")
     with show_work("starting") as progress:
@@ -158,7 +174,7 @@ def _measure_tables(count: int, kool: Path | None, into: Path | None, device: st
     ]
     minutes = dict(measured.minutes)
     document = {"count": count, "hardware": measured.hardware, "entries": entries, "minutes": minutes}
-    _report("tables", measured.to_markdown(), document, into, json)
+    return measured.to_markdown(), document
 
 
 def _measure_optimality(
@@ -167,16 +183,11 @@ def _measure_optimality(
     proofs: Path | None,
     lkh: Path | None,
     count: int | None,
-    into: Path | None,
     device: str | None,
-    json: bool,
-) -> None:
+) -> _Measured:
     from dynaroute.exact import choose_prover
     from dynaroute.optimality import measure_optimality
-    from dynaroute.reproduction import split_page
 
-    if into is not None:
-        split_page(into, "optima")
     chosen = choose_prover(prover) if exact else False
     with show_work("starting") as progress:
         measured = measure_optimality(
@@ -195,7 +206,7 @@ def _measure_optimality(
         for (row, size), entry in measured.entries.items()
     ]
     document = {"count": measured.count, "entries": entries, "skipped": list(measured.skipped)}
-    _report("optima", measured.to_markdown(), document, into, json)
+    return measured.to_markdown(), document
 
 
 def _measure_generalisation(
@@ -203,16 +214,11 @@ def _measure_generalisation(
     x: Path | None,
     xml: Path | None,
     count: int | None,
-    into: Path | None,
     device: str | None,
-    json: bool,
-) -> None:
+) -> _Measured:
     from dynaroute.evaluation import sum_up_gaps
     from dynaroute.generalisation import measure_generalisation
-    from dynaroute.reproduction import split_page
 
-    if into is not None:
-        split_page(into, "generalisation")
     if count is not None:
         print_note(f"the first {count} instances are not the whole set, so figures differ by chance.")
     with show_work("starting") as progress:
@@ -231,16 +237,4 @@ def _measure_generalisation(
         for (row, name), entry in measured.entries.items()
     ]
     document = {"model": measured.model, "hardware": measured.hardware, "skipped": list(measured.skipped)}
-    _report("generalisation", measured.to_markdown(), {**document, "entries": entries}, into, json)
-
-
-def _report(what: str, tables: str, document: object, into: Path | None, json: bool) -> None:
-    """Put the tables into their page, and print them, or the same as JSON."""
-    from dynaroute.reproduction import insert_tables
-
-    if into is not None:
-        insert_tables(into, tables, what)
-    if json:
-        print_json(document)
-    else:
-        typer.echo(tables, nl=False)
+    return measured.to_markdown(), {**document, "entries": entries}

@@ -202,7 +202,7 @@ def print_notes(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     ]
     uses = Counter(message for messages in told for message in messages)
     notes = [
-        f"{_called(job)}: {message}" if uses[message] == 1 < len(jobs) else message
+        f"{_name_job(job)}: {message}" if uses[message] == 1 < len(jobs) else message
         for job, messages in zip(jobs, told, strict=True)
         for message in messages
     ]
@@ -217,11 +217,11 @@ def print_violations(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     """List what is wrong with plans that break limits or leave customers out."""
     for job, result in zip(jobs, results, strict=True):
         for violation in result.violations[:MOST_NOTES]:
-            print_note(f"{_called(job)}: {violation.message}")
+            print_note(f"{_name_job(job)}: {violation.message}")
         if len(result.violations) > MOST_NOTES:
-            print_note(f"{_called(job)}: and {len(result.violations) - MOST_NOTES} more; dynaroute check lists all.")
+            print_note(f"{_name_job(job)}: and {len(result.violations) - MOST_NOTES} more; dynaroute check lists all.")
         if result.violations:
-            print_note(f"{_called(job)}: no feasible plan was found in the time given.")
+            print_note(f"{_name_job(job)}: no feasible plan was found in the time given.")
 
 
 def _print_routes(job: Job, result: Result) -> None:
@@ -251,7 +251,7 @@ def _print_routes(job: Job, result: Result) -> None:
         )
     ]
     cost = show_length(result.cost, instance.unit)
-    print_line(f"{_called(job)}: {count_of(len(routes), 'route')}, cost {cost}; by {_describe_run(result)}")
+    print_line(f"{_name_job(job)}: {count_of(len(routes), 'route')}, cost {cost}; by {_describe_run(result)}")
     vehicle, times_of_day = ["Vehicle"] if has_types else [], ["Departure", "End"] if any(timetable) else []
     print_table(("Route", *vehicle, "Load", "Length", *times_of_day, "Customers"), rows)
 
@@ -286,7 +286,7 @@ def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     is_improved = any(result.trace for result in results)
     rows = [
         (
-            _called(job),
+            _name_job(job),
             str(job.instance.size),
             str(len(result.solution.routes)),
             *([show_length(result.first_cost, job.instance.unit)] if is_improved else []),
@@ -299,7 +299,7 @@ def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     print_table(("Instance", "Customers", "Routes", *first_cost, "Cost", "How"), rows)
 
 
-def _called(job: Job) -> str:
+def _name_job(job: Job) -> str:
     return show_text(job.name, LONGEST_NAME)
 
 

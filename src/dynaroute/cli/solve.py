@@ -16,24 +16,11 @@ from dynaroute.cli.jobs import Job, gather_jobs, list_starts, read_starts, refus
 from dynaroute.cli.loading import preload_search
 from dynaroute.cli.options import (
     PANELS,
-    AugmentOption,
-    DecodeOption,
-    DeviceOption,
-    ImproveOption,
-    IterationsOption,
     JsonOption,
-    ModelOption,
-    ObjectiveOption,
-    SamplesOption,
-    SeedOption,
     StartOption,
-    TargetOption,
-    TemperatureOption,
-    ThreadsOption,
-    TimeLimitOption,
-    TotalTimeOption,
     print_void_options,
     refuse_unknown_model,
+    takes_solving,
 )
 from dynaroute.cli.output import print_json, print_note
 from dynaroute.cli.places import list_model_files, refuse_overwriting
@@ -61,6 +48,7 @@ _MOST_SEARCHED_BY_DEFAULT = 4  # instances; with more, nobody expects to wait fo
 
 
 @takes_tables
+@takes_solving()
 def solve(
     files: Annotated[
         list[Path],
@@ -68,19 +56,7 @@ def solve(
             metavar="FILES", readable=False, help="Instances, sets, or folders of them; - is standard input."
         ),
     ],
-    model: ModelOption = "auto",
-    decode: DecodeOption = None,
-    samples: SamplesOption = None,
-    temperature: TemperatureOption = None,
-    augment: AugmentOption = False,
-    seed: SeedOption = None,
-    device: DeviceOption = None,
-    improve: ImproveOption = None,
-    time_limit: TimeLimitOption = None,
-    total_time: TotalTimeOption = None,
-    iterations: IterationsOption = None,
-    target: TargetOption = None,
-    objective: ObjectiveOption = None,
+    options: SolveOptions,
     start: StartOption = None,
     keep: Annotated[
         list[str] | None,
@@ -100,7 +76,6 @@ def solve(
             rich_help_panel=PANELS["improvement"],
         ),
     ] = False,
-    threads: ThreadsOption = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -163,22 +138,6 @@ def solve(
       dynaroute solve C101.txt --objective vehicles
       dynaroute solve a.vrp --model my-model/ --decode sample --samples 64
     """
-    options = SolveOptions(
-        model=model,
-        decode=decode,
-        samples=samples,
-        temperature=temperature,
-        augment=augment,
-        seed=seed,
-        device=device,
-        improve=improve,
-        time_limit=time_limit,
-        total_time=total_time,
-        iterations=iterations,
-        target=target,
-        objective=objective,
-        threads=threads,
-    )
     _refuse_fast_search(fast, options)
     refuse_unknown_model(options)
     is_open = not fast and start is None and _is_left_open(options)
@@ -193,7 +152,7 @@ def solve(
     check_destinations(jobs, outs, plot, sheets)
     refuse_overwriting(
         [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, outs))],
-        [*(job.file for job in jobs), *tables.files, *list_starts(start, jobs), *list_model_files(model)],
+        [*(job.file for job in jobs), *tables.files, *list_starts(start, jobs), *list_model_files(str(options.model))],
     )
     starts = [] if start is None else read_starts(start, jobs)
     if starts:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dynaroute.cli.fleets import FLEET_OPTIONS, FleetWords
+from dynaroute.cli.option_groups import make_option, take_group
 
 if TYPE_CHECKING:
     from dynaroute.fleet_options import FleetOptions
@@ -85,6 +84,7 @@ _TABLE_OPTIONS = {
     "matrix": _MatrixOption,
     "durations": _DurationsOption,
 }
+_OPTIONS = [make_option(name, option) for name, option in (_TABLE_OPTIONS | FLEET_OPTIONS).items()]
 
 
 @dataclass(frozen=True)
@@ -133,21 +133,10 @@ class TableOptions:
 
 
 def takes_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options for tables and vehicles to a command, which gets them as its last parameter, `tables`."""
-    options = _TABLE_OPTIONS | FLEET_OPTIONS
+    """Add the options for tables and vehicles to a command, which gets them as its parameter `tables`."""
+    return take_group(command, "tables", _OPTIONS, _gather)
 
-    @wraps(command)
-    def take(**given: Any) -> None:
-        fleet = FleetWords(**{name: given.pop(name, None) for name in FLEET_OPTIONS})
-        said = {name: given.pop(name, None) for name in _TABLE_OPTIONS}
-        command(**given, tables=TableOptions(**said, fleet=fleet))
 
-    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "tables"]
-    more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
-        for name, option in options.items()
-    ]
-    # what Typer reads
-    take.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
-    take.__annotations__ = {each.name: each.annotation for each in (*own, *more)}
-    return take
+def _gather(**given: Any) -> TableOptions:
+    fleet = FleetWords(**{name: given.pop(name) for name in FLEET_OPTIONS})
+    return TableOptions(**given, fleet=fleet)

@@ -8,17 +8,13 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynaroute.decimals import plain_number
-from dynaroute.details import Details
 from dynaroute.errors import (
     FormatError,
-    InstanceError,
-    UnsupportedError,
     Where,
     merge_notes,
     placed,
@@ -31,7 +27,6 @@ from dynaroute.formats.json_document import (
     load_json,
     read_number,
     require,
-    require_list,
     require_object,
 )
 from dynaroute.formats.json_fleet import (
@@ -44,13 +39,25 @@ from dynaroute.formats.json_fleet import (
     read_json_windows,
     write_json_fleet,
 )
-from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable, scale_quantities
-from dynaroute.formats.text import one_line, shorten
-from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported
+from dynaroute.formats.json_nodes import (
+    GLOBE,
+    NODE_KEYS,
+    PLANE,
+    choose_axes,
+    name_path,
+    read_coordinates,
+    read_demands,
+    read_depot_name,
+    read_details,
+    read_ids,
+    read_nodes,
+    refuse_requests,
+)
+from dynaroute.formats.numbers import scale_quantities
+from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.instance import Instance
-from dynaroute.lengths import LARGEST_DEGREES, LONGEST_LENGTH, ROUNDING_CODES
 from dynaroute.limits import refuse_large_set
-from dynaroute.vocabulary import Rounding, join_with_or
+from dynaroute.vocabulary import Rounding
 
 __all__ = [
     "format_json",
@@ -61,10 +68,6 @@ __all__ = [
     "plan_instance_from_json",
 ]
 
-_Axes = tuple[Literal["x"], Literal["y"]] | tuple[Literal["lat"], Literal["lon"]]
-
-_PLANE: _Axes = ("x", "y")
-_GLOBE: _Axes = ("lat", "lon")
 _KEYS = frozenset(
     {
         "version",
@@ -79,7 +82,6 @@ _KEYS = frozenset(
         "speed",
     }
 )
-_NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand", "service", "window", "details"})
 
 
 def parse_json(text: str, *, source: str = "") -> list[Instance]:
@@ -175,7 +177,7 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
     if instance.depot_name:
         nodes[0]["id"] = instance.depot_name
     if instance.coordinates is not None:
-        axes = _GLOBE if instance.metric == "great_circle" else _PLANE
+        axes = GLOBE if instance.metric == "great_circle" else PLANE
         for node, place in zip(nodes, instance.coordinates.tolist(), strict=True):
             node.update(zip(axes, map(plain_number, place), strict=True))
     for node, demand in zip(nodes[1:], instance.demands.tolist()[1:], strict=True):
@@ -202,33 +204,33 @@ def _read_instance(data: object, default_name: str) -> Instance:
     document = require_object(data, "")
     _refuse_solution(document)
     read_json_version(document.get("version"))
-    _refuse_requests(document, _KEYS, "")
-    nodes = _read_nodes(document)
-    axes = _choose_axes(nodes, may_lack=document.get("distances") is not None)
-    names = _read_ids(nodes)
+    refuse_requests(document, _KEYS, "")
+    nodes = read_nodes(document)
+    axes = choose_axes(nodes, may_lack=document.get("distances") is not None)
+    names = read_ids(nodes)
 
-    paths = [_path_of(index) for index in range(len(nodes))]
+    paths = [name_path(index) for index in range(len(nodes))]
     vehicles = read_json_vehicles(document.get("vehicles"))
     with placed(_place):
-        quantities = scale_quantities(_read_demands(nodes), _read_capacity(document, vehicles), names)
+        quantities = scale_quantities(read_demands(nodes), _read_capacity(document, vehicles), names)
         if quantities.note:
             warn_of_input("", quantities.note)
         instance = Instance(
-            coordinates=None if axes is None else _read_coordinates(nodes, axes),
+            coordinates=None if axes is None else read_coordinates(nodes, axes),
             demands=np.array(quantities.demands),
             capacity=quantities.capacity,
             name=_read_name(document.get("name"), default_name),
             distances=read_json_matrix(document.get("distances"), len(nodes), "distances"),
             rounding=_read_rounding(document.get("rounding")),
-            metric="great_circle" if axes == _GLOBE else "euclidean",
+            metric="great_circle" if axes == GLOBE else "euclidean",
             customer_names=names,
             demand_scale=quantities.scale,
             service=read_json_service(nodes, paths),
             windows=read_json_windows(nodes, paths),
             durations=read_json_matrix(document.get("durations"), len(nodes), "durations"),
             speed=read_json_speed(document.get("speed")),
-            details=_read_details(nodes),
-            depot_name=_read_depot_name(nodes[0].get("id")),
+            details=read_details(nodes),
+            depot_name=read_depot_name(nodes[0].get("id")),
         )
         return instance if vehicles is None else use_vehicles(instance, vehicles)
 
@@ -251,7 +253,7 @@ def _unknown_keys(document: object) -> set[str]:
         if document.get("capacity") not in (None, *(kind["capacity"] for kind in vehicles)):
             unknown.add("capacity")
     for node in (document.get("depot") or {}, *document["customers"]):
-        unknown.update(key for key in node.keys() - _NODE_KEYS if node[key] is not None)
+        unknown.update(key for key in node.keys() - NODE_KEYS if node[key] is not None)
     return unknown
 
 
@@ -273,16 +275,12 @@ def _place_within(index: int, where: Where) -> Where:
 def _place(where: Where) -> Where:
     """Translate fields of `Instance` into paths."""
     if where.field == "demands":
-        return replace(where, field=f"{_path_of(where.customer or 0)}.demand")
+        return replace(where, field=f"{name_path(where.customer or 0)}.demand")
     if where.field in ("service", "windows"):
-        return replace(where, field=f"{_path_of(where.customer or 0)}.{where.field.removesuffix('s')}")
+        return replace(where, field=f"{name_path(where.customer or 0)}.{where.field.removesuffix('s')}")
     if where.field == "customer_names" and where.customer is not None:
-        return replace(where, field=f"{_path_of(where.customer)}.id")
+        return replace(where, field=f"{name_path(where.customer)}.id")
     return where
-
-
-def _path_of(node: int) -> str:
-    return "depot" if node == 0 else f"customers[{node - 1}]"
 
 
 def _refuse_solution(document: Mapping[str, object]) -> None:
@@ -294,125 +292,6 @@ def _refuse_solution(document: Mapping[str, object]) -> None:
         )
 
 
-def _refuse_requests(document: Mapping[str, object], known: frozenset[str], path: str) -> None:
-    for key in document.keys() - known:
-        if document[key] is not None and is_unsupported(key):
-            raise UnsupportedError(
-                f"{shorten(key)} asks for something unsupported: {UNSUPPORTED}.",
-                where=Where(field=join_path(path, key)),
-                remedy=f"Known keys are {', '.join(sorted(known))}; remove the key to solve without it.",
-            )
-
-
-def _read_nodes(document: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """Read the depot and the customers; with distances, the depot may be absent."""
-    customers = require_list(require(document, "customers", ""), "customers")
-    if not customers:
-        raise InstanceError("there is no customer.", where=Where(field="customers"), remedy="Give at least one.")
-    is_left_out = document.get("depot") is None and document.get("distances") is not None
-    depot = {} if is_left_out else require(document, "depot", "")
-    nodes = []
-    for index, value in enumerate([depot, *customers]):
-        node = require_object(value, _path_of(index))
-        if node.keys() - _NODE_KEYS:
-            _refuse_requests(node, _NODE_KEYS, _path_of(index))
-        nodes.append(node)
-    return nodes
-
-
-def _choose_axes(nodes: Sequence[Mapping[str, object]], *, may_lack: bool) -> _Axes | None:
-    """Find out how all nodes give their positions, going by the first."""
-    given = {key for key in (*_PLANE, *_GLOBE) if nodes[0].get(key) is not None}
-    axes: _Axes | None = _GLOBE if given and given <= set(_GLOBE) else _PLANE
-    if not given and may_lack:
-        axes = None
-    others = {*_PLANE, *_GLOBE} - set(axes or ())
-    for index, node in enumerate(nodes):
-        mixed = [key for key in node.keys() & others if node[key] is not None]
-        if mixed:
-            raise FormatError(
-                f"{min(mixed)} does not match the other positions.",
-                where=Where(field=join_path(_path_of(index), min(mixed))),
-                remedy="Give x and y for all nodes, or lat and lon for all. With distances, positions are optional.",
-            )
-    return axes
-
-
-def _read_demands(nodes: Sequence[Mapping[str, object]]) -> list[Decimal]:
-    depot = nodes[0].get("demand")
-    return [
-        Decimal(0) if depot is None else read_number(depot, "depot.demand"),
-        *(_read_value(node, "demand", index) for index, node in enumerate(nodes[1:], start=1)),
-    ]
-
-
-def _read_value(node: Mapping[str, object], key: str, index: int) -> Decimal:
-    value = node.get(key)
-    if type(value) is int:
-        return Decimal(value)  # before building its path: a set has millions of numbers
-    path = _path_of(index)
-    return read_number(require(node, key, path), join_path(path, key))
-
-
-def _read_axis(node: Mapping[str, object], axis: str, index: int) -> float:
-    value = node.get(axis)
-    return float(value) if isinstance(value, Decimal) else float(_read_value(node, axis, index))
-
-
-def _read_coordinates(nodes: Sequence[Mapping[str, object]], axes: _Axes) -> NDArray[np.float64]:
-    coordinates = np.array([[_read_axis(node, axis, index) for axis in axes] for index, node in enumerate(nodes)])
-    limits = [LARGEST_DEGREES.get(axis, LONGEST_LENGTH) for axis in axes]
-    for index, column in np.argwhere(~(np.abs(coordinates) <= limits)):
-        where = Where(field=join_path(_path_of(index), axes[column]), customer=int(index) or None)
-        refuse_off_globe(refuse_unmeasurable(float(coordinates[index, column]), where), axes[column], where)
-    return coordinates
-
-
-def _read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
-    """Read the customers' names, if any; a customer without one is named by its number."""
-    if all(node.get("id") is None for node in nodes[1:]):
-        return None
-    names = []
-    for index, node in enumerate(nodes[1:], start=1):
-        value = node.get("id")
-        if value is None:
-            value = index
-        if not isinstance(value, str | int) or isinstance(value, bool):
-            raise FormatError(
-                "the id is neither a string nor a whole number.",
-                where=Where(field=f"{_path_of(index)}.id"),
-                remedy="Write a string.",
-            )
-        names.append(one_line(str(value)))
-    return tuple(names)
-
-
-def _read_depot_name(value: object) -> str:
-    """The name of the depot; a number is not a useful name."""
-    return one_line(value) if isinstance(value, str) and not value.strip().isdigit() else ""
-
-
-def _read_details(nodes: Sequence[Mapping[str, object]]) -> Details | None:
-    """Read the extra details of nodes, in order of first appearance."""
-    if all(node.get("details") is None for node in nodes):  # a fast path for sets with millions of nodes
-        return None
-    given = [_read_texts(node, f"{_path_of(index)}.details") for index, node in enumerate(nodes)]
-    columns = tuple(dict.fromkeys(column for texts in given for column in texts))
-    rows = tuple(tuple(texts.get(column, "") for column in columns) for texts in given)
-    return Details(columns, rows) if columns else None
-
-
-def _read_texts(node: Mapping[str, object], path: str) -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for column, text in require_object(node.get("details") or {}, path).items():
-        if not isinstance(text, str):
-            raise FormatError(
-                "this is not a string.", where=Where(field=f"{path}.{column}"), remedy="Write it in quotes."
-            )
-        texts[column] = text
-    return texts
-
-
 def _read_name(value: object, default: str) -> str:
     if value is None:
         return default
@@ -422,13 +301,4 @@ def _read_name(value: object, default: str) -> str:
 
 
 def _read_rounding(value: object) -> Rounding:
-    if value is None:
-        return "none"
-    for rounding in ROUNDING_CODES:
-        if value == rounding:
-            return rounding
-    raise FormatError(
-        "the rounding rule is unknown.",
-        where=Where(field="rounding"),
-        remedy=f"Use {join_with_or(tuple(ROUNDING_CODES))}.",
-    )
+    return "none" if value is None else read_rounding(value, Where(field="rounding"))

@@ -171,7 +171,7 @@ def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Seque
         or capacity.scaleb(decimals) > LARGEST_INTEGER
     ):
         raise InstanceError(
-            f"the capacity {_shown(capacity)} and demands with up to {decimals} decimals cannot be scaled to whole "
+            f"the capacity {_show(capacity)} and demands with up to {decimals} decimals cannot be scaled to whole "
             f"numbers up to {LARGEST_INTEGER}.",
             where=Where(field="capacity"),
             remedy="Use fewer decimals; if demands were divided by the capacity, give the original demands.",
@@ -209,13 +209,13 @@ def find_common_denominator(shares: Sequence[Decimal]) -> int | None:
 def _refuse_capacity(capacity: Decimal) -> None:
     if capacity <= 0:
         raise InstanceError(
-            f"the capacity is {_shown(capacity)}, not above 0.",
+            f"the capacity is {_show(capacity)}, not above 0.",
             where=Where(field="capacity"),
             remedy="It must be above 0.",
         )
     if capacity > LARGEST_INTEGER:
         raise InstanceError(
-            f"the capacity {_shown(capacity)} is too large; the largest possible is {LARGEST_INTEGER}.",
+            f"the capacity {_show(capacity)} is too large; the largest possible is {LARGEST_INTEGER}.",
             where=Where(field="capacity"),
             remedy="Use a larger unit.",
         )
@@ -230,15 +230,15 @@ def _demand_fault(node: int, demand: Decimal, capacity: Decimal, names: Sequence
     elif node == 0:
         problem, remedy = "not 0", "The depot comes first and has no demand."
     else:
-        problem, remedy = f"above the capacity {_shown(capacity)}", "Split this customer, or use larger vehicles."
+        problem, remedy = f"above the capacity {_show(capacity)}", "Split this customer, or use larger vehicles."
     return InstanceError(
-        f"the demand of {whose} is {_shown(demand)}, {problem}.",
+        f"the demand of {whose} is {_show(demand)}, {problem}.",
         where=Where(field="demands", customer=node or None),
         remedy=remedy,
     )
 
 
-def _shown(value: Decimal) -> str:
+def _show(value: Decimal) -> str:
     return f"{value:f}" if -20 < value.adjusted() < 20 else f"{value:.6e}"
 
 

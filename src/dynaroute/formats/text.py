@@ -1,14 +1,16 @@
-"""Decoding text, splitting lines, and quoting text in messages."""
+"""Decoding text, splitting lines, reading words, and quoting text in messages."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import get_args
 
-from dynaroute.errors import FormatError
+from dynaroute.errors import FormatError, Where
 from dynaroute.limits import refuse_large_content
+from dynaroute.vocabulary import Rounding, join_with_or
 
-__all__ = ["decode_text", "one_line", "refuse_many_pieces", "shorten", "split_lines"]
+__all__ = ["decode_text", "one_line", "read_rounding", "refuse_many_pieces", "shorten", "split_lines"]
 
 _SPACES = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
 _ENDS = f"{_SPACES},;[{{"  # characters that end a piece of text, such as a number or a cell, or begin a new one
@@ -78,3 +80,13 @@ def one_line(text: str) -> str:
     """Replace tabs and control characters by spaces, and trim."""
     spaced = (" " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character for character in text)
     return "".join(spaced).strip()
+
+
+def read_rounding(word: object, where: Where) -> Rounding:
+    """Read the name of a rounding rule."""
+    known: tuple[Rounding, ...] = get_args(Rounding)
+    for rounding in known:
+        if word == rounding:
+            return rounding
+    name = f" {shorten(word)}" if isinstance(word, str) else ""
+    raise FormatError(f"the rounding rule{name} is unknown.", where=where, remedy=f"Use {join_with_or(known)}.")

@@ -26,8 +26,8 @@ __all__ = ["LARGEST", "BatchProgress", "SearchedBatch", "pad_routes", "search_ba
 LARGEST = 20_000  # customers; node numbers must fit 16 bits, and legs a GPU's memory
 
 _LAUNCH_SECONDS = 0.03  # between two checks of the clock
-_CLOSING_SECONDS, _CLOSING_SECONDS_A_CUSTOMER = 0.002, 5e-9  # to copy routes out
-_OPENING_SECONDS, _OPENING_SECONDS_A_LEG = 0.008, 5e-10  # to measure legs, and for the first launches
+_CLOSING_SECONDS, _CLOSING_SECONDS_PER_CUSTOMER = 0.002, 5e-9  # to copy routes out
+_OPENING_SECONDS, _OPENING_SECONDS_PER_LEG = 0.008, 5e-10  # to measure legs, and for the first launches
 _USED_MEMORY = 0.8  # share of the free memory
 
 
@@ -115,14 +115,14 @@ def search_batch(
 
 def _estimate_opening(batch: InstanceBatch) -> float:
     """Estimate the seconds before a search gains anything; with less time, there is no search."""
-    return _OPENING_SECONDS + _OPENING_SECONDS_A_LEG * float(((batch.sizes + 1).double() ** 2).sum())
+    return _OPENING_SECONDS + _OPENING_SECONDS_PER_LEG * float(((batch.sizes + 1).double() ** 2).sum())
 
 
 def _share_out(stopping: Stopping, share: float, work: float) -> Stopping:
     """Return the limits for a part of all instances, leaving time to copy its routes."""
     if stopping.deadline is None:
         return stopping
-    closing = _CLOSING_SECONDS + _CLOSING_SECONDS_A_CUSTOMER * work
+    closing = _CLOSING_SECONDS + _CLOSING_SECONDS_PER_CUSTOMER * work
     deadline = time.perf_counter() + stopping.seconds_left * min(share, 1.0) - closing
     return replace(stopping, deadline=deadline)
 

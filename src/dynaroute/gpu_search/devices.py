@@ -32,7 +32,7 @@ class KernelDevice(Protocol):
 
     @property
     def shared_bytes(self) -> int:
-        """Of a block."""
+        """Bytes of shared memory that a block can have."""
         ...
 
     def count_warps(self, layout: Layout) -> int:
@@ -64,10 +64,12 @@ class CudaDevice:
     ----------
     place
         The GPU.
-    shared_bytes, multiprocessors
-        What it has.
+    shared_bytes
+        Bytes of shared memory that a block can have.
+    multiprocessors
+        Number of multiprocessors.
     kernels
-        By name: what the driver calls each function.
+        The driver's handle of each kernel, by name.
     """
 
     place: torch.device

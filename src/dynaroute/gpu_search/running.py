@@ -138,7 +138,7 @@ class RunningGroup:
         length = self._length
         count = min(self._choose_count(seconds), length - self._done)
         if count > 0:
-            self._timed(count, lambda: self.group.run_counted(count, self._done, length))
+            self._run_and_time(count, lambda: self.group.run_counted(count, self._done, length))
         self._done += count
         if self._done < length:
             return
@@ -162,7 +162,7 @@ class RunningGroup:
         count = self._choose_count(seconds)
         ahead = self._progress(time.perf_counter() + (count / self._speed if self._speed else 0.0))
         shares = self._now.share_of(progress), self._now.share_of(ahead)
-        self._timed(count, lambda: self.group.run(count, self._now, *shares))
+        self._run_and_time(count, lambda: self.group.run(count, self._now, *shares))
 
     @property
     def _now(self) -> Generation:
@@ -209,7 +209,7 @@ class RunningGroup:
             left = self.stopping.seconds_left * self._speed
         if left >= 1:
             count = int(min(left, self._choose_count(seconds)))
-            self._timed(count, lambda: islands.breed(count))
+            self._run_and_time(count, lambda: islands.breed(count))
             return
         if int(left * children) > 0:
             islands.breed_last(int(left * children))
@@ -221,7 +221,7 @@ class RunningGroup:
             return _FIRST_ITERATIONS
         return max(1, int(min(seconds * self._speed, _LARGEST_GROWTH * self._count)))
 
-    def _timed(self, count: int, work: Callable[[], None]) -> None:
+    def _run_and_time(self, count: int, work: Callable[[], None]) -> None:
         before = time.perf_counter()
         work()
         self.group.wait()

@@ -90,7 +90,7 @@ class SideBySide:
         searches, count = _Searches(request), len(request.instances)
         if count == 1:
             outcome = searches.search(0, self.threads or 1)
-            searches.tell_of_one_more()
+            searches.note_finished()
             return [outcome]
         workers = min(self.threads or count_cores(), max(count, 1))
         search_one = partial(searches.search, threads=1, companions=workers)
@@ -159,9 +159,9 @@ class _Searches:
             with suppress(Empty):
                 ended.get(timeout=_NAP_SECONDS).result()
                 running -= 1
-                self.tell_of_one_more()
+                self.note_finished()
 
-    def tell_of_one_more(self) -> None:
+    def note_finished(self) -> None:
         if self.request.on_finished is not None:
             self.request.on_finished(1)
 

@@ -14,18 +14,14 @@ import numpy as np
 
 from dynaroute.improve.compiled import make_apart
 from dynaroute.improve.genetic import (
-    Litter,
     add_children,
     add_feasible,
-    bring_in,
     conceive,
-    count_iterations_a_child,
+    count_iterations_per_child,
     find_best_child,
-    make_lineage,
-    make_litter,
-    make_nursery,
     raise_children,
 )
+from dynaroute.improve.genetic_memory import Litter, bring_in, make_lineage, make_litter, make_nursery
 from dynaroute.improve.local_search_paths import split_path
 from dynaroute.improve.moves_fleet import make_task
 from dynaroute.improve.pacing import Pace
@@ -34,8 +30,8 @@ from dynaroute.improve.random_numbers import draw_state, make_random_state
 
 __all__ = ["Breeding"]
 
-_PLACES_A_CORE = 3  # litters in progress or waiting for their turn, so that no core waits for a slow one
-_ITERATIONS_A_LITTER = 1200  # a litter takes as long as so many iterations of ruin and recreate: a few milliseconds
+_PLACES_PER_CORE = 3  # litters in progress or waiting for their turn, so that no core waits for a slow one
+_ITERATIONS_PER_LITTER = 1200  # a litter takes as long as so many iterations of ruin and recreate: a few milliseconds
 _MOST_CHILDREN = 16  # per litter
 
 Routes = tuple[tuple[int, ...], ...]
@@ -70,8 +66,8 @@ class Breeding:
     """
 
     def __init__(self, problem: SearchProblem, threads: int, seed: int = 0, initial: int = 10) -> None:
-        weight = count_iterations_a_child(problem.size)
-        children = min(_MOST_CHILDREN, max(1, round(_ITERATIONS_A_LITTER / weight)))
+        weight = count_iterations_per_child(problem.size)
+        children = min(_MOST_CHILDREN, max(1, round(_ITERATIONS_PER_LITTER / weight)))
         self._weight = weight * children
         self._credit = 0  # requested iterations that are too few for another litter
         self._threads = threads
@@ -79,7 +75,7 @@ class Breeding:
         self._lineage = make_lineage(problem, initial)
         self._random = make_random_state(seed)
         self._halt = make_apart(1, np.int8)
-        self._places = [_Place(make_litter(problem.size, children)) for _ in range(_PLACES_A_CORE * threads)]
+        self._places = [_Place(make_litter(problem.size, children)) for _ in range(_PLACES_PER_CORE * threads)]
         self._nurseries = [make_nursery(problem) for _ in range(threads)]  # not in use
         self._adopted = make_litter(problem.size)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="dynaroute-breeding")

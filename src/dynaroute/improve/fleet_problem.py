@@ -7,15 +7,14 @@ which no distance or duration leads to. So compiled code measures the legs of al
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.fleet import TOLERANCE
-from dynaroute.improve.problem import list_nearest
-from dynaroute.improve.stopping import OutOfTimeError
+from dynaroute.improve.problem import list_matrix_rows, list_nearest
 from dynaroute.instance import Instance
 from dynaroute.memory import memory_for_fleets, require_memory
 from dynaroute.schedule import earliest_departure, latest_end
@@ -24,7 +23,6 @@ __all__ = ["FleetProblem", "FleetRoutes", "Kinds", "price_absence"]
 
 _TOLERANCE = TOLERANCE / 4  # `check` may sum in another order, and its tolerance must not be exceeded
 _WAITING_WEIGHT = 0.2  # weight of waiting between two customers, relative to driving
-_ENTRIES_AT_ONCE = 250_000  # between two looks at the clock: a few milliseconds
 
 Lengths = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -147,7 +145,7 @@ class FleetProblem(NamedTuple):
         size = instance.size
         require_memory(memory_for_fleets(size))
         distances, durations = np.zeros((size + 3, size + 3)), np.zeros((size + 3, size + 3))
-        for rows in _list_portions(size + 1, is_time_up):
+        for rows in list_matrix_rows(size + 1, is_time_up):
             origins, nodes = np.arange(rows.start, rows.stop)[:, None], np.arange(size + 1)
             distances[rows, : size + 1] = instance.leg_lengths(origins, nodes)
             if instance.has_times:
@@ -215,14 +213,6 @@ def price_absence(instance: Instance, vehicles_first: bool) -> tuple[float, floa
     return bound + instance.size * vehicle, vehicle
 
 
-def _list_portions(nodes: int, is_time_up: Callable[[], bool] | None) -> Iterator[slice]:
-    step = max(1, _ENTRIES_AT_ONCE // nodes)
-    for first in range(0, nodes, step):
-        if is_time_up is not None and is_time_up():
-            raise OutOfTimeError
-        yield slice(first, min(first + step, nodes))
-
-
 def _list_kinds(instance: Instance) -> Kinds:
     size = instance.size
     vehicles = instance.fleet
@@ -274,7 +264,7 @@ def _list_near(
     before, after = np.full((nodes, beside), -1, dtype=np.int32), np.full((nodes, beside), -1, dtype=np.int32)
     is_before = np.zeros((nodes, nodes), dtype=np.bool_)
     everyone = slice(0, among)
-    for rows in _list_portions(among, is_time_up):
+    for rows in list_matrix_rows(among, is_time_up):
         onward = _weigh(rows, everyone, distances, durations, earliest, latest, pace)
         back = np.ascontiguousarray(_weigh(everyone, rows, distances, durations, earliest, latest, pace).T)
         list_nearest(np.minimum(onward, back), rows.start, near[rows])

@@ -27,8 +27,8 @@ from dynaroute.improve.fleet_tours import (
     open_slot,
     refresh_around,
 )
-from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit
-from dynaroute.improve.ruin_recreate import BLINK_RATE
+from dynaroute.improve.random_numbers import RandomState, draw_below
+from dynaroute.improve.ruin_recreate import draw_blinks
 
 __all__ = ["draw_absent", "put_back", "sort_order"]
 
@@ -115,11 +115,7 @@ def put_back(
             continue
         following = nodes[previous, AFTER]
         cost = distances[previous, customer] + distances[customer, following] - legs[previous]
-        if (
-            cost < best_cost
-            and _is_seen(log, state)
-            and _fits(tours, customer, slot, previous, following, cost, problem)
-        ):
+        if cost < best_cost and _is_accepted(tours, customer, slot, previous, following, cost, log, state, problem):
             best_cost, best_slot, best_previous = cost, slot, previous
     for near in range(min(wanted, problem.after.shape[1])):
         following = problem.after[customer, near]
@@ -133,11 +129,7 @@ def put_back(
             continue  # already tried
         leg = distances[0, following] if previous == 0 else legs[previous]
         cost = distances[previous, customer] + distances[customer, following] - leg
-        if (
-            cost < best_cost
-            and _is_seen(log, state)
-            and _fits(tours, customer, slot, previous, following, cost, problem)
-        ):
+        if cost < best_cost and _is_accepted(tours, customer, slot, previous, following, cost, log, state, problem):
             best_cost, best_slot, best_previous = cost, slot, previous
     for index in range(routes):
         slot = log.touched[index, 0]
@@ -146,11 +138,7 @@ def put_back(
             continue
         following = nodes[previous, AFTER]
         cost = distances[previous, customer] + distances[customer, following] - legs[previous]
-        if (
-            cost < best_cost
-            and _is_seen(log, state)
-            and _fits(tours, customer, slot, previous, following, cost, problem)
-        ):
+        if cost < best_cost and _is_accepted(tours, customer, slot, previous, following, cost, log, state, problem):
             best_cost, best_slot, best_previous = cost, slot, previous
     if best_slot < 0 and kind < 0:
         best_cost, best_slot, best_previous = _find_cheapest_position(tours, customer, problem)
@@ -182,16 +170,22 @@ def _choose_vehicle(tours: FleetTours, customer: int, state: RandomState, proble
 
 
 @compiled_inline
-def _fits(
+def _is_accepted(
     tours: FleetTours,
     customer: int,
     slot: int,
     previous: int,
     following: int,
     cost: float,
+    log: FleetLog,
+    state: RandomState,
     problem: FleetProblem,
 ) -> bool:
-    """Whether a customer between these stops keeps the route within all limits other than the capacity."""
+    """Whether a position is not skipped at random, and keeps the route within all limits other than the capacity."""
+    log.blinks[0] -= 1
+    if log.blinks[0] < 0:
+        log.blinks[0] = draw_blinks(state)
+        return False
     kind = tours.slots[slot, KIND]
     if tours.slots[slot, SIZE] >= problem.kinds.stops[kind]:
         return False
@@ -213,19 +207,13 @@ def _find_cheapest_position(tours: FleetTours, customer: int, problem: FleetProb
         previous, following = 0, slots[slot, FIRST]
         while True:
             cost = distances[previous, customer] + distances[customer, following] - distances[previous, following]
-            if cost < best_cost and _fits(tours, customer, slot, previous, following, cost, problem):
+            if (
+                cost < best_cost
+                and tours.lengths[slot] + cost <= problem.kinds.distances[slots[slot, KIND]]
+                and is_within_times(tours, customer, slot, previous, following, problem)
+            ):
                 best_cost, best_slot, best_previous = cost, slot, previous
             if following > size:
                 break
             previous, following = following, tours.nodes[following, AFTER]
     return best_cost, best_slot, best_previous
-
-
-@compiled_inline
-def _is_seen(log: FleetLog, state: RandomState) -> bool:
-    """Whether a position is considered; a single random number says how many are until one is skipped."""
-    log.blinks[0] -= 1
-    if log.blinks[0] >= 0:
-        return True
-    log.blinks[0] = int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))
-    return False

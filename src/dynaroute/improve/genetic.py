@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled, compiled_inline, make_apart
+from dynaroute.improve.genetic_memory import (
+    Lineage,
+    Litter,
+    Nursery,
+    bring_in,
+    make_lineage,
+    make_litter,
+    make_nursery,
+)
 from dynaroute.improve.local_search import descend
-from dynaroute.improve.local_search_paths import Path, longest_path, split_path, write_path
+from dynaroute.improve.local_search_paths import split_path
 from dynaroute.improve.moves_fleet import (
-    Fleet,
     Task,
     first_stop,
     load_path,
-    make_fleet,
     make_task,
     total_excess,
     total_length,
@@ -29,56 +36,30 @@ from dynaroute.improve.population import (
     draw_parent,
     empty,
     is_empty,
-    make_population,
     reprice,
 )
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.random_numbers import RandomState, draw_below, draw_unit, make_random_state
-from dynaroute.improve.split import Tour, make_split_room, split_tour
-from dynaroute.solution import Solution
+from dynaroute.improve.split import Tour, split_tour
 
 __all__ = [
     "GeneticSearch",
-    "Lineage",
-    "Litter",
-    "Nursery",
     "add_children",
     "add_feasible",
-    "bring_in",
     "conceive",
-    "count_iterations_a_child",
+    "count_iterations_per_child",
     "evolve",
     "find_best_child",
-    "make_lineage",
-    "make_litter",
-    "make_nursery",
-    "place_around_depot",
     "raise_children",
 ]
 
-_ITERATIONS_A_CUSTOMER = 1.3  # iterations of ruin and recreate that take as long as one new solution
+_ITERATIONS_PER_CUSTOMER = 1.3  # iterations of ruin and recreate that take as long as one new solution
 _REPAIR_PROBABILITY = 0.5
 _REPAIR_FACTOR = 10.0  # factor on the penalty to repair infeasible solutions
-_FIRST_PENALTY = 0.4
 _PENALTY_PERIOD = 100  # iterations between two changes of the penalty
 _PENALTY_RISE, _PENALTY_FALL = 1.2, 0.85
 _FEASIBLE_SHARE, _FEASIBLE_MARGIN = 0.2, 0.05  # target share of feasible solutions after local search
 _PATIENCE = 20_000  # iterations without improvement before a new population starts
-
-_PROGRESS = np.dtype(
-    [
-        ("penalty", np.float64),  # price of one unit of excess
-        ("lowest_penalty", np.float64),
-        ("highest_penalty", np.float64),
-        ("best_length", np.float64),
-        ("initial", np.int64),  # number of random solutions that a population starts with
-        ("restarts", np.int64),  # number of populations before this one
-        ("drawn", np.int64),  # number of these created so far
-        ("idle", np.int64),  # iterations since the best solution was found
-        ("judged", np.int64),  # solutions since the penalty was last set
-        ("feasible", np.int64),  # those of them that were feasible after local search
-    ]
-)
 
 
 class GeneticSearch:
@@ -102,7 +83,7 @@ class GeneticSearch:
     """
 
     def __init__(self, problem: SearchProblem, seed: int = 0, stream: int = 0, initial: int = 10) -> None:
-        self.weight = count_iterations_a_child(problem.size)
+        self.weight = count_iterations_per_child(problem.size)
         self._credit = 0  # requested iterations that are too few for another solution
         self._halt = make_apart(1, np.int8)
         self._task = make_task(problem)
@@ -137,160 +118,9 @@ class GeneticSearch:
         return count if made == solutions else min(count, made * self.weight)
 
 
-def count_iterations_a_child(size: int) -> int:
+def count_iterations_per_child(size: int) -> int:
     """Count the iterations of ruin and recreate that take as long as creating one solution."""
-    return max(1, round(_ITERATIONS_A_CUSTOMER * size))
-
-
-def bring_in(routes: Sequence[Sequence[int]], nursery: Nursery) -> None:
-    """Write routes to the nursery, for `add_feasible`."""
-    path = write_path(Solution(tuple(map(tuple, routes))))
-    nursery.path[:] = 0
-    nursery.path[: len(path)] = path
-
-
-# Memory for creating solutions
-
-
-class Litter(NamedTuple):
-    """C new solutions (children), from crossover until they are added to a population.
-
-    Attributes
-    ----------
-    tours
-        (C, n) each child's tour of all customers.
-    paths, lengths, excesses
-        (C, 2, longest path), (C, 2) and (C, 2) each child's routes after local search, and after a repair.
-    counts
-        (C,) number of these two versions that each child has.
-    order
-        (n,) the order in which local search tries customers.
-    restarts
-        (1,) number of populations before the parents' population.
-    """
-
-    tours: NDArray[np.int32]
-    paths: NDArray[np.int32]
-    lengths: NDArray[np.float64]
-    excesses: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    order: NDArray[np.int32]
-    restarts: NDArray[np.int64]
-
-
-class Nursery(NamedTuple):
-    """Memory for raising one child; nothing is kept for the next.
-
-    Attributes
-    ----------
-    fleet, path
-        Routes during local search, and (longest path,) before and after it.
-    cuts
-        Memory for the split.
-    route_order, angles
-        Routes in use, and the direction of each from the depot.
-    places
-        (M, 2) places of the nodes, with the depot at the origin.
-    """
-
-    fleet: Fleet
-    path: Path
-    cuts: NDArray[Any]
-    route_order: NDArray[np.int32]
-    angles: NDArray[np.float64]
-    places: NDArray[np.float64]
-
-
-class Lineage(NamedTuple):
-    """A population and its progress.
-
-    Attributes
-    ----------
-    population
-        The solutions.
-    best_path
-        (longest path,) routes of the best feasible solution of all.
-    is_taken
-        (M,) memory for the crossover.
-    progress
-        One record of `_PROGRESS`.
-    """
-
-    population: Population
-    best_path: Path
-    is_taken: NDArray[np.bool_]
-    progress: NDArray[Any]
-
-
-def make_litter(size: int, children: int = 1) -> Litter:
-    """Allocate memory for some children."""
-    customers = np.arange(1, size + 1, dtype=np.int32)
-    return Litter(
-        tours=np.tile(customers, (children, 1)),
-        paths=np.zeros((children, 2, longest_path(size)), dtype=np.int32),
-        lengths=np.zeros((children, 2)),
-        excesses=np.zeros((children, 2), dtype=np.int64),
-        counts=np.zeros(children, dtype=np.int64),
-        order=customers.copy(),
-        restarts=np.zeros(1, dtype=np.int64),
-    )
-
-
-def make_nursery(problem: SearchProblem) -> Nursery:
-    """Allocate memory for raising children one after the other."""
-    assert isinstance(problem.distances, np.ndarray)  # instances without a matrix would take hours
-    size = problem.size
-    return Nursery(
-        fleet=make_fleet(size),
-        path=np.zeros(longest_path(size), dtype=np.int32),
-        cuts=make_split_room(size),
-        route_order=np.zeros(size + 1, dtype=np.int32),
-        angles=np.zeros(size + 1),
-        places=place_around_depot(problem.distances),
-    )
-
-
-def make_lineage(problem: SearchProblem, initial: int) -> Lineage:
-    """Make an empty population that will start with so many random solutions."""
-    progress = np.zeros(1, dtype=_PROGRESS)
-    penalty = _guess_penalty(problem.demands, np.asarray(problem.distances))
-    progress["penalty"] = penalty
-    progress["lowest_penalty"], progress["highest_penalty"] = 1e-4 * penalty, 1e3 * penalty
-    progress["best_length"] = np.inf
-    progress["initial"] = initial
-    return Lineage(
-        population=make_population(problem.size),
-        best_path=np.zeros(longest_path(problem.size), dtype=np.int32),
-        is_taken=np.zeros(problem.size + 1, dtype=np.bool_),
-        progress=progress,
-    )
-
-
-def _guess_penalty(demands: NDArray[np.int64], distances: NDArray[np.float64]) -> float:
-    """Guess the initial penalty for excess load, from the distance per demand of customers."""
-    outward, demand = float(distances[0].mean()), max(1.0, float(demands.mean()))
-    return _FIRST_PENALTY * (outward or float(distances.max()) or 1.0) / demand
-
-
-def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Place nodes around the depot, up to a reflection, from distances only, so that a matrix is enough.
-
-    The first axis points to the node farthest from the depot. A node's distance from that axis follows from its
-    distances to both; its side, from its distance to the node farthest off the axis.
-    """
-    outward = distances[0]
-    far = int(outward.argmax())
-    if outward[far] == 0:
-        return np.zeros((len(distances), 2))
-    along = (outward**2 + outward[far] ** 2 - distances[far] ** 2) / (2 * outward[far])
-    aside = np.sqrt(np.maximum(outward**2 - along**2, 0.0))
-    guide = int(aside.argmax())
-    same_side, other_side = (np.hypot(along - along[guide], aside - side) for side in (aside[guide], -aside[guide]))
-    is_across = np.abs(other_side - distances[guide]) < np.abs(same_side - distances[guide])
-    return np.stack([along, np.where(is_across, -aside, aside)], axis=1)
-
-
-# Creating solutions
+    return max(1, round(_ITERATIONS_PER_CUSTOMER * size))
 
 
 @compiled

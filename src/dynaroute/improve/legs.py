@@ -17,7 +17,7 @@ from dynaroute.improve.compiled import INLINE_OPTIONS, as_index, compiled
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES, ROUNDING_CODES
 
-__all__ = ["Distances", "Globe", "Plane", "measure_leg", "measure_legs", "place_nodes"]
+__all__ = ["Distances", "Globe", "Plane", "measure_leg", "measure_legs", "place_around_depot", "place_nodes"]
 
 _DIAMETER = 2 * EARTH_RADIUS_METRES
 
@@ -50,6 +50,24 @@ def place_nodes(instance: Instance) -> Plane | Globe:
     on_equator = np.cos(latitudes) / 2
     points = np.stack([on_equator * np.cos(longitudes), on_equator * np.sin(longitudes), np.sin(latitudes) / 2], axis=1)
     return Globe(np.ascontiguousarray(points), rounding)
+
+
+def place_around_depot(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Place nodes around the depot, up to a reflection, from distances only, so that a matrix is enough.
+
+    The first axis points to the node farthest from the depot. A node's distance from that axis follows from its
+    distances to both; its side, from its distance to the node farthest off the axis.
+    """
+    outward = distances[0]
+    far = int(outward.argmax())
+    if outward[far] == 0:
+        return np.zeros((len(distances), 2))
+    along = (outward**2 + outward[far] ** 2 - distances[far] ** 2) / (2 * outward[far])
+    aside = np.sqrt(np.maximum(outward**2 - along**2, 0.0))
+    guide = int(aside.argmax())
+    same_side, other_side = (np.hypot(along - along[guide], aside - side) for side in (aside[guide], -aside[guide]))
+    is_across = np.abs(other_side - distances[guide]) < np.abs(same_side - distances[guide])
+    return np.stack([along, np.where(is_across, -aside, aside)], axis=1)
 
 
 def measure_leg(distances: Distances, one: int, other: int) -> float:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.compiled import compiled
-from dynaroute.improve.genetic import place_around_depot
-from dynaroute.improve.legs import place_nodes
+from dynaroute.improve.legs import place_around_depot, place_nodes
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.instance import Instance

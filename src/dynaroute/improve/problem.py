@@ -17,7 +17,7 @@ from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.memory import LARGEST_MATRIX, memory_for_search, require_memory
 
-__all__ = ["SearchProblem", "list_nearest"]
+__all__ = ["SearchProblem", "list_matrix_rows", "list_nearest"]
 
 _ENTRIES_AT_ONCE = 250_000  # between two checks of the clock: a few milliseconds
 _POINTS_AT_ONCE = 500
@@ -107,7 +107,7 @@ def _measure_all(
     """Compute all leg lengths as a matrix, and list each node's nearest customers."""
     nodes = instance.size + 1
     distances = np.empty((nodes, nodes))
-    for rows in _list_portions(nodes, max(1, _ENTRIES_AT_ONCE // nodes), is_time_up):
+    for rows in list_matrix_rows(nodes, is_time_up):
         _measure(instance, rows, distances[rows])
         list_nearest(distances[rows], rows.start, nearest[rows])
     return distances
@@ -122,6 +122,11 @@ def _measure_on_demand(
     for rows in _list_portions(instance.size + 1, _POINTS_AT_ONCE, is_time_up):
         list_nearest_points(tree, rows.start, nearest[rows])
     return places
+
+
+def list_matrix_rows(nodes: int, is_time_up: Callable[[], bool] | None) -> Iterator[slice]:
+    """List the rows of a matrix, a few milliseconds of work at a time; raises OutOfTimeError when the time is up."""
+    return _list_portions(nodes, max(1, _ENTRIES_AT_ONCE // nodes), is_time_up)
 
 
 def _list_portions(count: int, step: int, is_time_up: Callable[[], bool] | None) -> Iterator[slice]:

@@ -32,7 +32,6 @@ from dynaroute.improve.tours import (
 )
 
 __all__ = [
-    "BLINK_RATE",
     "LEAST_GAIN",
     "LONGER_GAP_RATE",
     "SPLIT_RATE",
@@ -40,13 +39,14 @@ __all__ = [
     "Best",
     "Log",
     "anneal",
+    "draw_blinks",
     "make_best",
     "make_log",
 ]
 
 SPLIT_RATE = 0.5
 LONGER_GAP_RATE = 0.01
-BLINK_RATE = 0.01
+_BLINK_RATE = 0.01
 LEAST_GAIN = 1e-11  # relative to the cost; smaller gains are rounding
 _ORDERS = 11  # weights 4, 4, 2 and 1 of the orders of insertion
 
@@ -396,7 +396,7 @@ def _recreate(tours: Tours, index: int, log: Log, state: RandomState, wanted: in
             if (cost < best_cost) & ((to_other >= to_near) | (other == 0)):
                 log.blinks[0] -= 1
                 if log.blinks[0] < 0:
-                    log.blinks[0] = _draw_blinks(state)
+                    log.blinks[0] = draw_blinks(state)
                 else:
                     best_cost, best_near, best_side = cost, neighbour, side
     _put_beside(tours, index, best_near, best_side, log, problem)
@@ -434,6 +434,6 @@ def _put_beside(tours: Tours, index: int, neighbour: int, side: int, log: Log, p
 
 
 @compiled_inline
-def _draw_blinks(state: RandomState) -> int:
+def draw_blinks(state: RandomState) -> int:
     """Draw the number of positions until the next is skipped: one draw instead of one per position."""
-    return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - BLINK_RATE))
+    return int(np.log(1.0 - draw_unit(state)) / np.log(1.0 - _BLINK_RATE))

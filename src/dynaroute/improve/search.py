@@ -43,11 +43,11 @@ _ANNEALING_SECONDS_AT_100 = (
 )
 _ANNEALING_GROWTH = 3.5  # power of the number of customers with which that time grows
 _LATEST_HANDOVER = 0.6  # a later handover leaves the genetic search too little time
-_CLOSING_SECONDS_A_CUSTOMER, _CLOSING_SECONDS_A_LEG = 2e-6, 1e-9
+_CLOSING_SECONDS_PER_CUSTOMER, _CLOSING_SECONDS_PER_LEG = 2e-6, 1e-9
 _USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
 _USUAL_ITERATION_SECONDS = 3.5e-6  # assumed, for choices that must not depend on the machine's speed
 _LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
-_ITERATIONS_TO_MELT_A_CUSTOMER = 150  # with fewer, a cooler start is better
+_MELTING_ITERATIONS_PER_CUSTOMER = 150  # with fewer, a cooler start is better
 _LEAST_HOT = 0.05
 _SMALLEST_PART, _FEWEST_ROUTES = 70, 4  # fewest customers and routes per core
 _TEAM_PATIENCE = 2.0  # several cores anneal this many times the core seconds of a single core
@@ -181,9 +181,9 @@ def leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
     if stopping.deadline is None:
         return stopping
     size = instance.size
-    seconds = size * _CLOSING_SECONDS_A_CUSTOMER
+    seconds = size * _CLOSING_SECONDS_PER_CUSTOMER
     if instance.distances is not None or size <= LARGEST_MATRIX:
-        seconds += size * size * _CLOSING_SECONDS_A_LEG
+        seconds += size * size * _CLOSING_SECONDS_PER_LEG
     return replace(stopping, deadline=stopping.deadline - seconds)
 
 
@@ -193,7 +193,7 @@ def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSet
     if problem.has_matrix:
         return usual
     iterations = stopping.iterations or _expect_seconds(stopping) / _LARGE_ITERATION_SECONDS
-    share = iterations / problem.size / _ITERATIONS_TO_MELT_A_CUSTOMER
+    share = iterations / problem.size / _MELTING_ITERATIONS_PER_CUSTOMER
     return replace(usual, hottest=min(usual.hottest, max(_LEAST_HOT, share * usual.hottest)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from dynaroute.errors import ModelError, Where
+from dynaroute.errors import ModelError
 
 __all__ = ["KindName", "Normalisation", "PolicyConfig"]
 
@@ -78,32 +78,36 @@ class PolicyConfig:
             object.__setattr__(self, "kind", "AM" if self.dynamic is False else "AM-D")
         # a user's own kind has its own settings, which say what it is
         if type(self) is PolicyConfig and self.kind not in get_args(KindName):
-            raise _fault("kind", f"the kind is {self.kind!r}.", f"Use {' or '.join(get_args(KindName))}.")
+            raise ModelError.about("kind", f"the kind is {self.kind!r}.", f"Use {' or '.join(get_args(KindName))}.")
         if self.dynamic is None:
             object.__setattr__(self, "dynamic", self.kind == "AM-D")
         for field, largest in _LARGEST_COUNTS.items():
             value = getattr(self, field)
             if type(value) is not int or not 1 <= value <= largest:
-                raise _fault(field, f"{field} is {value!r}.", f"Give a whole number from 1 to {largest}.")
+                raise ModelError.about(field, f"{field} is {value!r}.", f"Give a whole number from 1 to {largest}.")
         for field in ("dynamic", "scaled", "shrinking_mean", "logit_query", "growing_attention", "distance_bias"):
             value = getattr(self, field)
             if type(value) is not bool:
-                raise _fault(field, f"{field} is {value!r}.", "Use true or false.")
+                raise ModelError.about(field, f"{field} is {value!r}.", "Use true or false.")
         if self.dimension % self.heads:
-            raise _fault(
+            raise ModelError.about(
                 "heads", f"the dimension {self.dimension} is not divisible by {self.heads} heads.", "Use a divisor."
             )
         if type(self.clip) not in (int, float) or not 0 < self.clip <= _LARGEST_CLIP:
-            raise _fault("clip", f"clip is {self.clip!r}.", f"Give a number above 0, up to {_LARGEST_CLIP:g}.")
+            raise ModelError.about(
+                "clip", f"clip is {self.clip!r}.", f"Give a number above 0, up to {_LARGEST_CLIP:g}."
+            )
         if self.normalisation not in get_args(Normalisation):
-            raise _fault("normalisation", f"normalisation is {self.normalisation!r}.", "Use tanh or batch.")
+            raise ModelError.about("normalisation", f"normalisation is {self.normalisation!r}.", "Use tanh or batch.")
         if type(self.depot_features) is not int or self.depot_features not in (2, 3):
-            raise _fault("depot_features", f"depot_features is {self.depot_features!r}.", "Use 2 or 3.")
+            raise ModelError.about("depot_features", f"depot_features is {self.depot_features!r}.", "Use 2 or 3.")
         if self.kind in get_args(KindName) and self.dynamic != (self.kind == "AM-D"):
-            raise _fault("dynamic", f"dynamic is {self.dynamic}, but the kind is {self.kind}.", "Leave out dynamic.")
+            raise ModelError.about(
+                "dynamic", f"dynamic is {self.dynamic}, but the kind is {self.kind}.", "Leave out dynamic."
+            )
         if self.dynamic and self.normalisation == "batch":
             # visited nodes are dropped from the input, which would change batch statistics
-            raise _fault("dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh.")
+            raise ModelError.about("dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh.")
 
     @classmethod
     def am(cls) -> PolicyConfig:
@@ -140,7 +144,3 @@ class PolicyConfig:
     def logit_scale(self) -> float:
         """Factor on the scores of eq 19."""
         return float(self.dimension**-0.5) if self.scaled else 1.0
-
-
-def _fault(field: str, message: str, remedy: str) -> ModelError:
-    return ModelError(message, where=Where(field=field), remedy=remedy)

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from dynaroute.errors import DynarouteError, FileError, ModelError, Where, in_file
+from dynaroute.errors import DynarouteError, FileError, ModelError, in_file
 from dynaroute.files import read_bytes, write_bytes
 from dynaroute.limits import LARGEST_SETTINGS
 from dynaroute.model.card import ModelCard
@@ -120,7 +120,7 @@ class Policy(nn.Module):
     def fold(self) -> Tensor:
         """Compute once what is the same for all instances; passed to `begin`."""
         if self._forward_hooks or self._forward_pre_hooks:
-            raise _fault(
+            raise ModelError.about(
                 "policy",
                 "a policy is never called as a module, so its hooks would not run.",
                 "Add the hook to its encoder.",
@@ -239,7 +239,9 @@ class Policy(nn.Module):
             if not description.knows(weights):  # a training run may have saved a better model meanwhile
                 description = _parse_description(folder / "config.json")
             if not description.knows(weights):
-                raise _fault("weights_sha256", "the hash in config.json does not match the weights.", _FILES_REMEDY)
+                raise ModelError.about(
+                    "weights_sha256", "the hash in config.json does not match the weights.", _FILES_REMEDY
+                )
         return policy.eval()
 
 
@@ -296,12 +298,14 @@ def _parse_description(path: Path) -> _Description:
     except (ValueError, RecursionError) as error:
         raise ModelError("the configuration is not JSON.", remedy="Save or copy the model again.") from error
     if not isinstance(description, dict) or "format_version" not in description:
-        raise _fault("format_version", "this is not a Dynaroute model.", "Use a folder written by save_pretrained.")
+        raise ModelError.about(
+            "format_version", "this is not a Dynaroute model.", "Use a folder written by save_pretrained."
+        )
     version = description["format_version"]
     if type(version) is not int or version < 1:
-        raise _fault("format_version", f"the format version is {version!r}.", "Save or copy the model again.")
+        raise ModelError.about("format_version", f"the format version is {version!r}.", "Save or copy the model again.")
     if version > FORMAT_VERSION:
-        raise _fault(
+        raise ModelError.about(
             "format_version",
             f"the model has format version {version}; this Dynaroute reads up to {FORMAT_VERSION}.",
             "Install a newer Dynaroute.",
@@ -310,13 +314,15 @@ def _parse_description(path: Path) -> _Description:
     is_static = isinstance(settings, dict) and settings.get("dynamic") is False
     name = description.get("kind", "AM" if is_static else "AM-D")  # files of version 0.1 have only `dynamic`
     if not isinstance(name, str) or name not in KINDS:
-        raise _fault("kind", f"the kind of policy {name!r} is unknown.", f"Known kinds are {', '.join(KINDS)}.")
+        raise ModelError.about(
+            "kind", f"the kind of policy {name!r} is unknown.", f"Known kinds are {', '.join(KINDS)}."
+        )
     if isinstance(settings, dict):
         settings = {**settings, "kind": name}
     kind = KINDS[name]
     hashes = description.get("weights_sha256", [])
     if not isinstance(hashes, list) or not all(isinstance(digest, str) for digest in hashes):
-        raise _fault("weights_sha256", "this is not a list of hashes.", "Save or copy the model again.")
+        raise ModelError.about("weights_sha256", "this is not a list of hashes.", "Save or copy the model again.")
     config, card = _build(kind.config, settings, "policy"), _build(ModelCard, description.get("card"), "card")
     return _Description(kind, config, card, tuple(hashes))
 
@@ -324,7 +330,7 @@ def _parse_description(path: Path) -> _Description:
 def _build(part: type[Part], values: object, field: str) -> Part:
     known = {entry.name for entry in fields(part)}
     if not isinstance(values, dict) or not set(values) <= known:
-        raise _fault(
+        raise ModelError.about(
             field, f"the part {field!r} is missing or holds unknown settings.", "Save or copy the model again."
         )
     return part(**values)
@@ -359,22 +365,20 @@ def fill_parameters(policy: Policy, tensors: dict[str, Tensor]) -> None:
     expected = policy.state_dict()
     if set(tensors) != set(expected):
         odd = sorted(set(tensors) ^ set(expected))[0]
-        raise _fault(odd, "the weights do not match this configuration.", _FILES_REMEDY)
+        raise ModelError.about(odd, "the weights do not match this configuration.", _FILES_REMEDY)
     sound = {name: _convert(name, tensor, expected[name]) for name, tensor in tensors.items()}
     policy.load_state_dict(sound, assign=True)  # no copy into empty parameters, which would import much of PyTorch
 
 
 def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
     if tensor.shape != like.shape:
-        raise _fault(name, f"the weights have shape {tuple(tensor.shape)}, not {tuple(like.shape)}.", _FILES_REMEDY)
+        raise ModelError.about(
+            name, f"the weights have shape {tuple(tensor.shape)}, not {tuple(like.shape)}.", _FILES_REMEDY
+        )
     is_plain = tensor.layout == torch.strided and not tensor.is_quantized
     if not is_plain or tensor.is_floating_point() != like.is_floating_point():
-        raise _fault(name, f"the weights have dtype {tensor.dtype}.", "Save or copy the model again.")
+        raise ModelError.about(name, f"the weights have dtype {tensor.dtype}.", "Save or copy the model again.")
     converted = tensor.to(like.dtype).clone()  # a copy, because tensors in a file may share memory
     if not bool(converted.isfinite().all()):
-        raise _fault(name, "the weights are not finite.", "Save or copy the model again.")
+        raise ModelError.about(name, "the weights are not finite.", "Save or copy the model again.")
     return converted
-
-
-def _fault(field: str, message: str, remedy: str) -> ModelError:
-    return ModelError(message, where=Where(field=field), remedy=remedy)

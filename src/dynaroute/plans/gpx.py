@@ -45,9 +45,10 @@ def _add_route(root: Element, plan: Plan, route: PlannedRoute) -> None:
 
 def _add_point(parent: Element, plan: Plan, stop: Stop) -> None:
     latitude, longitude = plan.place(stop)
-    # the schema requires longitudes below 180
-    written = -180.0 if longitude == 180 else longitude
-    point = SubElement(parent, "rtept", {"lat": f"{latitude:.7f}", "lon": f"{written:.7f}"})
+    east = f"{longitude:.7f}"
+    if east == "180.0000000":
+        east = "-180.0000000"  # the same meridian; the schema requires longitudes below 180
+    point = SubElement(parent, "rtept", {"lat": f"{latitude:.7f}", "lon": east})
     add_text(point, "name", stop.label)
     if description := describe_stop(plan, stop):
         add_text(point, "desc", description)

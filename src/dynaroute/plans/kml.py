@@ -47,7 +47,7 @@ def _add_route(document: Element, plan: Plan, route: PlannedRoute) -> None:
     add_text(mark, "styleUrl", f"#route-{route.number}")
     line = SubElement(mark, "LineString")
     add_text(line, "tessellate", "1")
-    add_text(line, "coordinates", " ".join(_written(plan, stop) for stop in route.places))
+    add_text(line, "coordinates", " ".join(_write_place(plan, stop) for stop in route.places))
     for stop in route.stops:
         _add_stop(folder, plan, stop)
 
@@ -62,10 +62,10 @@ def _add_stop(parent: Element, plan: Plan, stop: Stop) -> None:
         data = SubElement(mark, "ExtendedData")
         for column, text in stop.details.items():
             add_text(SubElement(data, "Data", {"name": xml_text(column)}), "value", text)
-    add_text(SubElement(mark, "Point"), "coordinates", _written(plan, stop))
+    add_text(SubElement(mark, "Point"), "coordinates", _write_place(plan, stop))
 
 
-def _written(plan: Plan, stop: Stop) -> str:
+def _write_place(plan: Plan, stop: Stop) -> str:
     latitude, longitude = plan.place(stop)
     return f"{longitude:.7f},{latitude:.7f}"
 

@@ -33,7 +33,7 @@ class MapService:
 
 
 def _google(places: Sequence[Place]) -> str:
-    origin, *between, destination = map(_written, places)
+    origin, *between, destination = map(_write_place, places)
     query = {"api": "1", "travelmode": "driving", "origin": origin, "destination": destination}
     if between:
         query["waypoints"] = "|".join(between)
@@ -41,11 +41,11 @@ def _google(places: Sequence[Place]) -> str:
 
 
 def _open_street_map(places: Sequence[Place]) -> str:
-    query = {"engine": "fossgis_osrm_car", "route": ";".join(map(_written, places))}
+    query = {"engine": "fossgis_osrm_car", "route": ";".join(map(_write_place, places))}
     return f"https://www.openstreetmap.org/directions?{urlencode(query, safe=',;')}"
 
 
-def _written(place: Place) -> str:
+def _write_place(place: Place) -> str:
     return f"{place[0]:.6f},{place[1]:.6f}"
 
 

@@ -145,11 +145,11 @@ def _sketch_route(places: NDArray[np.float64], route: PlannedRoute, colour: str,
     return SketchedRoute(colour, tuple(line), tuple(arrows), tuple(labels))
 
 
-def _make_scale(points_a_degree: float, width: float) -> ScaleBar:
+def _make_scale(points_per_degree: float, width: float) -> ScaleBar:
     """Make a scale bar of 1, 2 or 5 times a power of ten metres, about a quarter of the map wide."""
-    points_a_metre = points_a_degree / (math.radians(1) * EARTH_RADIUS_METRES)
-    length = round_down(0.25 * width / points_a_metre)
-    return ScaleBar(length * points_a_metre, show_scale(length))
+    points_per_metre = points_per_degree / (math.radians(1) * EARTH_RADIUS_METRES)
+    length = round_down(0.25 * width / points_per_metre)
+    return ScaleBar(length * points_per_metre, show_scale(length))
 
 
 def _is_inside(place: NDArray[np.float64], width: float, height: float) -> bool:

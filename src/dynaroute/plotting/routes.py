@@ -110,7 +110,7 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
         _draw_legend(axes, instance, solution, colours, lengths)
     else:
         _draw_summary(axes, instance, loads, lengths)
-    total = _lengths(instance, [math.fsum(lengths)], digits=5)[0]
+    total = _show_lengths(instance, [math.fsum(lengths)], digits=5)[0]
     _title(axes, instance, f"{count_of(len(solution.routes), 'route')}, length {total}")
     return axes
 
@@ -271,10 +271,10 @@ def _draw_scale(ax: Axes, plane: Plane, instance: Instance) -> None:
         return
     left, right = ax.get_xlim()
     bottom, top = ax.get_ylim()
-    metres_a_degree = math.radians(1) * EARTH_RADIUS_METRES / plane.aspect
-    length = round_down(0.25 * (right - left) * metres_a_degree)
+    metres_per_degree = math.radians(1) * EARTH_RADIUS_METRES / plane.aspect
+    length = round_down(0.25 * (right - left) * metres_per_degree)
     x, y = left + 0.02 * (right - left), bottom + 0.02 * (top - bottom)
-    ax.plot([x, x + length / metres_a_degree], [y, y], color=INK, linewidth=2, solid_capstyle="butt", zorder=6)
+    ax.plot([x, x + length / metres_per_degree], [y, y], color=INK, linewidth=2, solid_capstyle="butt", zorder=6)
     ax.annotate(
         show_scale(length), (x, y), xytext=(0, 4), textcoords="offset points", fontsize=7, color=INK, gid="scale"
     )
@@ -287,9 +287,9 @@ def _draw_legend(ax: Axes, instance: Instance, solution: Solution, colours: list
     capacities = [instance.fleet[kind].capacity for kind in solution.vehicle_types(instance)]
     shown = instance.shown_demand
     columns = (
-        _padded([f"Route {number}" for number in range(1, len(loads) + 1)]),
-        _padded([f"{shown(load)}/{shown(capacity)}" for load, capacity in zip(loads, capacities, strict=True)]),
-        _padded(_lengths(instance, lengths)),
+        _pad([f"Route {number}" for number in range(1, len(loads) + 1)]),
+        _pad([f"{shown(load)}/{shown(capacity)}" for load, capacity in zip(loads, capacities, strict=True)]),
+        _pad(_show_lengths(instance, lengths)),
     )
     handles = [
         Line2D([], [], color=colour, linewidth=2.5, marker="o", markersize=5, label="   ".join(cells))
@@ -310,7 +310,7 @@ def _draw_legend(ax: Axes, instance: Instance, solution: Solution, colours: list
 
 
 def _draw_summary(ax: Axes, instance: Instance, loads: list[int], lengths: list[float]) -> None:
-    shortest, mean, longest = _lengths(instance, [min(lengths), math.fsum(lengths) / len(lengths), max(lengths)])
+    shortest, mean, longest = _show_lengths(instance, [min(lengths), math.fsum(lengths) / len(lengths), max(lengths)])
     rows = [
         ("routes", f"{len(loads)}"),
         ("capacity", f"{instance.shown_demand(instance.capacity)}"),
@@ -341,12 +341,12 @@ def _title(ax: Axes, instance: Instance, facts: str) -> None:
     ax.set_title(text, loc="left", fontsize=11, color=INK, pad=12, parse_math=False)
 
 
-def _padded(cells: list[str]) -> list[str]:
+def _pad(cells: list[str]) -> list[str]:
     width = max(map(len, cells), default=0)
     return [FIGURE_SPACE * (width - len(cell)) + cell for cell in cells]
 
 
-def _lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> list[str]:
+def _show_lengths(instance: Instance, lengths: Sequence[float], digits: int = 3) -> list[str]:
     """Format lengths consistently: integers as they are, others to a common number of digits."""
     if instance.metric == "great_circle" and instance.distances is None:
         return [f"{length / 1000:.1f} km" for length in lengths]

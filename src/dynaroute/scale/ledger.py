@@ -27,7 +27,7 @@ class Done(NamedTuple):
 
 
 @dataclass
-class _Course:
+class _BlockProgress:
     """The progress of a block: pieces to solve, starting with the one in progress, and reports of the others."""
 
     waiting: list[Block]
@@ -45,7 +45,7 @@ class Ledger:
 
     def __init__(self, group: int) -> None:
         self.retries = Retries(group)
-        self.courses: dict[Block, _Course] = {}
+        self.begun: dict[Block, _BlockProgress] = {}
         self.attempts: Counter[Block] = Counter()  # how often builders began a block
 
     def may_build(self, whole: Block) -> bool:
@@ -55,30 +55,30 @@ class Ledger:
 
     def begin(self, whole: Block) -> Block | Done:
         """Return what to solve first; if the block was begun before, the actor that began it has died."""
-        course = self.courses.get(whole)
-        if course is None:
-            self.courses[whole] = _Course([whole])
+        progress = self.begun.get(whole)
+        if progress is None:
+            self.begun[whole] = _BlockProgress([whole])
             return whole
-        return self.blame(whole, _DEATH) if course.waiting else course.done
+        return self.blame(whole, _DEATH) if progress.waiting else progress.done
 
     def blame(self, whole: Block, reason: str) -> Block:
         """Return what to solve next, after the piece in progress failed."""
-        course = self.courses.setdefault(whole, _Course([whole]))  # missing if the ledger itself was restarted
-        course.deaths += 1
-        course.waiting[:1] = self.retries.blame(course.waiting[0], reason)
-        return course.waiting[0]
+        progress = self.begun.setdefault(whole, _BlockProgress([whole]))  # missing if the ledger itself was restarted
+        progress.deaths += 1
+        progress.waiting[:1] = self.retries.blame(progress.waiting[0], reason)
+        return progress.waiting[0]
 
     def finish(self, whole: Block, report: BlockReport) -> Block | Done:
         """Return what to solve next, or all reports if nothing is left."""
-        course = self.courses.setdefault(whole, _Course(_list_rest(whole, report.block)))
-        course.reports.append(report)
-        course.deaths += max(0, self.attempts.pop(whole, 0) - 1)  # deaths of builders
-        del course.waiting[0]
-        if course.waiting:
-            return course.waiting[0]
-        if not course.deaths:  # if this answer is lost, a block that was cut must not be solved whole again
-            del self.courses[whole]
-        return course.done
+        progress = self.begun.setdefault(whole, _BlockProgress(_list_rest(whole, report.block)))
+        progress.reports.append(report)
+        progress.deaths += max(0, self.attempts.pop(whole, 0) - 1)  # deaths of builders
+        del progress.waiting[0]
+        if progress.waiting:
+            return progress.waiting[0]
+        if not progress.deaths:  # if this answer is lost, a block that was cut must not be solved whole again
+            del self.begun[whole]
+        return progress.done
 
 
 def _list_rest(whole: Block, part: Block) -> list[Block]:

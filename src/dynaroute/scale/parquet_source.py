@@ -14,7 +14,8 @@ import numpy as np
 
 from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FileError, FormatError, Where, gather_notes, in_file, warn_of_input
-from dynaroute.formats.parquet import COLUMNS, InstanceTable, open_table, refuse_other_schema
+from dynaroute.formats.parquet import InstanceTable, open_table
+from dynaroute.formats.parquet_columns import COLUMNS, refuse_other_schema
 from dynaroute.scale.places import Place
 from dynaroute.scale.rows import Block, Row
 

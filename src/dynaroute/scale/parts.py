@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dynaroute.errors import FileError, FormatError, Where, in_file
-from dynaroute.formats.parquet import format_table, load_pyarrow, open_table
+from dynaroute.formats.parquet import format_table, open_table
+from dynaroute.formats.parquet_columns import load_pyarrow
 from dynaroute.scale.outcomes import Outcome
 from dynaroute.scale.places import Place
 from dynaroute.scale.rows import Block

@@ -14,7 +14,7 @@ from typing import Any
 
 from dynaroute.errors import FileError, Where
 from dynaroute.files import write_bytes
-from dynaroute.formats.parquet import load_pyarrow
+from dynaroute.formats.parquet_columns import load_pyarrow
 
 __all__ = ["Place", "find_place", "is_remote"]
 
@@ -53,7 +53,7 @@ class Place:
         """List names and sizes of its files, sorted by name; empty if the folder does not exist."""
         pyarrow = load_pyarrow()
         system, path = _resolve(self.address)
-        with _told(self.address, "read"):
+        with _translate_errors(self.address, "read"):
             chosen = pyarrow.fs.FileSelector(path, allow_not_found=True)
             found = [each for each in system.get_file_info(chosen) if each.type == pyarrow.fs.FileType.File]
         return {each.base_name: each.size for each in sorted(found, key=lambda each: str(each.base_name))}
@@ -61,18 +61,18 @@ class Place:
     def make(self) -> None:
         """Create the folder if it does not exist."""
         system, path = _resolve(self.address)
-        with _told(self.address, "made"):
+        with _translate_errors(self.address, "made"):
             system.create_dir(path, recursive=True)
 
     def open(self, name: str) -> Any:
         """Open a file for PyArrow, to read from any position."""
         system, path = _resolve(self.address)
-        with _told(self.file(name), "read"):
+        with _translate_errors(self.file(name), "read"):
             return system.open_input_file(f"{path}/{name}")
 
     def read(self, name: str) -> bytes:
         """Read a whole file."""
-        with self.open(name) as file, _told(self.file(name), "read"):
+        with self.open(name) as file, _translate_errors(self.file(name), "read"):
             return bytes(file.read())
 
     def require(self, name: str) -> None:
@@ -83,7 +83,7 @@ class Place:
         FileError
             If it cannot.
         """
-        with self.open(name) as file, _told(self.file(name), "read"):
+        with self.open(name) as file, _translate_errors(self.file(name), "read"):
             while file.read(_BYTES_AT_ONCE):
                 pass
 
@@ -93,7 +93,7 @@ class Place:
             write_bytes(Path(self.address) / name, content)
             return
         system, path = _resolve(self.address)
-        with _told(self.file(name), "written"):
+        with _translate_errors(self.file(name), "written"):
             stream = system.open_output_stream(f"{path}/{name}")
             stream.write(content)
             stream.close()  # completes the upload; before that, the file is not visible
@@ -101,7 +101,7 @@ class Place:
     def remove(self, name: str) -> None:
         """Remove a file."""
         system, path = _resolve(self.address)
-        with _told(self.file(name), "removed"):
+        with _translate_errors(self.file(name), "removed"):
             system.delete_file(f"{path}/{name}")
 
 
@@ -115,7 +115,7 @@ def find_place(address: str) -> tuple[Place, str | None]:
     """
     kinds = load_pyarrow().fs.FileType
     system, path = _resolve(address)
-    with _told(address, "read"):
+    with _translate_errors(address, "read"):
         kind = system.get_file_info(path).type
     if kind == kinds.Directory:
         return Place(address), None
@@ -160,7 +160,7 @@ def _unusable(address: str, error: Exception) -> FileError:
 
 
 @contextmanager
-def _told(address: str, done: str) -> Iterator[None]:
+def _translate_errors(address: str, done: str) -> Iterator[None]:
     """Convert errors of file systems to ours."""
     try:
         yield

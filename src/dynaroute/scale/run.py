@@ -123,21 +123,21 @@ def run_batch(
     gaps = list(find_gaps(written, first, end))
     work = Work(source, parts, request.options, manifest.group, end - first)
     work = replace(work, workers=engine.count_workers(work))
-    standing = _Standing(end - first, sum(map(parts.read_tally, written), Tally()), WorkersNow(work.workers), watch)
-    for report in engine.solve(work, cut_blocks(gaps, manifest.block), standing.note_workers):
-        standing.add(report)
+    state = _RunState(end - first, sum(map(parts.read_tally, written), Tally()), WorkersNow(work.workers), watch)
+    for report in engine.solve(work, cut_blocks(gaps, manifest.block), state.note_workers):
+        state.add(report)
     for gap in parts.find_gaps(first, end):
         message = f"rows {gap.first} to {gap.end - 1} are missing, although every row was solved."
         raise FileError(message, where=Where(file=request.out), remedy="If parts were deleted, continue with --resume.")
     for name in filter(is_unfinished, place.list_files()):  # left by killed workers; nothing is writing now
         place.remove(name)
-    summary = BatchSummary(standing.tally, standing.workers, time.perf_counter() - began, standing.solved)
+    summary = BatchSummary(state.tally, state.workers, time.perf_counter() - began, state.solved)
     place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
     return summary
 
 
 @dataclass
-class _Standing:
+class _RunState:
     """The state of a run; every change is reported to `watch`."""
 
     total: int

@@ -25,7 +25,7 @@ from dynaroute.service.endpoints.state import make_state_router
 from dynaroute.service.gate import Gate
 from dynaroute.service.openapi import describe_api
 from dynaroute.service.page_files import make_page_router
-from dynaroute.service.refusals import INTERNAL, RequestError, refuse_invalid, to_response
+from dynaroute.service.refusals import INTERNAL, RequestError, make_invalid_error, to_response
 from dynaroute.service.service import Service
 
 __all__ = ["make_application"]
@@ -80,7 +80,7 @@ def _answer_failures(application: FastAPI) -> None:
         return to_response(error)
 
     async def answer_invalid(_: Request, error: Any) -> Response:
-        return to_response(refuse_invalid(error.errors()))
+        return to_response(make_invalid_error(error.errors()))
 
     async def answer_http(request: Request, error: Any) -> Response:
         return to_response(_translate(error, request, application.routes))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dynaroute.instance import Instance
-from dynaroute.service.refusals import refuse_busy
+from dynaroute.service.refusals import make_busy_error
 from dynaroute.service.request_options import can_be_solved_together, count_work
 from dynaroute.service.response_schemas import TimingSchema
 from dynaroute.solving.options import SolveOptions
@@ -115,7 +115,7 @@ class Batcher:
             429 if too many are waiting.
         """
         if len(self._waiting) >= self._most_waiting:
-            raise refuse_busy(len(self._waiting) * self._pace, "requests")
+            raise make_busy_error(len(self._waiting) * self._pace, "requests")
         answer: asyncio.Future[Solved] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Ticket(instance, options, answer, time.perf_counter()))
         self._arrival.set()

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dynaroute.service.origins import Origins
-from dynaroute.service.refusals import RequestError, refuse_busy, refuse_unavailable, to_response
+from dynaroute.service.refusals import RequestError, make_busy_error, make_unavailable_error, to_response
 from dynaroute.service.service import Service
 from dynaroute.service.streams import name_client
 
@@ -80,11 +80,11 @@ class Gate:
                 headers={"WWW-Authenticate": "Bearer"},
             )
         if scope["path"] not in _OPEN_PATHS and not self._service.has_room():
-            return refuse_busy(1.0, "requests")
+            return make_busy_error(1.0, "requests")
         if scope["path"].endswith(_STREAMS) and (busy := self._service.streams.refuse_client(name_client(scope))):
             return busy  # before the application sees it, because there may be thousands
         if self._service.is_stopping and scope["method"] == "POST":
-            return refuse_unavailable("stopping", "the service is stopping.")
+            return make_unavailable_error("stopping", "the service is stopping.")
         return None
 
     def _may_enter(self, path: str, headers: Headers) -> bool:

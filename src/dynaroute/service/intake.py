@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from dynaroute.errors import Where
 from dynaroute.service.readers import Reader
-from dynaroute.service.refusals import RequestError, refuse_busy
+from dynaroute.service.refusals import RequestError, make_busy_error
 
 __all__ = ["Intake"]
 
@@ -146,7 +146,7 @@ class Intake:
         if len(body) > self._largest:
             raise self._too_large()
         if self._held > self._most_held:
-            raise refuse_busy(1.0, "large bodies")
+            raise make_busy_error(1.0, "large bodies")
         return bool(message.get("more_body", False))
 
     def _too_large(self) -> RequestError:

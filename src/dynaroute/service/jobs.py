@@ -17,7 +17,7 @@ from dynaroute.errors import DynarouteError, Where
 from dynaroute.service.engine import Engine
 from dynaroute.service.job import Job
 from dynaroute.service.job_archive import JobArchive
-from dynaroute.service.refusals import RequestError, refuse_busy
+from dynaroute.service.refusals import RequestError, make_busy_error
 from dynaroute.service.searches import Search, SearchPool
 from dynaroute.solving.result import Result
 
@@ -206,7 +206,7 @@ class JobStore:
             return None
         oldest = next((job for job in self._jobs.values() if job.has_ended), None)
         if oldest is None:
-            raise refuse_busy(self._pool.delay, "jobs")
+            raise make_busy_error(self._pool.delay, "jobs")
         return oldest
 
     def _drop_old(self) -> None:

@@ -139,19 +139,19 @@ def _describe_bodies() -> dict[str, Any]:
 
 def _state_limits(options: dict[str, Any], longest: float, settings: ServiceSettings) -> None:
     """Put the service's limits into the schemas of the options."""
-    _typed(options["time_limit"])["maximum"] = longest
-    _typed(options["samples"])["maximum"] = settings.work
-    _typed(options["model"])["enum"] = ["auto", "savings", *shipped_models()]
+    _drop_null(options["time_limit"])["maximum"] = longest
+    _drop_null(options["samples"])["maximum"] = settings.work
+    _drop_null(options["model"])["enum"] = ["auto", "savings", *shipped_models()]
 
 
 def _forbid_null(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Remove null from query parameters, which can only be left out."""
     for parameter in parameters:
         rest = {key: value for key, value in parameter["schema"].items() if key not in ("anyOf", "default")}
-        parameter["schema"] = {**rest, **_typed(parameter["schema"])}
+        parameter["schema"] = {**rest, **_drop_null(parameter["schema"])}
     return parameters
 
 
-def _typed(schema: dict[str, Any]) -> dict[str, Any]:
+def _drop_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of the value without null."""
     return next((choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"), schema)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dynaroute.errors import DynarouteError
-from dynaroute.service.refusals import refuse_large
+from dynaroute.service.refusals import make_large_error
 
 __all__ = ["Reading", "keep_reading"]
 
@@ -49,7 +49,7 @@ def _read(parse: Parse, body: bytes) -> Reading:
     except DynarouteError as error:
         return Reading(error=error.with_traceback(None))
     except MemoryError:
-        return Reading(error=refuse_large("parsing this body takes more memory than a request may use."))
+        return Reading(error=make_large_error("parsing this body takes more memory than a request may use."))
     except Exception:
         return Reading(failure=traceback.format_exc())
 

@@ -16,7 +16,7 @@ from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from dynaroute.service.reader_process import Reading, keep_reading
-from dynaroute.service.refusals import refuse_large
+from dynaroute.service.refusals import make_large_error
 
 __all__ = ["Reader"]
 
@@ -92,7 +92,7 @@ class Reader:
             message = "parsing this body takes more memory than a request may use."
         with self._lock:
             self._end()
-        return Reading(error=refuse_large(message))
+        return Reading(error=make_large_error(message))
 
     def _connect(self) -> Connection:
         with self._lock:

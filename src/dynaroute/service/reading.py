@@ -28,7 +28,7 @@ from dynaroute.plans.additions import Customers
 from dynaroute.plans.json_plan import plan_from_json
 from dynaroute.plans.plan import Plan
 from dynaroute.service.multipart import read_form
-from dynaroute.service.refusals import RequestError, refuse_invalid, refuse_large
+from dynaroute.service.refusals import RequestError, make_invalid_error, make_large_error
 from dynaroute.service.request_schemas import MOST_NEW_CUSTOMERS, FileOptions, OptionsSchema, QueryOptions
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import Solution
@@ -163,7 +163,7 @@ def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tup
     customers = require_list(require(document, "customers", ""), "customers")
     if len(customers) > MOST_NEW_CUSTOMERS:
         message = f"there are {len(customers)} new customers; at most {MOST_NEW_CUSTOMERS} can be inserted at a time."
-        raise refuse_large(message, "customers")
+        raise make_large_error(message, "customers")
     limits.refuse_large_document({"customers": customers})
     with placed(partial(_prefix, "plan")):
         given = require_object(require(document, "plan", ""), "")
@@ -194,7 +194,7 @@ def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Uplo
     try:
         options = QueryOptions.model_validate(texts).model_dump(exclude_none=True)
     except ValidationError as error:
-        raise refuse_invalid(error.errors()) from None
+        raise make_invalid_error(error.errors()) from None
     name = files[0].file_name or ""
     suffix = PurePosixPath(name).suffix.lower()
     if suffix not in _UPLOADS:
@@ -255,7 +255,7 @@ def _read_options(data: object) -> dict[str, Any]:
     try:
         return OptionsSchema.model_validate(plain).model_dump(exclude_none=True)
     except ValidationError as error:
-        raise refuse_invalid(error.errors(), "options") from None
+        raise make_invalid_error(error.errors(), "options") from None
 
 
 def _merge(some: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:

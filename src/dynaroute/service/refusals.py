@@ -16,10 +16,10 @@ __all__ = [
     "INTERNAL",
     "RequestError",
     "describe_error",
-    "refuse_busy",
-    "refuse_invalid",
-    "refuse_large",
-    "refuse_unavailable",
+    "make_busy_error",
+    "make_invalid_error",
+    "make_large_error",
+    "make_unavailable_error",
     "to_response",
 ]
 
@@ -69,7 +69,7 @@ INTERNAL = RequestError(
 )
 
 
-def refuse_busy(seconds: float, what: str) -> RequestError:
+def make_busy_error(seconds: float, what: str) -> RequestError:
     """Make the error for a full queue: too many of `what`, try again in about this many seconds."""
     wait = max(1, min(60, math.ceil(seconds)))
     return RequestError(
@@ -81,7 +81,7 @@ def refuse_busy(seconds: float, what: str) -> RequestError:
     )
 
 
-def refuse_unavailable(code: str, message: str) -> RequestError:
+def make_unavailable_error(code: str, message: str) -> RequestError:
     """Make the error for a service that is starting or stopping."""
     return RequestError(
         HTTPStatus.SERVICE_UNAVAILABLE,
@@ -92,7 +92,7 @@ def refuse_unavailable(code: str, message: str) -> RequestError:
     )
 
 
-def refuse_large(message: str, field: str | None = None) -> RequestError:
+def make_large_error(message: str, field: str | None = None) -> RequestError:
     """Make the error for a body that is too large."""
     return RequestError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -103,7 +103,7 @@ def refuse_large(message: str, field: str | None = None) -> RequestError:
     )
 
 
-def refuse_invalid(errors: Sequence[Any], path: str = "") -> RequestError:
+def make_invalid_error(errors: Sequence[Any], path: str = "") -> RequestError:
     """Make the error for the first thing that pydantic found wrong."""
     first = errors[0]
     parts = [str(part) for part in first["loc"] if part not in ("query", "body", "path")]
@@ -117,7 +117,7 @@ def refuse_invalid(errors: Sequence[Any], path: str = "") -> RequestError:
 
 def to_response(error: DynarouteError) -> Response:
     """Convert an error to a response; errors of the parsers and the solver are about the problem."""
-    shown = _public(error)
+    shown = _hide_own_files(error)
     status = shown.status if isinstance(shown, RequestError) else HTTPStatus.UNPROCESSABLE_ENTITY
     headers = shown.headers if isinstance(shown, RequestError) else {}
     body = describe_error(shown).model_dump_json()
@@ -126,27 +126,27 @@ def to_response(error: DynarouteError) -> Response:
 
 def describe_error(error: DynarouteError) -> ErrorResponse:
     """Convert an error to the common shape."""
-    shown = _public(error)
+    shown = _hide_own_files(error)
     where = shown.where
     return ErrorResponse(
         code=shown.kind if isinstance(shown, RequestError) else type(shown).code,
-        message=_plain(shown.message),
+        message=_make_safe(shown.message),
         where=FaultPlaceSchema(
-            file=None if where.file is None else _plain(where.file),
+            file=None if where.file is None else _make_safe(where.file),
             line=where.line,
-            field=None if where.field is None else _plain(where.field),
+            field=None if where.field is None else _make_safe(where.field),
             customer=where.customer,
         ),
-        remedy=_plain(shown.remedy),
+        remedy=_make_safe(shown.remedy),
     )
 
 
-def _public(error: DynarouteError) -> DynarouteError:
+def _hide_own_files(error: DynarouteError) -> DynarouteError:
     """Return the error, without paths of the service's own files."""
     return INTERNAL if isinstance(error, FileError | ModelError) else error
 
 
-def _plain(text: str) -> str:
+def _make_safe(text: str) -> str:
     """Make text safe for UTF-8 and limit its length, because it may quote the request."""
     shown = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
     return shown.encode("utf-8", "backslashreplace").decode()

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from dynaroute.service.refusals import refuse_large
+from dynaroute.service.refusals import make_large_error
 
 __all__ = ["refuse_large_answer", "reply", "reply_json"]
 
@@ -32,4 +32,4 @@ def reply_json(
 def refuse_large_answer(content: bytes, largest: int) -> None:
     """Raise if the response is too large."""
     if len(content) > largest:
-        raise refuse_large(f"the answer has {len(content)} bytes, more than the limit of {largest}.")
+        raise make_large_error(f"the answer has {len(content)} bytes, more than the limit of {largest}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynaroute.errors import OptionError, Where
+from dynaroute.errors import OptionError
 from dynaroute.solving.options import USUAL_TIME_LIMIT, Improve, SolveOptions
 
 __all__ = ["can_be_solved_together", "choose_options", "count_work", "refuse_excess"]
@@ -29,7 +29,7 @@ def choose_options(given: dict[str, Any], usual: Improve, longest: float) -> Sol
     options = SolveOptions(**{**given, "improve": improve, "time_limit": limit})
     if limit is not None and limit > longest:
         message = f"the time limit is {limit:g} s, above the largest allowed limit of {longest:g} s."
-        raise _fault("time_limit", message, "Give less; POST /v1/jobs may allow more.")
+        raise OptionError.about("time_limit", message, "Give less; POST /v1/jobs may allow more.")
     return options
 
 
@@ -49,12 +49,8 @@ def refuse_excess(options: SolveOptions, customers: int, most_work: int) -> None
         return
     message = f"{options.decoding.attempts} solutions for {customers} customers are more work than is allowed."
     remedy = f"At most {max(1, most_work // customers)} solutions are allowed for this instance."
-    raise _fault("samples" if options.decoding.decode != "greedy" else "augment", message, remedy)
+    raise OptionError.about("samples" if options.decoding.decode != "greedy" else "augment", message, remedy)
 
 
 def _decisive_options(options: SolveOptions) -> tuple[object, ...]:
     return options.model, options.decoding, options.improver, options.limit, options.usual_seed, options.objective
-
-
-def _fault(field: str, message: str, remedy: str) -> OptionError:
-    return OptionError(message, where=Where(field=field), remedy=remedy)

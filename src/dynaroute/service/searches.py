@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
-from dynaroute.service.refusals import refuse_busy
+from dynaroute.service.refusals import make_busy_error
 from dynaroute.solving.result import Result
 
 __all__ = ["Search", "SearchPool"]
@@ -105,7 +105,7 @@ class SearchPool:
             429.
         """
         if len(self._outcomes) >= self._workers + self._most_waiting:
-            raise refuse_busy(self.delay, "searches")
+            raise make_busy_error(self.delay, "searches")
 
     def submit(self, search: Search) -> asyncio.Future[Result]:
         """Queue a search."""

@@ -18,7 +18,7 @@ from dynaroute.service.job_file import JobFile
 from dynaroute.service.jobs import Job, JobStore
 from dynaroute.service.metrics import Metrics
 from dynaroute.service.reading import Problem
-from dynaroute.service.refusals import RequestError, refuse_unavailable
+from dynaroute.service.refusals import RequestError, make_unavailable_error
 from dynaroute.service.request_options import choose_options, count_work, refuse_excess
 from dynaroute.service.response_schemas import SolveResponse, TimingSchema
 from dynaroute.service.searches import Search, SearchPool
@@ -155,7 +155,7 @@ class Service:
             503.
         """
         if self.is_stopping:
-            raise refuse_unavailable("stopping", "the service is being stopped.")
+            raise make_unavailable_error("stopping", "the service is being stopped.")
         if self._is_broken:
             raise RequestError(
                 HTTPStatus.SERVICE_UNAVAILABLE,
@@ -164,7 +164,7 @@ class Service:
                 remedy="Tell the operator: the log has the reason, and the service must be restarted.",
             )
         if not self._is_ready:
-            raise refuse_unavailable("starting", "the models are still being loaded.")
+            raise make_unavailable_error("starting", "the models are still being loaded.")
 
     def choose(self, problem: Problem) -> SolveOptions:
         """Fill in and check the options of a request."""

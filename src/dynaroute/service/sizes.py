@@ -15,17 +15,17 @@ from typing import Any
 
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
-from dynaroute.service.refusals import refuse_large
+from dynaroute.service.refusals import make_large_error
 
 __all__ = ["ReadingLimits"]
 
-_PARTS_A_CUSTOMER = 64  # keys, objects or cells per customer; far more than needed
+_PARTS_PER_CUSTOMER = 64  # keys, objects or cells per customer; far more than needed
 _FEW_LISTS = 250_000  # always allowed, whatever the size of instances
-_LINES_A_CUSTOMER = 8  # allows for sections, comments, empty lines and addresses of several lines
+_LINES_PER_CUSTOMER = 8  # allows for sections, comments, empty lines and addresses of several lines
 _MOST_DIFFERENT_KEYS = 256
 _LONGEST_LINE = 100_000  # characters per line of a table
 _ENTRY, _MOST_MEMBERS = b"PK\x01\x02", 1_000  # entries in a workbook's directory
-_LARGEST_RIM, _BYTES_A_ROW = 2_000_000, 4_000  # unpacked bytes of a workbook: styles and so on, and XML per row
+_LARGEST_RIM, _BYTES_PER_ROW = 2_000_000, 4_000  # unpacked bytes of a workbook: styles and so on, and XML per row
 _SMALL_WORKBOOK = 200_000  # unpacked bytes, below which the compression ratio does not matter
 _MOST_UNPACKING = 25  # largest compression ratio; workbooks of spreadsheet programs have six to ten
 _LONGEST_TITLE = 1_000  # characters of a line in a .vrp file that does not start with a number
@@ -57,7 +57,7 @@ class ReadingLimits:
 
     def refuse_large_json(self, body: bytes) -> None:
         """Raise if JSON is too large for an allowed instance or solution."""
-        parts = _PARTS_A_CUSTOMER * (self.customers + 1)
+        parts = _PARTS_PER_CUSTOMER * (self.customers + 1)
         numbers = 2 * (self.customers + 1) ** 2 + self.stops + parts  # distances and durations
         for sign, what, most in (
             (b"{", "objects", parts),
@@ -66,47 +66,47 @@ class ReadingLimits:
             (b",", "values", numbers),
         ):
             if body.count(sign) > most:
-                raise refuse_large(f"there are more than {most} {what}.")
+                raise make_large_error(f"there are more than {most} {what}.")
 
     def refuse_large_table(self, text: str) -> None:
         """Raise if a CSV file has far more lines or cells than the largest instance."""
         self._refuse_lines(text, "customers")
         if max(map(len, _LINE_END.split(text))) > _LONGEST_LINE:
-            raise refuse_large(f"a line has more than {_LONGEST_LINE} characters.")
-        most = _PARTS_A_CUSTOMER * (self.customers + 2)
+            raise make_large_error(f"a line has more than {_LONGEST_LINE} characters.")
+        most = _PARTS_PER_CUSTOMER * (self.customers + 2)
         if sum(map(text.count, ",;\t")) > most:
-            raise refuse_large(f"there are more than {most} cells.")
+            raise make_large_error(f"there are more than {most} cells.")
 
     def refuse_large_workbook(self, content: bytes) -> None:
         """Raise if a workbook would unpack to far more than the largest instance needs, or than its own size."""
         if content.count(_ENTRY) > _MOST_MEMBERS:
-            raise refuse_large(f"the workbook has more than {_MOST_MEMBERS} parts.")
+            raise make_large_error(f"the workbook has more than {_MOST_MEMBERS} parts.")
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 size = sum(member.file_size for member in archive.infolist())
         except zipfile.BadZipFile:
             return  # its reader gives a better error
-        most = min(_LARGEST_RIM + _BYTES_A_ROW * self.customers, max(_SMALL_WORKBOOK, _MOST_UNPACKING * len(content)))
+        most = min(_LARGEST_RIM + _BYTES_PER_ROW * self.customers, max(_SMALL_WORKBOOK, _MOST_UNPACKING * len(content)))
         if size > most:
-            raise refuse_large(f"the workbook has {size} bytes when unpacked, more than the limit of {most}.")
+            raise make_large_error(f"the workbook has {size} bytes when unpacked, more than the limit of {most}.")
 
     def refuse_large_vrp(self, text: str) -> None:
         """Raise if a .vrp file has far more content than the largest instance."""
         if dimension := _DIMENSION.search(text):
             self.refuse_customers(int(dimension[1]) - 1, "DIMENSION")
         if _LONG_TITLE.search(text):
-            raise refuse_large(f"a line has more than {_LONGEST_TITLE} characters.")
+            raise make_large_error(f"a line has more than {_LONGEST_TITLE} characters.")
         if "EDGE_WEIGHT_SECTION" not in text.upper():
             self._refuse_lines(text, "DIMENSION")
-        most = (self.customers + 1) ** 2 + _PARTS_A_CUSTOMER * (self.customers + 2)
+        most = (self.customers + 1) ** 2 + _PARTS_PER_CUSTOMER * (self.customers + 2)
         if _has_more(_WORD, text, most):
-            raise refuse_large(f"there are more than {most} numbers and words.")
+            raise make_large_error(f"there are more than {most} numbers and words.")
 
     def refuse_customers(self, count: int, field: str = "customers") -> None:
         """Raise if there are too many customers."""
         if count > self.customers:
             message = f"there are {count} customers; this service takes up to {self.customers}."
-            raise refuse_large(message, field)
+            raise make_large_error(message, field)
 
     def refuse_large_document(self, document: Mapping[str, object]) -> None:
         """Check the size of an instance in JSON before parsing it."""
@@ -121,7 +121,9 @@ class ReadingLimits:
                 keys.update(customer)
                 self._refuse_long_name(customer.get("id"), f"customers[{index}].id")
         if len(keys) > _MOST_DIFFERENT_KEYS:
-            raise refuse_large(f"there are {len(keys)} different keys, more than the limit of {_MOST_DIFFERENT_KEYS}.")
+            raise make_large_error(
+                f"there are {len(keys)} different keys, more than the limit of {_MOST_DIFFERENT_KEYS}."
+            )
 
     def refuse_large_solution(self, solution: Any, customers: int) -> None:
         """Check the size of a solution in JSON before parsing it."""
@@ -129,7 +131,7 @@ class ReadingLimits:
         if not isinstance(routes, list):
             return
         if len(routes) > self.stops:
-            raise refuse_large(f"there are {len(routes)} routes, more than the limit of {self.stops}.", "routes")
+            raise make_large_error(f"there are {len(routes)} routes, more than the limit of {self.stops}.", "routes")
         lengths = [len(route) if isinstance(route, list) else 0 for route in routes]
         for index, length in enumerate(lengths):
             if length > customers:
@@ -139,7 +141,7 @@ class ReadingLimits:
                     remedy="Visit each customer once.",
                 )
         if sum(lengths) > self.stops:
-            raise refuse_large(f"there are {sum(lengths)} stops, more than the limit of {self.stops}.", "routes")
+            raise make_large_error(f"there are {sum(lengths)} stops, more than the limit of {self.stops}.", "routes")
         for index, route in enumerate(routes):
             if isinstance(route, list) and any(type(stop) is int and abs(stop) > _LARGEST_STOP for stop in route):
                 raise SolutionError(
@@ -156,15 +158,15 @@ class ReadingLimits:
 
     def _refuse_long_name(self, name: object, field: str) -> None:
         if isinstance(name, str) and len(name) > self.name_length:
-            raise refuse_large(
+            raise make_large_error(
                 f"the name has {len(name)} characters, more than the limit of {self.name_length}.", field
             )
 
     def _refuse_lines(self, text: str, field: str) -> None:
-        most = _LINES_A_CUSTOMER * (self.customers + 16)
+        most = _LINES_PER_CUSTOMER * (self.customers + 16)
         if _has_more(_LINE_END, text, most):
             message = f"there are more than {most} lines; this service takes up to {self.customers} customers."
-            raise refuse_large(message, field)
+            raise make_large_error(message, field)
 
 
 def _has_more(pattern: re.Pattern[str], text: str, most: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from dynaroute.service.refusals import RequestError, refuse_busy
+from dynaroute.service.refusals import RequestError, make_busy_error
 
 __all__ = ["Streams", "name_client"]
 
@@ -45,7 +45,7 @@ class Streams:
             429 if there are too many streams.
         """
         if self._by_job[job] >= self._most_of_job:
-            raise refuse_busy(_RETRY_SECONDS, "streams of this job")
+            raise make_busy_error(_RETRY_SECONDS, "streams of this job")
         if refusal := self.refuse_client(client):
             raise refusal
         self._by_job[job] += 1
@@ -55,9 +55,9 @@ class Streams:
     def refuse_client(self, client: str) -> RequestError | None:
         """Return why a client may not open a stream, whatever the job; None if it may."""
         if self._by_client[client] >= self._most_of_client:
-            return refuse_busy(_RETRY_SECONDS, "streams of this client")
+            return make_busy_error(_RETRY_SECONDS, "streams of this client")
         if len(self) >= self._most:
-            return refuse_busy(_RETRY_SECONDS, "streams")
+            return make_busy_error(_RETRY_SECONDS, "streams")
         return None
 
     def close(self, job: str, client: str) -> None:

@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from dynaroute.errors import OptionError, Where
+from dynaroute.errors import OptionError
 from dynaroute.vocabulary import Objective
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ Improve = Literal["none", "2opt", "local", "search"]
 
 USUAL_TIME_LIMIT = 10.0  # seconds of a search without a limit
 
-_SECONDS_A_CUSTOMER = 0.01  # default search time: 1 s at 100 customers, 10 s at 1,000
+_SECONDS_PER_CUSTOMER = 0.01  # default search time: 1 s at 100 customers, 10 s at 1,000
 _SHORTEST_SEARCH, _LONGEST_SEARCH = 0.1, 30.0
 
 _ORIENTATIONS = 8  # of the square
@@ -47,7 +47,7 @@ _LIMITS = ("time_limit", "total_time", "iterations", "target")  # these apply on
 
 def choose_search_seconds(size: int) -> float:
     """Return the default search time of the command line and the page, for n customers."""
-    return min(max(_SHORTEST_SEARCH, _SECONDS_A_CUSTOMER * size), _LONGEST_SEARCH)
+    return min(max(_SHORTEST_SEARCH, _SECONDS_PER_CUSTOMER * size), _LONGEST_SEARCH)
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,13 @@ class Declaration:
     def refuse_wrong(self, entry: Field[Any], value: object) -> None:
         """Raise if the value is not one of the choices, or not a number within the limits."""
         if self.choices and value not in self.choices:
-            raise _fault(entry.name, f"there is no {self.noun} {value!r}.", f"Use {', '.join(self.choices)}.")
+            raise OptionError.about(
+                entry.name, f"there is no {self.noun} {value!r}.", f"Use {', '.join(self.choices)}."
+            )
         if self.expected and not (_is_number(value, entry) and self._allows(value)):
             words = entry.name.replace("_", " ")
             subject = words if words.endswith("s") else f"the {words}"
-            raise _fault(entry.name, f"{subject} is {value!r}.", f"Give {self.expected}.")
+            raise OptionError.about(entry.name, f"{subject} is {value!r}.", f"Give {self.expected}.")
 
     def _allows(self, number: Any) -> bool:
         return bool(self.least <= number <= self.most and number > self.above)
@@ -269,29 +271,35 @@ class SolveOptions:
         self._refuse_void_decoding()
         self._refuse_void_limits()
         if self.start is not None and self.improver == "none":
-            raise _fault(
+            raise OptionError.about(
                 "start", "known routes are given, but nothing improves them.", "Add improve 'local', or a time limit."
             )
         if self.start is not None and self.model != "auto":
-            raise _fault("start", "known routes are given, so no model is needed.", "Leave out the start or the model.")
+            raise OptionError.about(
+                "start", "known routes are given, so no model is needed.", "Leave out the start or the model."
+            )
 
     def _refuse_void_decoding(self) -> None:
         if self.model == "savings":
             for name in self.given_decoding:
-                raise _fault(name, "savings does not use a policy.", "Leave out the option, or name a model.")
+                raise OptionError.about(
+                    name, "savings does not use a policy.", "Leave out the option, or name a model."
+                )
         if self.samples is not None and self.decode in (None, "greedy"):
-            raise _fault("samples", "greedy decoding builds one solution.", "Use decode sample or multistart.")
+            raise OptionError.about(
+                "samples", "greedy decoding builds one solution.", "Use decode sample or multistart."
+            )
         if self.temperature is not None and self.decode != "sample":
-            raise _fault("temperature", "the temperature only applies to samples.", "Use decode sample.")
+            raise OptionError.about("temperature", "the temperature only applies to samples.", "Use decode sample.")
 
     def _refuse_void_limits(self) -> None:
         if self.time_limit is not None and self.total_time is not None:
             message = "both a time limit per instance and a total time for all instances are given."
-            raise _fault("total_time", message, "Give one of the two.")
+            raise OptionError.about("total_time", message, "Give one of the two.")
         for name in _LIMITS:
             if getattr(self, name) is not None and not self.searches:
                 message = f"improve is {self.improve!r}, but only a search uses the {name.replace('_', ' ')}."
-                raise _fault(name, message, "Leave it out, or use improve 'search'.")
+                raise OptionError.about(name, message, "Leave it out, or use improve 'search'.")
 
     @property
     def given_decoding(self) -> dict[str, Any]:
@@ -382,7 +390,3 @@ def _is_number(value: object, entry: Field[Any]) -> bool:
     if str(entry.type).startswith("int"):
         return isinstance(value, Integral)
     return isinstance(value, Real) and math.isfinite(value)
-
-
-def _fault(field: str, message: str, remedy: str) -> OptionError:
-    return OptionError(message, where=Where(field=field), remedy=remedy)

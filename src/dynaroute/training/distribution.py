@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dynaroute.distributions import CLUSTER_SEEDS, DEMAND_RANGES, LARGE_DEMANDS, RICH_QUADRANTS, usual_capacity
-from dynaroute.errors import FormatError, in_file
+from dynaroute.errors import FormatError, OptionError, in_file
 from dynaroute.training.toml_tables import (
+    as_tuple,
     load_toml,
-    refuse_setting,
     require_amount,
     require_count,
     require_known,
     show_table,
-    tupled,
 )
 from dynaroute.vocabulary import CustomerPositions, DemandKind, DepotPosition
 
@@ -86,7 +85,7 @@ class Part:
         for field, known in _KINDS.items():
             _require_some_of(field, getattr(self, field), known)
         if self.coordinates not in get_args(Coordinates):
-            raise refuse_setting("coordinates", f"coordinates are {self.coordinates!r}.", "Use unit or grid.")
+            raise OptionError.about("coordinates", f"coordinates are {self.coordinates!r}.", "Use unit or grid.")
         require_amount("weight", self.weight)
         self._require_route_lengths()
         self._require_room_for_demands()
@@ -97,13 +96,15 @@ class Part:
             is_range = len(limits) == 2 and all(type(limit) in (int, float) for limit in limits)
             if not is_range or not 1 <= limits[0] <= limits[1] <= _LARGEST_SIZE:
                 message = f"route lengths are {list(limits)!r}."
-                raise refuse_setting("route_lengths", message, "Give two numbers of 1 or more, the smaller one first.")
+                raise OptionError.about(
+                    "route_lengths", message, "Give two numbers of 1 or more, the smaller one first."
+                )
         elif limits not in ("x", "usual"):
             message = f"route lengths are {limits!r}."
-            raise refuse_setting("route_lengths", message, "Use x, usual, or two numbers: [3, 25].")
+            raise OptionError.about("route_lengths", message, "Use x, usual, or two numbers: [3, 25].")
         if self.capacities and limits != "usual":
             message = "route lengths and capacities are both given."
-            raise refuse_setting("capacities", message, "Leave one of them out: each determines the capacity.")
+            raise OptionError.about("capacities", message, "Leave one of them out: each determines the capacity.")
 
     def _require_room_for_demands(self) -> None:
         for capacity in self.capacities:
@@ -114,7 +115,7 @@ class Part:
         least = min(self.capacities or (usual_capacity(self.sizes[0]),))
         if largest > least:
             message = f"demands go up to {largest}, but a capacity is {least}."
-            raise refuse_setting("capacities", message, "Give larger capacities, or route_lengths instead.")
+            raise OptionError.about("capacities", message, "Give larger capacities, or route_lengths instead.")
 
 
 @dataclass(frozen=True)
@@ -134,9 +135,9 @@ class Distribution:
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise refuse_setting("parts", "a distribution has no parts.", "Write [[parts]] before each part.")
+            raise OptionError.about("parts", "a distribution has no parts.", "Write [[parts]] before each part.")
         if not isinstance(self.name, str):
-            raise refuse_setting("name", f"the name is {self.name!r}.", "Give a string.")
+            raise OptionError.about("name", f"the name is {self.name!r}.", "Give a string.")
 
     @property
     def smallest(self) -> int:
@@ -191,7 +192,7 @@ def find_distribution(name: str) -> Distribution:
         return BUILT_IN[name]
     if not name.lower().endswith(".toml"):
         remedy = f"Use {', '.join(BUILT_IN)} or a file: FILE.toml."
-        raise refuse_setting("distribution", f"there is no distribution {name!r}.", remedy)
+        raise OptionError.about("distribution", f"there is no distribution {name!r}.", remedy)
     return read_distribution(Path(name))
 
 
@@ -213,13 +214,13 @@ def parse_distribution(table: dict[str, Any]) -> Distribution:
     require_known(table, Distribution)
     parts = table.get("parts", [])
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-        raise refuse_setting("parts", "parts are not tables.", "Write [[parts]] before each part.")
+        raise OptionError.about("parts", "parts are not tables.", "Write [[parts]] before each part.")
     for part in parts:
         require_known(part, Part)
         if "sizes" not in part:
-            raise refuse_setting("sizes", "a part has no sizes.", "Give the smallest and the largest: [20, 100].")
+            raise OptionError.about("sizes", "a part has no sizes.", "Give the smallest and the largest: [20, 100].")
     try:
-        read = tuple(Part(**{name: tupled(value) for name, value in part.items()}) for part in parts)
+        read = tuple(Part(**{name: as_tuple(value) for name, value in part.items()}) for part in parts)
         return Distribution(read, **{name: value for name, value in table.items() if name != "parts"})
     except TypeError as error:  # a list within a list, or a string for a number
         raise FormatError(f"the distribution is invalid: {error}.", remedy=f"Start from {_EXAMPLE}.") from error
@@ -250,20 +251,20 @@ def _describe_part(part: Part) -> str:
 
 def _require_range(field: str, limits: object, most: int) -> None:
     if not isinstance(limits, tuple) or len(limits) != 2:
-        raise refuse_setting(field, f"{field} is {limits!r}.", "Give the smallest and the largest, such as [3, 8].")
+        raise OptionError.about(field, f"{field} is {limits!r}.", "Give the smallest and the largest, such as [3, 8].")
     for limit in limits:
         require_count(field, limit)
     if not limits[0] <= limits[1] <= most:
         message = f"{field} goes from {limits[0]} to {limits[1]}."
-        raise refuse_setting(field, message, f"Give the smaller one first, and no more than {most}.")
+        raise OptionError.about(field, message, f"Give the smaller one first, and no more than {most}.")
 
 
 def _require_some_of(field: str, values: Sequence[object], known: Sequence[str]) -> None:
     if not isinstance(values, tuple) or not values:
-        raise refuse_setting(field, f"{field} is {values!r}.", f"Give a list of some of {', '.join(known)}.")
+        raise OptionError.about(field, f"{field} is {values!r}.", f"Give a list of some of {', '.join(known)}.")
     for value in values:
         if value not in known:
-            raise refuse_setting(field, f"{value!r} is unknown.", f"Use some of {', '.join(known)}.")
+            raise OptionError.about(field, f"{value!r} is unknown.", f"Use some of {', '.join(known)}.")
 
 
 def _x_part(smallest: int, largest: int, weight: float) -> Part:

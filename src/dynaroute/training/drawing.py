@@ -34,7 +34,7 @@ __all__ = ["draw_instances", "fill_unit_square", "make_training_batch"]
 
 _PROPOSALS = 3  # draws of a place near a seed before it is reflected
 _DECAY = CLUSTER_DECAY / math.log(2) / GRID
-_LARGE_A_ROUTE = 1.5
+_LARGE_PER_ROUTE = 1.5
 _UNIFORM, _CLUSTERED, _MIXED = (get_args(CustomerPositions).index(kind) for kind in ("uniform", "clustered", "mixed"))
 _CENTRE, _CORNER = (get_args(DepotPosition).index(kind) for kind in ("centre", "corner"))
 _UNITARY, _QUADRANT, _MANY_SMALL = (get_args(DemandKind).index(kind) for kind in ("unitary", "quadrant", "many-small"))
@@ -194,7 +194,7 @@ def _draw_demands(tables: _Tables, kind: Tensor, length: Tensor, places: Tensor,
     """Draw (B, M) int64 demands for all slots."""
     nodes = places.shape[1]
     low, high = tables.demand_low[kind], tables.demand_high[kind]  # (B,)
-    large_part = (_LARGE_A_ROUTE / length).float()[:, None]  # (B, 1)
+    large_part = (_LARGE_PER_ROUTE / length).float()[:, None]  # (B, 1)
     is_large = (kind == _MANY_SMALL)[:, None] & (random.unit(nodes) < large_part)  # (B, M)
     drawn = random.whole(
         torch.where(is_large, LARGE_DEMANDS[0], low[:, None]),

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch
-from dynaroute.errors import InstanceError, TrainingError, Where
+from dynaroute.errors import InstanceError, OptionError, TrainingError, Where
 from dynaroute.formats.collection import Collection, hash_collection, read_best_costs, read_collection
 from dynaroute.training.drawing import fill_unit_square, make_training_batch
-from dynaroute.training.toml_tables import refuse_setting
 
 __all__ = ["InstanceFiles", "OwnInstancesTask"]
 
@@ -41,9 +40,9 @@ class InstanceFiles:
     def __post_init__(self) -> None:
         for field in ("path", "digest"):
             if not isinstance(getattr(self, field), str):
-                raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", "Give a string.")
+                raise OptionError.about(field, f"{field} is {getattr(self, field)!r}.", "Give a string.")
         if not isinstance(self.best, str | None):
-            raise refuse_setting("best", f"best is {self.best!r}.", "Give the path of a table.")
+            raise OptionError.about("best", f"best is {self.best!r}.", "Give the path of a table.")
 
     @classmethod
     def at(cls, path: Path, best: Path | None = None) -> InstanceFiles:

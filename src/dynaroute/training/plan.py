@@ -7,20 +7,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from dynaroute.errors import FormatError, ModelError, Where, in_file
+from dynaroute.errors import FormatError, ModelError, OptionError, Where, in_file
 from dynaroute.training.distribution import Distribution, find_distribution, parse_distribution, show_distribution
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName
 from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.run_files import replace_file
 from dynaroute.training.toml_tables import (
+    as_tuple,
     load_toml,
     parse_toml,
-    refuse_setting,
     require_amount,
     require_count,
     require_known,
     show_table,
-    tupled,
 )
 
 __all__ = [
@@ -104,31 +103,31 @@ class Stage:
         for field in ("rate", "share"):
             require_amount(field, getattr(self, field))
         if type(self.entropy) not in (int, float) or not 0 <= self.entropy < math.inf:
-            raise refuse_setting("entropy", f"entropy is {self.entropy!r}.", "Give a number of 0 or more.")
+            raise OptionError.about("entropy", f"entropy is {self.entropy!r}.", "Give a number of 0 or more.")
         if self.entropy > 0 and self.samples < 2:
-            raise refuse_setting(
+            raise OptionError.about(
                 "samples", "entropy needs several samples per instance.", "Give 2 or more, or entropy 0."
             )
         if self.lengths_differ:
             self._require_one_source()
             return
         if not self.capacities:
-            raise refuse_setting("capacities", "there is no capacity.", "Give at least one.")
+            raise OptionError.about("capacities", "there is no capacity.", "Give at least one.")
         for capacity in self.capacities:
             if type(capacity) is not int or capacity < 9:
-                raise refuse_setting(
+                raise OptionError.about(
                     "capacities", f"a capacity is {capacity!r}.", "Demands go up to 9: give 9 or more."
                 )
 
     def _require_one_source(self) -> None:
         if self.distribution is not None and self.data is not None:
-            raise refuse_setting("data", "a stage has both a distribution and data.", "Leave one of them out.")
+            raise OptionError.about("data", "a stage has both a distribution and data.", "Leave one of them out.")
         if self.capacities:
             message = "the distribution or the instances already determine the capacities."
-            raise refuse_setting("capacities", message, "Leave them out here.")
+            raise OptionError.about("capacities", message, "Leave them out here.")
         if self.distribution is not None and self.size != self.distribution.largest:
             message = f"the size is {self.size}, but the distribution's largest is {self.distribution.largest}."
-            raise refuse_setting("size", message, "Leave it out.")
+            raise OptionError.about("size", message, "Leave it out.")
 
 
 @dataclass(frozen=True)
@@ -149,9 +148,9 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if not self.peak > 0:
-            raise refuse_setting("rate", f"the rate is {self.peak}.", "Give a number above 0.")
+            raise OptionError.about("rate", f"the rate is {self.peak}.", "Give a number above 0.")
         if not (0 <= self.rise <= 1 and 0 <= self.fall <= 1 and self.rise + self.fall <= 1):
-            raise refuse_setting("rise", "rise and fall are not fractions of 1.", "Give fractions.")
+            raise OptionError.about("rise", "rise and fall are not fractions of 1.", "Give fractions.")
 
     def rate(self, spent: float) -> float:
         """Return the learning rate when this fraction of the budget is spent.
@@ -243,12 +242,12 @@ class TrainingPlan:
 
     def __post_init__(self) -> None:
         if not self.stages:
-            raise refuse_setting("stages", "there is nothing to train on.", "Give at least one size.")
+            raise OptionError.about("stages", "there is nothing to train on.", "Give at least one size.")
         for field, choices in _CHOICES.items():
             if getattr(self, field) not in choices:
-                raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", f"Use {', '.join(choices)}.")
+                raise OptionError.about(field, f"{field} is {getattr(self, field)!r}.", f"Use {', '.join(choices)}.")
         if sum(value is not None for value in (self.minutes, self.updates, self.epochs)) != 1:
-            raise refuse_setting(
+            raise OptionError.about(
                 "minutes", "the budget is not clear.", "Give exactly one of minutes, updates and epochs."
             )
         for field in ("updates", "epochs", "layers"):
@@ -261,24 +260,24 @@ class TrainingPlan:
         for field in ("largest_norm", "checkpoint_seconds"):
             require_amount(field, getattr(self, field))
         if not (0 <= self.rise <= 1 and 0 <= self.fall <= 1 and self.rise + self.fall <= 1):
-            raise refuse_setting(
+            raise OptionError.about(
                 "rise", f"rise {self.rise} and fall {self.fall} are not fractions of 1.", "Give fractions."
             )
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:
-            raise refuse_setting("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
+            raise OptionError.about("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
         for field in ("growing_attention", "distance_bias", "forced_starts"):
             if type(getattr(self, field)) is not bool:
-                raise refuse_setting(field, f"{field} is {getattr(self, field)!r}.", "Use true or false.")
+                raise OptionError.about(field, f"{field} is {getattr(self, field)!r}.", "Use true or false.")
         if not isinstance(self.recipe, str):
-            raise refuse_setting("recipe", f"the recipe is {self.recipe!r}.", "Give a name.")
+            raise OptionError.about("recipe", f"the recipe is {self.recipe!r}.", "Give a name.")
         if not isinstance(self.init, str | None):
-            raise refuse_setting("init", f"the model to start from is {self.init!r}.", "Give a name or a folder.")
+            raise OptionError.about("init", f"the model to start from is {self.init!r}.", "Give a name or a folder.")
         if self.baseline == "shared" and any(stage.samples < 2 for stage in self.stages):
-            raise refuse_setting(
+            raise OptionError.about(
                 "samples", "a shared baseline needs several samples per instance.", "Give 2 samples or more."
             )
         if self.baseline == "rollout" and self.validation_count < 2:
-            raise refuse_setting(
+            raise OptionError.about(
                 "validation_count", "a rollout baseline is tested on this many instances.", "Give 2 or more."
             )
 
@@ -300,7 +299,7 @@ class TrainingPlan:
         before = getattr(self, budget)
         if before is None:
             own = next(each for each in _BUDGETS if getattr(self, each) is not None)
-            raise refuse_setting(budget, f"the budget of the run is in {own}.", f"Give more {own}.")
+            raise OptionError.about(budget, f"the budget of the run is in {own}.", f"Give more {own}.")
         require_amount(budget, more)
         shares = [stage.share * before / sum(each.share for each in self.stages) for stage in self.stages]
         shares[-1] += more
@@ -365,7 +364,7 @@ def parse_plan(text: str) -> TrainingPlan:
 def _build_plan(document: dict[str, Any]) -> TrainingPlan:
     stages = document.pop("stages", [])
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
-        raise refuse_setting("stages", "stages are not tables.", "Write [[stages]] before each stage.")
+        raise OptionError.about("stages", "stages are not tables.", "Write [[stages]] before each stage.")
     require_known(document, TrainingPlan, ("stages",))
     try:
         parsed = tuple(_parse_stage(stage) for stage in stages)
@@ -415,7 +414,7 @@ def _list_settings(plan: TrainingPlan) -> dict[str, Any]:
 
 def _parse_stage(table: dict[str, Any]) -> Stage:
     require_known(table, Stage)
-    values = {name: tupled(value) for name, value in table.items()}
+    values = {name: as_tuple(value) for name, value in table.items()}
     if "distribution" in table:
         given = table["distribution"]
         distribution = find_distribution(given) if isinstance(given, str) else parse_distribution(given)
@@ -427,7 +426,7 @@ def _parse_stage(table: dict[str, Any]) -> Stage:
 
 def _parse_files(table: object, field: str) -> InstanceFiles:
     if not isinstance(table, dict):
-        raise refuse_setting(field, f"{field} is not a table.", "Write path and digest, as in a run's plan.toml.")
+        raise OptionError.about(field, f"{field} is not a table.", "Write path and digest, as in a run's plan.toml.")
     require_known(table, InstanceFiles)
     return InstanceFiles(**table)
 

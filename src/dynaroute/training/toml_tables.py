@@ -8,19 +8,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from dynaroute.errors import FileError, FormatError, OptionError, Where
+from dynaroute.errors import FileError, FormatError, OptionError
 from dynaroute.files import read_bytes
 from dynaroute.limits import LARGEST_SETTINGS
 
 __all__ = [
+    "as_tuple",
     "load_toml",
     "parse_toml",
-    "refuse_setting",
     "require_amount",
     "require_count",
     "require_known",
     "show_table",
-    "tupled",
 ]
 
 
@@ -46,7 +45,9 @@ def require_known(table: dict[str, Any], kind: type[Any], besides: tuple[str, ..
     known = {field.name for field in fields(kind)} - set(besides)
     for name in table:
         if name not in known:
-            raise refuse_setting(name, "there is no such setting.", f"Known settings are {', '.join(sorted(known))}.")
+            raise OptionError.about(
+                name, "there is no such setting.", f"Known settings are {', '.join(sorted(known))}."
+            )
 
 
 def show_table(values: dict[str, Any]) -> list[str]:
@@ -54,7 +55,7 @@ def show_table(values: dict[str, Any]) -> list[str]:
     return [f"{name} = {_show(value)}" for name, value in values.items() if value is not None]
 
 
-def tupled(value: Any) -> Any:
+def as_tuple(value: Any) -> Any:
     """Convert lists to tuples."""
     return tuple(value) if isinstance(value, list) else value
 
@@ -62,18 +63,13 @@ def tupled(value: Any) -> Any:
 def require_count(field: str, value: object) -> None:
     """Raise unless it is a whole number of 1 or more."""
     if type(value) is not int or value < 1:
-        raise refuse_setting(field, f"{field} is {value!r}.", "Give a whole number of 1 or more.")
+        raise OptionError.about(field, f"{field} is {value!r}.", "Give a whole number of 1 or more.")
 
 
 def require_amount(field: str, value: object) -> None:
     """Raise unless it is a finite number above 0."""
     if type(value) not in (int, float) or not 0 < value < float("inf"):  # type: ignore[operator]
-        raise refuse_setting(field, f"{field} is {value!r}.", "Give a number above 0.")
-
-
-def refuse_setting(field: str, message: str, remedy: str) -> OptionError:
-    """Make an error about a setting."""
-    return OptionError(message, where=Where(field=field), remedy=remedy)
+        raise OptionError.about(field, f"{field} is {value!r}.", "Give a number above 0.")
 
 
 def _show(value: object) -> str:

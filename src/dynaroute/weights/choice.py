@@ -24,7 +24,7 @@ _MARGIN = 0.15  # how far outside that box the depot may be, relative to its lon
 _DOUBT = 2.0  # standard deviations from chance; strict, because a specialist loses more on unfamiliar instances
 # few customers tell little; amd-20 also beat amd on the clustered and mixed ones that only this admits
 _DOUBT_OF_FEW, _FEW = 3.0, 38
-_IN_A_CELL = 2.5  # mean number of customers per grid cell
+_CUSTOMERS_PER_CELL = 2.5  # mean number of customers per grid cell
 _PAPER_DEMAND = 5.0  # mean of 1 to 9
 
 
@@ -145,7 +145,7 @@ def _score_nearest(places: NDArray[np.float64], short: float, long: float) -> fl
 def _score_cells(places: NDArray[np.float64]) -> float:
     """Score the numbers of customers per cell, in standard deviations from chance: chi square, made normal."""
     count = len(places)
-    side = max(2, int(math.sqrt(count / _IN_A_CELL)))
+    side = max(2, int(math.sqrt(count / _CUSTOMERS_PER_CELL)))
     cell = np.minimum((places * side).astype(np.int64), side - 1) @ np.array([side, 1])
     found, expected, freedom = np.bincount(cell, minlength=side**2), count / side**2, side**2 - 1
     chi_square = float(((found - expected) ** 2).sum() / expected)

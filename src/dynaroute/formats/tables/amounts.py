@@ -19,6 +19,7 @@ from dynaroute.formats.tables.units import Unit, find_unit
 from dynaroute.formats.text import shorten
 
 __all__ = [
+    "BARE_NUMBER",
     "Amounts",
     "Entry",
     "Notation",
@@ -32,6 +33,7 @@ __all__ = [
 
 Notation = Literal["point", "comma"]  # which of the two is the decimal separator
 
+BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _SPACES = " \u00a0\u2009\u202f"
 _APOSTROPHES = "'\u2019"
 _DASHES = ("-", "\u2013", "\u2014")

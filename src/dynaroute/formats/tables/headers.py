@@ -14,11 +14,11 @@ from dynaroute.formats.tables.units import Unit, unit_of_heading
 from dynaroute.formats.tables.words import Language, Meaning, Vocabulary, simplify
 from dynaroute.formats.text import one_line, shorten
 
-__all__ = ["Column", "Header", "Renames", "find_header", "read_renames", "score_header"]
+__all__ = ["ROWS_LOOKED_AT", "Column", "Header", "Renames", "find_header", "read_renames", "score_header"]
 
 Renames = tuple[tuple[str, str], ...]
 
-_ROWS_LOOKED_AT = 60
+ROWS_LOOKED_AT = 60  # to find a header, or what a column holds
 _SIDE_ROLES = frozenset(("depot", "kind", "capacity"))  # titles contain these words too
 _PAIRS = (("lat", "lon"), ("x", "y"), ("earliest", "latest"))
 _NUMBER = re.compile(r"[+-]?[0-9][0-9.,' ]*")
@@ -147,7 +147,7 @@ def find_header(grid: Grid, vocabulary: Vocabulary, renames: Renames, wanted: Se
     DynarouteError
         If two columns have the same role, or a column that the user named does not exist.
     """
-    rows = grid.rows[:_ROWS_LOOKED_AT]
+    rows = grid.rows[:ROWS_LOOKED_AT]
     scores = [score_header(row.cells, vocabulary, renames) for row in rows]
     best = max(range(len(rows)), key=lambda index: (scores[index], -index))
     if scores[best] < 2:

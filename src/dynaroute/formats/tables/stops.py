@@ -15,37 +15,32 @@ from dynaroute.details import Details
 from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where, placed, warn_of_input
 from dynaroute.formats.numbers import scale_quantities
-from dynaroute.formats.tables.amounts import Amounts, Notation, find_evidence
+from dynaroute.formats.tables.amounts import BARE_NUMBER, Notation, find_evidence
+from dynaroute.formats.tables.assumptions import warn_of_assumptions
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.depots import add_missing_depot, put_depot_first
-from dynaroute.formats.tables.headers import Column, Header, Renames, find_header, score_header
+from dynaroute.formats.tables.headers import ROWS_LOOKED_AT, Column, Header, Renames, find_header, score_header
 from dynaroute.formats.tables.loads import read_loads
 from dynaroute.formats.tables.matrix import read_matrix
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
-from dynaroute.formats.tables.table import Table, find_label, sort_rows
-from dynaroute.formats.tables.time_cells import find_time_unit, read_service, read_windows
+from dynaroute.formats.tables.table import Table, sort_rows
+from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.units import Unit
 from dynaroute.formats.tables.words import STOPS, simplify
-from dynaroute.formats.text import one_line, shorten
-from dynaroute.formats.unsupported import is_unsupported
+from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.instance import Instance
-from dynaroute.lengths import ROUNDING_CODES
-from dynaroute.vocabulary import Rounding, join_with_or
 
 __all__ = ["Reading", "has_header", "parse_stops"]
 
 _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
-_ROWS_LOOKED_AT = 60
 _PICKUPS = frozenset(("pickup", "pickups", "pick up", "abholmenge", "abholung", "collecte", "recogida"))
-_NUMBERS = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _STREETS = (
     "address, street, city, town, zip, postcode, postal code, Adresse, Anschrift, Straße, PLZ, Ort, Stadt, rue, ville,"
     " code postal, dirección, calle, ciudad, código postal"
 )
 _ADDRESSES = frozenset(map(simplify, _STREETS.split(",")))
-_CLOCK = re.compile(r"\b[0-9]{1,2}(?::[0-9]{2}|\s*(?:uhr|h|am|pm)\b)", re.IGNORECASE)
 _WIDE_SPACE = re.compile(r"\s{2,}")
 _WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
 
@@ -125,7 +120,8 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
         table = add_missing_depot(table)
     _refuse_pickups(table)
     loads = read_loads(table, reading.capacity, reading.unit, lambda: _find_notation(table), source)
-    rounding = _read_rounding(grid)
+    word, line = grid.directives.get("rounding", ("none", 0))
+    rounding = read_rounding(word.lower(), Where(line=line, field="rounding"))
     coordinates, written = read_positions(table, axes, lambda: _find_notation(table)) if axes else (None, [])
     names, ids = _read_names(table)
     distances, durations = (
@@ -148,9 +144,9 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
             service=read_service(table),
             windows=read_windows(table, source),
             details=_read_details(table, names),
-            depot_name="" if ids is None or _NUMBERS.fullmatch(ids[0]) else ids[0],
+            depot_name="" if ids is None or BARE_NUMBER.fullmatch(ids[0]) else ids[0],
         )
-    _warn_of_assumptions(table, [*loads.written, *written], names, source)
+    warn_of_assumptions(table, [*loads.written, *written], names, source)
     if quantities.note:
         warn_of_input(source, quantities.note)
     warn_of_odd_places(instance, {column.language for column in header.columns.values()}, source)
@@ -184,7 +180,7 @@ def _holds_pairs(grid: Grid, header: Header) -> bool:
     """Whether a column with a vague heading has two numbers in each cell."""
     index = header.columns["position"].index
     rows = grid.rows[header.last + 1 : header.last + 4]
-    return bool(rows) and all(len(_NUMBERS.findall(row.text(index))) >= 2 for row in rows)
+    return bool(rows) and all(len(BARE_NUMBER.findall(row.text(index))) >= 2 for row in rows)
 
 
 def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> FormatError:
@@ -192,9 +188,9 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
     remedy = "One row must name the columns: demand, x and y (or lat and lon), and optionally id."
     if found and not any(character.isalpha() for heading in found for character in heading):
         told = "the first row contains numbers, not names of columns"
-    elif any(score_header(_WIDE_SPACE.split(row.text(0)), STOPS, ()) > 1 for row in grid.rows[:_ROWS_LOOKED_AT]):
+    elif any(score_header(_WIDE_SPACE.split(row.text(0)), STOPS, ()) > 1 for row in grid.rows[:ROWS_LOOKED_AT]):
         told, remedy = "the cells are separated only by spaces", "Save the table as CSV."
-    elif score_header([row.text(0) for row in grid.rows[:_ROWS_LOOKED_AT]], STOPS, ()) > 2:
+    elif score_header([row.text(0) for row in grid.rows[:ROWS_LOOKED_AT]], STOPS, ()) > 2:
         told, remedy = "the headings are in the first column", "Swap rows and columns: one row per stop."
     elif "demand" not in missing and any(simplify(heading) in _ADDRESSES for heading in found):
         told = f"found {show_list(found, 30)}"
@@ -219,7 +215,7 @@ def _find_example(header: Header, grid: Grid) -> str:
     columns = [
         heading
         for index, heading in enumerate(header.headings)
-        if heading and index not in used and any(_NUMBERS.match(row.text(index)) for row in rows)
+        if heading and index not in used and any(BARE_NUMBER.match(row.text(index)) for row in rows)
     ]
     return columns[-1] if columns else "COLUMN"
 
@@ -235,18 +231,6 @@ def _find_notation(table: Table) -> Notation | None:
     for column in columns:
         found |= find_evidence(row.text(column.index) for row in table.rows if row.kind(column.index) == "text")
     return found.pop() if len(found) == 1 else None
-
-
-def _read_rounding(grid: Grid) -> Rounding:
-    value, line = grid.directives.get("rounding", ("none", 0))
-    for rounding in ROUNDING_CODES:
-        if value.lower() == rounding:
-            return rounding
-    raise FormatError(
-        f"the rounding rule {shorten(value)} is unknown.",
-        where=Where(line=line, field="rounding"),
-        remedy=f"Use {join_with_or(tuple(ROUNDING_CODES))}.",
-    )
 
 
 def _read_names(table: Table) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
@@ -346,80 +330,3 @@ def _refuse_pickups(table: Table) -> None:
                     where=table.where(row, column),
                     remedy="Remove the column to plan without it.",
                 )
-
-
-def _warn_of_assumptions(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | None, source: str) -> None:
-    """Tell the user how columns were read, what was converted, and what was not used."""
-    header = table.header
-    guessed = [column for column in header.columns.values() if column.tier > 0]
-    if guessed:
-        told = show_list([f"{column.heading} as {column.role}" for column in guessed], 12)
-        warn_of_input(source, f"read the columns {told}.")
-    if any(amounts.notation == "comma" for amounts in written):
-        warn_of_input(source, "read decimal commas as decimal points.")
-    if grouped := next((amounts.grouped for amounts in written if amounts.grouped), ""):
-        warn_of_input(source, f"read the separator in {grouped} as a thousands separator.")
-    demands = written[0]
-    if demands.unit is not None and demands.converted:
-        warn_of_input(source, f"converted demands such as {demands.converted} to {demands.unit.name}.")
-    if demands.unit is not None and demands.bare:
-        warn_of_input(source, f"read {demands.bare} and other demands without a unit as {demands.unit.name}.")
-    _warn_of_seconds(table, source)
-    _warn_of_other_columns(table, names, source)
-    rows = [
-        line
-        for line, delimiters in table.grid.comments
-        if line > header.line and delimiters == len(header.headings) - 1
-    ]
-    if rows:
-        warn_of_input(
-            source,
-            f"read rows that start with '#' as comments: lines {show_list(rows)}; put ids with '#' in quotes.",
-        )
-
-
-def _warn_of_seconds(table: Table, source: str) -> None:
-    """Tell the user that bare numbers were read as seconds, if they are so small that hours or minutes may be meant."""
-    for role, usual, example in (("earliest", 24, "08:00"), ("latest", 24, "12:00"), ("service", 60, "10 min")):
-        column = table.header.columns.get(role)
-        if column is None or column.tier > 0 or find_time_unit(column.heading) is not None:
-            continue
-        texts = [text for row in table.rows if (text := row.text(column.index)) not in ("", "0")]
-        if texts and all(_NUMBERS.fullmatch(text) and float(text.replace(",", ".")) <= usual for text in texts):
-            warn_of_input(source, f"read the numbers of {column.heading} as seconds; {example} works too.")
-
-
-def _holds_times(table: Table, column: Column) -> bool:
-    """Whether most cells of a column without a role are clock times, like those of time windows."""
-    texts = [text for row in table.rows[:_ROWS_LOOKED_AT] if (text := row.text(column.index))]
-    return 2 * sum(bool(_CLOCK.search(text)) for text in texts) > len(texts)
-
-
-def _warn_of_other_columns(table: Table, names: tuple[str, ...] | None, source: str) -> None:
-    header = table.header
-    hidden = table.grid.hidden_columns
-    filled = [column for column in header.others if any(row.text(column.index) for row in table.rows)]
-    carried = [column.heading for column in filled if column.index not in hidden]
-    limiting = [
-        column.heading
-        for column in filled
-        if column.index not in hidden and (is_unsupported(column.heading) or _holds_times(table, column))
-    ]
-    if carried:
-        verb = "does" if len(limiting) == 1 else "do"
-        more = f"; {show_list(limiting)} {verb} not limit the routes" if limiting else ""
-        warn_of_input(source, f"kept the columns {show_list(carried)} for the output{more}.")
-    used = [column.heading for column in header.columns.values() if column.index in hidden]
-    if used:
-        warn_of_input(source, f"used the hidden columns {show_list(used)}.")
-    if concealed := [column.heading for column in filled if column.index in hidden]:
-        warn_of_input(source, f"left out the hidden columns {show_list(concealed)}.")
-    bare = [index for index, heading in enumerate(header.headings) if not heading]
-    width = len(header.headings)
-    capacities = list(find_label(table, "capacity", STOPS))
-    beside = [row for row in table.rows if any(row.text(index) for index in (*bare, *range(width, len(row.cells))))]
-    if any(all(entry.where.line != row.line for entry in capacities) for row in beside):
-        warn_of_input(source, "ignored the columns without a name.")
-    identity = header.columns.get("id")
-    if identity is not None and names is None and identity.tier == 2:
-        warn_of_input(source, f"{identity.heading} is not different for every stop, so stops are numbered.")

@@ -56,6 +56,10 @@ export class Api {
     return this.#getJson("/v1/jobs", asJson(request));
   }
 
+  job(id) {
+    return this.#getJson(`/v1/jobs/${encodeURIComponent(id)}`);
+  }
+
   /** Stop a job; the response contains its best result. */
   stopJob(id) {
     return this.#getJson(`/v1/jobs/${encodeURIComponent(id)}`, { method: "DELETE" });

@@ -35,7 +35,7 @@ export class CodePanel {
 }
 
 /** The same over HTTP. A search is a job whose events are watched. */
-export function curlLines(request, file) {
+function curlLines(request, file) {
   const query = new URLSearchParams(optionsOf(request)).toString();
   const address = (path) => `'${location.origin}${path}${query ? `?${query}` : ""}'`;
   const body = `  -H 'Content-Type: application/json' --data-binary '@${file}'`;
@@ -49,7 +49,7 @@ export function curlLines(request, file) {
 }
 
 /** The same in Python, without a server. */
-export function pythonLines(request, file) {
+function pythonLines(request, file) {
   const settings = Object.entries(optionsOf(request)).map(([name, value]) => `, ${name}=${pythonValue(value)}`);
   return [
     "import dynaroute",

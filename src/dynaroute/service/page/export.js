@@ -31,18 +31,18 @@ export function fileStem(instance) {
 }
 
 /** The solution as CVRPLIB writes it. */
-export function formatSol(run) {
+function formatSol(run) {
   const lines = run.routes.map((route, index) => `Route #${index + 1}: ${route.join(" ")}`);
   return `${[...lines, `Cost ${run.cost}`].join("\n")}\n`;
 }
 
-export function formatJson({ instance, cost, routes, loads, lengths, seconds, method, model, trace }) {
+function formatJson({ instance, cost, routes, loads, lengths, seconds, method, model, trace }) {
   const solution = { instance: instance.name ?? "", cost, routes, loads, route_costs: lengths, seconds, method, model };
   return `${JSON.stringify({ ...solution, trace, problem: instance }, null, 1)}\n`;
 }
 
 /** Problem and routes together, as `dynaroute insert`, `convert` and `check` take them. */
-export function formatPlan({ instance, cost, routes, loads, lengths }) {
+function formatPlan({ instance, cost, routes, loads, lengths }) {
   const plan = { instance, routes, cost, loads, route_costs: lengths };
   return `${JSON.stringify(plan, null, 1)}\n`;
 }

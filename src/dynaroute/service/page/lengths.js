@@ -9,7 +9,7 @@ const EARTH_RADIUS = 6_371_008.8; // metres; the mean radius of WGS 84
 const ROUNDINGS = { nearest: (length) => Math.floor(length + 0.5), up: Math.ceil };
 
 /** Whether lengths are metres. */
-export function isInMetres(instance) {
+function isInMetres(instance) {
   return isOnGlobe(instance) && hasFreePlaces(instance);
 }
 

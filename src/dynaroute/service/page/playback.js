@@ -17,7 +17,7 @@ const SAVINGS_CAPTION = "Built by savings. Choose a model under Options to watch
 const HAND_CAPTION = "Changed by hand";
 
 /** The moments of a run. Time is counted in legs. */
-export class Film {
+class Film {
   constructor(run) {
     this.run = run;
     this.built = run.snapshots[0]?.routes ?? run.routes;

@@ -15,7 +15,7 @@ export function drawInstance({ size, seed, capacity }) {
 }
 
 /** The capacity the field uses for a size: 30, 40, 50 for 20, 50, 100 customers, linear between the known sizes. */
-export function usualCapacity(size) {
+function usualCapacity(size) {
   const last = USUAL_SIZES.length - 1;
   if (size >= USUAL_SIZES[last]) return USUAL_CAPACITIES[last] + Math.floor((size - USUAL_SIZES[last]) / 10);
   const upper = Math.max(1, USUAL_SIZES.findIndex((known) => size < known));

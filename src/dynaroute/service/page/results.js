@@ -20,7 +20,7 @@ export function showHeadline(state) {
   const run = runToShow(state);
   const headline = byId("headline");
   const isRunning = isSearching(state);
-  const nothing = make("p", { class: "headline-empty", text: isRunning ? "Searching…" : EMPTY });
+  const nothing = make("p", { class: "headline-empty", text: isRunning ? (state.search.why ?? "Searching…") : EMPTY });
   headline.replaceChildren(...(run === null ? [nothing] : figures(run, isRunning)));
   byId("export").hidden = run === null || isRunning;
   showCurve(run);

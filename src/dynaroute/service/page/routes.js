@@ -15,7 +15,7 @@ export function withStopMoved(instance, routes, stop, target, place = null) {
 }
 
 /** The cheapest position of a stop in a route. */
-export function cheapestPlace(instance, route, stop) {
+function cheapestPlace(instance, route, stop) {
   const nodes = [0, ...route, 0];
   let best = 0;
   let least = Infinity;

@@ -14,9 +14,14 @@ const FOLLOW_DELAY = 120; // milliseconds without changes before an edited probl
 const ANNOUNCE_EVERY = 3000; // milliseconds between spoken improvements
 const SHOW_EVERY = 80; // milliseconds between drawn improvements
 const MOST_SNAPSHOTS = 200; // improvements kept for playback
+const EXPLAIN_AFTER = 5000; // milliseconds without routes before the page says why
+const WHY_NO_ROUTES = {
+  queued: "Waiting for other searches to end…",
+  running: "Searching… The first search after an installation compiles its code, which takes a minute or two.",
+};
 
 /** Default seconds of a search for this many customers, as `choose_search_seconds` of the command line. */
-export function chooseSearchSeconds(customers) {
+function chooseSearchSeconds(customers) {
   return Math.min(Math.max(0.1, customers / 100), 30);
 }
 
@@ -53,6 +58,7 @@ export class SolveCard {
   #found = []; // improvements not yet shown
   #showTimer = null;
   #stopping = null; // id of the job that is being stopped
+  #explainTimer = null;
 
   constructor(store, api) {
     this.#store = store;
@@ -118,14 +124,31 @@ export class SolveCard {
     this.#found = []; // may be left from a broken stream
     const search = { id: job.id, instance, request, began, routes: [], trace: [], snapshots: [] };
     this.#store.update({ search, playback: null });
+    this.#tick();
+    this.#explainTimer = setTimeout(() => this.#explain(job.id), EXPLAIN_AFTER);
     try {
       const { result, error } = await this.#watch(job.id, part);
       if (error) throw new ApiError(error);
       if (result === null) showNote(this.#notice, ["Stopped before the search began."]);
       else await this.#keepSearch(instance, request, part.whole(result));
     } finally {
+      clearTimeout(this.#explainTimer);
       this.#store.update({ search: null });
     }
+  }
+
+  /** Say every few seconds why there are no routes yet. */
+  async #explain(id) {
+    const isWaiting = () => this.#store.state.search?.id === id && this.#store.state.search.trace.length === 0;
+    const job = isWaiting() ? await this.#api.job(id).catch(() => null) : null; // without contact, the stream ends too
+    if (!isWaiting()) return;
+    const why = WHY_NO_ROUTES[job?.state];
+    const { search } = this.#store.state;
+    if (why !== undefined && why !== search.why) {
+      this.#store.update({ search: { ...search, why } });
+      announce(why);
+    }
+    this.#explainTimer = setTimeout(() => this.#explain(id), EXPLAIN_AFTER);
   }
 
   #keepSearch(instance, request, result) {
@@ -229,11 +252,7 @@ export class SolveCard {
   #showProgress(state) {
     const isActive = isSearching(state);
     byId("search-progress").hidden = !isActive;
-    if (!isActive) {
-      byId("stop").disabled = false;
-      return;
-    }
-    if (state.search.trace.length === 0) this.#tick();
+    if (!isActive) byId("stop").disabled = false;
   }
 
   #tick() {

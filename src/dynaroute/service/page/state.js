@@ -3,7 +3,7 @@
 const LONGEST_PAST = 200;
 
 /** A record with listeners for changes of certain keys. */
-export class Store {
+class Store {
   #state;
   #listeners = [];
 

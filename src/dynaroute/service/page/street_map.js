@@ -8,7 +8,7 @@ const MOST_TILES = 120;
 const DEEPEST = 19;
 
 /** The service's street map: {tiles, attribution}; tiles is null if there is none. */
-export async function readStreetMap() {
+async function readStreetMap() {
   const nothing = { tiles: null, attribution: "" };
   try {
     const response = await fetch("/page/street_map.json");

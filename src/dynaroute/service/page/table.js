@@ -7,7 +7,7 @@ import { capacityOf } from "./instance.js";
 import { formatLength } from "./lengths.js";
 import { formatAmount } from "./numbers.js";
 import { changeableRun, moveStop, routeOfStop } from "./reassign.js";
-import { isLocked, toggleLock } from "./state.js";
+import { isLocked, isSearching, toggleLock } from "./state.js";
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 2] };
 
@@ -39,7 +39,8 @@ export class RouteTable {
     const held = heldControl(this.#place);
     this.#bodies = run === null ? [] : run.routes.map((_, route) => this.#makeBody(run, route));
     if (run === null) {
-      this.#place.replaceChildren(make("p", { class: "empty", text: "No routes yet. Press Solve." }));
+      const text = isSearching(this.#store.state) ? "No routes yet." : "No routes yet. Press Solve.";
+      this.#place.replaceChildren(make("p", { class: "empty", text }));
       return;
     }
     const heads = ["Route", "Stops", "Load", "Length", "Lock"].map((text) => make("th", { scope: "col", text }));
