@@ -48,6 +48,19 @@ def test_a_program_without_all_its_vehicles_disturbs_no_other() -> None:
     assert torch.equal(found.route, expected.route)
 
 
+def test_a_policy_that_is_not_finite_ends_all_the_same() -> None:
+    policy, batch = make_pointer(), draw_batch(2)
+    with torch.no_grad():
+        policy.pointer_score.weight.fill_(torch.nan)
+    assert bool((construct_fused(policy, batch, MostLikely()).route < 0).all())
+
+
+def test_a_route_for_each_customer_is_not_too_many() -> None:
+    policy, batch = make_pointer(), draw_batch(5, capacity=9)
+    batch.demands[:, 1:] = 9
+    assert construct_fused(policy, batch, MostLikely()).route[0, 1:].sort().values.tolist() == [0, 1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("dimension", [8, 48, 256])
 def test_other_widths_are_built_plainly(dimension: int) -> None:
     assert not is_supported(make_pointer(dimension), MostLikely())

@@ -60,7 +60,8 @@ def drive_pointer(
     stop, routes_done, step = tl.zeros_like(chosen), tl.zeros_like(chosen), tl.zeros_like(chosen)
     hidden = tl.zeros((VEHICLES, WIDTH), tl.float32)
     cell = tl.zeros((VEHICLES, WIDTH), tl.float32)
-    while tl.max(left, 0) > 0:
+    # a solution has fewer steps; a policy that is not finite would never leave the depot
+    while (tl.max(left, 0) > 0) & (tl.max(step, 0) < 2 * longest):
         hidden, cell = _visit(hidden, cell, locations, first_cell + chosen, matrices, gates, NATIVE, PRECISION, WIDTH)
         load = remaining.to(tl.float32) / full.to(tl.float32)
         query = _multiply(hidden, matrices, 4, PRECISION, WIDTH)

@@ -75,16 +75,6 @@ class Solutions(NamedTuple):
     room: ReplaySize | WholeSize | None = None
     has_one_size: bool = False
 
-    def find_starts(self) -> RouteStarts:
-        """Find where routes begin, unless it is known."""
-        if self.starts is not None:
-            return self.starts
-        return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
-
-    def find_room(self, starts: RouteStarts) -> ReplaySize:
-        """Return the size of arrays of routes and states: exactly what is needed, unless it was given."""
-        return self.room if isinstance(self.room, ReplaySize) else ReplaySize.of(starts)
-
     def count_steps(self) -> int:
         """Return the number of steps of the longest solution, or more if it was given."""
         if isinstance(self.room, WholeSize):
@@ -123,8 +113,7 @@ def replay_log_probabilities(
     precision
         Precision of the matrix products. None is for comparisons: the encoder is exact (`encode_exactly`) and the rest
         has the policy's dtype, as in the twin. A changed encoder of AM-D is always run like this, because its
-        sensitivity to rounding is unknown. AM's encoder, and heads that the kernels cannot hold, always use the
-        policy's dtype.
+        sensitivity to rounding is unknown. AM, and heads that the kernels cannot hold, always use the policy's dtype.
     starts
         Where the routes begin, if already known.
     has_one_size
@@ -160,12 +149,9 @@ def find_fixed_size(policy: Policy, nodes: int, *, has_one_size: bool) -> type[R
     if replay is _replay_pointer:
         assert isinstance(policy, PointerNetwork)
         return WholeSize if policy.has_kernels else None
-    if replay is _replay_whole and not has_one_size:
-        return None
-    by_kernels = _use_kernels(policy, policy.dtype, nodes)
-    if replay is _replay_whole and not (by_kernels and _has_route_kernels(policy)):
-        return WholeSize
-    return ReplaySize if by_kernels else None
+    if replay is _replay_whole:
+        return WholeSize if has_one_size else None
+    return ReplaySize if _use_kernels(policy, policy.dtype, nodes) else None
 
 
 def _refuse_what_mixes_solutions(policy: Policy) -> None:
@@ -185,26 +171,20 @@ def _refuse_what_mixes_solutions(policy: Policy) -> None:
 
 def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
     """Encode every state once, and decode every route that leaves it once."""
-    batch, starts = solutions.batch, solutions.find_starts()
-    room = solutions.find_room(starts)
+    batch, starts, room = solutions.batch, solutions.starts, solutions.room
+    if starts is None:
+        starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples)
+    room = room if isinstance(room, ReplaySize) else ReplaySize.of(starts)
     by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes) and room.longest_route <= LONGEST_ROUTE
     if not by_kernels:
         room = ReplaySize.of(starts)  # plain operations use arrays that fit exactly
     layout = ReplayLayout.of_starts(starts, room)
     encoded = _encode_states(policy, batch, layout.states, precision)  # (T of states, d_h)
     hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
-    if by_kernels:
-        projected = hidden @ policy.fold().to(hidden.dtype).T  # (T, 5 d_h)
-        per_route = _decode_by_kernels(policy, batch, projected, layout, room.longest_route)  # (R,)
-    else:
-        per_route = _decode_plainly(policy, batch, hidden, layout)
-    return _sum_routes(per_route, layout, len(batch))
-
-
-def _sum_routes(per_route: Tensor, layout: ReplayLayout, solutions: int) -> Tensor:
-    """Sum (R,) log-probabilities of routes over each solution: (B,)."""
+    decode = _decode_by_kernels if by_kernels else _decode_plainly
+    per_route = decode(policy, batch, hidden, layout, room.longest_route)  # (R,)
     per_occurrence = torch.where(layout.is_occurrence, per_route[layout.occurrence_route], 0.0).double()  # (O,)
-    total = per_occurrence.new_zeros(solutions).index_add(0, layout.occurrence_solution, per_occurrence)  # (B,)
+    total = per_occurrence.new_zeros(len(batch)).index_add(0, layout.occurrence_solution, per_occurrence)  # (B,)
     return total.to(per_route.dtype)
 
 
@@ -316,17 +296,14 @@ def _fits_kernels(policy: Policy, nodes: int) -> bool:
 
 
 def _decode_by_kernels(
-    policy: Policy, batch: InstanceBatch, projected: Tensor, layout: ReplayLayout, longest_route: int
+    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
 ) -> Tensor:
-    """Compute (R,) log-probabilities of routes with kernels (eqs 12 to 20), from tokens times `Policy.fold`.
-
-    Twin: `_decode_plainly`.
-    """
+    """Compute (R,) log-probabilities of routes with kernels (eqs 12 to 20). Twin: `_decode_plainly`."""
     from dynaroute.kernels.route_parts import Routes, RouteShape
     from dynaroute.kernels.route_probability import RouteLogProbability
 
     config, weight = policy.config, policy.decoder.distance_weight
-    nowhere = projected.new_empty(0, dtype=torch.float32)
+    nowhere = hidden.new_empty(0, dtype=torch.float32)
     routes = Routes(
         offsets=layout.routes.offsets,
         lengths=layout.routes.lengths,
@@ -345,7 +322,7 @@ def _decode_by_kernels(
         is_biased=weight is not None,
     )
     per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
-        projected,
+        hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h)
         policy.decoder.capacity_weight.contiguous(),
         nowhere if weight is None else weight,
         routes,
@@ -355,7 +332,9 @@ def _decode_by_kernels(
     return per_route
 
 
-def _decode_plainly(policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout) -> Tensor:
+def _decode_plainly(
+    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
+) -> Tensor:
     """Compute (R,) log-probabilities of routes in plain PyTorch (eqs 12 to 20)."""
     packing = Packing(layout.routes.lengths, int(layout.routes.lengths.max()))
     projections = policy.decoder.project(hidden, packing, policy.fold().to(hidden.dtype))
@@ -428,12 +407,6 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
     features = batch.features(row * samples, node, policy.dtype)  # (T, 3)
     encode = policy.encoder if precision is not None else partial(encode_exactly, policy.encoder)
     hidden = encode(features, node == 0, packing)  # (T, d_h)
-    if precision is not None and _has_route_kernels(policy) and _use_kernels(policy, precision, batch.nodes):
-        starts = solutions.find_starts()
-        room = solutions.find_room(starts)
-        if room.longest_route <= LONGEST_ROUTE:
-            table = _tabulate(hidden, packing).to(precision)  # (I, M, 2 d_h)
-            return _decode_whole_by_kernels(policy, solutions, table, ReplayLayout.of_starts(starts, room), room)
     projections = policy.decoder.project(hidden, packing, policy.fold())
     if policy.config.distance_bias:
         projections = projections.at(features[:, :2], packing)
@@ -441,52 +414,6 @@ def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype |
         projections = projections.repeat_each(samples)
     steps = _list_steps(solutions, is_node)
     return _sum_steps(policy, projections, steps, batch.demands, batch.capacity)
-
-
-def _has_route_kernels(policy: Policy) -> bool:
-    """Whether kernels for routes that leave a state can also decode those of a policy that does not encode anew.
-
-    They see only the nodes that are left, so nothing may depend on the number of all nodes.
-    """
-    return not (policy.config.growing_attention or policy.config.distance_bias)
-
-
-def _tabulate(hidden: Tensor, packing: Packing) -> Tensor:
-    """List the embeddings of whole instances: (I, M, 2 d_h), each beside the mean of its instance."""
-    padded = packing.pad(hidden)  # (I, M, d_h)
-    mean = padded.sum(1, keepdim=True) / packing.lengths[:, None, None]  # (I, 1, d_h); padding is 0
-    return torch.cat([padded, mean.expand_as(padded)], -1)
-
-
-def _fold_beside_mean(policy: Policy) -> Tensor:
-    """Widen `Policy.fold` to (5 d_h, 2 d_h), for rows of `_tabulate`.
-
-    In a constant graph mean each node contributes the mean of all, so that the mean of those that are left is the same.
-    """
-    folded = policy.fold()
-    if policy.config.shrinking_mean:
-        return F.pad(folded, (0, folded.shape[1]))
-    *others, graph, last = folded.chunk(5)
-    nothing = torch.zeros_like(graph)
-    of_node = torch.cat([*others, nothing, last])  # (5 d_h, d_h)
-    of_mean = torch.cat([nothing, nothing, nothing, graph, nothing])
-    return torch.cat([of_node, of_mean], 1)
-
-
-def _decode_whole_by_kernels(
-    policy: Policy, solutions: Solutions, table: Tensor, layout: ReplayLayout, room: ReplaySize
-) -> Tensor:
-    """Decode route by route, each from the nodes that are left before it: all others are masked anyway."""
-    batch, segments = solutions.batch, layout.routes
-    row = segments.token_solution // solutions.samples * batch.nodes + segments.token_node  # (T,)
-    # padding is spread out, because gradients for the same row wait for each other
-    padding = torch.arange(len(row), device=row.device) % (len(table) * batch.nodes)
-    row = torch.where(segments.token_node >= 0, row, padding)
-    taken: Tensor = _TakeRows.apply(table.flatten(0, 1), row)  # type: ignore[no-untyped-call]  # (T, 2 d_h)
-    # projected after taking, because gradients are summed row by row, and a row of all projections is longer
-    projected = taken @ _fold_beside_mean(policy).to(taken.dtype).T  # (T, 5 d_h)
-    per_route = _decode_by_kernels(policy, batch, projected, layout, room.longest_route)  # (R,)
-    return _sum_routes(per_route, layout, len(batch))
 
 
 def _list_steps(solutions: Solutions, is_node: Tensor) -> KnownSteps:
