@@ -71,6 +71,15 @@ def test_all_are_answered_when_it_is_stopped_under_load(tmp_path: Path) -> None:
         assert service.log.read_text() == ""
 
 
+def test_stopping_does_not_wait_for_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
+    with running_service(tmp_path) as service:
+        service.terminate()
+
+        assert service.process.wait(timeout=30) == 0  # compiling takes more than a minute
+        assert service.log.read_text() == ""
+
+
 def test_searches_and_jobs_end_with_their_best_when_it_is_stopped(tmp_path: Path) -> None:
     with running_service(tmp_path, search_workers=2, solve_seconds=300) as service, service.client() as client:
         body = json.dumps(BIG).encode()

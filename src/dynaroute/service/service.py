@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
+from threading import Thread
 
 from dynaroute.errors import OptionError, Where
 from dynaroute.service.batching import Batcher
@@ -223,7 +226,7 @@ class Service:
         self._is_ready = True
         self.jobs.resume()
         try:
-            await asyncio.to_thread(self._engine.warm_up)
+            await _run_apart(self._engine.warm_up)
         except Exception:
             _LOG.exception("What improves routes cannot be loaded.")
         self.intake.prepare()
@@ -236,3 +239,29 @@ class Service:
             raise OptionError(message, where=Where(field="model"), remedy=f"Use {', '.join(known)}.")
         refuse_excess(options, problem.instance.size, self.settings.work)
         return options
+
+
+async def _run_apart(work: Callable[[], None]) -> None:
+    """Do work in a thread that a stopping service does not wait for: compiling takes long and cannot be interrupted."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: Exception | None) -> None:
+        if outcome.done():  # cancelled
+            return
+        if error is None:
+            outcome.set_result(None)
+        else:
+            outcome.set_exception(error)
+
+    def run() -> None:
+        error = None
+        try:
+            work()
+        except Exception as caught:
+            error = caught
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, error)
+
+    Thread(target=run, name="dynaroute-warm-up", daemon=True).start()
+    await outcome
