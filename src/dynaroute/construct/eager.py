@@ -23,14 +23,11 @@ from dynaroute.model.state import RouteState
 __all__ = [
     "Begin",
     "Decision",
-    "Drive",
-    "Progress",
     "construct_eagerly",
     "decide",
     "first_log_probabilities",
     "log_probabilities",
     "sum_log_probabilities",
-    "take_step",
 ]
 
 Begin: TypeAlias = Callable[[Left, Tensor], Memory]  # the type of `Policy.begin`
@@ -133,68 +130,12 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin 
         unfinished = is_open.any(1).nonzero().squeeze(1)  # (P,)
         if not len(unfinished):
             return
-        drive = Drive(policy, begin, batch, folded, unfinished, is_open, steps, routes)
+        drive = _Drive(policy, begin, batch, folded, unfinished, is_open, steps, routes)
         yield from drive.decide(chooser)
         is_open, steps, routes = drive.finish(is_open, steps, routes)
 
 
-class Progress(NamedTuple):
-    """The progress of P vehicles: everything that a step changes.
-
-    Attributes
-    ----------
-    memory, state
-        Memory of the policy, and state of the vehicles.
-    step, route, position
-        (P,) each, as in `StepInfo`.
-    is_driving
-        (P,) false for vehicles that are back and waiting.
-    """
-
-    memory: Memory
-    state: RouteState
-    step: Tensor
-    route: Tensor
-    position: Tensor
-    is_driving: Tensor
-
-
-def take_step(
-    policy: Policy, chooser: Chooser, trajectory: Tensor, nodes: Tensor, progress: Progress
-) -> tuple[Decision, Progress]:
-    """Move each vehicle to its next node, without waiting for the device.
-
-    Parameters
-    ----------
-    policy
-        The policy.
-    chooser
-        How the next node is chosen.
-    trajectory, nodes
-        (P,) and (P, M), as in `StepInfo`.
-    progress
-        Progress of the vehicles.
-    """
-    memory, state, step, route, position, is_driving = progress
-    depot = torch.zeros_like(step)  # also the first position of a route
-    info = StepInfo(trajectory, step, route, position, nodes)
-    logits = policy.logits(memory, state)  # (P, M)
-    chosen = torch.where(is_driving, chooser(logits, info), depot)  # (P,)
-    next_memory, next_state = policy.advance(memory, state, chosen), state.update(chosen)
-    is_back = chosen == 0
-    # a policy that re-encodes waits for that; others go on with their embeddings
-    is_waiting = is_back if policy.encodes_anew else is_back & next_state.is_done
-    return Decision(info, logits, chosen, is_driving), Progress(
-        memory=next_memory,
-        state=next_state,
-        step=step + is_driving,
-        route=route + (is_driving & is_back),
-        position=torch.where(is_back, depot, position + 1),
-        is_driving=is_driving & ~is_waiting,
-    )
-
-
-class Drive:
+class _Drive:
     """From one encoding to the next: one route per unfinished instance, or all routes if nothing is re-encoded."""
 
     def __init__(
@@ -210,6 +151,7 @@ class Drive:
     ) -> None:
         self.policy = policy
         self.trajectory = unfinished  # (P,)
+        self.step, self.route = steps[unfinished], routes[unfinished]  # (P,) each
         is_left = is_open[unfinished]  # (P, B's M)
         is_left[:, 0] = True
         someone, state = _find_states(batch.keys[unfinished], is_left)  # (S,), (P,)
@@ -219,32 +161,38 @@ class Drive:
         row, node = is_left.nonzero().unbind(1)  # (T,) each
         trajectory = unfinished[someone][row]  # (T,)
         memory = begin(Left(batch.features(trajectory, node, policy.dtype), node == 0, packing), folded)
+        self.memory = memory if len(someone) == len(state) else memory.take(state)
         self.nodes = packing.pad(node)[state]  # (P, M)
         demands = packing.pad(batch.demands[trajectory, node])[state]  # (P, M)
-        step = steps[unfinished]  # (P,)
-        self.progress = Progress(
-            memory=memory if len(someone) == len(state) else memory.take(state),
-            state=RouteState.at_depot(demands, batch.capacity[unfinished], self.nodes > 0),
-            step=step,
-            route=routes[unfinished],
-            position=torch.zeros_like(step),
-            is_driving=torch.ones_like(step, dtype=torch.bool),
-        )
+        self.state = RouteState.at_depot(demands, batch.capacity[unfinished], self.nodes > 0)
 
     def decide(self, chooser: Chooser) -> Iterator[Decision]:
         """Step until every vehicle is back for good."""
-        while bool(self.progress.is_driving.any()):
-            decision, self.progress = take_step(self.policy, chooser, self.trajectory, self.nodes, self.progress)
-            yield decision
+        depot = torch.zeros_like(self.step)  # also the first position of a route
+        position = depot
+        is_driving = torch.ones_like(self.step, dtype=torch.bool)
+        while bool(is_driving.any()):
+            info = StepInfo(self.trajectory, self.step, self.route, position, self.nodes)
+            logits = self.policy.logits(self.memory, self.state)  # (P, M)
+            chosen = torch.where(is_driving, chooser(logits, info), depot)  # (P,)
+            yield Decision(info, logits, chosen, is_driving)
+            self.memory = self.policy.advance(self.memory, self.state, chosen)
+            self.state = self.state.update(chosen)
+            is_back = chosen == 0
+            self.step = self.step + is_driving
+            self.route = self.route + (is_driving & is_back)
+            position = torch.where(is_back, depot, position + 1)
+            # a policy that re-encodes waits for that; others go on with their embeddings
+            is_driving = is_driving & ~(is_back if self.policy.encodes_anew else is_back & self.state.is_done)
 
     def finish(self, is_open: Tensor, steps: Tensor, routes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return open customers, steps and routes of the whole batch."""
-        left = torch.zeros_like(is_open[self.trajectory]).scatter(1, self.nodes, self.progress.state.is_open)
+        left = torch.zeros_like(is_open[self.trajectory]).scatter(1, self.nodes, self.state.is_open)
         left[:, 0] = False
         return (
             is_open.index_copy(0, self.trajectory, left),
-            steps.index_copy(0, self.trajectory, self.progress.step),
-            routes.index_copy(0, self.trajectory, self.progress.route),
+            steps.index_copy(0, self.trajectory, self.step),
+            routes.index_copy(0, self.trajectory, self.route),
         )
 
 
