@@ -130,7 +130,7 @@ def test_a_replay_in_parts_is_the_whole(monkeypatch: pytest.MonkeyPatch) -> None
     policy, batch = make_pointer(), draw_batch(5, 5, 8)
     routes = construct(policy, batch, Greedy())
     whole = replay_log_probabilities(policy, batch, routes)
-    monkeypatch.setattr("dynaroute.training.replay._NUMBERS_AT_ONCE", {"cpu": 1})
+    monkeypatch.setattr("dynaroute.training.replay_whole._NUMBERS_AT_ONCE", {"cpu": 1})
     torch.testing.assert_close(replay_log_probabilities(policy, batch, routes), whole)
 
 

@@ -12,74 +12,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.eager import sum_log_probabilities
 from dynaroute.errors import ModelError, Where
 from dynaroute.kernels import LONGEST_ROUTE, LONGEST_SEGMENT, kernels_run_on
 from dynaroute.model.changes import find_change, find_decoder_change, find_encoder_change, warn_once
-from dynaroute.model.decoder import Context, Projections
+from dynaroute.model.decoder import Projections
 from dynaroute.model.encoder import AttentionLayer, Encoder, encode_exactly
 from dynaroute.model.packing import Packing
-from dynaroute.model.pointer import PointerNetwork, PointerSteps
+from dynaroute.model.pointer import PointerNetwork
 from dynaroute.model.policy import Policy
-from dynaroute.model.state import find_feasible
-from dynaroute.training.replay_layout import (
-    ReplayLayout,
-    ReplaySize,
-    RouteStarts,
-    Segments,
-    WholeSize,
-    count_steps,
-)
+from dynaroute.training.replay_layout import ReplayLayout, ReplaySize, RouteStarts, Segments, Solutions, WholeSize
+from dynaroute.training.replay_steps import KnownSteps, sum_steps
+from dynaroute.training.replay_whole import replay_pointer, replay_whole
 
 __all__ = [
     "REPLAYS",
-    "Solutions",
     "find_fixed_size",
     "replay_log_probabilities",
     "route_log_probabilities",
     "run_layer",
 ]
-
-_NUMBERS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}  # elements in the largest array of a pointer network's replay
-
-
-class Solutions(NamedTuple):
-    """Finished solutions to replay.
-
-    Attributes
-    ----------
-    batch, routes
-        B instances, and a feasible solution for each.
-    samples
-        Number of consecutive copies of every instance, each with its solution.
-    starts
-        Where the routes begin, if already known.
-    room
-        Size of the arrays, if larger than needed, as for recordings.
-    has_one_size
-        Whether all instances are known to have the same number of customers.
-    """
-
-    batch: InstanceBatch
-    routes: RouteBatch
-    samples: int = 1
-    starts: RouteStarts | None = None
-    room: ReplaySize | WholeSize | None = None
-    has_one_size: bool = False
-
-    def count_steps(self) -> int:
-        """Return the number of steps of the longest solution, or more if it was given."""
-        if isinstance(self.room, WholeSize):
-            return self.room.steps
-        return int(count_steps(self.routes, self.batch.sizes).max())
 
 
 ParallelReplay: TypeAlias = Callable[[Policy, Solutions, torch.dtype | None], Tensor]
@@ -146,10 +105,10 @@ def find_fixed_size(policy: Policy, nodes: int, *, has_one_size: bool) -> type[R
     replay = REPLAYS.get(policy.kind)
     if replay is None or policy.device.type != "cuda" or find_change(policy):
         return None
-    if replay is _replay_pointer:
+    if replay is replay_pointer:
         assert isinstance(policy, PointerNetwork)
         return WholeSize if policy.has_kernels else None
-    if replay is _replay_whole:
+    if replay is replay_whole:
         return WholeSize if has_one_size else None
     return ReplaySize if _use_kernels(policy, policy.dtype, nodes) else None
 
@@ -385,150 +344,7 @@ def route_log_probabilities(
         is_node=packing.is_token,
         remaining=remaining,
     )
-    return _sum_steps(policy, projections, steps, demands, capacities)
-
-
-# AM: whole solutions
-
-
-def _replay_whole(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
-    """Replay a static policy: every instance is encoded once, and all its steps are decoded together."""
-    batch, samples = solutions.batch, solutions.samples
-    is_node = batch.is_customer
-    is_node[:, 0] = True
-    if solutions.has_one_size:
-        packing = Packing.evenly(len(batch) // samples, batch.nodes, batch.device)
-        token = torch.arange(len(packing.lengths) * batch.nodes, device=batch.device)
-        row, node = token // batch.nodes, token % batch.nodes  # (T,) each
-    else:
-        instances = is_node[::samples]  # (I, M)
-        packing = Packing(instances.sum(1), batch.nodes)
-        row, node = instances.nonzero().unbind(1)
-    features = batch.features(row * samples, node, policy.dtype)  # (T, 3)
-    encode = policy.encoder if precision is not None else partial(encode_exactly, policy.encoder)
-    hidden = encode(features, node == 0, packing)  # (T, d_h)
-    projections = policy.decoder.project(hidden, packing, policy.fold())
-    if policy.config.distance_bias:
-        projections = projections.at(features[:, :2], packing)
-    if samples > 1:
-        projections = projections.repeat_each(samples)
-    steps = _list_steps(solutions, is_node)
-    return _sum_steps(policy, projections, steps, batch.demands, batch.capacity)
-
-
-def _list_steps(solutions: Solutions, is_node: Tensor) -> KnownSteps:
-    """List all steps of whole solutions, including returns to the depot."""
-    batch, routes = solutions.batch, solutions.routes
-    visits = routes.visits()  # (B, n)
-    route = routes.route.gather(1, visits).long()  # (B, n)
-    count = count_steps(routes, batch.sizes)  # (B,)
-    step = torch.arange(solutions.count_steps(), device=batch.device)  # (S,)
-    # the i-th visit follows i others and one return per earlier route; padding goes past the end
-    when = torch.where(route >= 0, torch.arange(visits.shape[1], device=batch.device) + route, len(step))  # (B, n)
-    target = visits.new_zeros(len(batch), len(step) + 1).scatter(1, when, visits)[:, :-1]  # (B, S); 0: a return
-    previous = F.pad(target[:, :-1], (1, 0))
-    visit_step = torch.zeros_like(routes.route, dtype=torch.int64).scatter(1, visits, when)  # (B, M)
-    visit_step[:, 0] = -1
-    load = batch.demands.long().gather(1, previous).cumsum(1)  # (B, S) delivered so far
-    at_depot = torch.where(previous == 0, load, 0).cummax(1).values  # of it, on earlier routes
-    return KnownSteps(
-        previous=previous,
-        target=target,
-        is_step=step < count[:, None],
-        is_open=(visit_step[:, None, :] >= step[:, None]) & is_node[:, None, :],
-        is_node=is_node,
-        remaining=batch.capacity[:, None] - (load - at_depot),
-    )
-
-
-# RL: whole solutions, with the LSTM's states
-
-
-def _replay_pointer(policy: Policy, solutions: Solutions, precision: torch.dtype | None) -> Tensor:
-    """Run the LSTM over whole solutions in one call, and decode all their steps in chunks."""
-    assert isinstance(policy, PointerNetwork)
-    batch = solutions.batch
-    is_node = batch.is_customer
-    is_node[:, 0] = True
-    known = _list_steps(solutions, is_node)
-    places = batch.locations.to(policy.dtype)  # (B, M, 2)
-    fraction = batch.demands.to(policy.dtype) / batch.capacity[:, None].to(policy.dtype)  # (B, M)
-    visited = places.gather(1, known.previous[..., None].expand(-1, -1, 2))  # (B, S, 2)
-    hidden, folded = policy.remember(visited), policy.fold()  # (B, S, d), (3 d, 5)
-    load = known.remaining.to(policy.dtype) / batch.capacity[:, None].to(policy.dtype)  # (B, S)
-    may_return = (known.previous != 0) | ~known.is_step
-    feasible = find_feasible(known.is_open, batch.demands[:, None], known.remaining, may_return)  # (B, S, M)
-
-    def decode(rows: slice, some_hidden: Tensor, folded: Tensor) -> Tensor:
-        """Compute (P, S) log p of the steps of some solutions."""
-        demands = fraction[rows, None] * known.is_open[rows]  # (P, S, M)
-        placed = policy.place(places[rows], folded)
-        steps = PointerSteps(places[rows], *placed, demands, load[rows], some_hidden, is_node[rows], feasible[rows])
-        target = torch.where(known.is_step[rows], known.target[rows], 0)[..., None]
-        return policy.point(steps, folded).log_softmax(-1).gather(2, target).squeeze(-1)
-
-    numbers = _NUMBERS_AT_ONCE["cuda" if policy.device.type == "cuda" else "cpu"]
-    if policy.has_kernels:
-        return torch.where(known.is_step, decode(slice(None), hidden, folded), 0.0).sum(1)
-    together = max(1, numbers // (feasible[0].numel() * policy.config.dimension))
-    parts = [
-        # recomputed in the backward pass, because all steps of all solutions do not fit in memory
-        checkpoint(decode, rows, hidden[rows], folded, use_reentrant=False)
-        for rows in (slice(first, first + together) for first in range(0, len(batch), together))
-    ]
-    return torch.where(known.is_step, torch.cat(parts), 0.0).sum(1, dtype=torch.float64).to(policy.dtype)
-
-
-# Both
-
-
-class KnownSteps(NamedTuple):
-    """S steps of each of P segments of M slots.
-
-    Attributes
-    ----------
-    previous, target
-        (P, S) int64: slots of the last visited node and of the next one.
-    is_step
-        (P, S) false for padding.
-    is_open
-        (P, S, M) customers not visited before a step.
-    is_node
-        (P, M) false for padding.
-    remaining
-        (P, S) remaining capacity.
-    """
-
-    previous: Tensor
-    target: Tensor
-    is_step: Tensor
-    is_open: Tensor
-    is_node: Tensor
-    remaining: Tensor
-
-
-def _sum_steps(
-    policy: Policy, projections: Projections, steps: KnownSteps, demands: Tensor, capacities: Tensor
-) -> Tensor:
-    """Sum log p over known steps, with the decoder used for construction (eqs 12 to 20): (P,)."""
-    graph = projections.graph  # (P, M, d_h)
-    # padding may always return, because something must be feasible
-    may_return = (steps.previous != 0) | ~steps.is_step | ~steps.is_node[:, :1]
-    feasible = find_feasible(steps.is_open, demands[:, None], steps.remaining, may_return)  # (P, S, M)
-    in_mean = steps.is_node[:, None, :].expand_as(feasible)
-    if policy.config.shrinking_mean:
-        in_mean = steps.is_open.clone()
-        in_mean[:, :, 0] = True
-    nodes_in_mean = in_mean.sum(-1, keepdim=True).clamp(min=1)  # (P, S, 1)
-    context = Context(
-        mean=in_mean.to(graph.dtype) @ graph / nodes_in_mean,
-        previous=steps.previous,
-        fraction=steps.remaining.to(graph.dtype) / capacities[:, None].to(graph.dtype),
-    )
-    logits = policy.decoder.logits(projections, context, feasible)  # (P, S, M)
-    target = torch.where(steps.is_step, steps.target, 0)
-    chosen = logits.log_softmax(-1).gather(2, target[..., None]).squeeze(-1)  # (P, S), eq 20
-    return torch.where(steps.is_step, chosen, 0.0).sum(1, dtype=torch.float64).to(graph.dtype)
+    return sum_steps(policy, projections, steps, demands, capacities)
 
 
 def _list_positions(batch: InstanceBatch, segments: Segments, dtype: torch.dtype) -> Tensor:
@@ -544,4 +360,4 @@ def _list_demands(batch: InstanceBatch, segments: Segments) -> Tensor:
 
 
 # The parallel replay of each kind of policy. Other kinds are replayed step by step.
-REPLAYS: dict[str, ParallelReplay] = {"AM-D": _replay_states, "AM": _replay_whole, "RL": _replay_pointer}
+REPLAYS: dict[str, ParallelReplay] = {"AM-D": _replay_states, "AM": replay_whole, "RL": replay_pointer}

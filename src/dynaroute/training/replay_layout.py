@@ -9,15 +9,16 @@ state once. An *occurrence* is a route of one of the solutions. docs/engine.md s
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dynaroute.batch import RouteBatch
+from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.noise import scramble
 
-__all__ = ["ReplayLayout", "ReplaySize", "RouteStarts", "Segments", "WholeSize", "count_steps"]
+__all__ = ["ReplayLayout", "ReplaySize", "RouteStarts", "Segments", "Solutions", "WholeSize", "count_steps"]
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,37 @@ class RouteStarts:
             routes.position.amax().long() + 1,
         ]
         return cls(visits, sizes, state, same, following - place, torch.stack(counts))
+
+
+class Solutions(NamedTuple):
+    """Finished solutions to replay.
+
+    Attributes
+    ----------
+    batch, routes
+        B instances, and a feasible solution for each.
+    samples
+        Number of consecutive copies of every instance, each with its solution.
+    starts
+        Where the routes begin, if already known.
+    room
+        Size of the arrays, if larger than needed, as for recordings.
+    has_one_size
+        Whether all instances are known to have the same number of customers.
+    """
+
+    batch: InstanceBatch
+    routes: RouteBatch
+    samples: int = 1
+    starts: RouteStarts | None = None
+    room: ReplaySize | WholeSize | None = None
+    has_one_size: bool = False
+
+    def count_steps(self) -> int:
+        """Return the number of steps of the longest solution, or more if it was given."""
+        if isinstance(self.room, WholeSize):
+            return self.room.steps
+        return int(count_steps(self.routes, self.batch.sizes).max())
 
 
 @dataclass(frozen=True, eq=False)
