@@ -98,6 +98,7 @@ class TwoNodes:
         """Kill the second node with everything that runs there, and replace it."""
         self.cluster.remove_node(self.second, allow_graceful=False)
         self.second = _add_node(self.cluster)
+        self.cluster.wait_for_nodes(timeout=60)  # until then the dead one still counts as a node
         return True
 
     def kill_actor(self) -> bool:
