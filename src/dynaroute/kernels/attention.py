@@ -23,6 +23,9 @@ _WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))
 _WARPS_BACK = ((4, 5, 1), (6, 6, 4), (7, 7, 4))
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
 _HUGE = tl.constexpr(1.0e30)
+_LARGEST_HALF = tl.constexpr(65504.0)  # of float16
+_SUMS = tl.constexpr(8)  # columns of the smallest product
+_SAMPLE = tl.constexpr(64)  # keys from which the largest score is guessed
 
 
 @triton.jit
@@ -92,22 +95,71 @@ def _forward_kernel(
 
 
 @triton.jit
+def _score(
+    packed, query, start, block, count, head, IS_LAST: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr, KEYS: tl.constexpr,
+):  # fmt: skip
+    """(QUERIES, KEYS) scores of a block of keys; only the last block may have rows past the segment's end."""
+    key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, KEYS, DK)
+    scores = tl.dot(query, tl.trans(key), input_precision=PRECISION)
+    if IS_LAST:
+        scores = tl.where((block + tl.arange(0, KEYS) < count)[None, :], scores, -_HUGE)
+    return scores
+
+
+@triton.jit
+def _find_highest(
+    packed, query, start, count, head, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, KEYS: tl.constexpr
+):
+    """(QUERIES,) the largest score of each query."""
+    highest = tl.full((query.shape[0],), -_HUGE, tl.float32)
+    for block in tl.range(0, loop_end(count), KEYS):
+        scores = _score(packed, query, start, block, count, head, True, H, DK, PRECISION, KEYS)
+        highest = tl.maximum(highest, tl.max(scores, 1))
+    return highest
+
+
+@triton.jit
+def _guess_highest(packed, query, start, count, head, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr):
+    """(QUERIES,) the largest score of each query among some keys from all over the segment."""
+    row = tl.arange(0, _SAMPLE) * count // _SAMPLE
+    where = (start + row)[:, None] * (3 * H * DK) + (H + head) * DK + tl.arange(0, DK)[None, :]
+    return tl.max(tl.dot(query, tl.trans(tl.load(packed + where)), input_precision=PRECISION), 1)
+
+
+@triton.jit
 def _meet_keys(
-    packed, query, highest, weight_sum, total, start, block, count, head, factor, IS_LAST: tl.constexpr,
+    packed, query, level, weight_sum, total, start, block, count, head, factor, IS_LAST: tl.constexpr,
     H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
     """Let one block of keys and values pass by the queries."""
-    key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, KEYS, DK)
+    scores = _score(packed, query, start, block, count, head, IS_LAST, H, DK, PRECISION, KEYS)
     value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)
-    scores = tl.dot(query, tl.trans(key), input_precision=PRECISION)  # (QUERIES, KEYS)
-    if IS_LAST:
-        scores = tl.where((block + tl.arange(0, KEYS) < count)[None, :], scores, -_HUGE)
-    higher = tl.maximum(highest, tl.max(scores, 1) * factor)
-    weights = tl.exp2(scores * factor - higher[:, None])
-    fading = tl.exp2(highest - higher)
-    weight_sum = weight_sum * fading + tl.sum(weights, 1)
-    total = tl.dot(weights.to(value.dtype), value, total * fading[:, None], input_precision=PRECISION)
-    return higher, weight_sum, total
+    weights = tl.exp2(scores * factor - level[:, None]).to(value.dtype)
+    total = tl.dot(weights, value, total, input_precision=PRECISION)
+    ones = tl.full((KEYS, _SUMS), 1.0, value.dtype)
+    weight_sum = tl.dot(weights, ones, weight_sum, input_precision=PRECISION)
+    return weight_sum, total
+
+
+@triton.jit
+def _meet_all_keys(
+    packed, query, level, start, count, head, factor, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    KEYS: tl.constexpr,
+):  # fmt: skip
+    """(QUERIES,) and (QUERIES, DK): the sums of 2^(s - level) and 2^(s - level) v over the segment's keys."""
+    weight_sum = tl.zeros((query.shape[0], _SUMS), tl.float32)  # all columns alike
+    total = tl.zeros((query.shape[0], DK), tl.float32)
+    whole = (count // KEYS) * KEYS
+    for block in tl.range(0, loop_end(whole), KEYS):
+        weight_sum, total = _meet_keys(
+            packed, query, level, weight_sum, total, start, block, count, head, factor, False, H, DK, PRECISION, KEYS
+        )
+    if whole < count:
+        weight_sum, total = _meet_keys(
+            packed, query, level, weight_sum, total, start, whole, count, head, factor, True, H, DK, PRECISION, KEYS
+        )
+    return tl.max(weight_sum, 1), total
 
 
 @triton.jit
@@ -117,9 +169,12 @@ def _streamed_kernel(
 ):  # fmt: skip
     """One program a segment, head and block of queries, which keys and values pass by in blocks.
 
-    With s the scores times log2(e), m the largest of them so far, and z and o the sums of 2^(s - m) and 2^(s - m) v
-    over the keys seen so far, a block with a larger score m' has z and o multiplied by 2^(m - m') first; in the end
-    O = o / z, and the way back gets m + log2(z), with which the weights are 2^(s - m - log2(z)).
+    With s the scores times log2(e), and z and o the sums of 2^(s - m) and 2^(s - m) v over all keys, O = o / z for
+    any m, as long as no 2^(s - m) is too large for float16 and not all of them are too small. The largest score
+    among a sample of the keys is such an m, but for one block of queries in a hundred, whose z tells: those begin
+    again with the largest score of all. (To keep m the largest score so far, as one might, takes half as many
+    instructions again as the sums themselves.) The way back gets m + log2(z), with which the weights are
+    2^(s - m - log2(z)).
 
     Twin: `dynaroute.model.encoder.attend`.
     """
@@ -131,24 +186,19 @@ def _streamed_kernel(
         start = tl.load(offsets + segment).to(tl.int64)
         factor = _find_factor(count, scale, GROWS) * _LOG2_E
         query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, QUERIES, DK)
-        highest = tl.full((QUERIES,), -_HUGE, tl.float32)
-        weight_sum = tl.zeros((QUERIES,), tl.float32)
-        total = tl.zeros((QUERIES, DK), tl.float32)
-        whole = (count // KEYS) * KEYS
-        for block in tl.range(0, loop_end(whole), KEYS):
-            highest, weight_sum, total = _meet_keys(
-                packed, query, highest, weight_sum, total, start, block, count, head, factor,
-                False, H, DK, PRECISION, KEYS,
-            )  # fmt: skip
-        if whole < count:
-            highest, weight_sum, total = _meet_keys(
-                packed, query, highest, weight_sum, total, start, whole, count, head, factor,
-                True, H, DK, PRECISION, KEYS,
-            )  # fmt: skip
+        level = _guess_highest(packed, query, start, count, head, H, DK, PRECISION) * factor
+        weight_sum, total = _meet_all_keys(
+            packed, query, level, start, count, head, factor, H, DK, PRECISION, KEYS
+        )
+        if tl.max(weight_sum, 0) > _LARGEST_HALF:
+            level = _find_highest(packed, query, start, count, head, H, DK, PRECISION, KEYS) * factor
+            weight_sum, total = _meet_all_keys(
+                packed, query, level, start, count, head, factor, H, DK, PRECISION, KEYS
+            )
         total = total / weight_sum[:, None]
         _store_head(out, total, start + first, count - first, head * DK, H * DK, QUERIES, DK)
         row = first + tl.arange(0, QUERIES)
-        tl.store(statistics + (start + row) * H + head, highest + tl.log2(weight_sum), mask=row < count)
+        tl.store(statistics + (start + row) * H + head, level + tl.log2(weight_sum), mask=row < count)
 
 
 @triton.jit
