@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.fused_choice import Choice
+from dynaroute.kernels import dot_precision
 from dynaroute.kernels.attention import AttentionShape, attention_forward
 from dynaroute.kernels.drive_route import drive_routes, lay_out_tokens
 from dynaroute.kernels.token_layer import TokenLayer, run_token_layer
@@ -308,6 +309,7 @@ class _Drive:
             IS_BIASED=self.config.distance_bias,
             IS_SAMPLED=choice.stream_keys is not None,
             IS_FORCED=choice.starts is not None,
+            PRECISION=dot_precision(projected),
             BLOCK=launch.block,
             STAGES=launch.stages,
             num_warps=launch.warps,
