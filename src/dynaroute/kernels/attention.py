@@ -187,14 +187,10 @@ def _streamed_kernel(
         factor = _find_factor(count, scale, GROWS) * _LOG2_E
         query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, QUERIES, DK)
         level = _guess_highest(packed, query, start, count, head, H, DK, PRECISION) * factor
-        weight_sum, total = _meet_all_keys(
-            packed, query, level, start, count, head, factor, H, DK, PRECISION, KEYS
-        )
+        weight_sum, total = _meet_all_keys(packed, query, level, start, count, head, factor, H, DK, PRECISION, KEYS)
         if tl.max(weight_sum, 0) > _LARGEST_HALF:
             level = _find_highest(packed, query, start, count, head, H, DK, PRECISION, KEYS) * factor
-            weight_sum, total = _meet_all_keys(
-                packed, query, level, start, count, head, factor, H, DK, PRECISION, KEYS
-            )
+            weight_sum, total = _meet_all_keys(packed, query, level, start, count, head, factor, H, DK, PRECISION, KEYS)
         total = total / weight_sum[:, None]
         _store_head(out, total, start + first, count - first, head * DK, H * DK, QUERIES, DK)
         row = first + tl.arange(0, QUERIES)
@@ -358,7 +354,7 @@ class Stream(NamedTuple):
     stages: int
 
 
-_STREAM_FORWARD = Stream(queries=128, keys=32, warps=4, stages=5)
+_STREAM_FORWARD = Stream(queries=64, keys=32, warps=2, stages=3)
 _STREAM_BACKWARD = Stream(queries=128, keys=128, warps=4, stages=3)
 
 
