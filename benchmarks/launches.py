@@ -90,7 +90,7 @@ def main() -> None:
     lengths = torch.full((count,), nodes, device="cuda")
     offsets, shape = torch.arange(count, device="cuda") * nodes, AttentionShape(nodes, HEADS, 1.0)
 
-    streams = [Stream(*each) for each in product((64, 128), (32, 64, 128), (4, 8), (2, 3, 4, 5))]
+    streams = [Stream(*each) for each in product((32, 64, 128), (32, 64), (1, 2, 4), (2, 3, 4))]
     forward = lambda: attention_forward(packed, offsets, lengths, shape)  # noqa: E731 (several of a kind)
     if "forward" in arguments.only:
         sweep("attention, forward", attention, ("_STREAM_FORWARD",), streams[:few], forward)
@@ -106,7 +106,11 @@ def main() -> None:
         weights = layer.weights(torch.float16)
         rest = TokenLayer._make((*weights[1:], weights[0]))
         hidden = attended.out
-        launches = [Launch(*each) for each in product((64, 128, 256), (32, 64, 128), (4, 8), (1, 2, 3))]
+        sizes = ((64, 4, 168), (128, 8, 128), (256, 16, 128))  # tile, warps, registers
+        launches = [
+            Launch(tile, *each, warps, stages, registers)
+            for (tile, warps, registers), *each, stages in product(sizes, (32, 64), (1, 2, 3))
+        ]
         if "tokens" in arguments.only:
             sweep("tokens", token_layer, ("_HALF",), launches[:few], lambda: run_token_layer(hidden, hidden, rest))
 
