@@ -165,6 +165,8 @@ class _Tokens(NamedTuple):
         (T,) node numbers, and demands: -1 where not open.
     positions
         (T, 2); empty without a bias by distances.
+    attended
+        (T, 128) room for what attention gives.
     """
 
     hidden: Tensor
@@ -172,6 +174,7 @@ class _Tokens(NamedTuple):
     nodes: Tensor
     open_demands: Tensor
     positions: Tensor
+    attended: Tensor
 
 
 class _Encoder:
@@ -195,9 +198,8 @@ class _Encoder:
     def project(self, tokens: _Tokens, segments: _Segments) -> Tensor:
         """Eqs 4 to 11, 13, 17 and 18: (T, 5 d_h) from initial embeddings."""
         hidden, packed = tokens.hidden, tokens.packed
-        attended = torch.zeros_like(hidden)  # rows in no segment stay finite
         for layer in self.layers:
-            hidden, packed = layer.run(hidden, packed, attended, segments)
+            hidden, packed = layer.run(hidden, packed, tokens.attended, segments)
         return packed
 
 
@@ -259,6 +261,7 @@ class _Drive:
                 nodes=torch.empty(room.tokens, dtype=torch.int32, device=device),
                 open_demands=torch.empty(room.tokens, dtype=torch.int32, device=device),
                 positions=torch.empty(room.tokens if self.config.distance_bias else 0, 2, device=device),
+                attended=torch.zeros(room.tokens, 128, dtype=encoder.precision, device=device),
             )
         tokens = _Tokens(*(part[: room.tokens] for part in self._tokens))  # what is left only shrinks
         lay_out_tokens[(room.segments, triton.cdiv(room.longest, _LAY_OUT_BLOCK))](
@@ -270,7 +273,7 @@ class _Drive:
             segments.offsets,
             segments.lengths,
             *encoder.tables,
-            *tokens,
+            *tokens[:-1],
             self.left_nodes.shape[1],
             IS_BIASED=self.config.distance_bias,
             BLOCK=_LAY_OUT_BLOCK,

@@ -62,9 +62,11 @@ def lay_out_tokens(
         fraction = demand.to(tl.float32) / tl.load(capacity + trajectory).to(tl.float32)
         dim = tl.arange(0, 128)
         for part in tl.static_range(4):
-            customer = _multiply(x, y, fraction, customer_table + part * 512)
-            depot = _multiply(x, y, fraction, depot_table + part * 512)
-            columns = tl.where(is_customer[:, None], customer, depot).to(hidden.dtype.element_ty)  # (BLOCK, 128)
+            columns = _multiply(x, y, fraction, customer_table + part * 512)  # (BLOCK, 128)
+            if tl.program_id(1) == 0:  # where the depot is
+                depot = _multiply(x, y, fraction, depot_table + part * 512)
+                columns = tl.where((row > 0)[:, None], columns, depot)
+            columns = columns.to(hidden.dtype.element_ty)
             if part == 0:
                 tl.store(hidden + token[:, None] * 128 + dim[None, :], columns, mask=is_row[:, None])
             else:
