@@ -1,6 +1,8 @@
 """Which launch settings of the kernels for large instances are fastest on this machine's GPU; prints a table of each.
 
-    python benchmarks/launches.py [--size 500] [--count 1000] [--only drive] [--quick]
+    python benchmarks/launches.py [--size 500] [--count 1000] [--only parts drive] [--quick]
+
+`parts` tells what each kernel takes of a greedy construction, as it is.
 
 The settings in use are those that were fastest on an H200; where another wins by much, tell us.
 """
@@ -15,6 +17,7 @@ from itertools import product
 from typing import Any
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 from dynaroute.construct import fused_stream
 from dynaroute.construct.build import construct_once
@@ -27,7 +30,7 @@ from dynaroute.model.encoder import AttentionLayer
 from dynaroute.training.instances import TrainingTask
 
 HEADS = 8
-SWEEPS = ("forward", "backward", "tokens", "drive")
+SWEEPS = ("parts", "forward", "backward", "tokens", "drive")
 
 
 def measure(action: Callable[[], object]) -> float:
@@ -71,6 +74,18 @@ def sweep(
         print(f"  {milliseconds:8.3f} ms  {setting}{'  (in use)' if setting == in_use else ''}", flush=True)
 
 
+def show_parts(build: Callable[[], object]) -> None:
+    """What each kernel takes of a construction; the rest is what the device waits."""
+    whole = measure(build)
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        build()
+        torch.cuda.synchronize()
+    print(f"greedy routes: {whole:.1f} ms")
+    kernels = sorted(profiler.key_averages(), key=lambda kernel: kernel.self_device_time_total, reverse=True)
+    for kernel in kernels[:8]:
+        print(f"  {1e-3 * kernel.self_device_time_total:8.3f} ms  {kernel.count:4d} x {kernel.key[:60]}", flush=True)
+
+
 def main() -> None:
     """Sweep attention both ways, the layer's tokens, and the drive of routes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -108,16 +123,18 @@ def main() -> None:
         hidden = attended.out
         sizes = ((64, 4, 168), (128, 8, 128), (256, 16, 128))  # tile, warps, registers
         launches = [
-            Launch(tile, *each, warps, stages, registers)
-            for (tile, warps, registers), *each, stages in product(sizes, (32, 64), (1, 2, 3))
+            Launch(tile, inner, warps, stages, registers)
+            for (tile, warps, registers), inner, stages in product(sizes, (32, 64), (1, 2, 3))
         ]
         if "tokens" in arguments.only:
             sweep("tokens", token_layer, ("_HALF",), launches[:few], lambda: run_token_layer(hidden, hidden, rest))
 
-        drives = [fused_stream.Launch(*each) for each in product((16, 32, 64, 128), (1, 2), (2, 4, 8, 16))]
+        drives = [fused_stream.Launch(*each) for each in product((32, 64, 128), (1, 2, 3), (1, 2, 4, 8))]
         build = lambda: construct_once(policy, batch, MostLikely())  # noqa: E731
         if "drive" in arguments.only:
             sweep("greedy routes by drive", fused_stream, ("_NARROW", "_WIDE"), drives[:few], build)
+        if "parts" in arguments.only:
+            show_parts(build)
 
 
 if __name__ == "__main__":
