@@ -49,7 +49,7 @@ class Launch:
 
 
 # several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
-_NARROW = Launch(block=64, stages=1, warps=2)
+_NARROW = Launch(block=64, stages=2, warps=2)
 _WIDE = Launch(block=128, stages=1, warps=16)
 
 

@@ -29,6 +29,13 @@ _SAMPLE = tl.constexpr(64)  # keys from which the largest score is guessed
 
 
 @triton.jit
+def _find_place(blocks, H: tl.constexpr):
+    """The segment, head and block of a program: neighbours read the same rows, which the cache then holds for them."""
+    program = tl.program_id(0)
+    return program // (H * blocks), program % H, program // H % blocks
+
+
+@triton.jit
 def _load_head(packed, start, count, column, STRIDE: tl.constexpr, M: tl.constexpr, DK: tl.constexpr):
     """Load an (M, DK) tile of a segment's rows; zeros past its end."""
     row = tl.arange(0, M)
@@ -84,8 +91,7 @@ def _forward_kernel(
 
     Twin: `dynaroute.model.encoder.attend`.
     """
-    segment = tl.program_id(0)
-    head = tl.program_id(1)
+    segment, head, _ = _find_place(1, H)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
     scale = _find_factor(count, scale, GROWS)
@@ -162,9 +168,9 @@ def _meet_all_keys(
     return tl.max(weight_sum, 1), total
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["blocks"])
 def _streamed_kernel(
-    packed, offsets, lengths, out, statistics, scale, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    packed, offsets, lengths, out, statistics, scale, blocks, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
     PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
     """One program a segment, head and block of queries, which keys and values pass by in blocks.
@@ -178,9 +184,8 @@ def _streamed_kernel(
 
     Twin: `dynaroute.model.encoder.attend`.
     """
-    segment = tl.program_id(0)
-    head = tl.program_id(1)
-    first = tl.program_id(2) * QUERIES
+    segment, head, block = _find_place(blocks, H)
+    first = block * QUERIES
     count = tl.load(lengths + segment).to(tl.int32)
     if (count > LONGEST_TILE) & (first < count):
         start = tl.load(offsets + segment).to(tl.int64)
@@ -204,19 +209,18 @@ def _load_statistics(statistics, start, count, head, H: tl.constexpr, ROWS: tl.c
     return tl.load(statistics + (start + row) * H + head, mask=row < count, other=_HUGE)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["blocks"])
 def _streamed_backward_kernel(
-    packed, offsets, lengths, out, out_gradient, statistics, gradient, scale, GROWS: tl.constexpr, H: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, BLOCK: tl.constexpr,
+    packed, offsets, lengths, out, out_gradient, statistics, gradient, scale, blocks, GROWS: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """One program a segment, head and block of its tokens: dQ of these queries, then dK and dV of these keys.
 
     The mathematics is that of `_backward_kernel`, with rowsum(dA * A) = rowsum(dO * O). Both times the other side
     passes by in blocks. Rows past the segment's end are zeros, and weigh nothing.
     """
-    segment = tl.program_id(0)
-    head = tl.program_id(1)
-    first = tl.program_id(2) * BLOCK
+    segment, head, own_block = _find_place(blocks, H)
+    first = own_block * BLOCK
     count = tl.load(lengths + segment).to(tl.int32)
     if (count > LONGEST_TILE) & (first < count):
         start = tl.load(offsets + segment).to(tl.int64)
@@ -291,8 +295,7 @@ def _backward_kernel(
 
     dV = A^T dO;  dA = dO V^T;  dS = scale A * (dA - rowsum(dA * A));  dQ = dS K;  dK = dS^T Q.
     """
-    segment = tl.program_id(0)
-    head = tl.program_id(1)
+    segment, head, _ = _find_place(1, H)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
     scale = _find_factor(count, scale, GROWS)
@@ -354,7 +357,7 @@ class Stream(NamedTuple):
     stages: int
 
 
-_STREAM_FORWARD = Stream(queries=64, keys=32, warps=2, stages=3)
+_STREAM_FORWARD = Stream(queries=128, keys=32, warps=2, stages=3)
 _STREAM_BACKWARD = Stream(queries=128, keys=128, warps=4, stages=3)
 
 
@@ -378,13 +381,13 @@ def attention_forward(
         out = packed.new_zeros(len(packed), packed.shape[1] // 3)
     longest_tile = _find_longest_tile(packed, lengths, shape)
     for settings in _launches(packed, shape, longest_tile, _WARPS):
-        _forward_kernel[(len(lengths), shape.heads)](packed, offsets, lengths, out, shape.scale, **settings)
+        _forward_kernel[(len(lengths) * shape.heads,)](packed, offsets, lengths, out, shape.scale, **settings)
     if shape.longest <= LONGEST_SEGMENT:
         return Attended(out, out.new_empty(0, dtype=torch.float32))
     statistics = out.new_empty(len(packed), shape.heads, dtype=torch.float32)
-    grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_FORWARD.queries))
-    _streamed_kernel[grid](
-        packed, offsets, lengths, out, statistics, shape.scale, **_settings(packed, shape),
+    blocks = triton.cdiv(shape.longest, _STREAM_FORWARD.queries)
+    _streamed_kernel[(len(lengths) * shape.heads * blocks,)](
+        packed, offsets, lengths, out, statistics, shape.scale, blocks, **_settings(packed, shape),
         LONGEST_TILE=longest_tile, QUERIES=_STREAM_FORWARD.queries, KEYS=_STREAM_FORWARD.keys,
         num_warps=_STREAM_FORWARD.warps, num_stages=_STREAM_FORWARD.stages,
     )  # fmt: skip
@@ -398,13 +401,13 @@ def attention_backward(
     gradient = torch.zeros_like(packed)
     longest_tile = _find_longest_tile(packed, lengths, shape)
     for settings in _launches(packed, shape, longest_tile, _WARPS_BACK):
-        _backward_kernel[(len(lengths), shape.heads)](
+        _backward_kernel[(len(lengths) * shape.heads,)](
             packed, offsets, lengths, out_gradient, gradient, shape.scale, **settings
         )
     if shape.longest > LONGEST_SEGMENT:
-        grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_BACKWARD.queries))
-        _streamed_backward_kernel[grid](
-            packed, offsets, lengths, attended.out, out_gradient, attended.statistics, gradient, shape.scale,
+        blocks = triton.cdiv(shape.longest, _STREAM_BACKWARD.queries)
+        _streamed_backward_kernel[(len(lengths) * shape.heads * blocks,)](
+            packed, offsets, lengths, attended.out, out_gradient, attended.statistics, gradient, shape.scale, blocks,
             **_settings(packed, shape), LONGEST_TILE=longest_tile, BLOCK=_STREAM_BACKWARD.queries,
             num_warps=_STREAM_BACKWARD.warps, num_stages=_STREAM_BACKWARD.stages,
         )  # fmt: skip
