@@ -129,7 +129,7 @@ def main() -> None:
         if "tokens" in arguments.only:
             sweep("tokens", token_layer, ("_HALF",), launches[:few], lambda: run_token_layer(hidden, hidden, rest))
 
-        drives = [fused_stream.Launch(*each) for each in product((32, 64, 128), (1, 2, 3), (1, 2, 4, 8))]
+        drives = [fused_stream.Launch(*each) for each in product((32, 64), (1, 2), (1, 2, 4), (None, 168))]
         build = lambda: construct_once(policy, batch, MostLikely())  # noqa: E731
         if "drive" in arguments.only:
             sweep("greedy routes by drive", fused_stream, ("_NARROW", "_WIDE"), drives[:few], build)

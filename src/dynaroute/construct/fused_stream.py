@@ -41,16 +41,19 @@ class Launch:
         Depth of the pipeline that fetches them.
     warps
         Of a program.
+    registers
+        At most so many for a thread; None leaves it to the compiler.
     """
 
     block: int
     stages: int
     warps: int
+    registers: int | None
 
 
 # several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
-_NARROW = Launch(block=64, stages=2, warps=2)
-_WIDE = Launch(block=128, stages=1, warps=16)
+_NARROW = Launch(block=64, stages=2, warps=2, registers=168)
+_WIDE = Launch(block=128, stages=1, warps=16, registers=None)
 
 
 def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -316,6 +319,7 @@ class _Drive:
             BLOCK=launch.block,
             STAGES=launch.stages,
             num_warps=launch.warps,
+            maxnreg=launch.registers,
         )
 
     def _choose_launch(self, programs: int) -> Launch:

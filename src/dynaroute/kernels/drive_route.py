@@ -14,6 +14,9 @@ __all__ = ["drive_routes", "lay_out_tokens"]
 
 # columns of the projections, in the order of `Decoder.fold`: the key is the first
 _VALUE, _LOGIT_KEY, _GRAPH, _LAST, _COLUMNS = (tl.constexpr(128 * number) for number in range(1, 6))
+# how far a head's largest score may be from what it is compared with: e^11 fits in float16, and so does, with all
+# digits, what weighs a sixtieth of e^-5.5
+_MOST, _LEAST = tl.constexpr(11.0), tl.constexpr(-5.5)
 
 
 @triton.jit(do_not_specialize=["nodes"])
@@ -147,6 +150,7 @@ def drive_routes(
         step = tl.load(sizes + trajectory).to(tl.int32) - customers_left + routes_done
         stop, remaining, previous = 0, full, 0
         graph_sum = _sum_rows(projected + _GRAPH, count, BLOCK)  # (128,)
+        level = tl.zeros((8,), tl.float32)  # of the scores of each head
         is_driving = customers_left > 0
         while is_driving:
             # eqs 12 and 13
@@ -160,10 +164,10 @@ def drive_routes(
             if GROWS:
                 query = query * grow(count)
 
-            glimpse = _attend(
-                projected, open_demands, positions, distance_weight, query, count, remaining, previous, IS_BIASED,
-                PRECISION, BLOCK, STAGES,
-            )  # (128,)  # fmt: skip
+            glimpse, level = _attend(
+                projected, open_demands, positions, distance_weight, query, level, count, remaining, previous,
+                IS_BIASED, PRECISION, BLOCK, STAGES,
+            )  # (128,), (8,)  # fmt: skip
             glimpse = _by_heads(glimpse).to(projected.dtype.element_ty)
             best_score = tl.full((BLOCK,), float("-inf"), tl.float32)
             best_row = tl.zeros((BLOCK,), tl.int32)
@@ -263,38 +267,44 @@ def _measure(positions, row, previous, count):
 
 @triton.jit
 def _attend(
-    projected, open_demands, positions, distance_weight, query, count, remaining, previous, IS_BIASED: tl.constexpr,
-    PRECISION: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
+    projected, open_demands, positions, distance_weight, query, level, count, remaining, previous,
+    IS_BIASED: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """Eqs 14 to 16: (128,) outputs of the heads.
+    """Eqs 14 to 16: (128,) outputs of the heads, and (8,) their largest scores.
 
-    With m the largest score of a head so far, and z and o the sums of e^(s - m) and e^(s - m) v over the rows seen
-    so far, a block with a larger score m' has z and o multiplied by e^(m - m') first; in the end a head's output is
-    o / z.
+    With z and o the sums of e^(s - m) and e^(s - m) v over all rows, a head's output is o / z for any m that is near
+    its largest score: that of the step before nearly always is, and where it is not, the rows are read again. So lanes
+    need not agree on anything between blocks.
     """
     query = _by_heads(query).to(projected.dtype.element_ty)
-    highest = tl.full((8,), -1.0e30, tl.float32)
-    weight_sum = tl.zeros((8,), tl.float32)
+    weight_sum = tl.zeros((BLOCK, 8), tl.float32)
     total = tl.zeros((128, 8), tl.float32)
-    for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
-        row = first + tl.arange(0, BLOCK)
-        is_feasible = _is_feasible(open_demands, row, count, remaining, previous)
-        near_row = tl.where(is_feasible, row, 0)  # what is not feasible is not fetched
-        key = _load_rows(projected, near_row)
-        value = _load_rows(projected + _VALUE, near_row)
-        score = tl.dot(key, query, input_precision=PRECISION)  # (BLOCK, 8)
-        if IS_BIASED:
-            weights = tl.load(distance_weight + tl.arange(0, 8))
-            score += _measure(positions, row, previous, count)[:, None] * weights[None, :]
-        score = tl.where(is_feasible[:, None], score, -1.0e30)
-        higher = tl.maximum(highest, tl.max(score, 0))
-        fading = tl.exp(highest - higher)
-        weight = tl.where(is_feasible[:, None], tl.exp(score - higher[None, :]), 0.0)
-        weight_sum = weight_sum * fading + tl.sum(weight, 0)
-        faded = total * fading[None, :]
-        total = tl.dot(tl.trans(value), weight.to(value.dtype), faded, input_precision=PRECISION)
-        highest = higher
-    return tl.sum(tl.where(_is_own(), total, 0.0) / weight_sum[None, :], 1)
+    is_far = True
+    while is_far:
+        highest = tl.full((BLOCK, 8), -1.0e30, tl.float32)
+        weight_sum = tl.zeros((BLOCK, 8), tl.float32)
+        total = tl.zeros((128, 8), tl.float32)
+        for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
+            row = first + tl.arange(0, BLOCK)
+            is_feasible = _is_feasible(open_demands, row, count, remaining, previous)
+            near_row = tl.where(is_feasible, row, 0)  # what is not feasible is not fetched
+            key = _load_rows(projected, near_row)
+            value = _load_rows(projected + _VALUE, near_row)
+            score = tl.dot(key, query, input_precision=PRECISION)  # (BLOCK, 8)
+            if IS_BIASED:
+                weights = tl.load(distance_weight + tl.arange(0, 8))
+                score += _measure(positions, row, previous, count)[:, None] * weights[None, :]
+            score = tl.where(is_feasible[:, None], score, -1.0e30)
+            highest = tl.maximum(highest, score)
+            weight = tl.exp(tl.minimum(score - level[None, :], _MOST))  # 0 of what is not feasible
+            weight_sum += weight
+            total = tl.dot(tl.trans(value), weight.to(value.dtype), total, input_precision=PRECISION)
+        highest_of_all = tl.max(highest, 0)
+        rise = highest_of_all - level
+        level = highest_of_all
+        is_far = tl.max(tl.maximum(rise - _MOST, _LEAST - rise), 0) > 0.0
+    weight_sum = tl.sum(weight_sum, 0)
+    return tl.sum(tl.where(_is_own(), total, 0.0) / weight_sum[None, :], 1), level
 
 
 @triton.jit
