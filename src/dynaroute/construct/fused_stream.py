@@ -207,9 +207,9 @@ class _Encoder:
 
 
 def _tabulate(weight: Tensor, bias: Tensor, first: Tensor) -> Tensor:
-    """(4 d_h, 4): what (x, y, demand / capacity, 1) are multiplied by for eq 2, and for eq 3 after it."""
+    """(4, 4 d_h): what (x, y, demand / capacity, 1) are multiplied by for eq 2, and for eq 3 after it."""
     embedding = torch.cat([weight, bias[:, None]], 1)  # (d_h, 4)
-    return torch.cat([embedding, first @ embedding]).contiguous()
+    return torch.cat([embedding, first @ embedding]).T.contiguous()
 
 
 class _Layer(NamedTuple):

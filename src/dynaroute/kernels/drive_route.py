@@ -28,8 +28,8 @@ def lay_out_tokens(
     trajectories,  # (P,) int64
     offsets,  # (P,) int64
     lengths,  # (P,) tokens of each segment, 0 if the trajectory is finished
-    customer_table,  # (512, 4) float32: 128 columns of h^0, 384 of its products with W^Q, W^K, W^V of the first layer
-    depot_table,  # (512, 4) likewise
+    customer_table,  # (4, 512) float32: 128 columns of h^0, 384 of its products with W^Q, W^K, W^V of the first layer
+    depot_table,  # (4, 512) likewise
     hidden,  # (T, 128) result
     packed,  # (T, 384) result
     token_nodes,  # (T,) int32 result
@@ -65,9 +65,9 @@ def lay_out_tokens(
         fraction = demand.to(tl.float32) / tl.load(capacity + trajectory).to(tl.float32)
         dim = tl.arange(0, 128)
         for part in tl.static_range(4):
-            columns = _multiply(x, y, fraction, customer_table + part * 512)  # (BLOCK, 128)
+            columns = _multiply(x, y, fraction, customer_table + part * 128)  # (BLOCK, 128)
             if tl.program_id(1) == 0:  # where the depot is
-                depot = _multiply(x, y, fraction, depot_table + part * 512)
+                depot = _multiply(x, y, fraction, depot_table + part * 128)
                 columns = tl.where((row > 0)[:, None], columns, depot)
             columns = columns.to(hidden.dtype.element_ty)
             if part == 0:
@@ -79,11 +79,11 @@ def lay_out_tokens(
 
 @triton.jit
 def _multiply(x, y, fraction, table):
-    """(BLOCK, 128): 128 rows of a table times what is known of nodes."""
-    row = table + tl.arange(0, 128) * 4
-    from_x = x[:, None] * tl.load(row)[None, :]
-    from_y = y[:, None] * tl.load(row + 1)[None, :]
-    return from_x + from_y + fraction[:, None] * tl.load(row + 2)[None, :] + tl.load(row + 3)[None, :]
+    """(BLOCK, 128): what is known of nodes times 128 columns of a table."""
+    column = table + tl.arange(0, 128)
+    from_x = x[:, None] * tl.load(column)[None, :]
+    from_y = y[:, None] * tl.load(column + 512)[None, :]
+    return from_x + from_y + fraction[:, None] * tl.load(column + 1024)[None, :] + tl.load(column + 1536)[None, :]
 
 
 @triton.jit(do_not_specialize=["nodes", "routes_done"])  # one compilation for all batches and routes
