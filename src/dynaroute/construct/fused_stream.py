@@ -53,7 +53,7 @@ class Launch:
 
 # several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
 _NARROW = Launch(block=64, stages=2, warps=2, registers=168)
-_WIDE = Launch(block=128, stages=1, warps=16, registers=None)
+_WIDE = Launch(block=128, stages=1, warps=8, registers=None)
 
 
 def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
