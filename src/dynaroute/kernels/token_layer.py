@@ -72,13 +72,16 @@ def _token_kernel(
     middle = _tanh(total, NATIVE)  # eq 8
     total = middle + tl.load(bias_out + dim).to(tl.float32)[None, :]
     middle = _exchange(result + cell, middle.to(kind))
+    bias = tl.load(bias_in + inner).to(tl.float32)
     for chunk in range(512 // INNER):
         column = chunk * INNER + inner
+        next_bias = tl.load(bias_in + (column + INNER) % 512)  # early, lest it is waited for
         into = tl.load(weight_in + column[:, None] * 128 + dim[None, :])  # (INNER, 128)
         between = tl.dot(middle, tl.trans(into), input_precision=PRECISION)  # (TILE, INNER)
-        between = tl.maximum(between + tl.load(bias_in + column).to(tl.float32)[None, :], 0.0)
+        between = tl.maximum(between + bias[None, :], 0.0)
         out_of = tl.load(weight_out + dim[:, None] * 512 + column[None, :])  # (128, INNER)
         total = tl.dot(between.to(kind), tl.trans(out_of), total, input_precision=PRECISION)
+        bias = next_bias.to(tl.float32)
     embedded = _exchange(result + cell, _tanh(total, NATIVE).to(kind))  # eq 10
     projected += first * (PARTS * 128)
     for chunk in range(PARTS * 128 // _PART):
