@@ -52,7 +52,7 @@ class Launch:
 
 
 # several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
-_NARROW = Launch(block=64, stages=2, warps=2, registers=168)
+_NARROW = Launch(block=32, stages=2, warps=2, registers=128)
 _WIDE = Launch(block=128, stages=1, warps=8, registers=None)
 
 

@@ -122,7 +122,7 @@ class Launch(NamedTuple):
     registers: int | None
 
 
-_HALF = Launch(tile=128, inner=32, warps=8, stages=3, registers=128)
+_HALF = Launch(tile=64, inner=32, warps=4, stages=3, registers=128)
 _EXACT = Launch(tile=32, inner=64, warps=4, stages=1, registers=None)
 
 
