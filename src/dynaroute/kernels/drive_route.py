@@ -151,15 +151,15 @@ def drive_routes(
         stop, remaining, previous = 0, full, 0
         graph_sum = _sum_rows(projected + _GRAPH, count, BLOCK)  # (128,)
         level = tl.zeros((8,), tl.float32)  # of the scores of each head
+        last = tl.load(projected + _LAST + column)  # of the depot
         is_driving = customers_left > 0
         while is_driving:
             # eqs 12 and 13
             graph_count = count
             if SHRINKS:
                 graph_count = customers_left + 1
-            last = tl.load(projected + previous * _COLUMNS + _LAST + column).to(tl.float32)
             fraction = remaining.to(tl.float32) / full.to(tl.float32)
-            query = graph_sum / graph_count.to(tl.float32) + last + fraction * from_capacity  # (128,)
+            query = graph_sum / graph_count.to(tl.float32) + last.to(tl.float32) + fraction * from_capacity  # (128,)
 
             if GROWS:
                 query = query * grow(count)
@@ -190,8 +190,11 @@ def drive_routes(
             if IS_FORCED:
                 chosen = tl.where(step == 0, forced, chosen)
 
-            # eq 21
+            # eq 21; what the next query is made of comes from afar, and is asked for first
             is_visit = chosen != 0
+            last = tl.load(projected + chosen * _COLUMNS + _LAST + column)
+            if SHRINKS:
+                visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + column)
             node = tl.load(token_nodes + chosen)
             demand = tl.load(open_demands + chosen)
             tl.store(route + trajectory * nodes + node, routes_done, mask=is_visit)
@@ -200,8 +203,7 @@ def drive_routes(
             tl.store(open_demands + chosen, -1)
             tl.debug_barrier()  # and every thread reads it in the next step
             if SHRINKS:
-                visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + column).to(tl.float32)
-                graph_sum -= tl.where(is_visit, visited, 0.0)
+                graph_sum -= tl.where(is_visit, visited.to(tl.float32), 0.0)
             remaining = tl.where(is_visit, remaining - demand, full)
             customers_left -= is_visit.to(tl.int32)
             stop = tl.where(is_visit, stop + 1, 0)
