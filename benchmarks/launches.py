@@ -121,7 +121,7 @@ def main() -> None:
         weights = layer.weights(torch.float16)
         rest = TokenLayer._make((*weights[1:], weights[0]))
         hidden = attended.out
-        sizes = ((64, 4, 168), (128, 8, 128), (256, 16, 128))  # tile, warps, registers
+        sizes = ((64, 4, 128), (128, 8, 128), (256, 16, 128))  # tile, warps, registers
         launches = [
             Launch(tile, inner, warps, stages, registers)
             for (tile, warps, registers), inner, stages in product(sizes, (32, 64), (1, 2, 3))
@@ -129,7 +129,7 @@ def main() -> None:
         if "tokens" in arguments.only:
             sweep("tokens", token_layer, ("_HALF",), launches[:few], lambda: run_token_layer(hidden, hidden, rest))
 
-        drives = [fused_stream.Launch(*each) for each in product((32, 64), (1, 2), (1, 2, 4), (None, 168))]
+        drives = [fused_stream.Launch(*each) for each in product((32, 64), (1, 2), (1, 2, 4), (None, 128, 168))]
         build = lambda: construct_once(policy, batch, MostLikely())  # noqa: E731
         if "drive" in arguments.only:
             sweep("greedy routes by drive", fused_stream, ("_NARROW", "_WIDE"), drives[:few], build)
