@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.fused_choice import Choice
+from dynaroute.kernels import dot_precision
 from dynaroute.kernels.attention import AttentionShape, attention_forward
 from dynaroute.kernels.drive_route import drive_routes, lay_out_tokens
 from dynaroute.kernels.token_layer import TokenLayer, run_token_layer
@@ -40,16 +41,19 @@ class Launch:
         Depth of the pipeline that fetches them.
     warps
         Of a program.
+    registers
+        At most so many for a thread; None leaves it to the compiler.
     """
 
     block: int
     stages: int
     warps: int
+    registers: int | None
 
 
 # several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
-_NARROW = Launch(block=32, stages=2, warps=2)
-_WIDE = Launch(block=128, stages=1, warps=16)
+_NARROW = Launch(block=32, stages=2, warps=2, registers=128)
+_WIDE = Launch(block=128, stages=1, warps=8, registers=None)
 
 
 def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -164,6 +168,8 @@ class _Tokens(NamedTuple):
         (T,) node numbers, and demands: -1 where not open.
     positions
         (T, 2); empty without a bias by distances.
+    attended
+        (T, 128) room for what attention gives.
     """
 
     hidden: Tensor
@@ -171,6 +177,7 @@ class _Tokens(NamedTuple):
     nodes: Tensor
     open_demands: Tensor
     positions: Tensor
+    attended: Tensor
 
 
 class _Encoder:
@@ -194,16 +201,15 @@ class _Encoder:
     def project(self, tokens: _Tokens, segments: _Segments) -> Tensor:
         """Eqs 4 to 11, 13, 17 and 18: (T, 5 d_h) from initial embeddings."""
         hidden, packed = tokens.hidden, tokens.packed
-        attended = torch.zeros_like(hidden)  # rows in no segment stay finite
         for layer in self.layers:
-            hidden, packed = layer.run(hidden, packed, attended, segments)
+            hidden, packed = layer.run(hidden, packed, tokens.attended, segments)
         return packed
 
 
 def _tabulate(weight: Tensor, bias: Tensor, first: Tensor) -> Tensor:
-    """(4 d_h, 4): what (x, y, demand / capacity, 1) are multiplied by for eq 2, and for eq 3 after it."""
+    """(4, 4 d_h): what (x, y, demand / capacity, 1) are multiplied by for eq 2, and for eq 3 after it."""
     embedding = torch.cat([weight, bias[:, None]], 1)  # (d_h, 4)
-    return torch.cat([embedding, first @ embedding]).contiguous()
+    return torch.cat([embedding, first @ embedding]).T.contiguous()
 
 
 class _Layer(NamedTuple):
@@ -258,6 +264,7 @@ class _Drive:
                 nodes=torch.empty(room.tokens, dtype=torch.int32, device=device),
                 open_demands=torch.empty(room.tokens, dtype=torch.int32, device=device),
                 positions=torch.empty(room.tokens if self.config.distance_bias else 0, 2, device=device),
+                attended=torch.zeros(room.tokens, 128, dtype=encoder.precision, device=device),
             )
         tokens = _Tokens(*(part[: room.tokens] for part in self._tokens))  # what is left only shrinks
         lay_out_tokens[(room.segments, triton.cdiv(room.longest, _LAY_OUT_BLOCK))](
@@ -269,7 +276,7 @@ class _Drive:
             segments.offsets,
             segments.lengths,
             *encoder.tables,
-            *tokens,
+            *tokens[:-1],
             self.left_nodes.shape[1],
             IS_BIASED=self.config.distance_bias,
             BLOCK=_LAY_OUT_BLOCK,
@@ -308,9 +315,11 @@ class _Drive:
             IS_BIASED=self.config.distance_bias,
             IS_SAMPLED=choice.stream_keys is not None,
             IS_FORCED=choice.starts is not None,
+            PRECISION=dot_precision(projected),
             BLOCK=launch.block,
             STAGES=launch.stages,
             num_warps=launch.warps,
+            maxnreg=launch.registers,
         )
 
     def _choose_launch(self, programs: int) -> Launch:

@@ -14,6 +14,9 @@ __all__ = ["drive_routes", "lay_out_tokens"]
 
 # columns of the projections, in the order of `Decoder.fold`: the key is the first
 _VALUE, _LOGIT_KEY, _GRAPH, _LAST, _COLUMNS = (tl.constexpr(128 * number) for number in range(1, 6))
+# how far a head's largest score may be from what it is compared with: e^11 fits in float16, and so does, with all
+# digits, what weighs a sixtieth of e^-5.5
+_MOST, _LEAST = tl.constexpr(11.0), tl.constexpr(-5.5)
 
 
 @triton.jit(do_not_specialize=["nodes"])
@@ -25,8 +28,8 @@ def lay_out_tokens(
     trajectories,  # (P,) int64
     offsets,  # (P,) int64
     lengths,  # (P,) tokens of each segment, 0 if the trajectory is finished
-    customer_table,  # (512, 4) float32: 128 columns of h^0, 384 of its products with W^Q, W^K, W^V of the first layer
-    depot_table,  # (512, 4) likewise
+    customer_table,  # (4, 512) float32: 128 columns of h^0, 384 of its products with W^Q, W^K, W^V of the first layer
+    depot_table,  # (4, 512) likewise
     hidden,  # (T, 128) result
     packed,  # (T, 384) result
     token_nodes,  # (T,) int32 result
@@ -62,9 +65,11 @@ def lay_out_tokens(
         fraction = demand.to(tl.float32) / tl.load(capacity + trajectory).to(tl.float32)
         dim = tl.arange(0, 128)
         for part in tl.static_range(4):
-            customer = _multiply(x, y, fraction, customer_table + part * 512)
-            depot = _multiply(x, y, fraction, depot_table + part * 512)
-            columns = tl.where(is_customer[:, None], customer, depot).to(hidden.dtype.element_ty)  # (BLOCK, 128)
+            columns = _multiply(x, y, fraction, customer_table + part * 128)  # (BLOCK, 128)
+            if tl.program_id(1) == 0:  # where the depot is
+                depot = _multiply(x, y, fraction, depot_table + part * 128)
+                columns = tl.where((row > 0)[:, None], columns, depot)
+            columns = columns.to(hidden.dtype.element_ty)
             if part == 0:
                 tl.store(hidden + token[:, None] * 128 + dim[None, :], columns, mask=is_row[:, None])
             else:
@@ -74,11 +79,11 @@ def lay_out_tokens(
 
 @triton.jit
 def _multiply(x, y, fraction, table):
-    """(BLOCK, 128): 128 rows of a table times what is known of nodes."""
-    row = table + tl.arange(0, 128) * 4
-    from_x = x[:, None] * tl.load(row)[None, :]
-    from_y = y[:, None] * tl.load(row + 1)[None, :]
-    return from_x + from_y + fraction[:, None] * tl.load(row + 2)[None, :] + tl.load(row + 3)[None, :]
+    """(BLOCK, 128): what is known of nodes times 128 columns of a table."""
+    column = table + tl.arange(0, 128)
+    from_x = x[:, None] * tl.load(column)[None, :]
+    from_y = y[:, None] * tl.load(column + 512)[None, :]
+    return from_x + from_y + fraction[:, None] * tl.load(column + 1024)[None, :] + tl.load(column + 1536)[None, :]
 
 
 @triton.jit(do_not_specialize=["nodes", "routes_done"])  # one compilation for all batches and routes
@@ -111,14 +116,16 @@ def drive_routes(
     IS_BIASED: tl.constexpr,
     IS_SAMPLED: tl.constexpr,
     IS_FORCED: tl.constexpr,
+    PRECISION: tl.constexpr,
     BLOCK: tl.constexpr,
     STAGES: tl.constexpr,
 ):
     """One program a trajectory: drive until the depot, or, if the policy is static, until nothing is left.
 
-    A step reads all rows twice: for the glimpse, then for the logits. Each of BLOCK lanes keeps its own softmax
-    statistics and its own best node; they meet once a step, so that threads do not wait for each other in between.
-    Twin: `dynaroute.construct.eager`.
+    A step reads all rows twice: for the glimpse, then for the logits. With a query's heads side by side in a
+    block-diagonal matrix, scores, glimpse and logits are products for the tensor cores, an eighth of which is
+    needed; that is a fifth of the instructions that multiplying by hand takes. Each of BLOCK lanes keeps its own
+    best node; they meet once a step. Twin: `dynaroute.construct.eager`.
     """
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
@@ -130,7 +137,7 @@ def drive_routes(
         positions += start * 2
         trajectory = tl.load(trajectories + segment)
         full = tl.load(capacity + trajectory)
-        column = tl.arange(0, 8)[:, None] * 16 + tl.arange(0, 16)[None, :]  # (8, 16): head, dimension
+        column = tl.arange(0, 128)  # head after head
         from_capacity = tl.load(capacity_query + column)
         lane = tl.arange(0, BLOCK)
         if IS_SAMPLED:
@@ -142,37 +149,39 @@ def drive_routes(
         customers_left = count - 1
         step = tl.load(sizes + trajectory).to(tl.int32) - customers_left + routes_done
         stop, remaining, previous = 0, full, 0
-        graph_sum = _sum_rows(projected + _GRAPH, count, BLOCK)  # (8, 16)
+        graph_sum = _sum_rows(projected + _GRAPH, count, BLOCK)  # (128,)
+        level = tl.zeros((8,), tl.float32)  # of the scores of each head
+        last = tl.load(projected + _LAST + column)  # of the depot
         is_driving = customers_left > 0
         while is_driving:
             # eqs 12 and 13
             graph_count = count
             if SHRINKS:
                 graph_count = customers_left + 1
-            last = tl.load(projected + previous * _COLUMNS + _LAST + column).to(tl.float32)
             fraction = remaining.to(tl.float32) / full.to(tl.float32)
-            query = graph_sum / graph_count.to(tl.float32) + last + fraction * from_capacity  # (8, 16)
+            query = graph_sum / graph_count.to(tl.float32) + last.to(tl.float32) + fraction * from_capacity  # (128,)
 
             if GROWS:
                 query = query * grow(count)
 
-            glimpse = _attend(
-                projected, open_demands, positions, distance_weight, query, count, remaining, previous, IS_BIASED,
-                BLOCK, STAGES,
-            )  # (8, 16)  # fmt: skip
+            glimpse, level = _attend(
+                projected, open_demands, positions, distance_weight, query, level, count, remaining, previous,
+                IS_BIASED, PRECISION, BLOCK, STAGES,
+            )  # (128,), (8,)  # fmt: skip
+            glimpse = _by_heads(glimpse).to(projected.dtype.element_ty)
             best_score = tl.full((BLOCK,), float("-inf"), tl.float32)
             best_row = tl.zeros((BLOCK,), tl.int32)
             for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
                 row = first + lane
-                logit_key = _load_block(projected + _LOGIT_KEY, first, count, BLOCK)
-                product = tl.sum(tl.sum(logit_key * glimpse[None, :, :], 2), 1)  # (BLOCK,)
+                is_feasible = _is_feasible(open_demands, row, count, remaining, previous)
+                logit_key = _load_rows(projected + _LOGIT_KEY, tl.where(is_feasible, row, 0))
+                product = tl.sum(tl.dot(logit_key, glimpse, input_precision=PRECISION), 1)  # (BLOCK,)
                 if IS_BIASED:
                     product += tl.load(distance_weight + 8) * _measure(positions, row, previous, count)
                 score = clip * tanh(product)  # eq 19
                 if IS_SAMPLED:
                     node = tl.load(token_nodes + row, mask=row < count, other=0)
                     score = score / temperature + draw_gumbel(first_key, second_key, step, node)
-                is_feasible = _is_feasible(open_demands, row, count, remaining, previous)
                 is_better = is_feasible & (score > best_score)
                 best_score = tl.where(is_better, score, best_score)
                 best_row = tl.where(is_better, row, best_row)
@@ -181,8 +190,11 @@ def drive_routes(
             if IS_FORCED:
                 chosen = tl.where(step == 0, forced, chosen)
 
-            # eq 21
+            # eq 21; what the next query is made of comes from afar, and is asked for first
             is_visit = chosen != 0
+            last = tl.load(projected + chosen * _COLUMNS + _LAST + column)
+            if SHRINKS:
+                visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + column)
             node = tl.load(token_nodes + chosen)
             demand = tl.load(open_demands + chosen)
             tl.store(route + trajectory * nodes + node, routes_done, mask=is_visit)
@@ -191,8 +203,7 @@ def drive_routes(
             tl.store(open_demands + chosen, -1)
             tl.debug_barrier()  # and every thread reads it in the next step
             if SHRINKS:
-                visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + column).to(tl.float32)
-                graph_sum -= tl.where(is_visit, visited, 0.0)
+                graph_sum -= tl.where(is_visit, visited.to(tl.float32), 0.0)
             remaining = tl.where(is_visit, remaining - demand, full)
             customers_left -= is_visit.to(tl.int32)
             stop = tl.where(is_visit, stop + 1, 0)
@@ -212,20 +223,31 @@ def drive_routes(
 
 
 @triton.jit
-def _load_block(rows, first, count, BLOCK: tl.constexpr):
-    """(BLOCK, 8, 16) float32: 128 columns of rows of the projections, by heads; zeros past the segment's end."""
-    row = tl.arange(0, BLOCK)
-    cell = row[:, None] * _COLUMNS + tl.arange(0, 128)[None, :]
-    block = tl.load(rows + first * _COLUMNS + cell, mask=(first + row < count)[:, None], other=0.0)
-    return tl.reshape(block, (BLOCK, 8, 16)).to(tl.float32)  # loaded flat, a row by neighbouring threads
+def _is_own():
+    """(128, 8): whether a column belongs to a head."""
+    return tl.arange(0, 128)[:, None] // 16 == tl.arange(0, 8)[None, :]
 
 
 @triton.jit
-def _sum_rows(rows, count, BLOCK: tl.constexpr):
-    """(8, 16) sum of 128 columns over a segment."""
-    total = tl.zeros((BLOCK, 8, 16), tl.float32)
+def _by_heads(vector):
+    """(128, 8): a (128,) vector's numbers, each in its head's column, zeros elsewhere."""
+    return tl.where(_is_own(), vector[:, None], 0.0)
+
+
+@triton.jit
+def _load_rows(columns, row):
+    """(BLOCK, 128): 128 columns of some rows of the projections."""
+    return tl.load(columns + row[:, None] * _COLUMNS + tl.arange(0, 128)[None, :])
+
+
+@triton.jit
+def _sum_rows(columns, count, BLOCK: tl.constexpr):
+    """(128,) sum of 128 columns over a segment."""
+    total = tl.zeros((BLOCK, 128), tl.float32)
     for first in tl.range(0, loop_end(count), BLOCK):
-        total += _load_block(rows, first, count, BLOCK)
+        row = first + tl.arange(0, BLOCK)
+        block = _load_rows(columns, tl.minimum(row, count - 1))
+        total += tl.where((row < count)[:, None], block, 0.0)
     return tl.sum(total, 0)
 
 
@@ -247,35 +269,44 @@ def _measure(positions, row, previous, count):
 
 @triton.jit
 def _attend(
-    projected, open_demands, positions, distance_weight, query, count, remaining, previous, IS_BIASED: tl.constexpr,
-    BLOCK: tl.constexpr, STAGES: tl.constexpr,
+    projected, open_demands, positions, distance_weight, query, level, count, remaining, previous,
+    IS_BIASED: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """Eqs 14 to 16: (8, 16) outputs of the heads.
+    """Eqs 14 to 16: (128,) outputs of the heads, and (8,) their largest scores.
 
-    A lane keeps the largest score m of its rows, and the sums z and o of e^(s - m) and e^(s - m) v: see
-    `dynaroute.kernels.attention`.
+    With z and o the sums of e^(s - m) and e^(s - m) v over all rows, a head's output is o / z for any m that is near
+    its largest score: that of the step before nearly always is, and where it is not, the rows are read again. So lanes
+    need not agree on anything between blocks.
     """
-    highest = tl.full((BLOCK, 8), -1.0e30, tl.float32)
+    query = _by_heads(query).to(projected.dtype.element_ty)
     weight_sum = tl.zeros((BLOCK, 8), tl.float32)
-    total = tl.zeros((BLOCK, 8, 16), tl.float32)
-    for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
-        key = _load_block(projected, first, count, BLOCK)
-        value = _load_block(projected + _VALUE, first, count, BLOCK)
-        row = first + tl.arange(0, BLOCK)
-        is_feasible = _is_feasible(open_demands, row, count, remaining, previous)[:, None]
-        score = tl.sum(key * query[None, :, :], 2)  # (BLOCK, 8)
-        if IS_BIASED:
-            weights = tl.load(distance_weight + tl.arange(0, 8))
-            score += _measure(positions, row, previous, count)[:, None] * weights[None, :]
-        score = tl.where(is_feasible, score, -1.0e30)
-        higher = tl.maximum(highest, score)
-        fading = tl.exp(highest - higher)
-        weight = tl.where(is_feasible, tl.exp(score - higher), 0.0)
-        weight_sum = weight_sum * fading + weight
-        total = total * fading[:, :, None] + weight[:, :, None] * value
-        highest = higher
-    factor = tl.exp(highest - tl.max(highest, 0)[None, :])  # 0 for lanes without a feasible row
-    return tl.sum(total * factor[:, :, None], 0) / tl.sum(weight_sum * factor, 0)[:, None]
+    total = tl.zeros((128, 8), tl.float32)
+    is_far = True
+    while is_far:
+        highest = tl.full((BLOCK, 8), -1.0e30, tl.float32)
+        weight_sum = tl.zeros((BLOCK, 8), tl.float32)
+        total = tl.zeros((128, 8), tl.float32)
+        for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
+            row = first + tl.arange(0, BLOCK)
+            is_feasible = _is_feasible(open_demands, row, count, remaining, previous)
+            near_row = tl.where(is_feasible, row, 0)  # what is not feasible is not fetched
+            key = _load_rows(projected, near_row)
+            value = _load_rows(projected + _VALUE, near_row)
+            score = tl.dot(key, query, input_precision=PRECISION)  # (BLOCK, 8)
+            if IS_BIASED:
+                weights = tl.load(distance_weight + tl.arange(0, 8))
+                score += _measure(positions, row, previous, count)[:, None] * weights[None, :]
+            score = tl.where(is_feasible[:, None], score, -1.0e30)
+            highest = tl.maximum(highest, score)
+            weight = tl.exp(tl.minimum(score - level[None, :], _MOST))  # 0 of what is not feasible
+            weight_sum += weight
+            total = tl.dot(tl.trans(value), weight.to(value.dtype), total, input_precision=PRECISION)
+        highest_of_all = tl.max(highest, 0)
+        rise = highest_of_all - level
+        level = highest_of_all
+        is_far = tl.max(tl.maximum(rise - _MOST, _LEAST - rise), 0) > 0.0
+    weight_sum = tl.sum(weight_sum, 0)
+    return tl.sum(tl.where(_is_own(), total, 0.0) / weight_sum[None, :], 1), level
 
 
 @triton.jit

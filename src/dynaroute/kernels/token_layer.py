@@ -14,6 +14,8 @@ from dynaroute.kernels.arithmetic import native_tanh, tanh
 
 __all__ = ["Launch", "TokenLayer", "run_token_layer"]
 
+_PART = tl.constexpr(64)  # columns of a square matrix that take their turn together
+
 
 class TokenLayer(NamedTuple):
     """What a layer does to tokens, the matrices in the precision of the products.
@@ -48,34 +50,54 @@ def _token_kernel(
 ):  # fmt: skip
     """One program a tile: ĥ = tanh(h + W^O a), h' = tanh(ĥ + FF(ĥ)), and h' times the matrices that follow.
 
-    The 512 inner columns of FF take their turns, INNER at a time; their sum stays in registers.
+    Matrices pass by in parts: 64 columns of W^O, 64 rows of what follows, INNER of the 512 inner columns of FF; sums
+    stay in registers. What meets all parts of a matrix goes through `result` to where the tensor cores can read
+    it themselves: the registers that this saves let two programs share a multiprocessor, and one of them computes
+    while the other waits. Past the end, the last token is computed again.
     Twin: `dynaroute.model.encoder.AttentionLayer.forward` from eq 7 on.
     """
     kind = hidden.dtype.element_ty
-    row = tl.program_id(0).to(tl.int64) * TILE + tl.arange(0, TILE)
-    dim, inner = tl.arange(0, 128), tl.arange(0, INNER)
-    is_token = (row < tokens)[:, None]
+    first = tl.program_id(0).to(tl.int64) * TILE
+    row = tl.minimum(tl.arange(0, TILE), tokens - 1 - first).to(tl.int32)
+    dim, part, inner = tl.arange(0, 128), tl.arange(0, _PART), tl.arange(0, INNER)
     cell = row[:, None] * 128 + dim[None, :]
-    square = dim[:, None] * 128 + dim[None, :]
-    total = tl.load(hidden + cell, mask=is_token, other=0.0).to(tl.float32)
-    heads = tl.load(attended + cell, mask=is_token, other=0.0)
-    total = tl.dot(heads, tl.trans(tl.load(output + square)), total, input_precision=PRECISION)
+    attended += first * 128
+    result += first * 128
+    total = tl.load(hidden + first * 128 + cell).to(tl.float32)
+    for chunk in range(128 // _PART):
+        column = chunk * _PART + part
+        heads = tl.load(attended + row[:, None] * 128 + column[None, :])  # (TILE, 64)
+        weight = tl.load(output + dim[:, None] * 128 + column[None, :])  # (128, 64)
+        total = tl.dot(heads, tl.trans(weight), total, input_precision=PRECISION)
     middle = _tanh(total, NATIVE)  # eq 8
     total = middle + tl.load(bias_out + dim).to(tl.float32)[None, :]
-    middle = middle.to(kind)
+    middle = _exchange(result + cell, middle.to(kind))
+    bias = tl.load(bias_in + inner).to(tl.float32)
     for chunk in range(512 // INNER):
         column = chunk * INNER + inner
+        next_bias = tl.load(bias_in + (column + INNER) % 512)  # early, lest it is waited for
         into = tl.load(weight_in + column[:, None] * 128 + dim[None, :])  # (INNER, 128)
         between = tl.dot(middle, tl.trans(into), input_precision=PRECISION)  # (TILE, INNER)
-        between = tl.maximum(between + tl.load(bias_in + column).to(tl.float32)[None, :], 0.0)
+        between = tl.maximum(between + bias[None, :], 0.0)
         out_of = tl.load(weight_out + dim[:, None] * 512 + column[None, :])  # (128, INNER)
         total = tl.dot(between.to(kind), tl.trans(out_of), total, input_precision=PRECISION)
-    embedded = _tanh(total, NATIVE).to(kind)  # eq 10
-    tl.store(result + cell, embedded, mask=is_token)
-    for part in range(PARTS):
-        product = tl.dot(embedded, tl.trans(tl.load(following + part * 16384 + square)), input_precision=PRECISION)
-        where = row[:, None] * (PARTS * 128) + part * 128 + dim[None, :]
-        tl.store(projected + where, product.to(kind), mask=is_token)
+        bias = next_bias.to(tl.float32)
+    embedded = _exchange(result + cell, _tanh(total, NATIVE).to(kind))  # eq 10
+    projected += first * (PARTS * 128)
+    for chunk in range(PARTS * 128 // _PART):
+        column = chunk * _PART + part
+        weight = tl.load(following + column[:, None] * 128 + dim[None, :])  # (64, 128)
+        product = tl.dot(embedded, tl.trans(weight), input_precision=PRECISION)  # (TILE, 64)
+        tl.store(projected + row[:, None] * (PARTS * 128) + column[None, :], product.to(kind))
+
+
+@triton.jit
+def _exchange(cells, tile):
+    """Write a tile and read it again, so that each thread finds what the others have written."""
+    tl.debug_barrier()  # nobody may still want to read what is overwritten now
+    tl.store(cells, tile)
+    tl.debug_barrier()
+    return tl.load(cells)
 
 
 class Launch(NamedTuple):
@@ -89,16 +111,19 @@ class Launch(NamedTuple):
         Columns of the feed-forward sub-layer that take their turn together.
     warps, stages
         Of a program, and of its pipeline.
+    registers
+        At most so many for a thread; None leaves it to the compiler.
     """
 
     tile: int
     inner: int
     warps: int
     stages: int
+    registers: int | None
 
 
-_HALF = Launch(tile=64, inner=64, warps=4, stages=2)
-_EXACT = Launch(tile=32, inner=64, warps=4, stages=1)
+_HALF = Launch(tile=64, inner=32, warps=4, stages=3, registers=128)
+_EXACT = Launch(tile=32, inner=64, warps=4, stages=1, registers=None)
 
 
 def run_token_layer(attended: Tensor, hidden: Tensor, layer: TokenLayer) -> tuple[Tensor, Tensor]:
@@ -138,5 +163,6 @@ def run_token_layer(attended: Tensor, hidden: Tensor, layer: TokenLayer) -> tupl
         INNER=launch.inner,
         num_warps=launch.warps,
         num_stages=launch.stages,
+        maxnreg=launch.registers,
     )
     return result, projected
