@@ -101,13 +101,23 @@ def _forward_kernel(
 
 
 @triton.jit
+def _scale(query, factor):
+    """Queries times a factor, in their own precision; both ways do so, and round alike."""
+    return (query.to(tl.float32) * factor).to(query.dtype)
+
+
+@triton.jit
 def _score(
-    packed, query, start, block, count, head, IS_LAST: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    packed, query, floor, start, block, count, head, IS_LAST: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
     PRECISION: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
-    """(QUERIES, KEYS) scores of a block of keys; only the last block may have rows past the segment's end."""
+    """(QUERIES, KEYS) scores of a block of keys, on top of a number of each query: the products begin with it.
+
+    Only the last block may have rows past the segment's end.
+    """
     key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, KEYS, DK)
-    scores = tl.dot(query, tl.trans(key), input_precision=PRECISION)
+    floor = tl.broadcast_to(floor[:, None], (query.shape[0], KEYS))
+    scores = tl.dot(query, tl.trans(key), floor, input_precision=PRECISION)
     if IS_LAST:
         scores = tl.where((block + tl.arange(0, KEYS) < count)[None, :], scores, -_HUGE)
     return scores
@@ -119,8 +129,9 @@ def _find_highest(
 ):
     """(QUERIES,) the largest score of each query."""
     highest = tl.full((query.shape[0],), -_HUGE, tl.float32)
+    nothing = tl.zeros((query.shape[0],), tl.float32)
     for block in tl.range(0, loop_end(count), KEYS):
-        scores = _score(packed, query, start, block, count, head, True, H, DK, PRECISION, KEYS)
+        scores = _score(packed, query, nothing, start, block, count, head, True, H, DK, PRECISION, KEYS)
         highest = tl.maximum(highest, tl.max(scores, 1))
     return highest
 
@@ -135,13 +146,13 @@ def _guess_highest(packed, query, start, count, head, H: tl.constexpr, DK: tl.co
 
 @triton.jit
 def _meet_keys(
-    packed, query, level, weight_sum, total, start, block, count, head, factor, IS_LAST: tl.constexpr,
-    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, KEYS: tl.constexpr,
+    packed, query, level, weight_sum, total, start, block, count, head, IS_LAST: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
     """Let one block of keys and values pass by the queries."""
-    scores = _score(packed, query, start, block, count, head, IS_LAST, H, DK, PRECISION, KEYS)
+    scores = _score(packed, query, -level, start, block, count, head, IS_LAST, H, DK, PRECISION, KEYS)
     value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)
-    weights = tl.exp2(scores * factor - level[:, None]).to(value.dtype)
+    weights = tl.exp2(scores).to(value.dtype)
     total = tl.dot(weights, value, total, input_precision=PRECISION)
     ones = tl.full((KEYS, _SUMS), 1.0, value.dtype)
     weight_sum = tl.dot(weights, ones, weight_sum, input_precision=PRECISION)
@@ -150,7 +161,7 @@ def _meet_keys(
 
 @triton.jit
 def _meet_all_keys(
-    packed, query, level, start, count, head, factor, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    packed, query, level, start, count, head, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
     KEYS: tl.constexpr,
 ):  # fmt: skip
     """(QUERIES,) and (QUERIES, DK): the sums of 2^(s - level) and 2^(s - level) v over the segment's keys."""
@@ -159,11 +170,11 @@ def _meet_all_keys(
     whole = (count // KEYS) * KEYS
     for block in tl.range(0, loop_end(whole), KEYS):
         weight_sum, total = _meet_keys(
-            packed, query, level, weight_sum, total, start, block, count, head, factor, False, H, DK, PRECISION, KEYS
+            packed, query, level, weight_sum, total, start, block, count, head, False, H, DK, PRECISION, KEYS
         )
     if whole < count:
         weight_sum, total = _meet_keys(
-            packed, query, level, weight_sum, total, start, whole, count, head, factor, True, H, DK, PRECISION, KEYS
+            packed, query, level, weight_sum, total, start, whole, count, head, True, H, DK, PRECISION, KEYS
         )
     return tl.max(weight_sum, 1), total
 
@@ -189,14 +200,14 @@ def _streamed_kernel(
     count = tl.load(lengths + segment).to(tl.int32)
     if (count > LONGEST_TILE) & (first < count):
         start = tl.load(offsets + segment).to(tl.int64)
-        factor = _find_factor(count, scale, GROWS) * _LOG2_E
         query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, QUERIES, DK)
-        level = _guess_highest(packed, query, start, count, head, H, DK, PRECISION) * factor
-        weight_sum, total = _meet_all_keys(packed, query, level, start, count, head, factor, H, DK, PRECISION, KEYS)
+        query = _scale(query, _find_factor(count, scale, GROWS) * _LOG2_E)
+        level = _guess_highest(packed, query, start, count, head, H, DK, PRECISION)
+        weight_sum, total = _meet_all_keys(packed, query, level, start, count, head, H, DK, PRECISION, KEYS)
         if tl.max(weight_sum, 0) > _LARGEST_HALF:
-            level = _find_highest(packed, query, start, count, head, H, DK, PRECISION, KEYS) * factor
-            weight_sum, total = _meet_all_keys(packed, query, level, start, count, head, factor, H, DK, PRECISION, KEYS)
-        total = total / weight_sum[:, None]
+            level = _find_highest(packed, query, start, count, head, H, DK, PRECISION, KEYS)
+            weight_sum, total = _meet_all_keys(packed, query, level, start, count, head, H, DK, PRECISION, KEYS)
+        total = total * (1.0 / weight_sum)[:, None]
         _store_head(out, total, start + first, count - first, head * DK, H * DK, QUERIES, DK)
         row = first + tl.arange(0, QUERIES)
         tl.store(statistics + (start + row) * H + head, level + tl.log2(weight_sum), mask=row < count)
@@ -227,6 +238,7 @@ def _streamed_backward_kernel(
         scale = _find_factor(count, scale, GROWS)
         factor = scale * _LOG2_E
         query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, BLOCK, DK)
+        query = _scale(query, factor)
         key = _load_head(packed, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
         value = _load_head(packed, start + first, count - first, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
 
@@ -240,7 +252,7 @@ def _streamed_backward_kernel(
             its_value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
             scores = tl.dot(query, tl.trans(its_key), input_precision=PRECISION)
             # no weight is above 1; of keys past the end it would be, where all scores are negative, and not finite
-            weights = tl.exp2(tl.minimum(scores * factor - level[:, None], 0.0))
+            weights = tl.exp2(tl.minimum(scores - level[:, None], 0.0))
             d_weights = tl.dot(d_out, tl.trans(its_value), input_precision=PRECISION)
             d_scores = (weights * (d_weights - common[:, None])).to(key.dtype)
             d_query = tl.dot(d_scores, its_key, d_query, input_precision=PRECISION)
@@ -250,17 +262,18 @@ def _streamed_backward_kernel(
         d_value = tl.zeros((BLOCK, DK), tl.float32)
         for block in tl.range(0, loop_end(count), BLOCK):
             its_query = _load_head(packed, start + block, count - block, head * DK, 3 * H * DK, BLOCK, DK)
+            its_query = _scale(its_query, factor)
             its_out = _load_head(out, start + block, count - block, head * DK, H * DK, BLOCK, DK)
             its_d_out = _load_head(out_gradient, start + block, count - block, head * DK, H * DK, BLOCK, DK)
             its_level = _load_statistics(statistics, start + block, count - block, head, H, BLOCK)
             its_common = tl.sum(its_d_out.to(tl.float32) * its_out.to(tl.float32), 1)
             scores = tl.dot(key, tl.trans(its_query), input_precision=PRECISION)  # (keys, queries)
-            weights = tl.exp2(scores * factor - its_level[None, :])
+            weights = tl.exp2(scores - its_level[None, :])
             d_value = tl.dot(weights.to(value.dtype), its_d_out, d_value, input_precision=PRECISION)
             d_weights = tl.dot(value, tl.trans(its_d_out), input_precision=PRECISION)
             d_scores = (weights * (d_weights - its_common[None, :])).to(key.dtype)
             d_key = tl.dot(d_scores, its_query, d_key, input_precision=PRECISION)
-        _store_head(gradient, d_key * scale, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
+        _store_head(gradient, d_key / _LOG2_E, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
         _store_head(gradient, d_value, start + first, count - first, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
 
 
@@ -349,15 +362,18 @@ class Stream(NamedTuple):
         Rows of the tiles.
     warps, stages
         Of a program, and of its pipeline.
+    registers
+        At most so many for a thread; None leaves it to the compiler.
     """
 
     queries: int
     keys: int
     warps: int
     stages: int
+    registers: int | None = None
 
 
-_STREAM_FORWARD = Stream(queries=128, keys=32, warps=2, stages=3)
+_STREAM_FORWARD = Stream(queries=128, keys=32, warps=2, stages=3, registers=128)
 _STREAM_BACKWARD = Stream(queries=128, keys=128, warps=4, stages=3)
 
 
@@ -389,7 +405,7 @@ def attention_forward(
     _streamed_kernel[(len(lengths) * shape.heads * blocks,)](
         packed, offsets, lengths, out, statistics, shape.scale, blocks, **_settings(packed, shape),
         LONGEST_TILE=longest_tile, QUERIES=_STREAM_FORWARD.queries, KEYS=_STREAM_FORWARD.keys,
-        num_warps=_STREAM_FORWARD.warps, num_stages=_STREAM_FORWARD.stages,
+        num_warps=_STREAM_FORWARD.warps, num_stages=_STREAM_FORWARD.stages, maxnreg=_STREAM_FORWARD.registers,
     )  # fmt: skip
     return Attended(out, statistics)
 
@@ -410,6 +426,7 @@ def attention_backward(
             packed, offsets, lengths, attended.out, out_gradient, attended.statistics, gradient, shape.scale, blocks,
             **_settings(packed, shape), LONGEST_TILE=longest_tile, BLOCK=_STREAM_BACKWARD.queries,
             num_warps=_STREAM_BACKWARD.warps, num_stages=_STREAM_BACKWARD.stages,
+            maxnreg=_STREAM_BACKWARD.registers,
         )  # fmt: skip
     return gradient
 
