@@ -14,9 +14,10 @@ __all__ = ["drive_routes", "lay_out_tokens"]
 
 # columns of the projections, in the order of `Decoder.fold`: the key is the first
 _VALUE, _LOGIT_KEY, _GRAPH, _LAST, _COLUMNS = (tl.constexpr(128 * number) for number in range(1, 6))
-# how far a head's largest score may be from what it is compared with: e^11 fits in float16, and so does, with all
-# digits, what weighs a sixtieth of e^-5.5
-_MOST, _LEAST = tl.constexpr(11.0), tl.constexpr(-5.5)
+_LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
+# how far a head's largest score may be from what it is compared with: 2^15 fits in float16, and so does, with all
+# digits, what weighs a sixtieth of 2^-8
+_MOST, _LEAST = tl.constexpr(15.0), tl.constexpr(-8.0)
 
 
 @triton.jit(do_not_specialize=["nodes"])
@@ -122,10 +123,15 @@ def drive_routes(
 ):
     """One program a trajectory: drive until the depot, or, if the policy is static, until nothing is left.
 
-    A step reads all rows twice: for the glimpse, then for the logits. With a query's heads side by side in a
-    block-diagonal matrix, scores, glimpse and logits are products for the tensor cores, an eighth of which is
-    needed; that is a fifth of the instructions that multiplying by hand takes. Each of BLOCK lanes keeps its own
-    best node; they meet once a step. Twin: `dynaroute.construct.eager`.
+    A pass reads all rows twice: for glimpses, then for logits. With the heads of queries side by side in a
+    block-diagonal matrix, scores, glimpses and logits are products for the tensor cores, an eighth of which is needed;
+    that is a fifth of the instructions that multiplying by hand takes. Each of BLOCK lanes keeps its own best nodes;
+    they meet once a pass.
+
+    Reading takes longer than computing, so a pass answers two queries: where the vehicle goes next, and where it
+    would go after that if it went to the node that was second best in the last answer. About every second time it
+    does, and the pass is two steps; else the second answer is dropped. The routes are the same.
+    Twin: `dynaroute.construct.eager`.
     """
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
@@ -137,9 +143,9 @@ def drive_routes(
         positions += start * 2
         trajectory = tl.load(trajectories + segment)
         full = tl.load(capacity + trajectory)
-        column = tl.arange(0, 128)  # head after head
-        from_capacity = tl.load(capacity_query + column)
-        lane = tl.arange(0, BLOCK)
+        from_capacity = tl.load(capacity_query + tl.arange(0, 128))  # head after head
+        of_head = tl.arange(0, 16) // 8  # the query of a column, where each head has one
+        of_pair = tl.arange(0, 8) % 2  # and where each query has one; the smallest product has eight
         if IS_SAMPLED:
             first_key = tl.load(stream_keys + trajectory * 2).to(tl.uint32)
             second_key = tl.load(stream_keys + trajectory * 2 + 1).to(tl.uint32)
@@ -148,71 +154,83 @@ def drive_routes(
 
         customers_left = count - 1
         step = tl.load(sizes + trajectory).to(tl.int32) - customers_left + routes_done
-        stop, remaining, previous = 0, full, 0
+        stop, remaining, previous, likely = 0, full, 0, 0  # likely: the row from which the second query asks, if not 0
         graph_sum = _sum_rows(projected + _GRAPH, count, BLOCK)  # (128,)
-        level = tl.zeros((8,), tl.float32)  # of the scores of each head
-        last = tl.load(projected + _LAST + column)  # of the depot
+        level = tl.zeros((16,), tl.float32)  # of the scores of each head
+        last = _load_own(projected + _LAST, tl.where(of_head == 0, previous, likely))
         is_driving = customers_left > 0
         while is_driving:
             # eqs 12 and 13
-            graph_count = count
+            load = _find_load(open_demands, of_head, remaining, likely)
+            graph = graph_sum[:, None] / count.to(tl.float32)
             if SHRINKS:
-                graph_count = customers_left + 1
-            fraction = remaining.to(tl.float32) / full.to(tl.float32)
-            query = graph_sum / graph_count.to(tl.float32) + last.to(tl.float32) + fraction * from_capacity  # (128,)
-
+                likely_share = _load_own(projected + _GRAPH, likely + 0 * of_head).to(tl.float32)
+                graph = graph_sum[:, None] - tl.where((of_head == 0)[None, :], 0.0, likely_share)
+                graph /= tl.maximum(customers_left + 1 - of_head, 1).to(tl.float32)[None, :]
+            fraction = load.to(tl.float32) / full.to(tl.float32)
+            query = (graph + last.to(tl.float32) + fraction[None, :] * from_capacity[:, None]) * _LOG2_E
             if GROWS:
                 query = query * grow(count)
+            query = tl.where(_is_own(), query, 0.0).to(projected.dtype.element_ty)  # (128, 16)
 
             glimpse, level = _attend(
-                projected, open_demands, positions, distance_weight, query, level, count, remaining, previous,
+                projected, open_demands, positions, distance_weight, query, level, count, load, previous, likely,
                 IS_BIASED, PRECISION, BLOCK, STAGES,
-            )  # (128,), (8,)  # fmt: skip
-            glimpse = _by_heads(glimpse).to(projected.dtype.element_ty)
-            best_score = tl.full((BLOCK,), float("-inf"), tl.float32)
-            best_row = tl.zeros((BLOCK,), tl.int32)
+            )  # (128, 8), (16,)  # fmt: skip
+            load = _find_load(open_demands, of_pair, remaining, likely)
+            best_score = tl.full((BLOCK, 8), float("-inf"), tl.float32)
+            best_row = tl.zeros((BLOCK, 8), tl.int32)
             for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
-                row = first + lane
-                is_feasible = _is_feasible(open_demands, row, count, remaining, previous)
-                logit_key = _load_rows(projected + _LOGIT_KEY, tl.where(is_feasible, row, 0))
-                product = tl.sum(tl.dot(logit_key, glimpse, input_precision=PRECISION), 1)  # (BLOCK,)
+                row = first + tl.arange(0, BLOCK)
+                logit_key = _load_rows(projected + _LOGIT_KEY, row, count)
+                product = tl.dot(logit_key, glimpse, input_precision=PRECISION)  # (BLOCK, 8)
                 if IS_BIASED:
-                    product += tl.load(distance_weight + 8) * _measure(positions, row, previous, count)
+                    place = tl.where(of_pair == 0, previous, likely)
+                    product += tl.load(distance_weight + 8) * _measure(positions, row, place, count)
                 score = clip * tanh(product)  # eq 19
                 if IS_SAMPLED:
                     node = tl.load(token_nodes + row, mask=row < count, other=0)
-                    score = score / temperature + draw_gumbel(first_key, second_key, step, node)
+                    noise = draw_gumbel(first_key, second_key, (step + of_pair)[None, :], node[:, None])
+                    score = score / temperature + noise
+                is_feasible = _is_feasible(open_demands, row, count, of_pair, load, previous, likely)
                 is_better = is_feasible & (score > best_score)
                 best_score = tl.where(is_better, score, best_score)
-                best_row = tl.where(is_better, row, best_row)
+                best_row = tl.where(is_better, row[:, None], best_row)
             # ties go to the lower row
-            chosen = tl.min(tl.where(best_score == tl.max(best_score, 0), best_row, count), 0)
-            if IS_FORCED:
-                chosen = tl.where(step == 0, forced, chosen)
+            answers = tl.min(tl.where(best_score == tl.max(best_score, 0)[None, :], best_row, count), 0)  # (8,)
 
-            # eq 21; what the next query is made of comes from afar, and is asked for first
-            is_visit = chosen != 0
-            last = tl.load(projected + chosen * _COLUMNS + _LAST + column)
-            if SHRINKS:
-                visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + column)
-            node = tl.load(token_nodes + chosen)
-            demand = tl.load(open_demands + chosen)
-            tl.store(route + trajectory * nodes + node, routes_done, mask=is_visit)
-            tl.store(position + trajectory * nodes + node, stop, mask=is_visit)
-            tl.debug_barrier()  # no thread may still want to read what is overwritten now
-            tl.store(open_demands + chosen, -1)
-            tl.debug_barrier()  # and every thread reads it in the next step
-            if SHRINKS:
-                graph_sum -= tl.where(is_visit, visited.to(tl.float32), 0.0)
-            remaining = tl.where(is_visit, remaining - demand, full)
-            customers_left -= is_visit.to(tl.int32)
-            stop = tl.where(is_visit, stop + 1, 0)
-            routes_done += tl.where(is_visit, 0, 1)
-            previous = chosen
-            step += 1
-            is_driving = customers_left > 0
-            if IS_DYNAMIC:
-                is_driving = is_driving & is_visit
+            answered = -1  # the last query whose answer was taken
+            is_answered = True
+            for answer in tl.static_range(2):
+                if is_answered:
+                    answered = answer
+                    chosen = tl.sum(tl.where(tl.arange(0, 8) == answer, answers, 0), 0)
+                    if IS_FORCED:
+                        chosen = tl.where(step == 0, forced, chosen)
+                    # eq 21
+                    is_visit = chosen != 0
+                    if SHRINKS:
+                        visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + tl.arange(0, 128)).to(tl.float32)
+                        graph_sum -= tl.where(is_visit, visited, 0.0)
+                    node = tl.load(token_nodes + chosen)
+                    demand = tl.load(open_demands + chosen)
+                    tl.store(route + trajectory * nodes + node, routes_done, mask=is_visit)
+                    tl.store(position + trajectory * nodes + node, stop, mask=is_visit)
+                    tl.debug_barrier()  # no thread may still want to read what is overwritten now
+                    tl.store(open_demands + chosen, -1)
+                    tl.debug_barrier()  # and every thread reads it in the next step
+                    remaining = tl.where(is_visit, remaining - demand, full)
+                    customers_left -= is_visit.to(tl.int32)
+                    stop = tl.where(is_visit, stop + 1, 0)
+                    routes_done += tl.where(is_visit, 0, 1)
+                    previous = chosen
+                    step += 1
+                    is_driving = customers_left > 0
+                    if IS_DYNAMIC:
+                        is_driving = is_driving & is_visit
+                    is_answered = is_driving & is_visit & (chosen == likely)
+            likely = _find_second_best(best_score, best_row, answered, previous)
+            last = _load_own(projected + _LAST, tl.where(of_head == 0, previous, likely))
 
         _list_what_is_left(token_nodes, open_demands, left_nodes + trajectory * nodes, count, BLOCK)
         tl.store(left + trajectory, customers_left)
@@ -224,20 +242,20 @@ def drive_routes(
 
 @triton.jit
 def _is_own():
-    """(128, 8): whether a column belongs to a head."""
-    return tl.arange(0, 128)[:, None] // 16 == tl.arange(0, 8)[None, :]
+    """(128, 16): whether a number belongs to the column's head."""
+    return tl.arange(0, 128)[:, None] // 16 == tl.arange(0, 16)[None, :] % 8
 
 
 @triton.jit
-def _by_heads(vector):
-    """(128, 8): a (128,) vector's numbers, each in its head's column, zeros elsewhere."""
-    return tl.where(_is_own(), vector[:, None], 0.0)
+def _load_own(columns, row):
+    """(128, 16): of 128 columns of the row of each query and head, the head's own; zeros elsewhere."""
+    return tl.load(columns + row[None, :] * _COLUMNS + tl.arange(0, 128)[:, None], mask=_is_own(), other=0.0)
 
 
 @triton.jit
-def _load_rows(columns, row):
-    """(BLOCK, 128): 128 columns of some rows of the projections."""
-    return tl.load(columns + row[:, None] * _COLUMNS + tl.arange(0, 128)[None, :])
+def _load_rows(columns, row, count):
+    """(BLOCK, 128): 128 columns of some rows of the projections; past the segment's end its last row."""
+    return tl.load(columns + tl.minimum(row, count - 1)[:, None] * _COLUMNS + tl.arange(0, 128)[None, :])
 
 
 @triton.jit
@@ -246,67 +264,88 @@ def _sum_rows(columns, count, BLOCK: tl.constexpr):
     total = tl.zeros((BLOCK, 128), tl.float32)
     for first in tl.range(0, loop_end(count), BLOCK):
         row = first + tl.arange(0, BLOCK)
-        block = _load_rows(columns, tl.minimum(row, count - 1))
-        total += tl.where((row < count)[:, None], block, 0.0)
+        total += tl.where((row < count)[:, None], _load_rows(columns, row, count), 0.0)
     return tl.sum(total, 0)
 
 
 @triton.jit
-def _is_feasible(open_demands, row, count, remaining, previous):
-    """Eqs 14 and 19 for a block of rows; at the depot, row 0, the vehicle may not stay."""
-    demand = tl.load(open_demands + row, mask=row < count, other=-1)
-    return find_feasible(demand >= 0, demand, remaining, row == 0, previous != 0)
+def _find_load(open_demands, query, remaining, likely):
+    """What remains of the vehicle's load when queries 0 and 1 ask."""
+    return remaining - tl.where(query == 0, 0, tl.maximum(tl.load(open_demands + likely), 0))
 
 
 @triton.jit
-def _measure(positions, row, previous, count):
-    """(BLOCK,) log-distances of a block of rows from the node visited last."""
+def _is_feasible(open_demands, row, count, query, load, previous, likely):
+    """Eqs 14 and 19 for a block of rows and queries; at the depot, row 0, the vehicle may not stay."""
+    demand = tl.load(open_demands + row, mask=row < count, other=-1)
+    is_open = (demand >= 0)[:, None] & ((row != likely)[:, None] | (query == 0)[None, :])
+    may_return = tl.where(query == 0, previous, likely) != 0
+    return find_feasible(is_open, demand[:, None], load[None, :], (row == 0)[:, None], may_return[None, :])
+
+
+@triton.jit
+def _find_second_best(score, row, query, best):
+    """The customer with the highest score for a query among the (BLOCK, 8) lanes' best, but one; 0 if there is none."""
+    is_asked = tl.arange(0, 8)[None, :] == query
+    score = tl.sum(tl.where(is_asked, score, 0.0), 1)  # (BLOCK,)
+    row = tl.sum(tl.where(is_asked, row, 0), 1)
+    score = tl.where((row == 0) | (row == best), float("-inf"), score)
+    return tl.max(tl.where(score == tl.maximum(tl.max(score, 0), -1.0e30), row, 0), 0)
+
+
+@triton.jit
+def _measure(positions, row, place, count):
+    """Log-distances of a block of rows from the places where queries ask."""
     is_row = row < count
-    x = tl.load(positions + row * 2, mask=is_row, other=0.0) - tl.load(positions + previous * 2)
-    y = tl.load(positions + row * 2 + 1, mask=is_row, other=0.0) - tl.load(positions + previous * 2 + 1)
+    x = tl.load(positions + row * 2, mask=is_row, other=0.0)[:, None] - tl.load(positions + place * 2)[None, :]
+    y = tl.load(positions + row * 2 + 1, mask=is_row, other=0.0)[:, None] - tl.load(positions + place * 2 + 1)[None, :]
     return log_distance(x, y, count)
 
 
 @triton.jit
 def _attend(
-    projected, open_demands, positions, distance_weight, query, level, count, remaining, previous,
+    projected, open_demands, positions, distance_weight, query, level, count, load, previous, likely,
     IS_BIASED: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """Eqs 14 to 16: (128,) outputs of the heads, and (8,) their largest scores.
+    """Eqs 14 to 16: (128, 8) the heads' outputs for both queries by turns, and (16,) their largest scores.
 
-    With z and o the sums of e^(s - m) and e^(s - m) v over all rows, a head's output is o / z for any m that is near
-    its largest score: that of the step before nearly always is, and where it is not, the rows are read again. So lanes
-    need not agree on anything between blocks.
+    With s the scores times log2(e), and z and o the sums of 2^(s - m) and 2^(s - m) v over all rows, a head's output
+    is o / z for any m that is near its largest score: that of the pass before nearly always is, and where it is not,
+    the rows are read again. So lanes need not agree on anything between blocks.
     """
-    query = _by_heads(query).to(projected.dtype.element_ty)
-    weight_sum = tl.zeros((BLOCK, 8), tl.float32)
-    total = tl.zeros((128, 8), tl.float32)
+    of_head = tl.arange(0, 16) // 8
+    weight_sum = tl.zeros((BLOCK, 16), tl.float32)
+    total = tl.zeros((128, 16), tl.float32)
     is_far = True
     while is_far:
-        highest = tl.full((BLOCK, 8), -1.0e30, tl.float32)
-        weight_sum = tl.zeros((BLOCK, 8), tl.float32)
-        total = tl.zeros((128, 8), tl.float32)
+        highest = tl.full((BLOCK, 16), -1.0e30, tl.float32)
+        weight_sum = tl.zeros((BLOCK, 16), tl.float32)
+        total = tl.zeros((128, 16), tl.float32)
         for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
             row = first + tl.arange(0, BLOCK)
-            is_feasible = _is_feasible(open_demands, row, count, remaining, previous)
-            near_row = tl.where(is_feasible, row, 0)  # what is not feasible is not fetched
-            key = _load_rows(projected, near_row)
-            value = _load_rows(projected + _VALUE, near_row)
-            score = tl.dot(key, query, input_precision=PRECISION)  # (BLOCK, 8)
+            key = _load_rows(projected, row, count)
+            value = _load_rows(projected + _VALUE, row, count)
+            score = tl.dot(key, query, input_precision=PRECISION)  # (BLOCK, 16)
             if IS_BIASED:
-                weights = tl.load(distance_weight + tl.arange(0, 8))
-                score += _measure(positions, row, previous, count)[:, None] * weights[None, :]
-            score = tl.where(is_feasible[:, None], score, -1.0e30)
+                weights = tl.load(distance_weight + tl.arange(0, 16) % 8) * _LOG2_E
+                place = tl.where(of_head == 0, previous, likely)
+                score += _measure(positions, row, place, count) * weights[None, :]
+            is_feasible = _is_feasible(open_demands, row, count, of_head, load, previous, likely)
+            score = tl.where(is_feasible, score, -1.0e30)
             highest = tl.maximum(highest, score)
-            weight = tl.exp(tl.minimum(score - level[None, :], _MOST))  # 0 of what is not feasible
+            weight = tl.exp2(tl.minimum(score - level[None, :], _MOST))  # 0 of what is not feasible
             weight_sum += weight
             total = tl.dot(tl.trans(value), weight.to(value.dtype), total, input_precision=PRECISION)
         highest_of_all = tl.max(highest, 0)
-        rise = highest_of_all - level
-        level = highest_of_all
+        # where the second query has nowhere to go, its answer is not wanted
+        rise = tl.where(highest_of_all > -1.0e29, highest_of_all - level, 0.0)
+        level += rise
         is_far = tl.max(tl.maximum(rise - _MOST, _LEAST - rise), 0) > 0.0
-    weight_sum = tl.sum(weight_sum, 0)
-    return tl.sum(tl.where(_is_own(), total, 0.0) / weight_sum[None, :], 1), level
+    weight_sum = tl.maximum(tl.sum(weight_sum, 0), 1.0e-30)
+    own = tl.where(_is_own(), total / weight_sum[None, :], 0.0)
+    glimpse = tl.sum(tl.reshape(own, (128, 2, 8)), 2)  # (128, 2)
+    glimpse = tl.broadcast_to(glimpse[:, None, :], (128, 4, 2))
+    return tl.reshape(glimpse, (128, 8)).to(projected.dtype.element_ty), level
 
 
 @triton.jit
