@@ -105,7 +105,7 @@ def main() -> None:
     lengths = torch.full((count,), nodes, device="cuda")
     offsets, shape = torch.arange(count, device="cuda") * nodes, AttentionShape(nodes, HEADS, 1.0)
 
-    streams = [Stream(*each) for each in product((32, 64, 128), (32, 64), (1, 2, 4), (2, 3, 4))]
+    streams = [Stream(*each) for each in product((64, 128), (32, 64), (2, 4), (3, 4), (None, 128))]
     forward = lambda: attention_forward(packed, offsets, lengths, shape)  # noqa: E731 (several of a kind)
     if "forward" in arguments.only:
         sweep("attention, forward", attention, ("_STREAM_FORWARD",), streams[:few], forward)
@@ -120,16 +120,17 @@ def main() -> None:
     with torch.no_grad():
         weights = layer.weights(torch.float16)
         rest = TokenLayer._make((*weights[1:], weights[0]))
-        hidden = attended.out
-        sizes = ((64, 4, 128), (128, 8, 128), (256, 16, 128))  # tile, warps, registers
+        hidden, tokens = attended.out, torch.tensor([count * nodes], device="cuda")
+        sizes = ((64, 4, 128), (64, 4, 168), (128, 8, 128))  # tile, warps, registers
         launches = [
-            Launch(tile, inner, warps, stages, registers)
-            for (tile, warps, registers), inner, stages in product(sizes, (32, 64), (1, 2, 3))
+            Launch(tile, inner, warps, stages, registers, is_described)
+            for (tile, warps, registers), inner, stages, is_described in product(sizes, (32, 64), (2, 3), (True, False))
         ]
+        run_layer = lambda: run_token_layer(hidden, hidden, tokens, rest)  # noqa: E731
         if "tokens" in arguments.only:
-            sweep("tokens", token_layer, ("_HALF",), launches[:few], lambda: run_token_layer(hidden, hidden, rest))
+            sweep("tokens", token_layer, ("_HALF", "_HALF_FEW"), launches[:few], run_layer)
 
-        drives = [fused_stream.Launch(*each) for each in product((32, 64), (1, 2), (1, 2, 4), (None, 128, 168))]
+        drives = [fused_stream.Launch(*each) for each in product((32, 64), (2, 3), (2, 4, 8), (None, 128, 168))]
         build = lambda: construct_once(policy, batch, MostLikely())  # noqa: E731
         if "drive" in arguments.only:
             sweep("greedy routes by drive", fused_stream, ("_NARROW", "_WIDE"), drives[:few], build)

@@ -27,6 +27,7 @@ from dynaroute.model.policy import Policy
 __all__ = ["Launch", "construct_streamed"]
 
 _LAY_OUT_BLOCK = 32
+_AHEAD = 4  # turns that are prepared before the first of them is known to be over
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Launch:
 
 
 # several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
-_NARROW = Launch(block=32, stages=2, warps=2, registers=128)
-_WIDE = Launch(block=128, stages=1, warps=8, registers=None)
+_NARROW = Launch(block=32, stages=3, warps=4, registers=128)
+_WIDE = Launch(block=64, stages=2, warps=8, registers=None)
 
 
 def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -95,10 +96,11 @@ class _Room(NamedTuple):
 
 
 class _LateCounts:
-    """How much is left after each turn, as the kernels count it and the host reads it: one turn late.
+    """How much is left after each turn, as the kernels count it and the host reads it: some turns late.
 
-    So the host prepares a turn while the device still works on the one before, and neither waits. What is left only
-    shrinks, so that late counts are room enough; they cost a few rows of padding, and one empty turn in the end.
+    So the host prepares turns while the device still works on those before, and neither waits. What is left only
+    shrinks, so that late counts are room enough; they cost programs that find nothing to do, and a few empty turns in
+    the end.
     """
 
     def __init__(self, batch: InstanceBatch) -> None:
@@ -107,6 +109,7 @@ class _LateCounts:
         self._counts = torch.zeros(batch.nodes, 4, dtype=torch.int32, device=batch.device)
         self._host = self._counts
         self._copies: list[torch.cuda.Event] = []
+        self._known = 0  # turns whose counts the host has
         if batch.device.type == "cuda":
             self._host = torch.zeros(batch.nodes, 4, dtype=torch.int32, pin_memory=True)
 
@@ -117,6 +120,7 @@ class _LateCounts:
     def fetch(self, turn: int) -> None:
         """Have a turn's counts copied to the host when the device gets there."""
         if self._host is self._counts:
+            self._known = turn  # and not this one's, which no device would have told so soon
             return
         self._host[turn].copy_(self._counts[turn], non_blocking=True)
         copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
@@ -124,12 +128,12 @@ class _LateCounts:
         self._copies.append(copied)
 
     def room_for(self, turn: int) -> _Room:
-        """What was left when the turn before began."""
-        if turn < 2:
-            return self._before
-        if self._copies:
-            self._copies[turn - 2].synchronize()
-        return _Room(*self._host[turn - 2, :3].tolist())
+        """What was left after the latest turn that the host knows of."""
+        if self._copies and turn >= _AHEAD:
+            self._copies[turn - _AHEAD].synchronize()
+        while self._known < len(self._copies) and self._copies[self._known].query():  # type: ignore[no-untyped-call]
+            self._known += 1
+        return _Room(*self._host[self._known - 1, :3].tolist()) if self._known else self._before
 
 
 class _Segments(NamedTuple):
@@ -139,6 +143,8 @@ class _Segments(NamedTuple):
     ----------
     trajectories, offsets, lengths
         (P,) index in the batch, first token, number of tokens.
+    tokens
+        (1,) number of tokens of all.
     room
         Upper bounds of all.
     """
@@ -146,6 +152,7 @@ class _Segments(NamedTuple):
     trajectories: Tensor
     offsets: Tensor
     lengths: Tensor
+    tokens: Tensor
     room: _Room
 
     @classmethod
@@ -154,7 +161,8 @@ class _Segments(NamedTuple):
         in_order = left.sort(descending=True, stable=True)
         customers = in_order.values[: room.segments]  # (P,)
         lengths = customers + (customers > 0)
-        return cls(in_order.indices, lengths.cumsum(0) - lengths, lengths, room)
+        ends = lengths.cumsum(0)  # (P,)
+        return cls(in_order.indices, ends - lengths, lengths, ends[-1:], room)
 
 
 class _Tokens(NamedTuple):
@@ -223,7 +231,7 @@ class _Layer(NamedTuple):
         shape = AttentionShape(segments.room.longest, self.module.heads, self.module.scale, self.module.grows)
         attention_forward(packed, segments.offsets, segments.lengths, shape, attended)
         if isinstance(self.module.after_attention, nn.Tanh):
-            return run_token_layer(attended, hidden, self.rest)
+            return run_token_layer(attended, hidden, segments.tokens, self.rest)
         rest = self.rest
         middle = _normalise(self.module.after_attention, hidden + F.linear(attended, rest.output))
         inner = F.relu(F.linear(middle, rest.weight_in, rest.bias_in))
