@@ -374,6 +374,7 @@ class Stream(NamedTuple):
 
 
 _STREAM_FORWARD = Stream(queries=128, keys=32, warps=2, stages=3, registers=128)
+_STREAM_EXACT = _STREAM_FORWARD._replace(registers=None)  # of float32
 _STREAM_BACKWARD = Stream(queries=128, keys=128, warps=4, stages=3)
 
 
@@ -401,11 +402,12 @@ def attention_forward(
     if shape.longest <= LONGEST_SEGMENT:
         return Attended(out, out.new_empty(0, dtype=torch.float32))
     statistics = out.new_empty(len(packed), shape.heads, dtype=torch.float32)
-    blocks = triton.cdiv(shape.longest, _STREAM_FORWARD.queries)
+    stream = _STREAM_EXACT if packed.dtype == torch.float32 else _STREAM_FORWARD
+    blocks = triton.cdiv(shape.longest, stream.queries)
     _streamed_kernel[(len(lengths) * shape.heads * blocks,)](
         packed, offsets, lengths, out, statistics, shape.scale, blocks, **_settings(packed, shape),
-        LONGEST_TILE=longest_tile, QUERIES=_STREAM_FORWARD.queries, KEYS=_STREAM_FORWARD.keys,
-        num_warps=_STREAM_FORWARD.warps, num_stages=_STREAM_FORWARD.stages, maxnreg=_STREAM_FORWARD.registers,
+        LONGEST_TILE=longest_tile, QUERIES=stream.queries, KEYS=stream.keys, num_warps=stream.warps,
+        num_stages=stream.stages, maxnreg=stream.registers,
     )  # fmt: skip
     return Attended(out, statistics)
 
