@@ -1,6 +1,8 @@
 """Which launch settings of the kernels for large instances are fastest on this machine's GPU; prints a table of each.
 
-    python benchmarks/launches.py [--size 500] [--count 1000] [--only drive] [--quick]
+    python benchmarks/launches.py [--size 500] [--count 1000] [--only parts drive] [--quick]
+
+`parts` tells what each kernel takes of a greedy construction, as it is.
 
 The settings in use are those that were fastest on an H200; where another wins by much, tell us.
 """
@@ -15,6 +17,7 @@ from itertools import product
 from typing import Any
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 from dynaroute.construct import fused_stream
 from dynaroute.construct.build import construct_once
@@ -27,7 +30,7 @@ from dynaroute.model.encoder import AttentionLayer
 from dynaroute.training.instances import TrainingTask
 
 HEADS = 8
-SWEEPS = ("forward", "backward", "tokens", "drive")
+SWEEPS = ("parts", "forward", "backward", "tokens", "drive")
 
 
 def measure(action: Callable[[], object]) -> float:
@@ -71,6 +74,18 @@ def sweep(
         print(f"  {milliseconds:8.3f} ms  {setting}{'  (in use)' if setting == in_use else ''}", flush=True)
 
 
+def show_parts(build: Callable[[], object]) -> None:
+    """What each kernel takes of a construction; the rest is what the device waits."""
+    whole = measure(build)
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        build()
+        torch.cuda.synchronize()
+    print(f"greedy routes: {whole:.1f} ms")
+    kernels = sorted(profiler.key_averages(), key=lambda kernel: kernel.self_device_time_total, reverse=True)
+    for kernel in kernels[:8]:
+        print(f"  {1e-3 * kernel.self_device_time_total:8.3f} ms  {kernel.count:4d} x {kernel.key[:60]}", flush=True)
+
+
 def main() -> None:
     """Sweep attention both ways, the layer's tokens, and the drive of routes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -90,7 +105,7 @@ def main() -> None:
     lengths = torch.full((count,), nodes, device="cuda")
     offsets, shape = torch.arange(count, device="cuda") * nodes, AttentionShape(nodes, HEADS, 1.0)
 
-    streams = [Stream(*each) for each in product((64, 128), (32, 64, 128), (4, 8), (2, 3, 4, 5))]
+    streams = [Stream(*each) for each in product((64, 128), (32, 64), (2, 4), (3, 4), (None, 128))]
     forward = lambda: attention_forward(packed, offsets, lengths, shape)  # noqa: E731 (several of a kind)
     if "forward" in arguments.only:
         sweep("attention, forward", attention, ("_STREAM_FORWARD",), streams[:few], forward)
@@ -105,15 +120,22 @@ def main() -> None:
     with torch.no_grad():
         weights = layer.weights(torch.float16)
         rest = TokenLayer._make((*weights[1:], weights[0]))
-        hidden = attended.out
-        launches = [Launch(*each) for each in product((64, 128, 256), (32, 64, 128), (4, 8), (1, 2, 3))]
+        hidden, tokens = attended.out, torch.tensor([count * nodes], device="cuda")
+        sizes = ((64, 4, 128), (64, 4, 168), (128, 8, 128))  # tile, warps, registers
+        launches = [
+            Launch(tile, inner, warps, stages, registers, is_described)
+            for (tile, warps, registers), inner, stages, is_described in product(sizes, (32, 64), (2, 3), (True, False))
+        ]
+        run_layer = lambda: run_token_layer(hidden, hidden, tokens, rest)  # noqa: E731
         if "tokens" in arguments.only:
-            sweep("tokens", token_layer, ("_HALF",), launches[:few], lambda: run_token_layer(hidden, hidden, rest))
+            sweep("tokens", token_layer, ("_HALF", "_HALF_FEW"), launches[:few], run_layer)
 
-        drives = [fused_stream.Launch(*each) for each in product((16, 32, 64, 128), (1, 2), (2, 4, 8, 16))]
+        drives = [fused_stream.Launch(*each) for each in product((32, 64), (2, 3), (2, 4, 8), (None, 128, 168))]
         build = lambda: construct_once(policy, batch, MostLikely())  # noqa: E731
         if "drive" in arguments.only:
             sweep("greedy routes by drive", fused_stream, ("_NARROW", "_WIDE"), drives[:few], build)
+        if "parts" in arguments.only:
+            show_parts(build)
 
 
 if __name__ == "__main__":

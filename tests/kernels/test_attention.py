@@ -7,6 +7,9 @@ from dynaroute.kernels.attention import AttentionShape, SegmentAttention
 from dynaroute.model.encoder import attend
 from dynaroute.model.packing import Packing
 
+# infinite weights are what tells the kernel; on a CPU they warn
+is_guessed_too_low = pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value")
+
 
 def make_segments(*lengths: int) -> tuple[torch.Tensor, Packing]:
     generator = torch.Generator().manual_seed(sum(lengths))
@@ -31,10 +34,23 @@ def test_segments_of_every_tile_agree_with_the_twin() -> None:
     torch.testing.assert_close(run_kernel(packed, packing, 0.7), run_twin(packed, packing, 0.7), rtol=1e-5, atol=1e-5)
 
 
+@is_guessed_too_low
 def test_longer_segments_are_streamed() -> None:
     packed, packing = make_segments(1, 128, 129, 300, 5)
-    packed = 4 * packed.detach()  # sharp weights: the largest score moves from block to block
-    torch.testing.assert_close(run_kernel(packed, packing, 0.7), run_twin(packed, packing, 0.7), rtol=1e-4, atol=5e-5)
+    packed = 4 * packed.detach()  # sharp weights: one key decides, and it may not be in the sample
+    # float32 rounds scores of hundreds in the fifth digit after the point
+    torch.testing.assert_close(run_kernel(packed, packing, 0.7), run_twin(packed, packing, 0.7), rtol=1e-4, atol=2e-4)
+
+
+@is_guessed_too_low
+def test_a_largest_score_that_no_sample_shows_is_found_all_the_same() -> None:
+    packed, packing = make_segments(300)
+    packed = packed.detach().half()
+    packed[:, :32] = 1.0  # all queries alike
+    packed[:, 32:64] = -2.0
+    packed[7, 32:64] = 1.0  # a weight of 2^69 beside those of the sample
+    found = run_kernel(packed, packing, 1.0)
+    torch.testing.assert_close(found, packed[7, 64:].expand(300, 32), rtol=1e-3, atol=1e-3)
 
 
 def test_gradients_agree_with_the_twin() -> None:

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.fused_choice import Choice
+from dynaroute.kernels import dot_precision
 from dynaroute.kernels.attention import AttentionShape, attention_forward
 from dynaroute.kernels.drive_route import drive_routes, lay_out_tokens
 from dynaroute.kernels.token_layer import TokenLayer, run_token_layer
@@ -26,6 +27,7 @@ from dynaroute.model.policy import Policy
 __all__ = ["Launch", "construct_streamed"]
 
 _LAY_OUT_BLOCK = 32
+_AHEAD = 4  # turns that are prepared before the first of them is known to be over
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,19 @@ class Launch:
         Depth of the pipeline that fetches them.
     warps
         Of a program.
+    registers
+        At most so many for a thread; None leaves it to the compiler.
     """
 
     block: int
     stages: int
     warps: int
+    registers: int | None
 
 
 # several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
-_NARROW = Launch(block=32, stages=2, warps=2)
-_WIDE = Launch(block=128, stages=1, warps=16)
+_NARROW = Launch(block=32, stages=3, warps=4, registers=128)
+_WIDE = Launch(block=64, stages=2, warps=8, registers=None)
 
 
 def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -91,10 +96,11 @@ class _Room(NamedTuple):
 
 
 class _LateCounts:
-    """How much is left after each turn, as the kernels count it and the host reads it: one turn late.
+    """How much is left after each turn, as the kernels count it and the host reads it: some turns late.
 
-    So the host prepares a turn while the device still works on the one before, and neither waits. What is left only
-    shrinks, so that late counts are room enough; they cost a few rows of padding, and one empty turn in the end.
+    So the host prepares turns while the device still works on those before, and neither waits. What is left only
+    shrinks, so that late counts are room enough; they cost programs that find nothing to do, and a few empty turns in
+    the end.
     """
 
     def __init__(self, batch: InstanceBatch) -> None:
@@ -103,6 +109,7 @@ class _LateCounts:
         self._counts = torch.zeros(batch.nodes, 4, dtype=torch.int32, device=batch.device)
         self._host = self._counts
         self._copies: list[torch.cuda.Event] = []
+        self._known = 0  # turns whose counts the host has
         if batch.device.type == "cuda":
             self._host = torch.zeros(batch.nodes, 4, dtype=torch.int32, pin_memory=True)
 
@@ -113,6 +120,7 @@ class _LateCounts:
     def fetch(self, turn: int) -> None:
         """Have a turn's counts copied to the host when the device gets there."""
         if self._host is self._counts:
+            self._known = turn  # and not this one's, which no device would have told so soon
             return
         self._host[turn].copy_(self._counts[turn], non_blocking=True)
         copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
@@ -120,12 +128,12 @@ class _LateCounts:
         self._copies.append(copied)
 
     def room_for(self, turn: int) -> _Room:
-        """What was left when the turn before began."""
-        if turn < 2:
-            return self._before
-        if self._copies:
-            self._copies[turn - 2].synchronize()
-        return _Room(*self._host[turn - 2, :3].tolist())
+        """What was left after the latest turn that the host knows of."""
+        if self._copies and turn >= _AHEAD:
+            self._copies[turn - _AHEAD].synchronize()
+        while self._known < len(self._copies) and self._copies[self._known].query():  # type: ignore[no-untyped-call]
+            self._known += 1
+        return _Room(*self._host[self._known - 1, :3].tolist()) if self._known else self._before
 
 
 class _Segments(NamedTuple):
@@ -135,6 +143,8 @@ class _Segments(NamedTuple):
     ----------
     trajectories, offsets, lengths
         (P,) index in the batch, first token, number of tokens.
+    tokens
+        (1,) number of tokens of all.
     room
         Upper bounds of all.
     """
@@ -142,6 +152,7 @@ class _Segments(NamedTuple):
     trajectories: Tensor
     offsets: Tensor
     lengths: Tensor
+    tokens: Tensor
     room: _Room
 
     @classmethod
@@ -150,7 +161,8 @@ class _Segments(NamedTuple):
         in_order = left.sort(descending=True, stable=True)
         customers = in_order.values[: room.segments]  # (P,)
         lengths = customers + (customers > 0)
-        return cls(in_order.indices, lengths.cumsum(0) - lengths, lengths, room)
+        ends = lengths.cumsum(0)  # (P,)
+        return cls(in_order.indices, ends - lengths, lengths, ends[-1:], room)
 
 
 class _Tokens(NamedTuple):
@@ -164,6 +176,8 @@ class _Tokens(NamedTuple):
         (T,) node numbers, and demands: -1 where not open.
     positions
         (T, 2); empty without a bias by distances.
+    attended
+        (T, 128) room for what attention gives.
     """
 
     hidden: Tensor
@@ -171,6 +185,7 @@ class _Tokens(NamedTuple):
     nodes: Tensor
     open_demands: Tensor
     positions: Tensor
+    attended: Tensor
 
 
 class _Encoder:
@@ -194,16 +209,15 @@ class _Encoder:
     def project(self, tokens: _Tokens, segments: _Segments) -> Tensor:
         """Eqs 4 to 11, 13, 17 and 18: (T, 5 d_h) from initial embeddings."""
         hidden, packed = tokens.hidden, tokens.packed
-        attended = torch.zeros_like(hidden)  # rows in no segment stay finite
         for layer in self.layers:
-            hidden, packed = layer.run(hidden, packed, attended, segments)
+            hidden, packed = layer.run(hidden, packed, tokens.attended, segments)
         return packed
 
 
 def _tabulate(weight: Tensor, bias: Tensor, first: Tensor) -> Tensor:
-    """(4 d_h, 4): what (x, y, demand / capacity, 1) are multiplied by for eq 2, and for eq 3 after it."""
+    """(4, 4 d_h): what (x, y, demand / capacity, 1) are multiplied by for eq 2, and for eq 3 after it."""
     embedding = torch.cat([weight, bias[:, None]], 1)  # (d_h, 4)
-    return torch.cat([embedding, first @ embedding]).contiguous()
+    return torch.cat([embedding, first @ embedding]).T.contiguous()
 
 
 class _Layer(NamedTuple):
@@ -217,7 +231,7 @@ class _Layer(NamedTuple):
         shape = AttentionShape(segments.room.longest, self.module.heads, self.module.scale, self.module.grows)
         attention_forward(packed, segments.offsets, segments.lengths, shape, attended)
         if isinstance(self.module.after_attention, nn.Tanh):
-            return run_token_layer(attended, hidden, self.rest)
+            return run_token_layer(attended, hidden, segments.tokens, self.rest)
         rest = self.rest
         middle = _normalise(self.module.after_attention, hidden + F.linear(attended, rest.output))
         inner = F.relu(F.linear(middle, rest.weight_in, rest.bias_in))
@@ -258,6 +272,7 @@ class _Drive:
                 nodes=torch.empty(room.tokens, dtype=torch.int32, device=device),
                 open_demands=torch.empty(room.tokens, dtype=torch.int32, device=device),
                 positions=torch.empty(room.tokens if self.config.distance_bias else 0, 2, device=device),
+                attended=torch.zeros(room.tokens, 128, dtype=encoder.precision, device=device),
             )
         tokens = _Tokens(*(part[: room.tokens] for part in self._tokens))  # what is left only shrinks
         lay_out_tokens[(room.segments, triton.cdiv(room.longest, _LAY_OUT_BLOCK))](
@@ -269,7 +284,7 @@ class _Drive:
             segments.offsets,
             segments.lengths,
             *encoder.tables,
-            *tokens,
+            *tokens[:-1],
             self.left_nodes.shape[1],
             IS_BIASED=self.config.distance_bias,
             BLOCK=_LAY_OUT_BLOCK,
@@ -308,9 +323,11 @@ class _Drive:
             IS_BIASED=self.config.distance_bias,
             IS_SAMPLED=choice.stream_keys is not None,
             IS_FORCED=choice.starts is not None,
+            PRECISION=dot_precision(projected),
             BLOCK=launch.block,
             STAGES=launch.stages,
             num_warps=launch.warps,
+            maxnreg=launch.registers,
         )
 
     def _choose_launch(self, programs: int) -> Launch:

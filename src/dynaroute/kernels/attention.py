@@ -23,6 +23,16 @@ _WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))
 _WARPS_BACK = ((4, 5, 1), (6, 6, 4), (7, 7, 4))
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
 _HUGE = tl.constexpr(1.0e30)
+_LARGEST_HALF = tl.constexpr(65504.0)  # of float16
+_SUMS = tl.constexpr(8)  # columns of the smallest product
+_SAMPLE = tl.constexpr(64)  # keys from which the largest score is guessed
+
+
+@triton.jit
+def _find_place(blocks, H: tl.constexpr):
+    """The segment, head and block of a program: neighbours read the same rows, which the cache then holds for them."""
+    program = tl.program_id(0)
+    return program // (H * blocks), program % H, program // H % blocks
 
 
 @triton.jit
@@ -81,8 +91,7 @@ def _forward_kernel(
 
     Twin: `dynaroute.model.encoder.attend`.
     """
-    segment = tl.program_id(0)
-    head = tl.program_id(1)
+    segment, head, _ = _find_place(1, H)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
     scale = _find_factor(count, scale, GROWS)
@@ -92,63 +101,116 @@ def _forward_kernel(
 
 
 @triton.jit
-def _meet_keys(
-    packed, query, highest, weight_sum, total, start, block, count, head, factor, IS_LAST: tl.constexpr,
-    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, KEYS: tl.constexpr,
-):  # fmt: skip
-    """Let one block of keys and values pass by the queries."""
-    key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, KEYS, DK)
-    value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)
-    scores = tl.dot(query, tl.trans(key), input_precision=PRECISION)  # (QUERIES, KEYS)
-    if IS_LAST:
-        scores = tl.where((block + tl.arange(0, KEYS) < count)[None, :], scores, -_HUGE)
-    higher = tl.maximum(highest, tl.max(scores, 1) * factor)
-    weights = tl.exp2(scores * factor - higher[:, None])
-    fading = tl.exp2(highest - higher)
-    weight_sum = weight_sum * fading + tl.sum(weights, 1)
-    total = tl.dot(weights.to(value.dtype), value, total * fading[:, None], input_precision=PRECISION)
-    return higher, weight_sum, total
+def _scale(query, factor):
+    """Queries times a factor, in their own precision; both ways do so, and round alike."""
+    return (query.to(tl.float32) * factor).to(query.dtype)
 
 
 @triton.jit
+def _score(
+    packed, query, floor, start, block, count, head, IS_LAST: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr, KEYS: tl.constexpr,
+):  # fmt: skip
+    """(QUERIES, KEYS) scores of a block of keys, on top of a number of each query: the products begin with it.
+
+    Only the last block may have rows past the segment's end.
+    """
+    key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, KEYS, DK)
+    floor = tl.broadcast_to(floor[:, None], (query.shape[0], KEYS))
+    scores = tl.dot(query, tl.trans(key), floor, input_precision=PRECISION)
+    if IS_LAST:
+        scores = tl.where((block + tl.arange(0, KEYS) < count)[None, :], scores, -_HUGE)
+    return scores
+
+
+@triton.jit
+def _find_highest(
+    packed, query, start, count, head, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, KEYS: tl.constexpr
+):
+    """(QUERIES,) the largest score of each query."""
+    highest = tl.full((query.shape[0],), -_HUGE, tl.float32)
+    nothing = tl.zeros((query.shape[0],), tl.float32)
+    for block in tl.range(0, loop_end(count), KEYS):
+        scores = _score(packed, query, nothing, start, block, count, head, True, H, DK, PRECISION, KEYS)
+        highest = tl.maximum(highest, tl.max(scores, 1))
+    return highest
+
+
+@triton.jit
+def _guess_highest(packed, query, start, count, head, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr):
+    """(QUERIES,) the largest score of each query among some keys from all over the segment."""
+    row = tl.arange(0, _SAMPLE) * count // _SAMPLE
+    where = (start + row)[:, None] * (3 * H * DK) + (H + head) * DK + tl.arange(0, DK)[None, :]
+    return tl.max(tl.dot(query, tl.trans(tl.load(packed + where)), input_precision=PRECISION), 1)
+
+
+@triton.jit
+def _meet_keys(
+    packed, query, level, weight_sum, total, start, block, count, head, IS_LAST: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr, KEYS: tl.constexpr,
+):  # fmt: skip
+    """Let one block of keys and values pass by the queries."""
+    scores = _score(packed, query, -level, start, block, count, head, IS_LAST, H, DK, PRECISION, KEYS)
+    value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)
+    weights = tl.exp2(scores).to(value.dtype)
+    total = tl.dot(weights, value, total, input_precision=PRECISION)
+    ones = tl.full((KEYS, _SUMS), 1.0, value.dtype)
+    weight_sum = tl.dot(weights, ones, weight_sum, input_precision=PRECISION)
+    return weight_sum, total
+
+
+@triton.jit
+def _meet_all_keys(
+    packed, query, level, start, count, head, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    KEYS: tl.constexpr,
+):  # fmt: skip
+    """(QUERIES,) and (QUERIES, DK): the sums of 2^(s - level) and 2^(s - level) v over the segment's keys."""
+    weight_sum = tl.zeros((query.shape[0], _SUMS), tl.float32)  # all columns alike
+    total = tl.zeros((query.shape[0], DK), tl.float32)
+    whole = (count // KEYS) * KEYS
+    for block in tl.range(0, loop_end(whole), KEYS):
+        weight_sum, total = _meet_keys(
+            packed, query, level, weight_sum, total, start, block, count, head, False, H, DK, PRECISION, KEYS
+        )
+    if whole < count:
+        weight_sum, total = _meet_keys(
+            packed, query, level, weight_sum, total, start, whole, count, head, True, H, DK, PRECISION, KEYS
+        )
+    return tl.max(weight_sum, 1), total
+
+
+@triton.jit(do_not_specialize=["blocks"])
 def _streamed_kernel(
-    packed, offsets, lengths, out, statistics, scale, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    packed, offsets, lengths, out, statistics, scale, blocks, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
     PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
     """One program a segment, head and block of queries, which keys and values pass by in blocks.
 
-    With s the scores times log2(e), m the largest of them so far, and z and o the sums of 2^(s - m) and 2^(s - m) v
-    over the keys seen so far, a block with a larger score m' has z and o multiplied by 2^(m - m') first; in the end
-    O = o / z, and the way back gets m + log2(z), with which the weights are 2^(s - m - log2(z)).
+    With s the scores times log2(e), and z and o the sums of 2^(s - m) and 2^(s - m) v over all keys, O = o / z for
+    any m, as long as no 2^(s - m) is too large for float16 and not all of them are too small. The largest score
+    among a sample of the keys is such an m, but for one block of queries in a hundred, whose z tells: those begin
+    again with the largest score of all. (To keep m the largest score so far, as one might, takes half as many
+    instructions again as the sums themselves.) The way back gets m + log2(z), with which the weights are
+    2^(s - m - log2(z)).
 
     Twin: `dynaroute.model.encoder.attend`.
     """
-    segment = tl.program_id(0)
-    head = tl.program_id(1)
-    first = tl.program_id(2) * QUERIES
+    segment, head, block = _find_place(blocks, H)
+    first = block * QUERIES
     count = tl.load(lengths + segment).to(tl.int32)
     if (count > LONGEST_TILE) & (first < count):
         start = tl.load(offsets + segment).to(tl.int64)
-        factor = _find_factor(count, scale, GROWS) * _LOG2_E
         query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, QUERIES, DK)
-        highest = tl.full((QUERIES,), -_HUGE, tl.float32)
-        weight_sum = tl.zeros((QUERIES,), tl.float32)
-        total = tl.zeros((QUERIES, DK), tl.float32)
-        whole = (count // KEYS) * KEYS
-        for block in tl.range(0, loop_end(whole), KEYS):
-            highest, weight_sum, total = _meet_keys(
-                packed, query, highest, weight_sum, total, start, block, count, head, factor,
-                False, H, DK, PRECISION, KEYS,
-            )  # fmt: skip
-        if whole < count:
-            highest, weight_sum, total = _meet_keys(
-                packed, query, highest, weight_sum, total, start, whole, count, head, factor,
-                True, H, DK, PRECISION, KEYS,
-            )  # fmt: skip
-        total = total / weight_sum[:, None]
+        query = _scale(query, _find_factor(count, scale, GROWS) * _LOG2_E)
+        level = _guess_highest(packed, query, start, count, head, H, DK, PRECISION)
+        weight_sum, total = _meet_all_keys(packed, query, level, start, count, head, H, DK, PRECISION, KEYS)
+        if tl.max(weight_sum, 0) > _LARGEST_HALF:
+            level = _find_highest(packed, query, start, count, head, H, DK, PRECISION, KEYS)
+            weight_sum, total = _meet_all_keys(packed, query, level, start, count, head, H, DK, PRECISION, KEYS)
+        total = total * (1.0 / weight_sum)[:, None]
         _store_head(out, total, start + first, count - first, head * DK, H * DK, QUERIES, DK)
         row = first + tl.arange(0, QUERIES)
-        tl.store(statistics + (start + row) * H + head, highest + tl.log2(weight_sum), mask=row < count)
+        tl.store(statistics + (start + row) * H + head, level + tl.log2(weight_sum), mask=row < count)
 
 
 @triton.jit
@@ -158,25 +220,25 @@ def _load_statistics(statistics, start, count, head, H: tl.constexpr, ROWS: tl.c
     return tl.load(statistics + (start + row) * H + head, mask=row < count, other=_HUGE)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["blocks"])
 def _streamed_backward_kernel(
-    packed, offsets, lengths, out, out_gradient, statistics, gradient, scale, GROWS: tl.constexpr, H: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, BLOCK: tl.constexpr,
+    packed, offsets, lengths, out, out_gradient, statistics, gradient, scale, blocks, GROWS: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """One program a segment, head and block of its tokens: dQ of these queries, then dK and dV of these keys.
 
     The mathematics is that of `_backward_kernel`, with rowsum(dA * A) = rowsum(dO * O). Both times the other side
     passes by in blocks. Rows past the segment's end are zeros, and weigh nothing.
     """
-    segment = tl.program_id(0)
-    head = tl.program_id(1)
-    first = tl.program_id(2) * BLOCK
+    segment, head, own_block = _find_place(blocks, H)
+    first = own_block * BLOCK
     count = tl.load(lengths + segment).to(tl.int32)
     if (count > LONGEST_TILE) & (first < count):
         start = tl.load(offsets + segment).to(tl.int64)
         scale = _find_factor(count, scale, GROWS)
         factor = scale * _LOG2_E
         query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, BLOCK, DK)
+        query = _scale(query, factor)
         key = _load_head(packed, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
         value = _load_head(packed, start + first, count - first, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
 
@@ -190,7 +252,7 @@ def _streamed_backward_kernel(
             its_value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
             scores = tl.dot(query, tl.trans(its_key), input_precision=PRECISION)
             # no weight is above 1; of keys past the end it would be, where all scores are negative, and not finite
-            weights = tl.exp2(tl.minimum(scores * factor - level[:, None], 0.0))
+            weights = tl.exp2(tl.minimum(scores - level[:, None], 0.0))
             d_weights = tl.dot(d_out, tl.trans(its_value), input_precision=PRECISION)
             d_scores = (weights * (d_weights - common[:, None])).to(key.dtype)
             d_query = tl.dot(d_scores, its_key, d_query, input_precision=PRECISION)
@@ -200,17 +262,18 @@ def _streamed_backward_kernel(
         d_value = tl.zeros((BLOCK, DK), tl.float32)
         for block in tl.range(0, loop_end(count), BLOCK):
             its_query = _load_head(packed, start + block, count - block, head * DK, 3 * H * DK, BLOCK, DK)
+            its_query = _scale(its_query, factor)
             its_out = _load_head(out, start + block, count - block, head * DK, H * DK, BLOCK, DK)
             its_d_out = _load_head(out_gradient, start + block, count - block, head * DK, H * DK, BLOCK, DK)
             its_level = _load_statistics(statistics, start + block, count - block, head, H, BLOCK)
             its_common = tl.sum(its_d_out.to(tl.float32) * its_out.to(tl.float32), 1)
             scores = tl.dot(key, tl.trans(its_query), input_precision=PRECISION)  # (keys, queries)
-            weights = tl.exp2(scores * factor - its_level[None, :])
+            weights = tl.exp2(scores - its_level[None, :])
             d_value = tl.dot(weights.to(value.dtype), its_d_out, d_value, input_precision=PRECISION)
             d_weights = tl.dot(value, tl.trans(its_d_out), input_precision=PRECISION)
             d_scores = (weights * (d_weights - its_common[None, :])).to(key.dtype)
             d_key = tl.dot(d_scores, its_query, d_key, input_precision=PRECISION)
-        _store_head(gradient, d_key * scale, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
+        _store_head(gradient, d_key / _LOG2_E, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
         _store_head(gradient, d_value, start + first, count - first, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
 
 
@@ -245,8 +308,7 @@ def _backward_kernel(
 
     dV = A^T dO;  dA = dO V^T;  dS = scale A * (dA - rowsum(dA * A));  dQ = dS K;  dK = dS^T Q.
     """
-    segment = tl.program_id(0)
-    head = tl.program_id(1)
+    segment, head, _ = _find_place(1, H)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
     scale = _find_factor(count, scale, GROWS)
@@ -300,15 +362,19 @@ class Stream(NamedTuple):
         Rows of the tiles.
     warps, stages
         Of a program, and of its pipeline.
+    registers
+        At most so many for a thread; None leaves it to the compiler.
     """
 
     queries: int
     keys: int
     warps: int
     stages: int
+    registers: int | None = None
 
 
-_STREAM_FORWARD = Stream(queries=128, keys=32, warps=4, stages=5)
+_STREAM_FORWARD = Stream(queries=128, keys=32, warps=2, stages=3, registers=128)
+_STREAM_EXACT = _STREAM_FORWARD._replace(registers=None)  # of float32
 _STREAM_BACKWARD = Stream(queries=128, keys=128, warps=4, stages=3)
 
 
@@ -332,15 +398,16 @@ def attention_forward(
         out = packed.new_zeros(len(packed), packed.shape[1] // 3)
     longest_tile = _find_longest_tile(packed, lengths, shape)
     for settings in _launches(packed, shape, longest_tile, _WARPS):
-        _forward_kernel[(len(lengths), shape.heads)](packed, offsets, lengths, out, shape.scale, **settings)
+        _forward_kernel[(len(lengths) * shape.heads,)](packed, offsets, lengths, out, shape.scale, **settings)
     if shape.longest <= LONGEST_SEGMENT:
         return Attended(out, out.new_empty(0, dtype=torch.float32))
     statistics = out.new_empty(len(packed), shape.heads, dtype=torch.float32)
-    grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_FORWARD.queries))
-    _streamed_kernel[grid](
-        packed, offsets, lengths, out, statistics, shape.scale, **_settings(packed, shape),
-        LONGEST_TILE=longest_tile, QUERIES=_STREAM_FORWARD.queries, KEYS=_STREAM_FORWARD.keys,
-        num_warps=_STREAM_FORWARD.warps, num_stages=_STREAM_FORWARD.stages,
+    stream = _STREAM_EXACT if packed.dtype == torch.float32 else _STREAM_FORWARD
+    blocks = triton.cdiv(shape.longest, stream.queries)
+    _streamed_kernel[(len(lengths) * shape.heads * blocks,)](
+        packed, offsets, lengths, out, statistics, shape.scale, blocks, **_settings(packed, shape),
+        LONGEST_TILE=longest_tile, QUERIES=stream.queries, KEYS=stream.keys, num_warps=stream.warps,
+        num_stages=stream.stages, maxnreg=stream.registers,
     )  # fmt: skip
     return Attended(out, statistics)
 
@@ -352,15 +419,16 @@ def attention_backward(
     gradient = torch.zeros_like(packed)
     longest_tile = _find_longest_tile(packed, lengths, shape)
     for settings in _launches(packed, shape, longest_tile, _WARPS_BACK):
-        _backward_kernel[(len(lengths), shape.heads)](
+        _backward_kernel[(len(lengths) * shape.heads,)](
             packed, offsets, lengths, out_gradient, gradient, shape.scale, **settings
         )
     if shape.longest > LONGEST_SEGMENT:
-        grid = (len(lengths), shape.heads, triton.cdiv(shape.longest, _STREAM_BACKWARD.queries))
-        _streamed_backward_kernel[grid](
-            packed, offsets, lengths, attended.out, out_gradient, attended.statistics, gradient, shape.scale,
+        blocks = triton.cdiv(shape.longest, _STREAM_BACKWARD.queries)
+        _streamed_backward_kernel[(len(lengths) * shape.heads * blocks,)](
+            packed, offsets, lengths, attended.out, out_gradient, attended.statistics, gradient, shape.scale, blocks,
             **_settings(packed, shape), LONGEST_TILE=longest_tile, BLOCK=_STREAM_BACKWARD.queries,
             num_warps=_STREAM_BACKWARD.warps, num_stages=_STREAM_BACKWARD.stages,
+            maxnreg=_STREAM_BACKWARD.registers,
         )  # fmt: skip
     return gradient
 

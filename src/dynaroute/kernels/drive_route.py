@@ -14,6 +14,10 @@ __all__ = ["drive_routes", "lay_out_tokens"]
 
 # columns of the projections, in the order of `Decoder.fold`: the key is the first
 _VALUE, _LOGIT_KEY, _GRAPH, _LAST, _COLUMNS = (tl.constexpr(128 * number) for number in range(1, 6))
+_LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
+# how far a head's largest score may be from what it is compared with: 2^15 fits in float16, and so does, with all
+# digits, what weighs a sixtieth of 2^-8
+_MOST, _LEAST = tl.constexpr(15.0), tl.constexpr(-8.0)
 
 
 @triton.jit(do_not_specialize=["nodes"])
@@ -25,8 +29,8 @@ def lay_out_tokens(
     trajectories,  # (P,) int64
     offsets,  # (P,) int64
     lengths,  # (P,) tokens of each segment, 0 if the trajectory is finished
-    customer_table,  # (512, 4) float32: 128 columns of h^0, 384 of its products with W^Q, W^K, W^V of the first layer
-    depot_table,  # (512, 4) likewise
+    customer_table,  # (4, 512) float32: 128 columns of h^0, 384 of its products with W^Q, W^K, W^V of the first layer
+    depot_table,  # (4, 512) likewise
     hidden,  # (T, 128) result
     packed,  # (T, 384) result
     token_nodes,  # (T,) int32 result
@@ -62,9 +66,11 @@ def lay_out_tokens(
         fraction = demand.to(tl.float32) / tl.load(capacity + trajectory).to(tl.float32)
         dim = tl.arange(0, 128)
         for part in tl.static_range(4):
-            customer = _multiply(x, y, fraction, customer_table + part * 512)
-            depot = _multiply(x, y, fraction, depot_table + part * 512)
-            columns = tl.where(is_customer[:, None], customer, depot).to(hidden.dtype.element_ty)  # (BLOCK, 128)
+            columns = _multiply(x, y, fraction, customer_table + part * 128)  # (BLOCK, 128)
+            if tl.program_id(1) == 0:  # where the depot is
+                depot = _multiply(x, y, fraction, depot_table + part * 128)
+                columns = tl.where((row > 0)[:, None], columns, depot)
+            columns = columns.to(hidden.dtype.element_ty)
             if part == 0:
                 tl.store(hidden + token[:, None] * 128 + dim[None, :], columns, mask=is_row[:, None])
             else:
@@ -74,11 +80,11 @@ def lay_out_tokens(
 
 @triton.jit
 def _multiply(x, y, fraction, table):
-    """(BLOCK, 128): 128 rows of a table times what is known of nodes."""
-    row = table + tl.arange(0, 128) * 4
-    from_x = x[:, None] * tl.load(row)[None, :]
-    from_y = y[:, None] * tl.load(row + 1)[None, :]
-    return from_x + from_y + fraction[:, None] * tl.load(row + 2)[None, :] + tl.load(row + 3)[None, :]
+    """(BLOCK, 128): what is known of nodes times 128 columns of a table."""
+    column = table + tl.arange(0, 128)
+    from_x = x[:, None] * tl.load(column)[None, :]
+    from_y = y[:, None] * tl.load(column + 512)[None, :]
+    return from_x + from_y + fraction[:, None] * tl.load(column + 1024)[None, :] + tl.load(column + 1536)[None, :]
 
 
 @triton.jit(do_not_specialize=["nodes", "routes_done"])  # one compilation for all batches and routes
@@ -111,13 +117,20 @@ def drive_routes(
     IS_BIASED: tl.constexpr,
     IS_SAMPLED: tl.constexpr,
     IS_FORCED: tl.constexpr,
+    PRECISION: tl.constexpr,
     BLOCK: tl.constexpr,
     STAGES: tl.constexpr,
 ):
     """One program a trajectory: drive until the depot, or, if the policy is static, until nothing is left.
 
-    A step reads all rows twice: for the glimpse, then for the logits. Each of BLOCK lanes keeps its own softmax
-    statistics and its own best node; they meet once a step, so that threads do not wait for each other in between.
+    A pass reads all rows twice: for glimpses, then for logits. With the heads of queries side by side in a
+    block-diagonal matrix, scores, glimpses and logits are products for the tensor cores, an eighth of which is needed;
+    that is a fifth of the instructions that multiplying by hand takes. Each of BLOCK lanes keeps its own best nodes;
+    they meet once a pass.
+
+    Reading takes longer than computing, so a pass answers two queries: where the vehicle goes next, and where it
+    would go after that if it went to the node that was second best in the last answer. About every second time it
+    does, and the pass is two steps; else the second answer is dropped. The routes are the same.
     Twin: `dynaroute.construct.eager`.
     """
     segment = tl.program_id(0)
@@ -130,9 +143,9 @@ def drive_routes(
         positions += start * 2
         trajectory = tl.load(trajectories + segment)
         full = tl.load(capacity + trajectory)
-        column = tl.arange(0, 8)[:, None] * 16 + tl.arange(0, 16)[None, :]  # (8, 16): head, dimension
-        from_capacity = tl.load(capacity_query + column)
-        lane = tl.arange(0, BLOCK)
+        from_capacity = tl.load(capacity_query + tl.arange(0, 128))  # head after head
+        of_head = tl.arange(0, 16) // 8  # the query of a column, where each head has one
+        of_pair = tl.arange(0, 8) % 2  # and where each query has one; the smallest product has eight
         if IS_SAMPLED:
             first_key = tl.load(stream_keys + trajectory * 2).to(tl.uint32)
             second_key = tl.load(stream_keys + trajectory * 2 + 1).to(tl.uint32)
@@ -141,67 +154,83 @@ def drive_routes(
 
         customers_left = count - 1
         step = tl.load(sizes + trajectory).to(tl.int32) - customers_left + routes_done
-        stop, remaining, previous = 0, full, 0
-        graph_sum = _sum_rows(projected + _GRAPH, count, BLOCK)  # (8, 16)
+        stop, remaining, previous, likely = 0, full, 0, 0  # likely: the row from which the second query asks, if not 0
+        graph_sum = _sum_rows(projected + _GRAPH, count, BLOCK)  # (128,)
+        level = tl.zeros((16,), tl.float32)  # of the scores of each head
+        last = _load_own(projected + _LAST, tl.where(of_head == 0, previous, likely))
         is_driving = customers_left > 0
         while is_driving:
             # eqs 12 and 13
-            graph_count = count
+            load = _find_load(open_demands, of_head, remaining, likely)
+            graph = graph_sum[:, None] / count.to(tl.float32)
             if SHRINKS:
-                graph_count = customers_left + 1
-            last = tl.load(projected + previous * _COLUMNS + _LAST + column).to(tl.float32)
-            fraction = remaining.to(tl.float32) / full.to(tl.float32)
-            query = graph_sum / graph_count.to(tl.float32) + last + fraction * from_capacity  # (8, 16)
-
+                likely_share = _load_own(projected + _GRAPH, likely + 0 * of_head).to(tl.float32)
+                graph = graph_sum[:, None] - tl.where((of_head == 0)[None, :], 0.0, likely_share)
+                graph /= tl.maximum(customers_left + 1 - of_head, 1).to(tl.float32)[None, :]
+            fraction = load.to(tl.float32) / full.to(tl.float32)
+            query = (graph + last.to(tl.float32) + fraction[None, :] * from_capacity[:, None]) * _LOG2_E
             if GROWS:
                 query = query * grow(count)
+            query = tl.where(_is_own(), query, 0.0).to(projected.dtype.element_ty)  # (128, 16)
 
-            glimpse = _attend(
-                projected, open_demands, positions, distance_weight, query, count, remaining, previous, IS_BIASED,
-                BLOCK, STAGES,
-            )  # (8, 16)  # fmt: skip
-            best_score = tl.full((BLOCK,), float("-inf"), tl.float32)
-            best_row = tl.zeros((BLOCK,), tl.int32)
+            glimpse, level = _attend(
+                projected, open_demands, positions, distance_weight, query, level, count, load, previous, likely,
+                IS_BIASED, PRECISION, BLOCK, STAGES,
+            )  # (128, 8), (16,)  # fmt: skip
+            load = _find_load(open_demands, of_pair, remaining, likely)
+            best_score = tl.full((BLOCK, 8), float("-inf"), tl.float32)
+            best_row = tl.zeros((BLOCK, 8), tl.int32)
             for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
-                row = first + lane
-                logit_key = _load_block(projected + _LOGIT_KEY, first, count, BLOCK)
-                product = tl.sum(tl.sum(logit_key * glimpse[None, :, :], 2), 1)  # (BLOCK,)
+                row = first + tl.arange(0, BLOCK)
+                logit_key = _load_rows(projected + _LOGIT_KEY, row, count)
+                product = tl.dot(logit_key, glimpse, input_precision=PRECISION)  # (BLOCK, 8)
                 if IS_BIASED:
-                    product += tl.load(distance_weight + 8) * _measure(positions, row, previous, count)
+                    place = tl.where(of_pair == 0, previous, likely)
+                    product += tl.load(distance_weight + 8) * _measure(positions, row, place, count)
                 score = clip * tanh(product)  # eq 19
                 if IS_SAMPLED:
                     node = tl.load(token_nodes + row, mask=row < count, other=0)
-                    score = score / temperature + draw_gumbel(first_key, second_key, step, node)
-                is_feasible = _is_feasible(open_demands, row, count, remaining, previous)
+                    noise = draw_gumbel(first_key, second_key, (step + of_pair)[None, :], node[:, None])
+                    score = score / temperature + noise
+                is_feasible = _is_feasible(open_demands, row, count, of_pair, load, previous, likely)
                 is_better = is_feasible & (score > best_score)
                 best_score = tl.where(is_better, score, best_score)
-                best_row = tl.where(is_better, row, best_row)
+                best_row = tl.where(is_better, row[:, None], best_row)
             # ties go to the lower row
-            chosen = tl.min(tl.where(best_score == tl.max(best_score, 0), best_row, count), 0)
-            if IS_FORCED:
-                chosen = tl.where(step == 0, forced, chosen)
+            answers = tl.min(tl.where(best_score == tl.max(best_score, 0)[None, :], best_row, count), 0)  # (8,)
 
-            # eq 21
-            is_visit = chosen != 0
-            node = tl.load(token_nodes + chosen)
-            demand = tl.load(open_demands + chosen)
-            tl.store(route + trajectory * nodes + node, routes_done, mask=is_visit)
-            tl.store(position + trajectory * nodes + node, stop, mask=is_visit)
-            tl.debug_barrier()  # no thread may still want to read what is overwritten now
-            tl.store(open_demands + chosen, -1)
-            tl.debug_barrier()  # and every thread reads it in the next step
-            if SHRINKS:
-                visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + column).to(tl.float32)
-                graph_sum -= tl.where(is_visit, visited, 0.0)
-            remaining = tl.where(is_visit, remaining - demand, full)
-            customers_left -= is_visit.to(tl.int32)
-            stop = tl.where(is_visit, stop + 1, 0)
-            routes_done += tl.where(is_visit, 0, 1)
-            previous = chosen
-            step += 1
-            is_driving = customers_left > 0
-            if IS_DYNAMIC:
-                is_driving = is_driving & is_visit
+            answered = -1  # the last query whose answer was taken
+            is_answered = True
+            for answer in tl.static_range(2):
+                if is_answered:
+                    answered = answer
+                    chosen = tl.sum(tl.where(tl.arange(0, 8) == answer, answers, 0), 0)
+                    if IS_FORCED:
+                        chosen = tl.where(step == 0, forced, chosen)
+                    # eq 21
+                    is_visit = chosen != 0
+                    if SHRINKS:
+                        visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + tl.arange(0, 128)).to(tl.float32)
+                        graph_sum -= tl.where(is_visit, visited, 0.0)
+                    node = tl.load(token_nodes + chosen)
+                    demand = tl.load(open_demands + chosen)
+                    tl.store(route + trajectory * nodes + node, routes_done, mask=is_visit)
+                    tl.store(position + trajectory * nodes + node, stop, mask=is_visit)
+                    tl.debug_barrier()  # no thread may still want to read what is overwritten now
+                    tl.store(open_demands + chosen, -1)
+                    tl.debug_barrier()  # and every thread reads it in the next step
+                    remaining = tl.where(is_visit, remaining - demand, full)
+                    customers_left -= is_visit.to(tl.int32)
+                    stop = tl.where(is_visit, stop + 1, 0)
+                    routes_done += tl.where(is_visit, 0, 1)
+                    previous = chosen
+                    step += 1
+                    is_driving = customers_left > 0
+                    if IS_DYNAMIC:
+                        is_driving = is_driving & is_visit
+                    is_answered = is_driving & is_visit & (chosen == likely)
+            likely = _find_second_best(best_score, best_row, answered, previous)
+            last = _load_own(projected + _LAST, tl.where(of_head == 0, previous, likely))
 
         _list_what_is_left(token_nodes, open_demands, left_nodes + trajectory * nodes, count, BLOCK)
         tl.store(left + trajectory, customers_left)
@@ -212,70 +241,111 @@ def drive_routes(
 
 
 @triton.jit
-def _load_block(rows, first, count, BLOCK: tl.constexpr):
-    """(BLOCK, 8, 16) float32: 128 columns of rows of the projections, by heads; zeros past the segment's end."""
-    row = tl.arange(0, BLOCK)
-    cell = row[:, None] * _COLUMNS + tl.arange(0, 128)[None, :]
-    block = tl.load(rows + first * _COLUMNS + cell, mask=(first + row < count)[:, None], other=0.0)
-    return tl.reshape(block, (BLOCK, 8, 16)).to(tl.float32)  # loaded flat, a row by neighbouring threads
+def _is_own():
+    """(128, 16): whether a number belongs to the column's head."""
+    return tl.arange(0, 128)[:, None] // 16 == tl.arange(0, 16)[None, :] % 8
 
 
 @triton.jit
-def _sum_rows(rows, count, BLOCK: tl.constexpr):
-    """(8, 16) sum of 128 columns over a segment."""
-    total = tl.zeros((BLOCK, 8, 16), tl.float32)
+def _load_own(columns, row):
+    """(128, 16): of 128 columns of the row of each query and head, the head's own; zeros elsewhere."""
+    return tl.load(columns + row[None, :] * _COLUMNS + tl.arange(0, 128)[:, None], mask=_is_own(), other=0.0)
+
+
+@triton.jit
+def _load_rows(columns, row, count):
+    """(BLOCK, 128): 128 columns of some rows of the projections; past the segment's end its last row."""
+    return tl.load(columns + tl.minimum(row, count - 1)[:, None] * _COLUMNS + tl.arange(0, 128)[None, :])
+
+
+@triton.jit
+def _sum_rows(columns, count, BLOCK: tl.constexpr):
+    """(128,) sum of 128 columns over a segment."""
+    total = tl.zeros((BLOCK, 128), tl.float32)
     for first in tl.range(0, loop_end(count), BLOCK):
-        total += _load_block(rows, first, count, BLOCK)
+        row = first + tl.arange(0, BLOCK)
+        total += tl.where((row < count)[:, None], _load_rows(columns, row, count), 0.0)
     return tl.sum(total, 0)
 
 
 @triton.jit
-def _is_feasible(open_demands, row, count, remaining, previous):
-    """Eqs 14 and 19 for a block of rows; at the depot, row 0, the vehicle may not stay."""
-    demand = tl.load(open_demands + row, mask=row < count, other=-1)
-    return find_feasible(demand >= 0, demand, remaining, row == 0, previous != 0)
+def _find_load(open_demands, query, remaining, likely):
+    """What remains of the vehicle's load when queries 0 and 1 ask."""
+    return remaining - tl.where(query == 0, 0, tl.maximum(tl.load(open_demands + likely), 0))
 
 
 @triton.jit
-def _measure(positions, row, previous, count):
-    """(BLOCK,) log-distances of a block of rows from the node visited last."""
+def _is_feasible(open_demands, row, count, query, load, previous, likely):
+    """Eqs 14 and 19 for a block of rows and queries; at the depot, row 0, the vehicle may not stay."""
+    demand = tl.load(open_demands + row, mask=row < count, other=-1)
+    is_open = (demand >= 0)[:, None] & ((row != likely)[:, None] | (query == 0)[None, :])
+    may_return = tl.where(query == 0, previous, likely) != 0
+    return find_feasible(is_open, demand[:, None], load[None, :], (row == 0)[:, None], may_return[None, :])
+
+
+@triton.jit
+def _find_second_best(score, row, query, best):
+    """The customer with the highest score for a query among the (BLOCK, 8) lanes' best, but one; 0 if there is none."""
+    is_asked = tl.arange(0, 8)[None, :] == query
+    score = tl.sum(tl.where(is_asked, score, 0.0), 1)  # (BLOCK,)
+    row = tl.sum(tl.where(is_asked, row, 0), 1)
+    score = tl.where((row == 0) | (row == best), float("-inf"), score)
+    return tl.max(tl.where(score == tl.maximum(tl.max(score, 0), -1.0e30), row, 0), 0)
+
+
+@triton.jit
+def _measure(positions, row, place, count):
+    """Log-distances of a block of rows from the places where queries ask."""
     is_row = row < count
-    x = tl.load(positions + row * 2, mask=is_row, other=0.0) - tl.load(positions + previous * 2)
-    y = tl.load(positions + row * 2 + 1, mask=is_row, other=0.0) - tl.load(positions + previous * 2 + 1)
+    x = tl.load(positions + row * 2, mask=is_row, other=0.0)[:, None] - tl.load(positions + place * 2)[None, :]
+    y = tl.load(positions + row * 2 + 1, mask=is_row, other=0.0)[:, None] - tl.load(positions + place * 2 + 1)[None, :]
     return log_distance(x, y, count)
 
 
 @triton.jit
 def _attend(
-    projected, open_demands, positions, distance_weight, query, count, remaining, previous, IS_BIASED: tl.constexpr,
-    BLOCK: tl.constexpr, STAGES: tl.constexpr,
+    projected, open_demands, positions, distance_weight, query, level, count, load, previous, likely,
+    IS_BIASED: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """Eqs 14 to 16: (8, 16) outputs of the heads.
+    """Eqs 14 to 16: (128, 8) the heads' outputs for both queries by turns, and (16,) their largest scores.
 
-    A lane keeps the largest score m of its rows, and the sums z and o of e^(s - m) and e^(s - m) v: see
-    `dynaroute.kernels.attention`.
+    With s the scores times log2(e), and z and o the sums of 2^(s - m) and 2^(s - m) v over all rows, a head's output
+    is o / z for any m that is near its largest score: that of the pass before nearly always is, and where it is not,
+    the rows are read again. So lanes need not agree on anything between blocks.
     """
-    highest = tl.full((BLOCK, 8), -1.0e30, tl.float32)
-    weight_sum = tl.zeros((BLOCK, 8), tl.float32)
-    total = tl.zeros((BLOCK, 8, 16), tl.float32)
-    for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
-        key = _load_block(projected, first, count, BLOCK)
-        value = _load_block(projected + _VALUE, first, count, BLOCK)
-        row = first + tl.arange(0, BLOCK)
-        is_feasible = _is_feasible(open_demands, row, count, remaining, previous)[:, None]
-        score = tl.sum(key * query[None, :, :], 2)  # (BLOCK, 8)
-        if IS_BIASED:
-            weights = tl.load(distance_weight + tl.arange(0, 8))
-            score += _measure(positions, row, previous, count)[:, None] * weights[None, :]
-        score = tl.where(is_feasible, score, -1.0e30)
-        higher = tl.maximum(highest, score)
-        fading = tl.exp(highest - higher)
-        weight = tl.where(is_feasible, tl.exp(score - higher), 0.0)
-        weight_sum = weight_sum * fading + weight
-        total = total * fading[:, :, None] + weight[:, :, None] * value
-        highest = higher
-    factor = tl.exp(highest - tl.max(highest, 0)[None, :])  # 0 for lanes without a feasible row
-    return tl.sum(total * factor[:, :, None], 0) / tl.sum(weight_sum * factor, 0)[:, None]
+    of_head = tl.arange(0, 16) // 8
+    weight_sum = tl.zeros((BLOCK, 16), tl.float32)
+    total = tl.zeros((128, 16), tl.float32)
+    is_far = True
+    while is_far:
+        highest = tl.full((BLOCK, 16), -1.0e30, tl.float32)
+        weight_sum = tl.zeros((BLOCK, 16), tl.float32)
+        total = tl.zeros((128, 16), tl.float32)
+        for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
+            row = first + tl.arange(0, BLOCK)
+            key = _load_rows(projected, row, count)
+            value = _load_rows(projected + _VALUE, row, count)
+            score = tl.dot(key, query, input_precision=PRECISION)  # (BLOCK, 16)
+            if IS_BIASED:
+                weights = tl.load(distance_weight + tl.arange(0, 16) % 8) * _LOG2_E
+                place = tl.where(of_head == 0, previous, likely)
+                score += _measure(positions, row, place, count) * weights[None, :]
+            is_feasible = _is_feasible(open_demands, row, count, of_head, load, previous, likely)
+            score = tl.where(is_feasible, score, -1.0e30)
+            highest = tl.maximum(highest, score)
+            weight = tl.exp2(tl.minimum(score - level[None, :], _MOST))  # 0 of what is not feasible
+            weight_sum += weight
+            total = tl.dot(tl.trans(value), weight.to(value.dtype), total, input_precision=PRECISION)
+        highest_of_all = tl.max(highest, 0)
+        # where the second query has nowhere to go, its answer is not wanted
+        rise = tl.where(highest_of_all > -1.0e29, highest_of_all - level, 0.0)
+        level += rise
+        is_far = tl.max(tl.maximum(rise - _MOST, _LEAST - rise), 0) > 0.0
+    weight_sum = tl.maximum(tl.sum(weight_sum, 0), 1.0e-30)
+    own = tl.where(_is_own(), total / weight_sum[None, :], 0.0)
+    glimpse = tl.sum(tl.reshape(own, (128, 2, 8)), 2)  # (128, 2)
+    glimpse = tl.broadcast_to(glimpse[:, None, :], (128, 4, 2))
+    return tl.reshape(glimpse, (128, 8)).to(projected.dtype.element_ty), level
 
 
 @triton.jit
