@@ -110,7 +110,8 @@ def main() -> None:
     if "forward" in arguments.only:
         sweep("attention, forward", attention, ("_STREAM_FORWARD",), streams[:few], forward)
     attended = attention_forward(packed, offsets, lengths, shape)
-    blocks = [Stream(block, block, *each) for block, *each in product((32, 64, 128), (4, 8), (1, 2, 3, 4))]
+    tiles = ((64, 64, 4), (64, 128, 4), (32, 128, 4), (64, 128, 8), (128, 128, 8))  # queries, keys, warps
+    blocks = [Stream(*tile, *each) for tile, each in product(tiles, product((1, 2, 3), (None, 128)))]
     backward = lambda: attention_backward(packed, attended, attended.out, offsets, lengths, shape)  # noqa: E731
     if "backward" in arguments.only:
         sweep("attention, backward", attention, ("_STREAM_BACKWARD",), blocks[:few], backward)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dynaroute.kernels import attention
 from dynaroute.kernels.attention import AttentionShape, SegmentAttention
 from dynaroute.model.encoder import attend
 from dynaroute.model.packing import Packing
@@ -29,11 +30,19 @@ def run_kernel(packed: torch.Tensor, packing: Packing, scale: float) -> torch.Te
     return out
 
 
+@pytest.fixture(params=["all streamed", "short ones in tiles"])
+def mixed_lengths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments of mixed lengths, as few tokens are handled, and as many are."""
+    if request.param == "short ones in tiles":
+        monkeypatch.setattr(attention, "_FEW_TOKENS", 0)
+
+
 def test_segments_of_every_tile_agree_with_the_twin() -> None:
     packed, packing = make_segments(1, 2, 16, 17, 51, 101)
     torch.testing.assert_close(run_kernel(packed, packing, 0.7), run_twin(packed, packing, 0.7), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.usefixtures("mixed_lengths")
 @is_guessed_too_low
 def test_longer_segments_are_streamed() -> None:
     packed, packing = make_segments(1, 128, 129, 300, 5)
@@ -70,8 +79,9 @@ def test_rows_in_no_segment_are_zero_and_change_nothing() -> None:
     torch.testing.assert_close(out[:14], run_kernel(packed, packing, 1.0))
 
 
+@pytest.mark.usefixtures("mixed_lengths")
 def test_gradients_of_longer_segments_agree_with_the_twin() -> None:
-    packed, packing = make_segments(1, 128, 129, 200, 40)
+    packed, packing = make_segments(1, 128, 129, 300, 40)
     weights = torch.randn(len(packed), 32, generator=torch.Generator().manual_seed(1))
     (expected,) = torch.autograd.grad((run_twin(packed, packing, 0.7) * weights).sum(), packed)
     (found,) = torch.autograd.grad((run_kernel(packed, packing, 0.7) * weights).sum(), packed)

@@ -150,7 +150,7 @@ def train(
         typer.Option(
             "--entropy",
             metavar="W",
-            help="Weight of the entropy bonus, in standard deviations of lengths; 0 turns it off.",
+            help="Weight of the entropy bonus for the largest instances, in standard deviations of lengths; 0: none.",
             rich_help_panel=STEP,
         ),
     ] = None,

@@ -52,9 +52,9 @@ class Launch:
     registers: int | None
 
 
-# several narrow programs on a multiprocessor hide each other's waits; one that has it for itself had better be wide
+# several narrow programs on a multiprocessor hide each other's waits; one or two had better be wide
 _NARROW = Launch(block=32, stages=3, warps=4, registers=128)
-_WIDE = Launch(block=64, stages=2, warps=8, registers=None)
+_WIDE = Launch(block=128, stages=2, warps=8, registers=None)
 
 
 def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -334,4 +334,4 @@ class _Drive:
         if self.left.device.type == "cpu":
             return _WIDE
         processors = torch.cuda.get_device_properties(self.left.device).multi_processor_count
-        return _WIDE if programs <= processors else _NARROW
+        return _WIDE if programs <= 2 * processors else _NARROW

@@ -23,6 +23,7 @@ _WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))
 _WARPS_BACK = ((4, 5, 1), (6, 6, 4), (7, 7, 4))
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
 _HUGE = tl.constexpr(1.0e30)
+_FEW_TOKENS = 1 << 17  # which a GPU attends to in less time than a launch takes
 _LARGEST_HALF = tl.constexpr(65504.0)  # of float16
 _SUMS = tl.constexpr(8)  # columns of the smallest product
 _SAMPLE = tl.constexpr(64)  # keys from which the largest score is guessed
@@ -220,61 +221,58 @@ def _load_statistics(statistics, start, count, head, H: tl.constexpr, ROWS: tl.c
     return tl.load(statistics + (start + row) * H + head, mask=row < count, other=_HUGE)
 
 
-@triton.jit(do_not_specialize=["blocks"])
+@triton.jit
 def _streamed_backward_kernel(
-    packed, offsets, lengths, out, out_gradient, statistics, gradient, scale, blocks, GROWS: tl.constexpr,
-    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, BLOCK: tl.constexpr,
+    packed, offsets, lengths, out, out_gradient, statistics, query_sums, gradient, scale, GROWS: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, QUERIES: tl.constexpr,
+    KEYS: tl.constexpr,
 ):  # fmt: skip
-    """One program a segment, head and block of its tokens: dQ of these queries, then dK and dV of these keys.
+    """One program a segment and head: all queries pass by each block of keys and values, in blocks.
 
-    The mathematics is that of `_backward_kernel`, with rowsum(dA * A) = rowsum(dO * O). Both times the other side
-    passes by in blocks. Rows past the segment's end are zeros, and weigh nothing.
+    The mathematics is that of `_backward_kernel`, with rowsum(dA * A) = rowsum(dO * O). dK and dV of a block stay in
+    registers. dQ is a sum over blocks of keys, which waits in `query_sums`, in float32; the last of them writes it.
+    Queries past the segment's end weigh nothing, and neither do keys.
     """
-    segment, head, own_block = _find_place(blocks, H)
-    first = own_block * BLOCK
+    segment, head, _ = _find_place(1, H)
     count = tl.load(lengths + segment).to(tl.int32)
-    if (count > LONGEST_TILE) & (first < count):
+    if count > LONGEST_TILE:
         start = tl.load(offsets + segment).to(tl.int64)
         scale = _find_factor(count, scale, GROWS)
-        factor = scale * _LOG2_E
-        query = _load_head(packed, start + first, count - first, head * DK, 3 * H * DK, BLOCK, DK)
-        query = _scale(query, factor)
-        key = _load_head(packed, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
-        value = _load_head(packed, start + first, count - first, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
+        for own in tl.range(0, loop_end(count), KEYS):
+            key = _load_head(packed, start + own, count - own, (H + head) * DK, 3 * H * DK, KEYS, DK)
+            value = _load_head(packed, start + own, count - own, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)
+            beyond = tl.where(own + tl.arange(0, KEYS) < count, 0.0, -_HUGE)
+            d_key = tl.zeros((KEYS, DK), tl.float32)
+            d_value = tl.zeros((KEYS, DK), tl.float32)
+            for block in tl.range(0, loop_end(count), QUERIES):
+                first, rows = start + block, count - block
+                query = _load_head(packed, first, rows, head * DK, 3 * H * DK, QUERIES, DK)
+                query = _scale(query, scale * _LOG2_E)
+                attended = _load_head(out, first, rows, head * DK, H * DK, QUERIES, DK)
+                d_out = _load_head(out_gradient, first, rows, head * DK, H * DK, QUERIES, DK)
+                level = _load_statistics(statistics, first, rows, head, H, QUERIES)
+                common = tl.sum(d_out.to(tl.float32) * attended.to(tl.float32), 1)  # rowsum(dO * O)
+                # the products begin with what is subtracted from them
+                floor = beyond[:, None] - level[None, :]  # (KEYS, QUERIES)
+                weights = tl.exp2(tl.dot(key, tl.trans(query), floor, input_precision=PRECISION))
+                d_value = tl.dot(weights.to(value.dtype), d_out, d_value, input_precision=PRECISION)
+                floor = tl.broadcast_to(-common[None, :], (KEYS, QUERIES))
+                d_weights = tl.dot(value, tl.trans(d_out), floor, input_precision=PRECISION)
+                d_scores = (weights * d_weights).to(key.dtype)
+                d_key = tl.dot(d_scores, query, d_key, input_precision=PRECISION)
+                d_query = tl.dot(tl.trans(d_scores), key, input_precision=PRECISION)
 
-        attended = _load_head(out, start + first, count - first, head * DK, H * DK, BLOCK, DK)
-        d_out = _load_head(out_gradient, start + first, count - first, head * DK, H * DK, BLOCK, DK)
-        level = _load_statistics(statistics, start + first, count - first, head, H, BLOCK)
-        common = tl.sum(d_out.to(tl.float32) * attended.to(tl.float32), 1)  # rowsum(dO * O)
-        d_query = tl.zeros((BLOCK, DK), tl.float32)
-        for block in tl.range(0, loop_end(count), BLOCK):
-            its_key = _load_head(packed, start + block, count - block, (H + head) * DK, 3 * H * DK, BLOCK, DK)
-            its_value = _load_head(packed, start + block, count - block, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
-            scores = tl.dot(query, tl.trans(its_key), input_precision=PRECISION)
-            # no weight is above 1; of keys past the end it would be, where all scores are negative, and not finite
-            weights = tl.exp2(tl.minimum(scores - level[:, None], 0.0))
-            d_weights = tl.dot(d_out, tl.trans(its_value), input_precision=PRECISION)
-            d_scores = (weights * (d_weights - common[:, None])).to(key.dtype)
-            d_query = tl.dot(d_scores, its_key, d_query, input_precision=PRECISION)
-        _store_head(gradient, d_query * scale, start + first, count - first, head * DK, 3 * H * DK, BLOCK, DK)
-
-        d_key = tl.zeros((BLOCK, DK), tl.float32)
-        d_value = tl.zeros((BLOCK, DK), tl.float32)
-        for block in tl.range(0, loop_end(count), BLOCK):
-            its_query = _load_head(packed, start + block, count - block, head * DK, 3 * H * DK, BLOCK, DK)
-            its_query = _scale(its_query, factor)
-            its_out = _load_head(out, start + block, count - block, head * DK, H * DK, BLOCK, DK)
-            its_d_out = _load_head(out_gradient, start + block, count - block, head * DK, H * DK, BLOCK, DK)
-            its_level = _load_statistics(statistics, start + block, count - block, head, H, BLOCK)
-            its_common = tl.sum(its_d_out.to(tl.float32) * its_out.to(tl.float32), 1)
-            scores = tl.dot(key, tl.trans(its_query), input_precision=PRECISION)  # (keys, queries)
-            weights = tl.exp2(scores - its_level[None, :])
-            d_value = tl.dot(weights.to(value.dtype), its_d_out, d_value, input_precision=PRECISION)
-            d_weights = tl.dot(value, tl.trans(its_d_out), input_precision=PRECISION)
-            d_scores = (weights * (d_weights - its_common[None, :])).to(key.dtype)
-            d_key = tl.dot(d_scores, its_query, d_key, input_precision=PRECISION)
-        _store_head(gradient, d_key / _LOG2_E, start + first, count - first, (H + head) * DK, 3 * H * DK, BLOCK, DK)
-        _store_head(gradient, d_value, start + first, count - first, (2 * H + head) * DK, 3 * H * DK, BLOCK, DK)
+                row = tl.arange(0, QUERIES)
+                where = (first + row)[:, None] * (H * DK) + head * DK + tl.arange(0, DK)[None, :]
+                is_row = (row < rows)[:, None]
+                is_last = own + KEYS >= count
+                d_query += tl.load(query_sums + where, mask=is_row & (own > 0), other=0.0)
+                tl.store(query_sums + where, d_query, mask=is_row & (not is_last))
+                rows = tl.where(is_last, rows, 0)
+                _store_head(gradient, d_query * scale, first, rows, head * DK, 3 * H * DK, QUERIES, DK)
+            rows = count - own
+            _store_head(gradient, d_key / _LOG2_E, start + own, rows, (H + head) * DK, 3 * H * DK, KEYS, DK)
+            _store_head(gradient, d_value, start + own, rows, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)
 
 
 @triton.jit
@@ -375,7 +373,7 @@ class Stream(NamedTuple):
 
 _STREAM_FORWARD = Stream(queries=128, keys=32, warps=2, stages=3, registers=128)
 _STREAM_EXACT = _STREAM_FORWARD._replace(registers=None)  # of float32
-_STREAM_BACKWARD = Stream(queries=128, keys=128, warps=4, stages=3)
+_STREAM_BACKWARD = Stream(queries=64, keys=64, warps=4, stages=1)
 
 
 def attention_forward(
@@ -423,12 +421,12 @@ def attention_backward(
             packed, offsets, lengths, out_gradient, gradient, shape.scale, **settings
         )
     if shape.longest > LONGEST_SEGMENT:
-        blocks = triton.cdiv(shape.longest, _STREAM_BACKWARD.queries)
-        _streamed_backward_kernel[(len(lengths) * shape.heads * blocks,)](
-            packed, offsets, lengths, attended.out, out_gradient, attended.statistics, gradient, shape.scale, blocks,
-            **_settings(packed, shape), LONGEST_TILE=longest_tile, BLOCK=_STREAM_BACKWARD.queries,
-            num_warps=_STREAM_BACKWARD.warps, num_stages=_STREAM_BACKWARD.stages,
-            maxnreg=_STREAM_BACKWARD.registers,
+        stream = _STREAM_BACKWARD
+        query_sums = torch.empty_like(attended.out, dtype=torch.float32)
+        _streamed_backward_kernel[(len(lengths) * shape.heads,)](
+            packed, offsets, lengths, attended.out, out_gradient, attended.statistics, query_sums, gradient,
+            shape.scale, **_settings(packed, shape), LONGEST_TILE=longest_tile, QUERIES=stream.queries,
+            KEYS=stream.keys, num_warps=stream.warps, num_stages=stream.stages, maxnreg=stream.registers,
         )  # fmt: skip
     return gradient
 
@@ -464,9 +462,11 @@ def _settings(packed: Tensor, shape: AttentionShape) -> dict[str, Any]:
 
 
 def _find_longest_tile(packed: Tensor, lengths: Tensor, shape: AttentionShape) -> int:
-    """Segments up to this length are one tile each; 0 where hardly any is so short, and no launch worth it."""
-    are_long = shape.longest > LONGEST_SEGMENT and len(packed) > 2 * LONGEST_SEGMENT * len(lengths)
-    return 0 if are_long else LONGEST_SEGMENT
+    """Segments up to this length are one tile each; 0 where a launch for them takes longer than it saves."""
+    if shape.longest <= LONGEST_SEGMENT:
+        return LONGEST_SEGMENT
+    hardly_any_is_short = len(packed) > 2 * LONGEST_SEGMENT * len(lengths)
+    return 0 if hardly_any_is_short or len(packed) <= _FEW_TOKENS else LONGEST_SEGMENT
 
 
 def _launches(

@@ -64,7 +64,8 @@ class Stage:
         Share of the budget, relative to the other stages.
     entropy
         Weight of the entropy bonus, in units of the advantages (with a shared baseline, standard deviations of the
-        samples' lengths). Above 0 it keeps the policy exploring.
+        samples' lengths). Above 0 it keeps the policy exploring. If sizes vary, it is the weight for the largest
+        instances, and smaller ones have a larger weight (`dynaroute.training.entropy`).
     distribution
         Distribution of instances; None for the paper's at this size.
     data

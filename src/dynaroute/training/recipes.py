@@ -10,6 +10,7 @@ from typing import NamedTuple, get_args
 from dynaroute.distributions import usual_capacity
 from dynaroute.errors import OptionError, Where
 from dynaroute.training.distribution import Distribution
+from dynaroute.training.entropy import usual_entropy
 from dynaroute.training.names import PolicyName, RecipeName
 from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.plan import Stage, TrainingPlan
@@ -168,15 +169,12 @@ def _make_plan_of(recipe: RecipeName, settled: Sequence[_Instances], init: str |
 
 
 def _make_fast_stage(settled: _Instances, rate: float) -> Stage:
-    """Choose enough instances for a low-noise gradient, but few enough for many updates per minute and 20 GB.
-
-    The entropy weight is smaller where a policy has more entropy: docs/training-log.md, "What entropy is worth".
-    """
+    """Choose enough instances for a low-noise gradient, but few enough for many updates per minute and 20 GB."""
     size, typical = settled.mean_size, math.sqrt(settled.mean_square_size)
     instances = 1024 if typical <= 30 else 512 if typical <= 70 else 256
     if settled.size > 127:  # about three million tokens per step
         instances = min(256, max(2, int(7_500_000 / typical**2)))
-    return settled.make_stage(instances, samples=8, rate=rate, share=size, entropy=min(0.1, 3 / size))
+    return settled.make_stage(instances, samples=8, rate=rate, share=size, entropy=usual_entropy(settled.size))
 
 
 def _make_paper_stage(settled: _Instances) -> Stage:

@@ -19,6 +19,7 @@ from dynaroute.construct.noise import make_stream_keys
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
+from dynaroute.training.entropy import spread_entropy
 from dynaroute.training.instances import InstanceSource
 from dynaroute.training.memory import count_parts
 from dynaroute.training.optimiser import Optimiser
@@ -73,7 +74,7 @@ def train_step(learner: Learner, step: int) -> StepReport:
     return StepReport(lengths.mean(), norm)
 
 
-def reinforce_loss(log_probability: Tensor, advantages: Tensor, samples: int, entropy: float) -> Tensor:
+def reinforce_loss(log_probability: Tensor, advantages: Tensor, samples: int, entropy: Tensor | float) -> Tensor:
     """Sum advantage times log p over solutions (eq 27).
 
     Parameters
@@ -85,12 +86,12 @@ def reinforce_loss(log_probability: Tensor, advantages: Tensor, samples: int, en
     samples
         Solutions per instance.
     entropy
-        Weight of the entropy bonus, in units of the advantages: likely solutions count as longer.
+        Weight of the entropy bonus, or one for each solution, in units of the advantages: likely solutions count as
+        longer.
     """
-    if entropy > 0:
-        likelihood = log_probability.detach().view(-1, samples)  # (instances, samples)
-        advantages = advantages + entropy * (likelihood - likelihood.mean(1, keepdim=True)).flatten()
-    return (advantages * log_probability).sum()
+    likelihood = log_probability.detach().view(-1, samples)  # (instances, samples)
+    surprise = (likelihood - likelihood.mean(1, keepdim=True)).flatten()  # (B,)
+    return ((advantages + entropy * surprise) * log_probability).sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,8 @@ class PolicyUpdate:
     largest_norm
         Gradients are clipped to this norm.
     entropy
-        Weight of the entropy bonus, which keeps the policy exploring. Needs several samples per instance.
+        Weight of the entropy bonus, which keeps the policy exploring, for the largest instances (`spread_entropy`).
+        Needs several samples per instance.
     """
 
     replay: Replay
@@ -157,7 +159,8 @@ class PolicyUpdate:
     def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | WholeSize | None) -> None:
         """Add the gradients of a part; None: find starts and sizes."""
         log_probability = self.shared_replay(part, starts, room)  # (B,)
-        loss = reinforce_loss(log_probability, part.advantages, part.samples, self.entropy)
+        entropy = spread_entropy(self.entropy, part.batch)
+        loss = reinforce_loss(log_probability, part.advantages, part.samples, entropy)
         self._sums.add_(torch.stack([loss.detach().double(), -log_probability.detach().sum(dtype=torch.float64)]))
         (loss / _WEIGHED_TOGETHER).backward()  # type: ignore[no-untyped-call]
 
