@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import torch
 from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
 from dynaroute.training.baselines import Baseline, make_baseline, subtract, subtract_relatively
-from dynaroute.training.checkpoint import CHECKPOINT_REMEDY, load_checkpoint, require_finite, save_checkpoint
+from dynaroute.training.checkpoint import load_checkpoint, require_finite, save_checkpoint
 from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
 from dynaroute.training.journal import Journal
 from dynaroute.training.optimiser import make_optimiser
@@ -31,63 +31,14 @@ from dynaroute.training.reinforce import (
     train_step,
 )
 from dynaroute.training.run_files import RESUME_REMEDY
+from dynaroute.training.run_state import RunState, wrong_record
 from dynaroute.training.validation import PublishedValidation, Validation, draw_validation, read_validation
 
-__all__ = ["BEST", "LAST", "Outcome", "RunProgress", "RunState", "Trainer"]
+__all__ = ["BEST", "LAST", "Outcome", "RunProgress", "Trainer"]
 
 LAST, BEST = "last.pt", "best.pt"
 _REPORT_SECONDS = 1.0
 _WATCH_SECONDS = 5.0  # between lines of metrics, because reading them waits for the device
-
-
-@dataclass(frozen=True)
-class RunState:
-    """Progress of a run: the part of a checkpoint that is not tensors.
-
-    Attributes
-    ----------
-    step, trajectories
-        Updates done, and solutions sampled.
-    validated, validated_step
-        Number of planned validations due or done, and the update of the last one.
-    seconds
-        Time spent, including compiling and validation.
-    rate
-        The last learning rate.
-    best_length, best_step
-        Best greedy validation length in this stage, and its update. For mixed instances it is a mean of relative
-        lengths.
-    stage
-        Number of the plan's stage, from 0.
-    """
-
-    step: int = 0
-    trajectories: int = 0
-    validated: int = 0
-    validated_step: int = -1
-    seconds: float = 0.0
-    rate: float = 0.0
-    best_length: float = float("inf")
-    best_step: int = 0
-    stage: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("step", "trajectories", "validated", "best_step", "stage"):
-            _require_count(name, getattr(self, name), 0)
-        _require_count("validated_step", self.validated_step, -1)
-        for name in ("seconds", "rate"):
-            _require_amount(name, getattr(self, name), is_finite=True)
-        _require_amount("best_length", self.best_length, is_finite=False)
-        for name in ("validated_step", "best_step"):
-            if getattr(self, name) > self.step:
-                raise _wrong_record(name, getattr(self, name), f"after the last update, {self.step}")
-
-    @classmethod
-    def from_checkpoint(cls, contents: dict[str, Any]) -> RunState:
-        """Read it from a checkpoint; early ones lack rate and best step."""
-        known = {field.name: contents[field.name] for field in fields(cls) if field.name in contents}
-        validated = contents["validated_step"]
-        return cls(**{"best_step": max(0, validated) if type(validated) is int else 0, **known})
 
 
 @dataclass(frozen=True)
@@ -233,7 +184,7 @@ class Trainer:
     def _take_over(self, contents: dict[str, Any]) -> None:
         state = RunState.from_checkpoint(contents)
         if state.stage >= len(self.plan.stages):
-            raise _wrong_record("stage", state.stage, f"not one of the {len(self.plan.stages)} of the plan")
+            raise wrong_record("stage", state.stage, f"not one of the {len(self.plan.stages)} of the plan")
         require_finite(contents)
         self._enter_stage(state.stage)
         self.state = state
@@ -484,18 +435,3 @@ def _make_validation(plan: TrainingPlan, stage: Stage, device: torch.device) -> 
     if stage.distribution is not None:
         return draw_validation(DistributionTask(stage.distribution), plan.validation_count, device)
     return PublishedValidation(stage.size, plan.validation_count, stage.capacities[0])
-
-
-def _require_count(name: str, value: object, least: int) -> None:
-    if type(value) is not int or not least <= value < 2**63:
-        raise _wrong_record(name, value, f"not a whole number of {least} or more")
-
-
-def _require_amount(name: str, value: object, *, is_finite: bool) -> None:
-    is_sound = type(value) in (int, float) and value >= 0 and (math.isfinite(value) or not is_finite)  # type: ignore[operator, arg-type]
-    if not is_sound:
-        raise _wrong_record(name, value, "not a number of 0 or more")
-
-
-def _wrong_record(name: str, value: object, fault: str) -> ModelError:
-    return ModelError(f"{name} is {value!r}, {fault}.", where=Where(field=name), remedy=CHECKPOINT_REMEDY)
