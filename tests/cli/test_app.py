@@ -58,6 +58,16 @@ def test_help_loads_no_heavy_library() -> None:
     assert run_python(code, "--help").stdout.endswith("loaded []\n")
 
 
+def test_a_model_is_loaded_without_the_compiler_of_torch() -> None:
+    code = (
+        "import sys; from dynaroute.model import Policy\n"
+        "Policy.from_pretrained('amd')\n"
+        "print('loaded', 'torch._dynamo' in sys.modules)"
+    )
+
+    assert run_python(code).stdout == "loaded False\n"  # it would take a second
+
+
 def test_completion_is_offered() -> None:
     result = execute(
         env={**os.environ, "_DYNAROUTE_COMPLETE": "complete_bash", "COMP_WORDS": "dynaroute ch", "COMP_CWORD": "1"}

@@ -115,7 +115,9 @@ class Decoder(nn.Module):
         self.logit_key = nn.Linear(dimension, dimension, bias=False)  # W^K of eq 18
         self.distance_weight: nn.Parameter | None = None  # of log-distances, in each head's scores and in the logits
         if config.distance_bias:
-            self.distance_weight = nn.Parameter(torch.cat([torch.zeros(config.heads), torch.tensor([_FIRST_WEIGHT])]))
+            # filled in place: where parameters are only declared, before loading, torch.cat would import a compiler
+            self.distance_weight = nn.Parameter(torch.zeros(config.heads + 1))
+            self.distance_weight.data[-1].fill_(_FIRST_WEIGHT)
 
     def fold(self) -> Tensor:
         """Stack all matrices that multiply node embeddings: (5 d_h, d_h).
