@@ -131,7 +131,7 @@ def main() -> None:
         if "tokens" in arguments.only:
             sweep("tokens", token_layer, ("_HALF", "_HALF_FEW"), launches[:few], run_layer)
 
-        drives = [fused_stream.Launch(*each) for each in product((32, 64), (2, 3), (2, 4, 8), (None, 128, 168))]
+        drives = [fused_stream.Launch(*each) for each in product((32, 64, 128), (2, 3), (2, 4, 8), (None, 128, 168))]
         build = lambda: construct_once(policy, batch, MostLikely())  # noqa: E731
         if "drive" in arguments.only:
             sweep("greedy routes by drive", fused_stream, ("_NARROW", "_WIDE"), drives[:few], build)

@@ -1,32 +1,21 @@
 from __future__ import annotations
 
 import torch
+from policies import draw_batch
 
-from dynaroute.batch import InstanceBatch
 from dynaroute.training.entropy import spread_entropy, usual_entropy
 
 
-def make_batch(*sizes: int) -> InstanceBatch:
-    largest, count = max(sizes), len(sizes)
-    batch = InstanceBatch.from_arrays(
-        torch.zeros(count, 2).numpy(),
-        torch.rand(count, largest, 2).numpy(),
-        torch.ones(count, largest, dtype=torch.int64).numpy(),
-        [largest] * count,
-    )
-    return batch.map_tensors(lambda tensor: torch.tensor(sizes) if tensor is batch.sizes else tensor)
-
-
 def test_each_size_has_the_weight_of_a_plan_for_that_size_alone() -> None:
-    weights = spread_entropy(usual_entropy(1000), make_batch(1000, 500, 100, 50, 20))
+    weights = spread_entropy(usual_entropy(1000), draw_batch(1000, 500, 100, 50, 20))
     assert isinstance(weights, torch.Tensor)
     expected = [usual_entropy(size) for size in (1000, 500, 100, 50, 20)]
     torch.testing.assert_close(weights, torch.tensor(expected))
 
 
 def test_instances_of_one_size_have_the_weight_that_was_given() -> None:
-    torch.testing.assert_close(spread_entropy(0.3, make_batch(7, 7)), torch.tensor([0.3, 0.3]))
+    torch.testing.assert_close(spread_entropy(0.3, draw_batch(7, 7)), torch.tensor([0.3, 0.3]))
 
 
 def test_no_weight_stays_none() -> None:
-    assert spread_entropy(0.0, make_batch(7, 3)) == 0.0
+    assert spread_entropy(0.0, draw_batch(7, 3)) == 0.0

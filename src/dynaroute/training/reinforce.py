@@ -90,8 +90,8 @@ def reinforce_loss(log_probability: Tensor, advantages: Tensor, samples: int, en
         longer.
     """
     likelihood = log_probability.detach().view(-1, samples)  # (instances, samples)
-    surprise = (likelihood - likelihood.mean(1, keepdim=True)).flatten()  # (B,)
-    return ((advantages + entropy * surprise) * log_probability).sum()
+    excess = (likelihood - likelihood.mean(1, keepdim=True)).flatten()  # (B,)
+    return ((advantages + entropy * excess) * log_probability).sum()
 
 
 @dataclass(frozen=True, eq=False)
