@@ -38,9 +38,25 @@ def test_sizes_are_mixed_and_unused_slots_are_empty() -> None:
     assert (batch.demands.dtype, batch.capacity.dtype, batch.sizes.dtype) == (torch.int32, torch.int32, torch.int64)
 
 
-def test_weights_say_how_often_a_part_is_drawn() -> None:
-    batch = draw(4000, Part((5, 5), weight=3.0), Part((6, 6), weight=1.0))
-    assert float((batch.sizes == 5).double().mean()) == pytest.approx(0.75, abs=0.03)
+@pytest.mark.parametrize("seed", range(5))
+def test_every_batch_has_as_many_of_a_part_as_its_weight_says(seed: int) -> None:
+    batch = draw(40, Part((5, 5), weight=3.0), Part((6, 6), weight=1.0), seed=seed)
+    assert int((batch.sizes == 5).sum()) == 30
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sizes_are_spread_evenly_over_a_batch(seed: int) -> None:
+    batch = draw(60, Part((11, 20), weight=1.0), Part((101, 200), weight=2.0), seed=seed)
+    small, large = (batch.sizes[chosen].sort().values for chosen in (batch.sizes <= 20, batch.sizes > 20))
+    assert small.tolist() == [size for size in range(11, 21) for _ in range(2)]
+    assert large.diff().max() <= 5  # 40 of 100 sizes, 2.5 of them in each interval
+
+
+def test_parts_are_in_random_order() -> None:
+    batches = [draw(40, Part((5, 5)), Part((6, 6)), seed=seed).sizes for seed in range(200)]
+    shares = (torch.stack(batches) == 5).double().mean(0)  # (40,)
+    assert float(shares.min()) > 0.3
+    assert float(shares.max()) < 0.7
 
 
 def test_the_same_seed_draws_the_same_instances() -> None:

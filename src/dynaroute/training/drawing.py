@@ -58,8 +58,11 @@ def draw_instances(distribution: Distribution, count: int, generator: torch.Gene
     """
     tables = _Tables.of(distribution, str(generator.device))
     random = _Random(generator, count)
-    part = (random.unit()[:, None] >= tables.cumulative[:-1]).sum(1)  # (B,)
-    sizes = random.whole(tables.smallest[part], tables.largest[part])  # (B,)
+    # parts and sizes are spread evenly over a batch, so that it has about as much work as any other
+    share = random.spread()  # (B,)
+    part = (share[:, None] >= tables.begins[1:]).sum(1)  # (B,)
+    share_of_part = (share - tables.begins[part]) / tables.widths[part]  # (B,)
+    sizes = _find_whole(tables.smallest[part], tables.largest[part], share_of_part)  # (B,)
     nodes = distribution.largest + 1
     slot = torch.arange(nodes, device=generator.device)  # (M,)
     is_node = slot <= sizes[:, None]  # (B, M)
@@ -132,11 +135,20 @@ class _Random(NamedTuple):
         """(B, ...) from 0 to 1, without 1."""
         return torch.rand(self.rows, *shape, generator=self.generator, device=self.generator.device)
 
+    def spread(self) -> Tensor:
+        """(B,) from 0 to 1 in random order, one in each of B equal intervals."""
+        return (self.unit().argsort() + self.unit()) / self.rows
+
     def whole(self, low: Tensor, high: Tensor, *shape: int) -> Tensor:
         """Draw (B, ...) int64 from low to high, which are (B,) or of the whole shape."""
         wide = [limit if limit.dim() > 1 else limit.view(-1, *(1 for _ in shape)) for limit in (low, high)]
-        drawn = wide[0] + (self.unit(*shape) * (wide[1] - wide[0] + 1)).long()
-        return torch.minimum(drawn, wide[1])  # rounding may have gone one too far
+        return _find_whole(wide[0], wide[1], self.unit(*shape))
+
+
+def _find_whole(low: Tensor, high: Tensor, share: Tensor) -> Tensor:
+    """Find the int64 that this share of the numbers from low to high lies below."""
+    found = low + (share * (high - low + 1)).long()
+    return torch.minimum(found, high)  # rounding may have gone one too far
 
 
 # Places
@@ -243,9 +255,10 @@ class _CodeTable(NamedTuple):
 
 
 class _Tables(NamedTuple):
-    """A distribution as tensors, P parts."""
+    """A distribution as tensors, P parts; each has its interval of the numbers from 0 to 1."""
 
-    cumulative: Tensor
+    begins: Tensor
+    widths: Tensor
     smallest: Tensor
     largest: Tensor
     customers: _CodeTable
@@ -267,6 +280,7 @@ class _Tables(NamedTuple):
     def of(cls, distribution: Distribution, device: str) -> _Tables:
         parts = distribution.parts
         weights = torch.tensor([part.weight for part in parts], dtype=torch.float64)
+        widths = weights / weights.sum()
         ranges = [part.route_lengths if isinstance(part.route_lengths, tuple) else _NO_RANGE for part in parts]
         limits = [DEMAND_RANGES[kind] for kind in get_args(DemandKind)]
 
@@ -274,7 +288,8 @@ class _Tables(NamedTuple):
             return _CodeTable.of([[kinds.index(kind) for kind in getattr(part, field)] for part in parts], device)
 
         return cls(
-            cumulative=(weights.cumsum(0) / weights.sum()).float().to(device),
+            begins=(widths.cumsum(0) - widths).float().to(device),
+            widths=widths.float().to(device),
             smallest=torch.tensor([part.sizes[0] for part in parts], device=device),
             largest=torch.tensor([part.sizes[1] for part in parts], device=device),
             customers=codes("customers", get_args(CustomerPositions)),
