@@ -12,8 +12,9 @@ from dynaroute.cli.train_plan import make_policy as make_first_policy
 from dynaroute.errors import OptionError
 from dynaroute.model import PolicyConfig
 from dynaroute.training.distribution import BUILT_IN
-from dynaroute.training.plan import Stage, TrainingPlan
+from dynaroute.training.plan import TrainingPlan
 from dynaroute.training.recipes import make_plan, suit_policy
+from dynaroute.training.stage import Stage
 
 PLAN = TrainingPlan((Stage(4, (20,), 4, 2, 1e-3),), updates=1)
 

@@ -9,7 +9,8 @@ import pytest
 from dynaroute.errors import FormatError, OptionError
 from dynaroute.training.distribution import BUILT_IN
 from dynaroute.training.own_instances import InstanceFiles
-from dynaroute.training.plan import Schedule, Stage, TrainingPlan, read_plan, write_plan
+from dynaroute.training.plan import Schedule, TrainingPlan, read_plan, write_plan
+from dynaroute.training.stage import Stage
 
 STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
 PLAN = TrainingPlan((STAGE, replace(STAGE, size=50, share=3.0)), updates=100, seed=7, init="amd-20")
@@ -59,25 +60,6 @@ def test_epochs_are_updates() -> None:
 def test_a_plan_that_cannot_be_is_refused_by_field(changes: dict[str, Any], field: str) -> None:
     with pytest.raises(OptionError) as caught:
         replace(PLAN, **changes)
-    assert caught.value.where.field == field
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"size": 0}, "size"),
-        ({"capacities": ()}, "capacities"),
-        ({"capacities": (8,)}, "capacities"),
-        ({"rate": float("nan")}, "rate"),
-        ({"share": 0.0}, "share"),
-        ({"entropy": -0.1}, "entropy"),
-        ({"entropy": float("nan")}, "entropy"),
-        ({"entropy": 0.1, "samples": 1}, "samples"),
-    ],
-)
-def test_a_stage_that_cannot_be_is_refused_by_field(changes: dict[str, Any], field: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        replace(STAGE, **changes)
     assert caught.value.where.field == field
 
 
@@ -131,20 +113,6 @@ def test_a_stage_may_name_its_distribution(tmp_path: Path) -> None:
     stage = read_plan(path).stages[0]
     assert stage.distribution == BUILT_IN["x"]
     assert stage.size == BUILT_IN["x"].largest
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"distribution": BUILT_IN["x"]}, "capacities"),
-        ({"distribution": BUILT_IN["x"], "capacities": ()}, "size"),
-        ({"distribution": BUILT_IN["x"], "data": InstanceFiles("a", "b"), "size": 500, "capacities": ()}, "data"),
-    ],
-)
-def test_a_stage_with_two_sources_is_refused_by_field(changes: dict[str, Any], field: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        replace(STAGE, **changes)
-    assert caught.value.where.field == field
 
 
 def test_files_that_are_no_table_are_refused(tmp_path: Path) -> None:

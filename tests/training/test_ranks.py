@@ -10,8 +10,9 @@ import torch
 from policies import SMALL_AMD
 
 from dynaroute.model import Policy
-from dynaroute.training.plan import Stage, TrainingPlan
+from dynaroute.training.plan import TrainingPlan
 from dynaroute.training.ranks import Ranks
+from dynaroute.training.stage import Stage
 from dynaroute.training.trainer import Trainer
 
 PROGRAM = Path(__file__).with_name("two_processes.py")

@@ -16,7 +16,8 @@ from dynaroute.model import ModelCard, Policy, PolicyConfig
 from dynaroute.training.distribution import Distribution, Part
 from dynaroute.training.journal import read_metrics
 from dynaroute.training.own_instances import InstanceFiles
-from dynaroute.training.plan import BaselineName, Stage, TrainingPlan, read_plan, write_plan
+from dynaroute.training.plan import BaselineName, TrainingPlan, read_plan, write_plan
+from dynaroute.training.stage import Stage
 from dynaroute.training.trainer import Trainer
 from dynaroute.training.validation import VALIDATION_SEED, measure_greedy_length
 

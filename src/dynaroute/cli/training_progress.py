@@ -12,7 +12,8 @@ from dynaroute.reference_lengths import HGS_LENGTHS
 
 if TYPE_CHECKING:
     from dynaroute.training.journal import Reference
-    from dynaroute.training.plan import Stage, TrainingPlan
+    from dynaroute.training.plan import TrainingPlan
+    from dynaroute.training.stage import Stage
     from dynaroute.training.trainer import RunProgress
 
 __all__ = ["describe_length", "find_references", "show_training"]

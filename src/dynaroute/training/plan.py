@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dynaroute.errors import FormatError, ModelError, OptionError, Where, in_file
-from dynaroute.training.distribution import Distribution, find_distribution, parse_distribution, show_distribution
+from dynaroute.training.distribution import find_distribution, parse_distribution, show_distribution
 from dynaroute.training.names import BaselineName, OptimiserName, PolicyName
 from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.run_files import replace_file
+from dynaroute.training.stage import Stage
 from dynaroute.training.toml_tables import (
     as_tuple,
     load_toml,
@@ -26,7 +27,6 @@ __all__ = [
     "BaselineName",
     "PolicyName",
     "Schedule",
-    "Stage",
     "TrainingPlan",
     "format_plan",
     "parse_plan",
@@ -43,92 +43,6 @@ _CHOICES = {
     "baseline": get_args(BaselineName),
     "optimiser": get_args(OptimiserName),
 }
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A part of a run: instances of one size, of a distribution, or from files.
-
-    Attributes
-    ----------
-    size
-        Number of customers; the largest if sizes vary.
-    capacities
-        Capacities; each instance gets one of them at random, validation uses the first. None if instances come from a
-        distribution or from files.
-    instances, samples
-        Instances per update and process, and solutions sampled per instance.
-    rate
-        Peak learning rate.
-    share
-        Share of the budget, relative to the other stages.
-    entropy
-        Weight of the entropy bonus, in units of the advantages (with a shared baseline, standard deviations of the
-        samples' lengths). Above 0 it keeps the policy exploring. If sizes vary, it is the weight for the largest
-        instances, and smaller ones have a larger weight (`dynaroute.training.entropy`).
-    distribution
-        Distribution of instances; None for the paper's at this size.
-    data
-        Files with instances to train on instead of random ones.
-    """
-
-    size: int
-    capacities: tuple[int, ...]
-    instances: int
-    samples: int
-    rate: float
-    share: float = 1.0
-    entropy: float = 0.0
-    distribution: Distribution | None = None
-    data: InstanceFiles | None = None
-
-    @property
-    def lengths_differ(self) -> bool:
-        """Whether instances vary in size or kind, so that only relative lengths are comparable."""
-        return self.distribution is not None or self.data is not None
-
-    @property
-    def title(self) -> str:
-        """Short name of the training instances."""
-        if self.distribution is not None:
-            return f"{self.distribution.name or 'mixed'}, n={self.distribution.smallest} to {self.size}"
-        return f"n={self.size}" if self.data is None else f"own instances, up to n={self.size}"
-
-    def describe(self) -> str:
-        """Describe the training instances."""
-        return self.title if self.distribution is None else self.distribution.describe()
-
-    def __post_init__(self) -> None:
-        for field in ("size", "instances", "samples"):
-            require_count(field, getattr(self, field))
-        for field in ("rate", "share"):
-            require_amount(field, getattr(self, field))
-        if type(self.entropy) not in (int, float) or not 0 <= self.entropy < math.inf:
-            raise OptionError.about("entropy", f"entropy is {self.entropy!r}.", "Give a number of 0 or more.")
-        if self.entropy > 0 and self.samples < 2:
-            raise OptionError.about(
-                "samples", "entropy needs several samples per instance.", "Give 2 or more, or entropy 0."
-            )
-        if self.lengths_differ:
-            self._require_one_source()
-            return
-        if not self.capacities:
-            raise OptionError.about("capacities", "there is no capacity.", "Give at least one.")
-        for capacity in self.capacities:
-            if type(capacity) is not int or capacity < 9:
-                raise OptionError.about(
-                    "capacities", f"a capacity is {capacity!r}.", "Demands go up to 9: give 9 or more."
-                )
-
-    def _require_one_source(self) -> None:
-        if self.distribution is not None and self.data is not None:
-            raise OptionError.about("data", "a stage has both a distribution and data.", "Leave one of them out.")
-        if self.capacities:
-            message = "the distribution or the instances already determine the capacities."
-            raise OptionError.about("capacities", message, "Leave them out here.")
-        if self.distribution is not None and self.size != self.distribution.largest:
-            message = f"the size is {self.size}, but the distribution's largest is {self.distribution.largest}."
-            raise OptionError.about("size", message, "Leave it out.")
 
 
 @dataclass(frozen=True)

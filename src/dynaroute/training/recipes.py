@@ -13,7 +13,8 @@ from dynaroute.training.distribution import Distribution
 from dynaroute.training.entropy import usual_entropy
 from dynaroute.training.names import PolicyName, RecipeName
 from dynaroute.training.own_instances import InstanceFiles
-from dynaroute.training.plan import Stage, TrainingPlan
+from dynaroute.training.plan import TrainingPlan
+from dynaroute.training.stage import Stage
 
 __all__ = ["RecipeName", "make_data_plan", "make_distribution_plan", "make_plan", "suit_policy"]
 

@@ -19,7 +19,7 @@ from dynaroute.training.instances import DistributionTask, InstanceSource, Train
 from dynaroute.training.journal import Journal
 from dynaroute.training.optimiser import make_optimiser
 from dynaroute.training.own_instances import OwnInstancesTask
-from dynaroute.training.plan import Schedule, Stage, TrainingPlan, format_plan, refuse_other_plan
+from dynaroute.training.plan import Schedule, TrainingPlan, format_plan, refuse_other_plan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.recording import record_if_possible
 from dynaroute.training.reinforce import (
@@ -32,6 +32,7 @@ from dynaroute.training.reinforce import (
 )
 from dynaroute.training.run_files import RESUME_REMEDY
 from dynaroute.training.run_state import RunState, wrong_record
+from dynaroute.training.stage import Stage
 from dynaroute.training.validation import PublishedValidation, Validation, draw_validation, read_validation
 
 __all__ = ["BEST", "LAST", "Outcome", "RunProgress", "Trainer"]
@@ -398,10 +399,7 @@ class Trainer:
     def _describe(self) -> ModelCard:
         before, stage, plan = self.ancestor, self.stage, self.plan
         done = plan.stages[: self.state.stage + 1]
-        how = "; then ".join(
-            f"{each.title}: {each.instances} x {each.samples}, rate {each.rate:g}, entropy {each.entropy:g}"
-            for each in done
-        )
+        how = "; then ".join(f"{each.title}: {each.settings}" for each in done)
         recipe = f"{plan.recipe} recipe ({plan.baseline} baseline, {plan.optimiser}), {how}"
         hardware = torch.cuda.get_device_name() if self.policy.device.type == "cuda" else "CPU"
         return replace(

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dynaroute.errors import OptionError
+from dynaroute.training.distribution import BUILT_IN
+from dynaroute.training.own_instances import InstanceFiles
+from dynaroute.training.stage import Stage
+
+STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"size": 0}, "size"),
+        ({"capacities": ()}, "capacities"),
+        ({"capacities": (8,)}, "capacities"),
+        ({"rate": float("nan")}, "rate"),
+        ({"share": 0.0}, "share"),
+        ({"entropy": -0.1}, "entropy"),
+        ({"entropy": float("nan")}, "entropy"),
+        ({"entropy": 0.1, "samples": 1}, "samples"),
+    ],
+)
+def test_a_stage_that_cannot_be_is_refused_by_field(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        replace(STAGE, **changes)
+    assert caught.value.where.field == field
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"distribution": BUILT_IN["x"]}, "capacities"),
+        ({"distribution": BUILT_IN["x"], "capacities": ()}, "size"),
+        ({"distribution": BUILT_IN["x"], "data": InstanceFiles("a", "b"), "size": 500, "capacities": ()}, "data"),
+    ],
+)
+def test_a_stage_with_two_sources_is_refused_by_field(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        replace(STAGE, **changes)
+    assert caught.value.where.field == field
