@@ -116,7 +116,7 @@ def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dic
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
     replay_seconds = measure(lambda: plain(given), 7)
     graphed = record_if_possible(make_update(policy), size + 1)
-    learner = Learner(policy, graphed, baseline, task, instances, samples, generator, Ranks())
+    learner = Learner(policy, graphed, baseline, task, instances, samples, samples, generator, Ranks())
     steps = iter(range(10**9))
 
     def step() -> None:

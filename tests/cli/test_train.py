@@ -14,6 +14,7 @@ from command_line import INSTANCE, invoke
 from policies import SMALL_AMD, make_policy
 
 from dynaroute.model import Policy
+from dynaroute.training.plan import read_plan
 from dynaroute.training.trainer import Outcome, Trainer
 
 TINY = ["--size", "4", "--instances", "4", "--samples", "3", "--validation-count", "10", "--device", "cpu"]
@@ -52,6 +53,12 @@ def test_a_minute_on_the_cpu_teaches_something(tmp_path: Path) -> None:
     assert {"plan.toml", "metrics.jsonl", "last.pt", "best.pt", "curve.png", "tensorboard"} <= {
         path.name for path in out.iterdir()
     }
+
+
+def test_a_part_of_the_samples_may_be_replayed(tmp_path: Path) -> None:
+    assert invoke("train", *TINY, "--updates", "1", "--replayed", "2", "--out", tmp_path / "run").exit_code == 0
+    assert read_plan(tmp_path / "run" / "plan.toml").stages[0].replayed == 2
+    assert "4 x 3 of which 2 replayed" in Policy.from_pretrained(tmp_path / "run").card.recipe
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:

@@ -36,7 +36,13 @@ class PlainDescent:
 
 
 def make_learner(
-    policy: Policy, baseline: BaselineName, instances: int, samples: int, norm: float = 1e9, entropy: float = 0.0
+    policy: Policy,
+    baseline: BaselineName,
+    instances: int,
+    samples: int,
+    norm: float = 1e9,
+    entropy: float = 0.0,
+    learned_from: int | None = None,
 ) -> Learner:
     ranks = Ranks()
     return Learner(
@@ -46,6 +52,7 @@ def make_learner(
         task=TASK,
         instances=instances,
         samples=samples,
+        learned_from=learned_from or samples,
         generator=torch.Generator().manual_seed(5),
         ranks=ranks,
     )
@@ -106,6 +113,28 @@ def test_entropy_makes_likely_solutions_count_as_longer() -> None:
     before = [parameter.detach().clone() for parameter in policy.parameters()]
     expected = by_hand(policy, "shared", 4, 3, entropy=0.3)
     train_step(make_learner(policy, "shared", 4, 3, entropy=0.3), step=0)
+    for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
+        torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
+
+
+def test_a_policy_learns_from_the_samples_whose_lengths_differ_most() -> None:
+    policy = make_policy(SMALL_AMD).double()
+    before = [parameter.detach().clone() for parameter in policy.parameters()]
+    batch = TASK.draw(4, torch.Generator().manual_seed(5), first_key=0)
+    copies = batch.repeat_each(6)
+    routes = sample_solutions(policy, copies, 6, seed=0)
+    lengths = routes.lengths(copies).view(4, 6)
+    differences = lengths - lengths.mean(1, keepdim=True)
+    advantages = (differences / differences.std()).flatten()
+    kept = [
+        6 * instance + sample
+        for instance in range(4)
+        for sample in sorted(range(6), key=lambda sample: -abs(float(differences[instance, sample])))[:2]
+    ]
+    log_p = log_probabilities(policy, copies, routes)
+    loss = sum((advantages[index] * log_p[index] for index in kept), torch.zeros(()).double()) / 8
+    expected = torch.autograd.grad(loss, list(policy.parameters()))
+    train_step(make_learner(policy, "shared", 4, 6, learned_from=2), step=0)
     for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
         torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
 

@@ -24,6 +24,9 @@ STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
         ({"entropy": -0.1}, "entropy"),
         ({"entropy": float("nan")}, "entropy"),
         ({"entropy": 0.1, "samples": 1}, "samples"),
+        ({"replayed": 0}, "replayed"),
+        ({"replayed": 5}, "replayed"),
+        ({"replayed": 1, "entropy": 0.1}, "replayed"),
     ],
 )
 def test_a_stage_that_cannot_be_is_refused_by_field(changes: dict[str, Any], field: str) -> None:
@@ -44,3 +47,8 @@ def test_a_stage_with_two_sources_is_refused_by_field(changes: dict[str, Any], f
     with pytest.raises(OptionError) as caught:
         replace(STAGE, **changes)
     assert caught.value.where.field == field
+
+
+def test_a_policy_learns_from_all_samples_unless_a_number_is_given() -> None:
+    assert STAGE.learned_from == 4
+    assert replace(STAGE, replayed=2).learned_from == 2

@@ -142,6 +142,15 @@ def train(
     samples: Annotated[
         int | None, typer.Option("--samples", metavar="K", help="Samples per instance.", rich_help_panel=STEP)
     ] = None,
+    replayed: Annotated[
+        int | None,
+        typer.Option(
+            "--replayed",
+            metavar="M",
+            help="Learn from the M samples of an instance whose lengths differ most; default: all.",
+            rich_help_panel=STEP,
+        ),
+    ] = None,
     rate: Annotated[
         float | None, typer.Option("--rate", metavar="ETA", help="Peak learning rate.", rich_help_panel=STEP)
     ] = None,
@@ -219,7 +228,13 @@ def train(
         "seed": seed,
     }
     budget = {"minutes": minutes, "updates": updates, "epochs": epochs}
-    steps: dict[str, Any] = {"instances": instances, "samples": samples, "rate": rate, "entropy": entropy}
+    steps: dict[str, Any] = {
+        "instances": instances,
+        "samples": samples,
+        "replayed": replayed,
+        "rate": rate,
+        "entropy": entropy,
+    }
     if resume is not None:
         given = {**overrides, **steps, **vars(source), "capacity": capacity, "out": out, "config": config}
         given |= {"validation": validation, "best": best}

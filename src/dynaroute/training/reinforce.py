@@ -70,7 +70,8 @@ def train_step(learner: Learner, step: int) -> StepReport:
     )
     lengths = routes.lengths(copies)  # (B,)
     advantages = learner.baseline.advantages(batch, lengths)  # (B,)
-    norm = learner.update(UpdateInput(copies, routes, advantages, learner.samples))
+    sampled = UpdateInput(copies, routes, advantages, learner.samples)
+    norm = learner.update(sampled.keep_most_instructive(learner.learned_from))
     return StepReport(lengths.mean(), norm)
 
 
@@ -326,6 +327,23 @@ class UpdateInput:
         """Find where routes begin, and which are equal."""
         return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
 
+    def keep_most_instructive(self, count: int) -> UpdateInput:
+        """Keep the solutions of each instance with the largest advantages, positive or negative.
+
+        They are the ones that the gradient depends on most (docs/training-log.md, "How noisy the gradient is").
+
+        Parameters
+        ----------
+        count
+            Solutions to keep per instance.
+        """
+        if count == self.samples:
+            return self
+        sample = self.advantages.abs().view(-1, self.samples).topk(count, dim=1).indices  # (instances, count)
+        first = torch.arange(0, len(self.batch), self.samples, device=sample.device)  # (instances,)
+        kept = (first[:, None] + sample).flatten()
+        return UpdateInput(self.batch[kept], self.routes[kept], self.advantages[kept], count)
+
     def split(self, parts: int) -> list[UpdateInput]:
         """Split into parts of equally many instances, each with all its solutions."""
         if parts == 1:
@@ -354,8 +372,8 @@ class Learner:
         The baseline for lengths.
     task
         Source of instances.
-    instances, samples
-        Instances of this process, and solutions per instance.
+    instances, samples, learned_from
+        Instances of this process, solutions sampled per instance, and how many of them the policy learns from.
     generator
         Source of the instances, on the policy's device and in the same state in all processes.
     ranks
@@ -372,6 +390,7 @@ class Learner:
     task: InstanceSource
     instances: int
     samples: int
+    learned_from: int
     generator: torch.Generator
     ranks: Ranks
     forces_starts: bool = False

@@ -26,6 +26,9 @@ class Stage:
         distribution or from files.
     instances, samples
         Instances per update and process, and solutions sampled per instance.
+    replayed
+        Solutions per instance that the policy learns from: those whose lengths differ most from the baseline. None: all
+        samples. A few of many are nearly as instructive as all of them, and gradients take most of the time.
     rate
         Peak learning rate.
     share
@@ -49,6 +52,12 @@ class Stage:
     entropy: float = 0.0
     distribution: Distribution | None = None
     data: InstanceFiles | None = None
+    replayed: int | None = None
+
+    @property
+    def learned_from(self) -> int:
+        """Solutions per instance that the policy learns from."""
+        return self.samples if self.replayed is None else self.replayed
 
     @property
     def lengths_differ(self) -> bool:
@@ -65,7 +74,8 @@ class Stage:
     @property
     def settings(self) -> str:
         """How it is trained on, in short."""
-        return f"{self.instances} x {self.samples}, rate {self.rate:g}, entropy {self.entropy:g}"
+        chosen = "" if self.replayed is None else f" of which {self.replayed} replayed"
+        return f"{self.instances} x {self.samples}{chosen}, rate {self.rate:g}, entropy {self.entropy:g}"
 
     def describe(self) -> str:
         """Describe the training instances."""
@@ -78,10 +88,15 @@ class Stage:
             require_amount(field, getattr(self, field))
         if type(self.entropy) not in (int, float) or not 0 <= self.entropy < math.inf:
             raise OptionError.about("entropy", f"entropy is {self.entropy!r}.", "Give a number of 0 or more.")
-        if self.entropy > 0 and self.samples < 2:
-            raise OptionError.about(
-                "samples", "entropy needs several samples per instance.", "Give 2 or more, or entropy 0."
-            )
+        if self.replayed is not None:
+            require_count("replayed", self.replayed)
+            if self.replayed > self.samples:
+                message = f"{self.replayed} of {self.samples} samples cannot be replayed."
+                raise OptionError.about("replayed", message, f"Give at most {self.samples}.")
+        if self.entropy > 0 and self.learned_from < 2:
+            field = "samples" if self.replayed is None else "replayed"
+            message = "entropy needs several samples per instance."
+            raise OptionError.about(field, message, "Give 2 or more, or entropy 0.")
         if self.lengths_differ:
             self._require_one_source()
             return
