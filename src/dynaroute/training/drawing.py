@@ -146,7 +146,7 @@ class _Random(NamedTuple):
 
 
 def _find_whole(low: Tensor, high: Tensor, share: Tensor) -> Tensor:
-    """Find the int64 that this share of the numbers from low to high lies below."""
+    """Turn a share from 0 to 1 into one of the whole numbers from low to high."""
     found = low + (share * (high - low + 1)).long()
     return torch.minimum(found, high)  # rounding may have gone one too far
 

@@ -328,7 +328,7 @@ class UpdateInput:
         return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
 
     def keep_most_instructive(self, count: int) -> UpdateInput:
-        """Keep the solutions of each instance with the largest advantages, positive or negative.
+        """Keep the solutions of each instance whose advantages differ most from their mean.
 
         They are the ones that the gradient depends on most (docs/training-log.md, "How noisy the gradient is").
 
@@ -339,7 +339,10 @@ class UpdateInput:
         """
         if count == self.samples:
             return self
-        sample = self.advantages.abs().view(-1, self.samples).topk(count, dim=1).indices  # (instances, count)
+        grouped = self.advantages.view(-1, self.samples)  # (instances, samples)
+        # from their mean, because other baselines than the shared one may lie below all samples
+        difference = (grouped - grouped.mean(1, keepdim=True)).abs()
+        sample = difference.topk(count, dim=1).indices  # (instances, count)
         first = torch.arange(0, len(self.batch), self.samples, device=sample.device)  # (instances,)
         kept = (first[:, None] + sample).flatten()
         return UpdateInput(self.batch[kept], self.routes[kept], self.advantages[kept], count)

@@ -27,7 +27,7 @@ class Stage:
     instances, samples
         Instances per update and process, and solutions sampled per instance.
     replayed
-        Solutions per instance that the policy learns from: those whose lengths differ most from the baseline. None: all
+        Solutions per instance that the policy learns from: those whose lengths differ most from their mean. None: all
         samples. A few of many are nearly as instructive as all of them, and gradients take most of the time.
     rate
         Peak learning rate.
