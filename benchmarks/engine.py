@@ -157,11 +157,12 @@ def compute_floor(policy: Policy, given: UpdateInput) -> tuple[float, float]:
     needed = ReplaySize.of(starts)
     layout = ReplayLayout.of_starts(starts, needed)
     width, inner, layers = config.dimension, config.feed_forward, config.layers
-    per_token = layers * (4 * width * width + 2 * width * inner) + 5 * width * width
+    projections = 6 if config.edge_scores else 5
+    per_token = layers * (4 * width * width + 2 * width * inner) + projections * width * width
     attention = 2 * layers * width * float((layout.states.lengths.double() ** 2).sum())
     decoding = 3 * width * float(((layout.route_lengths + 1) * layout.routes.lengths).double().sum())
     forward = 2 * (per_token * needed.state_tokens + attention + decoding)
-    kept = (layers * (6 * width + inner) + width) * needed.state_tokens + 5 * width * needed.route_tokens
+    kept = (layers * (6 * width + inner) + width) * needed.state_tokens + projections * width * needed.route_tokens
     # construction 1, replay 1, backward pass 2; each number has two bytes, written once and read once
     return 4 * forward / TENSOR_RATE, 4 * kept / MEMORY_RATE
 

@@ -17,6 +17,7 @@ from dynaroute.model.config import KindName, Normalisation
 
 SMALL_AMD = PolicyConfig(dimension=16, heads=2, layers=1, feed_forward=32)
 SMALL_AM = replace(PolicyConfig.am(), dimension=16, heads=2, layers=1, feed_forward=32)
+_BEYOND = ("growing_attention", "distance_bias", "edge_scores")  # settings that are not in the paper
 
 
 def make_policy(
@@ -73,13 +74,13 @@ def list_configurations(dimension: int, heads: int, feed_forward: int) -> list[P
         )
     ]
     further = [
-        PolicyConfig(kind=kind, normalisation=normalisation, growing_attention=grows, distance_bias=is_biased, **shape)
-        for (kind, normalisation), (grows, is_biased) in product(kinds, ((True, False), (False, True), (True, True)))
+        PolicyConfig(kind=kind, normalisation=normalisation, **dict.fromkeys(switches, True), **shape)
+        for (kind, normalisation), switches in product(kinds, (*((name,) for name in _BEYOND), _BEYOND))
     ]
     return plain + further
 
 
-_SWITCHES = ("scaled", "shrinking_mean", "logit_query", "growing_attention", "distance_bias")
+_SWITCHES = ("scaled", "shrinking_mean", "logit_query", *_BEYOND)
 
 
 def name_configuration(config: PolicyConfig) -> str:

@@ -98,3 +98,11 @@ def test_distances_change_nothing_in_a_trained_model_at_first(tmp_path: Path) ->
     weight = make_first_policy(plan, str(tmp_path)).decoder.distance_weight
     assert weight is not None
     assert not weight.any()
+
+
+def test_edge_scores_change_nothing_in_a_trained_model_at_first(tmp_path: Path) -> None:
+    before = make_policy(SMALL_AMD)
+    before.save_pretrained(tmp_path)
+    edge = make_first_policy(TrainingPlan(PLAN.stages, updates=1, edge_scores=True), str(tmp_path)).decoder.edge
+    assert edge is not None
+    assert not edge.weight.any()

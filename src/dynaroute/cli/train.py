@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from dynaroute.training.journal import Reference
     from dynaroute.training.plan import TrainingPlan
-    from dynaroute.training.trainer import Outcome
+    from dynaroute.training.run_state import Outcome
 
 BUDGET, STEP = "Budget (give one)", "Each update"
 INSTANCES, POLICY, VALIDATION = "Instances", "Policy", "Validation"
@@ -118,6 +118,10 @@ def train(
     ] = False,
     distance_bias: Annotated[
         bool, typer.Option("--distance-bias", help="Show distances to the decoder.", rich_help_panel=POLICY)
+    ] = False,
+    edge_scores: Annotated[
+        bool,
+        typer.Option("--edge-scores", help="Compare nodes with the last one directly.", rich_help_panel=POLICY),
     ] = False,
     capacity: Annotated[
         str | None,
@@ -222,6 +226,7 @@ def train(
         "layers": layers,
         "growing_attention": growing_attention or None,
         "distance_bias": distance_bias or None,
+        "edge_scores": edge_scores or None,
         "baseline": baseline,
         "optimiser": optimiser,
         "validation_count": validation_count,

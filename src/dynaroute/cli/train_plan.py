@@ -212,7 +212,7 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
     from dynaroute.model.policy import KINDS
 
     # only settings that differ from the defaults, because not every kind of policy has all of them
-    switches = {name: True for name in ("growing_attention", "distance_bias") if getattr(plan, name)}
+    switches = {name: True for name in ("growing_attention", "distance_bias", "edge_scores") if getattr(plan, name)}
     settings: dict[str, Any] = switches if plan.layers is None else {**switches, "layers": plan.layers}
     generator = torch.Generator().manual_seed(plan.seed)
     if model is None:
@@ -241,6 +241,7 @@ def _change_settings(policy: Policy, settings: dict[str, Any], generator: torch.
         return policy
     changed = type(policy)(wanted, generator=generator, card=policy.card)
     changed.load_state_dict({**changed.state_dict(), **policy.state_dict()})
-    if changed.decoder.distance_weight is not None and policy.decoder.distance_weight is None:
-        changed.decoder.distance_weight.data.zero_()
+    for name, parameter in changed.named_parameters():
+        if name not in policy.state_dict():
+            parameter.data.zero_()
     return changed.eval()

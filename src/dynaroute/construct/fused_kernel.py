@@ -17,7 +17,7 @@ In a step, the eight heads of the eight slots are 64 columns c = 8 head + slot. 
 outside a column's own head, the three products of a step are dense:
 
     scores  S = K Q          (tile, 64); masked to the nodes feasible for a column's slot, softmax over rows: A
-    heads   G = V^T A        (128, 64), again zeroed outside a column's own head
+    heads   G = V^T A        (128, 64), again zeroed outside a column's own head; with edges plus the last node's own
     logits  u = L G          (tile, 64), summed over the heads of each slot: (tile, 8)
 
 `open_bits` of a row has one bit per slot, which says whether the row is open to that slot.
@@ -64,7 +64,7 @@ def build_solutions(
     matrices,  # packed weights: see PackedWeights
     vectors,  # packed weights, float32
     left_nodes,  # (B, N) int32 scratch: the remaining customers, from column 1
-    projections,  # (P, 5, tile, 128) scratch of the matrices' dtype
+    projections,  # (P, 5, tile, 128) scratch of the matrices' dtype; (P, 6, tile, 128) with edges
     route,  # (B, N) int32 result
     position,  # (B, N) int32 result
     nodes,
@@ -76,6 +76,7 @@ def build_solutions(
     shrinks: tl.constexpr,
     grows: tl.constexpr,
     is_biased: tl.constexpr,
+    has_edges: tl.constexpr,
     has_batch_norm: tl.constexpr,
     is_sampled: tl.constexpr,
     is_forced: tl.constexpr,
@@ -92,7 +93,7 @@ def build_solutions(
     column_bit = 1 << (columns % 8)
     is_own_head = (dims // 16)[:, None] == (columns // 8)[None, :]  # (128, 64)
     owner = (columns % 8)[:, None] == slots[None, :]  # (64, 8)
-    projections += program.to(tl.int64) * (5 * tile * 128)
+    projections += program.to(tl.int64) * ((6 if has_edges else 5) * tile * 128)
     last_cells = projections + 4 * tile * 128 + dims[:, None]  # (128, 1)
     capacity_query = tl.load(vectors + _CAPACITY + dims)  # (128,)
     if is_biased:
@@ -154,6 +155,8 @@ def build_solutions(
         graph = _project(embedding, folded + 3 * _SQUARE, precision)
         tl.store(projections + 3 * tile * 128 + cell, graph)
         tl.store(projections + 4 * tile * 128 + cell, _project(embedding, folded + 4 * _SQUARE, precision))
+        if has_edges:
+            tl.store(projections + 5 * tile * 128 + cell, _project(embedding, folded + 5 * _SQUARE, precision))
         if not is_resident:
             tl.store(projections + cell, key)
             tl.store(projections + tile * 128 + cell, value)
@@ -218,6 +221,8 @@ def build_solutions(
             weights = _exp2(scores - tl.max(scores, 0)[None, :], native)
             heads = tl.dot(tl.trans(value), weights.to(kind), input_precision=precision)  # (128, 64)
             heads = tl.where(is_own_head, heads * _invert(tl.sum(weights, 0), native)[None, :], 0.0)
+            if has_edges:
+                heads += tl.load(previous_cell + tile * 128, mask=is_own_head, other=0.0).to(tl.float32)
             products = tl.dot(logit_key, heads.to(kind), input_precision=precision)  # (tile, 64)
             products = tl.sum(tl.reshape(products, (tile, 8, 8)), 1)  # (tile, 8)
             if is_biased:

@@ -207,7 +207,7 @@ class _Encoder:
         ]
 
     def project(self, tokens: _Tokens, segments: _Segments) -> Tensor:
-        """Eqs 4 to 11, 13, 17 and 18: (T, 5 d_h) from initial embeddings."""
+        """Eqs 4 to 11, 13, 17 and 18: (T, 5 d_h), or (T, 6 d_h) with edges, from initial embeddings."""
         hidden, packed = tokens.hidden, tokens.packed
         for layer in self.layers:
             hidden, packed = layer.run(hidden, packed, tokens.attended, segments)
@@ -321,6 +321,7 @@ class _Drive:
             SHRINKS=self.config.shrinking_mean,
             GROWS=self.config.growing_attention,
             IS_BIASED=self.config.distance_bias,
+            HAS_EDGES=self.config.edge_scores,
             IS_SAMPLED=choice.stream_keys is not None,
             IS_FORCED=choice.starts is not None,
             PRECISION=dot_precision(projected),

@@ -13,7 +13,7 @@ from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, grow, log_d
 __all__ = ["drive_routes", "lay_out_tokens"]
 
 # columns of the projections, in the order of `Decoder.fold`: the key is the first
-_VALUE, _LOGIT_KEY, _GRAPH, _LAST, _COLUMNS = (tl.constexpr(128 * number) for number in range(1, 6))
+_VALUE, _LOGIT_KEY, _GRAPH, _LAST, _EDGE = (tl.constexpr(128 * number) for number in range(1, 6))
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
 # how far a head's largest score may be from what it is compared with: 2^15 fits in float16, and so does, with all
 # digits, what weighs a sixtieth of 2^-8
@@ -89,7 +89,7 @@ def _multiply(x, y, fraction, table):
 
 @triton.jit(do_not_specialize=["nodes", "routes_done"])  # one compilation for all batches and routes
 def drive_routes(
-    projected,  # (T, 640): key, value, logit key, graph and last of every token
+    projected,  # (T, 640): key, value, logit key, graph and last of every token; (T, 768) with edges
     token_nodes,  # (T,) int32
     open_demands,  # (T,) int32, -1 for the depot; becomes -1 where visited
     positions,  # (T, 2) float32, if IS_BIASED
@@ -115,6 +115,7 @@ def drive_routes(
     SHRINKS: tl.constexpr,
     GROWS: tl.constexpr,
     IS_BIASED: tl.constexpr,
+    HAS_EDGES: tl.constexpr,
     IS_SAMPLED: tl.constexpr,
     IS_FORCED: tl.constexpr,
     PRECISION: tl.constexpr,
@@ -133,11 +134,12 @@ def drive_routes(
     does, and the pass is two steps; else the second answer is dropped. The routes are the same.
     Twin: `dynaroute.construct.eager`.
     """
+    COLUMNS: tl.constexpr = 768 if HAS_EDGES else 640
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     if count > 0:
         start = tl.load(offsets + segment)
-        projected += start * _COLUMNS
+        projected += start * COLUMNS
         token_nodes += start
         open_demands += start
         positions += start * 2
@@ -155,16 +157,16 @@ def drive_routes(
         customers_left = count - 1
         step = tl.load(sizes + trajectory).to(tl.int32) - customers_left + routes_done
         stop, remaining, previous, likely = 0, full, 0, 0  # likely: the row from which the second query asks, if not 0
-        graph_sum = _sum_rows(projected + _GRAPH, count, BLOCK)  # (128,)
+        graph_sum = _sum_rows(projected + _GRAPH, count, COLUMNS, BLOCK)  # (128,)
         level = tl.zeros((16,), tl.float32)  # of the scores of each head
-        last = _load_own(projected + _LAST, tl.where(of_head == 0, previous, likely))
+        last = _load_own(projected + _LAST, tl.where(of_head == 0, previous, likely), COLUMNS)
         is_driving = customers_left > 0
         while is_driving:
             # eqs 12 and 13
             load = _find_load(open_demands, of_head, remaining, likely)
             graph = graph_sum[:, None] / count.to(tl.float32)
             if SHRINKS:
-                likely_share = _load_own(projected + _GRAPH, likely + 0 * of_head).to(tl.float32)
+                likely_share = _load_own(projected + _GRAPH, likely + 0 * of_head, COLUMNS).to(tl.float32)
                 graph = graph_sum[:, None] - tl.where((of_head == 0)[None, :], 0.0, likely_share)
                 graph /= tl.maximum(customers_left + 1 - of_head, 1).to(tl.float32)[None, :]
             fraction = load.to(tl.float32) / full.to(tl.float32)
@@ -175,17 +177,21 @@ def drive_routes(
 
             glimpse, level = _attend(
                 projected, open_demands, positions, distance_weight, query, level, count, load, previous, likely,
-                IS_BIASED, PRECISION, BLOCK, STAGES,
+                COLUMNS, IS_BIASED, PRECISION, BLOCK, STAGES,
             )  # (128, 8), (16,)  # fmt: skip
+            place = tl.where(of_pair == 0, previous, likely)
+            if HAS_EDGES:
+                edge = tl.load(projected + _EDGE + place[None, :] * COLUMNS + tl.arange(0, 128)[:, None])  # (128, 8)
+                glimpse += edge.to(tl.float32)
+            glimpse = glimpse.to(projected.dtype.element_ty)
             load = _find_load(open_demands, of_pair, remaining, likely)
             best_score = tl.full((BLOCK, 8), float("-inf"), tl.float32)
             best_row = tl.zeros((BLOCK, 8), tl.int32)
             for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
                 row = first + tl.arange(0, BLOCK)
-                logit_key = _load_rows(projected + _LOGIT_KEY, row, count)
+                logit_key = _load_rows(projected + _LOGIT_KEY, row, count, COLUMNS)
                 product = tl.dot(logit_key, glimpse, input_precision=PRECISION)  # (BLOCK, 8)
                 if IS_BIASED:
-                    place = tl.where(of_pair == 0, previous, likely)
                     product += tl.load(distance_weight + 8) * _measure(positions, row, place, count)
                 score = clip * tanh(product)  # eq 19
                 if IS_SAMPLED:
@@ -210,7 +216,7 @@ def drive_routes(
                     # eq 21
                     is_visit = chosen != 0
                     if SHRINKS:
-                        visited = tl.load(projected + chosen * _COLUMNS + _GRAPH + tl.arange(0, 128)).to(tl.float32)
+                        visited = tl.load(projected + chosen * COLUMNS + _GRAPH + tl.arange(0, 128)).to(tl.float32)
                         graph_sum -= tl.where(is_visit, visited, 0.0)
                     node = tl.load(token_nodes + chosen)
                     demand = tl.load(open_demands + chosen)
@@ -230,7 +236,7 @@ def drive_routes(
                         is_driving = is_driving & is_visit
                     is_answered = is_driving & is_visit & (chosen == likely)
             likely = _find_second_best(best_score, best_row, answered, previous)
-            last = _load_own(projected + _LAST, tl.where(of_head == 0, previous, likely))
+            last = _load_own(projected + _LAST, tl.where(of_head == 0, previous, likely), COLUMNS)
 
         _list_what_is_left(token_nodes, open_demands, left_nodes + trajectory * nodes, count, BLOCK)
         tl.store(left + trajectory, customers_left)
@@ -247,24 +253,24 @@ def _is_own():
 
 
 @triton.jit
-def _load_own(columns, row):
+def _load_own(columns, row, COLUMNS: tl.constexpr):
     """(128, 16): of 128 columns of the row of each query and head, the head's own; zeros elsewhere."""
-    return tl.load(columns + row[None, :] * _COLUMNS + tl.arange(0, 128)[:, None], mask=_is_own(), other=0.0)
+    return tl.load(columns + row[None, :] * COLUMNS + tl.arange(0, 128)[:, None], mask=_is_own(), other=0.0)
 
 
 @triton.jit
-def _load_rows(columns, row, count):
+def _load_rows(columns, row, count, COLUMNS: tl.constexpr):
     """(BLOCK, 128): 128 columns of some rows of the projections; past the segment's end its last row."""
-    return tl.load(columns + tl.minimum(row, count - 1)[:, None] * _COLUMNS + tl.arange(0, 128)[None, :])
+    return tl.load(columns + tl.minimum(row, count - 1)[:, None] * COLUMNS + tl.arange(0, 128)[None, :])
 
 
 @triton.jit
-def _sum_rows(columns, count, BLOCK: tl.constexpr):
+def _sum_rows(columns, count, COLUMNS: tl.constexpr, BLOCK: tl.constexpr):
     """(128,) sum of 128 columns over a segment."""
     total = tl.zeros((BLOCK, 128), tl.float32)
     for first in tl.range(0, loop_end(count), BLOCK):
         row = first + tl.arange(0, BLOCK)
-        total += tl.where((row < count)[:, None], _load_rows(columns, row, count), 0.0)
+        total += tl.where((row < count)[:, None], _load_rows(columns, row, count, COLUMNS), 0.0)
     return tl.sum(total, 0)
 
 
@@ -305,7 +311,7 @@ def _measure(positions, row, place, count):
 @triton.jit
 def _attend(
     projected, open_demands, positions, distance_weight, query, level, count, load, previous, likely,
-    IS_BIASED: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
+    COLUMNS: tl.constexpr, IS_BIASED: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """Eqs 14 to 16: (128, 8) the heads' outputs for both queries by turns, and (16,) their largest scores.
 
@@ -323,8 +329,8 @@ def _attend(
         total = tl.zeros((128, 16), tl.float32)
         for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):
             row = first + tl.arange(0, BLOCK)
-            key = _load_rows(projected, row, count)
-            value = _load_rows(projected + _VALUE, row, count)
+            key = _load_rows(projected, row, count, COLUMNS)
+            value = _load_rows(projected + _VALUE, row, count, COLUMNS)
             score = tl.dot(key, query, input_precision=PRECISION)  # (BLOCK, 16)
             if IS_BIASED:
                 weights = tl.load(distance_weight + tl.arange(0, 16) % 8) * _LOG2_E
@@ -345,7 +351,7 @@ def _attend(
     own = tl.where(_is_own(), total / weight_sum[None, :], 0.0)
     glimpse = tl.sum(tl.reshape(own, (128, 2, 8)), 2)  # (128, 2)
     glimpse = tl.broadcast_to(glimpse[:, None, :], (128, 4, 2))
-    return tl.reshape(glimpse, (128, 8)).to(projected.dtype.element_ty), level
+    return tl.reshape(glimpse, (128, 8)), level
 
 
 @triton.jit

@@ -118,6 +118,8 @@ class RouteShape(NamedTuple):
         Whether attention scores grow with the logarithm of the segment's length.
     is_biased
         Whether scores are biased by distances.
+    has_edges
+        Whether a sixth projection, of the last node, is added to the heads' outputs.
     """
 
     longest: int
@@ -127,6 +129,7 @@ class RouteShape(NamedTuple):
     shrinks: bool
     grows: bool
     is_biased: bool
+    has_edges: bool
 
     def settings(self, packed: Tensor) -> dict[str, Any]:
         """The constants that kernels are compiled with."""
@@ -134,10 +137,15 @@ class RouteShape(NamedTuple):
             "SHRINKS": self.shrinks,
             "GROWS": self.grows,
             "IS_BIASED": self.is_biased,
+            "HAS_EDGES": self.has_edges,
             "H": self.heads,
-            "DK": packed.shape[1] // (5 * self.heads),
+            "DK": self.find_dimension(packed) // self.heads,
             "PRECISION": dot_precision(packed),
         }
+
+    def find_dimension(self, packed: Tensor) -> int:
+        """d_h, of which the rows of `packed` hold five or six."""
+        return packed.shape[1] // (6 if self.has_edges else 5)
 
     def list_tiles(self) -> list[int]:
         """The numbers of steps per tile, one launch each, smallest first."""
@@ -150,7 +158,7 @@ class RouteGradients(NamedTuple):
     Attributes
     ----------
     packed
-        (T, 5 d_h) gradient of the projections; initially 0.
+        (T, 5 d_h or 6 d_h) gradient of the projections; initially 0.
     capacity
         (P, d_h) float32: each route's part of the gradient of the capacity weight; initially 0.
     distance

@@ -20,7 +20,7 @@ __all__ = ["RouteLogProbability"]
 
 
 class RouteLogProbability(torch.autograd.Function):
-    """(P,) log-probabilities of P routes from packed (T, 5 d_h) projections; see the kernels for the mathematics."""
+    """(P,) log-probabilities of P routes from packed projections; see the kernels for the mathematics."""
 
     @staticmethod
     def forward(
@@ -39,7 +39,7 @@ class RouteLogProbability(torch.autograd.Function):
         ctx
             PyTorch's context.
         packed
-            (T, 5 d_h) the key, value, logit key, graph and last projections of every token.
+            (T, 5 d_h) the key, value, logit key, graph and last projections of every token; (T, 6 d_h) with edges.
         capacity_weight
             (d_h,) float32.
         distance_weight
@@ -66,7 +66,7 @@ class RouteLogProbability(torch.autograd.Function):
         packed, *others = ctx.saved_tensors
         given, kept = tuple(others[: len(Routes._fields) + 2]), others[len(Routes._fields) + 2 :]
         out_gradient = gradients[0].contiguous()
-        count, dimension = len(out_gradient), packed.shape[1] // 5
+        count, dimension = len(out_gradient), shape.find_dimension(packed)
         of_capacity = torch.zeros(count, dimension, dtype=torch.float32, device=packed.device)
         into = RouteGradients(torch.zeros_like(packed), of_capacity, of_capacity.new_zeros(count, len(given[-1])))
         run_tiles_backward(packed, given, shape, out_gradient, into)

@@ -60,14 +60,16 @@ def _share_of_node(count, SHRINKS: tl.constexpr, L: tl.constexpr):
 @triton.jit
 def _query_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    first_steps, queries, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, H: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    first_steps, queries, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
+    LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: q_p = mean of the graph's projections + last's of slot p + w D_p / D, times the growth.
 
     The sum of the mean is that over all nodes, less those visited before: slots 1 to p.
     """
     D: tl.constexpr = H * DK
+    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
@@ -76,16 +78,16 @@ def _query_kernel(
         capacity = tl.load(capacities + segment)
         total = tl.zeros((D,), tl.float32)
         for first in tl.range(0, loop_end(count), BLOCK):
-            rows = load_rows(packed, start + first, count - first, 3 * D, 5 * D, BLOCK, D)
+            rows = load_rows(packed, start + first, count - first, 3 * D, STRIDE, BLOCK, D)
             total += tl.sum(rows.to(tl.float32), 0)
         mean = tl.broadcast_to(total[None, :], (L, D))
         if SHRINKS:
             slot, step = tl.arange(0, L), tl.arange(0, L)
-            graph = load_rows(packed, start, length + 1, 3 * D, 5 * D, L, D)
+            graph = load_rows(packed, start, length + 1, 3 * D, STRIDE, L, D)
             is_visited = (slot[None, :] <= step[:, None]) & (slot[None, :] > 0)
             mean -= tl.dot(is_visited.to(graph.dtype), graph, input_precision=PRECISION)
         mean = mean * _share_of_node(count, SHRINKS, L)[:, None]
-        last = load_rows(packed, start, length + 1, 4 * D, 5 * D, L, D)
+        last = load_rows(packed, start, length + 1, 4 * D, STRIDE, L, D)
         of_capacity = tl.load(capacity_weight + tl.arange(0, D)).to(tl.float32)
         fraction = find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
         query = mean + last.to(tl.float32) + of_capacity[None, :] * fraction[:, None]
@@ -98,11 +100,12 @@ def _query_kernel(
 def _glimpse_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, queries, glimpses, levels, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr,
-    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
-    LONGEST_TILE: tl.constexpr,
+    HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
+    BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route and head: softmax(q k^T) v over feasible nodes, as in `dynaroute.kernels.attention`."""
     D: tl.constexpr = H * DK
+    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
     segment, head = tl.program_id(0), tl.program_id(1)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
@@ -115,8 +118,8 @@ def _glimpse_kernel(
         weight_sum = tl.zeros((L,), tl.float32)
         total = tl.zeros((L, DK), tl.float32)
         for first in tl.range(0, loop_end(count), BLOCK):
-            key = load_rows(packed, start + first, count - first, head * DK, 5 * D, BLOCK, DK)
-            value = load_rows(packed, start + first, count - first, D + head * DK, 5 * D, BLOCK, DK)
+            key = load_rows(packed, start + first, count - first, head * DK, STRIDE, BLOCK, DK)
+            value = load_rows(packed, start + first, count - first, D + head * DK, STRIDE, BLOCK, DK)
             scores = tl.dot(query, tl.trans(key), input_precision=PRECISION)  # (L, BLOCK)
             if IS_BIASED:
                 weight = tl.load(distance_weight + head)
@@ -137,12 +140,13 @@ def _glimpse_kernel(
 @triton.jit
 def _find_logits(
     packed, demands, positions, distance_weight, glimpse, start, first, count, length, remaining,
-    IS_BIASED: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
-    BLOCK: tl.constexpr,
+    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    L: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Eqs 17 to 19 for a block of nodes: (L, BLOCK) tanh of the scores, and what is feasible; and the logit keys."""
     D: tl.constexpr = H * DK
-    logit_key = load_rows(packed, start + first, count - first, 2 * D, 5 * D, BLOCK, D)
+    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
+    logit_key = load_rows(packed, start + first, count - first, 2 * D, STRIDE, BLOCK, D)
     raw = tl.dot(glimpse, tl.trans(logit_key), input_precision=PRECISION)  # (L, BLOCK)
     if IS_BIASED:
         raw += tl.load(distance_weight + H) * measure(positions, start, first, count, length, BLOCK, L)
@@ -153,12 +157,16 @@ def _find_logits(
 @triton.jit
 def _chance_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    first_steps, glimpses, out, normalisers, clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr,
-    IS_BIASED: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
+    first_steps, glimpses, out, normalisers, clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr,
+    HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
     BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
-    """One program a route: u = C tanh(g logit_key^T), log p = u_target - logsumexp u, and their sum over the steps."""
+    """One program a route: u = C tanh(g logit_key^T), log p = u_target - logsumexp u, and their sum over the steps.
+
+    With edges, g is the sum of the glimpse and the edge projection of slot p.
+    """
     D: tl.constexpr = H * DK
+    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
@@ -167,6 +175,9 @@ def _chance_kernel(
         first_step = tl.load(first_steps + segment)
         remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
         glimpse = load_rows(glimpses, first_step, length + 1, 0, D, L, D)
+        if HAS_EDGES:
+            edge = load_rows(packed, start, length + 1, 5 * D, STRIDE, L, D)
+            glimpse = (glimpse.to(tl.float32) + edge.to(tl.float32)).to(glimpse.dtype)
         step = tl.arange(0, L)
         target = tl.where(step < length, step + 1, 0)
         chosen = tl.zeros((L,), tl.float32)
@@ -174,7 +185,7 @@ def _chance_kernel(
         for first in tl.range(0, loop_end(count), BLOCK):
             clipped, feasible, _ = _find_logits(
                 packed, demands, positions, distance_weight, glimpse, start, first, count, length, remaining,
-                IS_BIASED, H, DK, PRECISION, L, BLOCK,
+                IS_BIASED, HAS_EDGES, H, DK, PRECISION, L, BLOCK,
             )  # fmt: skip
             slot = first + tl.arange(0, BLOCK)
             chosen += tl.sum(tl.where(slot[None, :] == target[:, None], clip * clipped, 0.0), 1)
@@ -188,11 +199,12 @@ def _chance_kernel(
 def _chance_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, glimpses, normalisers, out_gradient, gradient, glimpse_gradient, distance_gradient, clip,
-    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
-    PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: du = G (one-hot - softmax u) C (1 - tanh^2), dg = du logit_key, dlogit_key = du^T g."""
     D: tl.constexpr = H * DK
+    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
@@ -201,6 +213,9 @@ def _chance_backward_kernel(
         first_step = tl.load(first_steps + segment)
         remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
         glimpse = load_rows(glimpses, first_step, length + 1, 0, D, L, D)
+        if HAS_EDGES:
+            edge = load_rows(packed, start, length + 1, 5 * D, STRIDE, L, D)
+            glimpse = (glimpse.to(tl.float32) + edge.to(tl.float32)).to(glimpse.dtype)
         step = tl.arange(0, L)
         target = tl.where(step < length, step + 1, 0)
         normaliser = tl.load(normalisers + first_step + step, mask=step <= length, other=_HUGE)
@@ -210,7 +225,7 @@ def _chance_backward_kernel(
         for first in tl.range(0, loop_end(count), BLOCK):
             clipped, feasible, logit_key = _find_logits(
                 packed, demands, positions, distance_weight, glimpse, start, first, count, length, remaining,
-                IS_BIASED, H, DK, PRECISION, L, BLOCK,
+                IS_BIASED, HAS_EDGES, H, DK, PRECISION, L, BLOCK,
             )  # fmt: skip
             slot = first + tl.arange(0, BLOCK)
             chance = tl.exp(clip * clipped - normaliser[:, None])
@@ -221,9 +236,11 @@ def _chance_backward_kernel(
                 d_distance += tl.sum(tl.sum(d_raw * measure(positions, start, first, count, length, BLOCK, L), 1), 0)
             d_raw = d_raw.to(glimpse.dtype)
             d_logit_key = tl.dot(tl.trans(d_raw), glimpse, input_precision=PRECISION)
-            store_rows(gradient, d_logit_key, start + first, 0, count - first, 2 * D, 5 * D, BLOCK, D)
+            store_rows(gradient, d_logit_key, start + first, 0, count - first, 2 * D, STRIDE, BLOCK, D)
             d_glimpse = tl.dot(d_raw, logit_key, d_glimpse, input_precision=PRECISION)
         store_rows(glimpse_gradient, d_glimpse, first_step, 0, length + 1, 0, D, L, D)
+        if HAS_EDGES:
+            store_rows(gradient, d_glimpse, start, 0, length + 1, 5 * D, STRIDE, L, D)
         if IS_BIASED:
             tl.store(distance_gradient + segment.to(tl.int64) * (H + 1) + H, d_distance)
 
@@ -232,11 +249,12 @@ def _chance_backward_kernel(
 def _glimpse_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, queries, glimpses, levels, glimpse_gradient, gradient, query_gradient, distance_gradient,
-    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
-    PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route and head: the way back through its attention, whose weights are computed anew."""
     D: tl.constexpr = H * DK
+    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
     segment, head = tl.program_id(0), tl.program_id(1)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
@@ -253,8 +271,8 @@ def _glimpse_backward_kernel(
         d_query = tl.zeros((L, DK), tl.float32)
         d_distance = 0.0
         for first in tl.range(0, loop_end(count), BLOCK):
-            key = load_rows(packed, start + first, count - first, head * DK, 5 * D, BLOCK, DK)
-            value = load_rows(packed, start + first, count - first, D + head * DK, 5 * D, BLOCK, DK)
+            key = load_rows(packed, start + first, count - first, head * DK, STRIDE, BLOCK, DK)
+            value = load_rows(packed, start + first, count - first, D + head * DK, STRIDE, BLOCK, DK)
             scores = tl.dot(query, tl.trans(key), input_precision=PRECISION)  # (L, BLOCK)
             if IS_BIASED:
                 distance = measure(positions, start, first, count, length, BLOCK, L)
@@ -262,14 +280,14 @@ def _glimpse_backward_kernel(
             feasible = _find_feasible(demands, start, first, count, remaining, BLOCK, L)
             weights = tl.where(feasible, tl.exp2(scores * _LOG2_E - level[:, None]), 0.0)
             d_value = tl.dot(tl.trans(weights.to(value.dtype)), d_glimpse, input_precision=PRECISION)
-            store_rows(gradient, d_value, start + first, 0, count - first, D + head * DK, 5 * D, BLOCK, DK)
+            store_rows(gradient, d_value, start + first, 0, count - first, D + head * DK, STRIDE, BLOCK, DK)
             d_weights = tl.dot(d_glimpse, tl.trans(value), input_precision=PRECISION)
             d_scores = weights * (d_weights - common[:, None])
             if IS_BIASED:
                 d_distance += tl.sum(tl.sum(d_scores * distance, 1), 0)
             d_scores = d_scores.to(value.dtype)
             d_key = tl.dot(tl.trans(d_scores), query, input_precision=PRECISION)
-            store_rows(gradient, d_key, start + first, 0, count - first, head * DK, 5 * D, BLOCK, DK)
+            store_rows(gradient, d_key, start + first, 0, count - first, head * DK, STRIDE, BLOCK, DK)
             d_query = tl.dot(d_scores, key, d_query, input_precision=PRECISION)
         store_rows(query_gradient, d_query, first_step, 0, length + 1, head * DK, D, L, DK)
         if IS_BIASED:
@@ -280,14 +298,15 @@ def _glimpse_backward_kernel(
 def _query_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, query_gradient, gradient, capacity_gradient, SHRINKS: tl.constexpr, GROWS: tl.constexpr,
-    IS_BIASED: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
-    BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: a node gets dq_p / (nodes in the mean) of every step whose mean it is in.
 
     Those are all steps for the depot and for nodes of later routes; for slot j of the route the steps before j.
     """
     D: tl.constexpr = H * DK
+    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
@@ -301,7 +320,7 @@ def _query_backward_kernel(
         d_capacity = tl.sum(d_query * fraction[:, None], 0)
         tl.store(capacity_gradient + segment.to(tl.int64) * D + tl.arange(0, D), d_capacity)
         # only the route's own nodes were ever the last one; the others' rows are zero already
-        store_rows(gradient, d_query, start, 0, length + 1, 4 * D, 5 * D, L, D)
+        store_rows(gradient, d_query, start, 0, length + 1, 4 * D, STRIDE, L, D)
         d_mean = d_query * _share_of_node(count, SHRINKS, L)[:, None]
         d_total = tl.sum(d_mean, 0)
         slot, step = tl.arange(0, L), tl.arange(0, L)
@@ -310,10 +329,10 @@ def _query_backward_kernel(
             is_in_mean = is_in_mean | (step[None, :] >= 0)
         kind = packed.dtype.element_ty
         d_graph = tl.dot(is_in_mean.to(kind), d_mean.to(kind), input_precision=PRECISION)
-        store_rows(gradient, d_graph, start, 0, length + 1, 3 * D, 5 * D, L, D)
+        store_rows(gradient, d_graph, start, 0, length + 1, 3 * D, STRIDE, L, D)
         for first in tl.range(0, loop_end(count), BLOCK):
             beyond = tl.broadcast_to(d_total[None, :], (BLOCK, D))
-            store_rows(gradient, beyond, start + first, length + 1 - first, count - first, 3 * D, 5 * D, BLOCK, D)
+            store_rows(gradient, beyond, start + first, length + 1 - first, count - first, 3 * D, STRIDE, BLOCK, D)
 
 
 class StreamedSteps(NamedTuple):
@@ -350,7 +369,7 @@ def run_stream(packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out
     """
     _, lengths, route_lengths, *_ = given
     taken = torch.where(lengths > LONGEST_SEGMENT, route_lengths + 1, 0)  # (P,)
-    dimension = packed.shape[1] // 5
+    dimension = shape.find_dimension(packed)
     kept = StreamedSteps(
         first=taken.cumsum(0) - taken,
         queries=packed.new_empty(steps, dimension),

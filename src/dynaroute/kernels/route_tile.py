@@ -57,16 +57,17 @@ def _describe_steps(
 @triton.jit
 def _attend_head(
     packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction, per_node,
-    distance, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, M: tl.constexpr, L: tl.constexpr, D: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr,
+    distance, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr,
+    D: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Eqs 12 to 16 for one head; returns the tiles, queries (L, DK), weights (L, M) and glimpses (L, DK)."""
+    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
     column = head * DK
-    key = load_rows(packed, start, count, column, 5 * D, M, DK)
-    value = load_rows(packed, start, count, column + D, 5 * D, M, DK)
-    logit_key = load_rows(packed, start, count, column + 2 * D, 5 * D, M, DK)
-    graph = load_rows(packed, start, count, column + 3 * D, 5 * D, M, DK)
-    last = load_rows(packed, start, length + 1, column + 4 * D, 5 * D, L, DK)
+    key = load_rows(packed, start, count, column, STRIDE, M, DK)
+    value = load_rows(packed, start, count, column + D, STRIDE, M, DK)
+    logit_key = load_rows(packed, start, count, column + 2 * D, STRIDE, M, DK)
+    graph = load_rows(packed, start, count, column + 3 * D, STRIDE, M, DK)
+    last = load_rows(packed, start, length + 1, column + 4 * D, STRIDE, L, DK)
     total = tl.dot(in_mean.to(graph.dtype), graph, input_precision=PRECISION)
     of_capacity = tl.load(capacity_weight + column + tl.arange(0, DK)).to(tl.float32)
     query = total * per_node[:, None] + last.to(tl.float32) + of_capacity[None, :] * fraction[:, None]
@@ -79,22 +80,24 @@ def _attend_head(
     scores = tl.where(feasible, scores, -1.0e30)
     weights = tl.exp(scores - tl.max(scores, 1)[:, None])
     weights = weights * (1.0 / tl.sum(weights, 1))[:, None]  # one division per row, because divisions are slow
-    glimpse = tl.dot(weights.to(value.dtype), value, input_precision=PRECISION).to(value.dtype)
-    return key, value, logit_key, query, weights, glimpse
+    glimpse = tl.dot(weights.to(value.dtype), value, input_precision=PRECISION)
+    if HAS_EDGES:
+        glimpse += load_rows(packed, start, length + 1, column + 5 * D, STRIDE, L, DK).to(tl.float32)
+    return key, value, logit_key, query, weights, glimpse.to(value.dtype)
 
 
 @triton.jit
 def _sum_logits(
     packed, capacity_weight, distance_weight, start, count, length, feasible, in_mean, fraction, per_node, distance,
-    GROWS: tl.constexpr, IS_BIASED: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
-    PRECISION: tl.constexpr,
+    GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Eqs 17 and 18: logits before clipping, summed over heads because W^O and W^Q are folded into the logit keys."""
     logits = tl.zeros([L, M], dtype=tl.float32)
     for head in range(H):
         _, _, logit_key, _, _, glimpse = _attend_head(
             packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction,
-            per_node, distance, GROWS, IS_BIASED, M, L, H * DK, DK, PRECISION,
+            per_node, distance, GROWS, IS_BIASED, HAS_EDGES, M, L, H * DK, DK, PRECISION,
         )  # fmt: skip
         logits += tl.dot(glimpse, tl.trans(logit_key), input_precision=PRECISION)
     if IS_BIASED:
@@ -105,8 +108,8 @@ def _sum_logits(
 @triton.jit
 def _forward_tile(
     packed, demands, positions, capacity_weight, distance_weight, out, segment, start, count, length, capacity, clip,
-    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, M: tl.constexpr, L: tl.constexpr,
-    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr,
+    L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     step = tl.arange(0, L)
     feasible, in_mean, per_node, fraction, distance = _describe_steps(
@@ -114,7 +117,7 @@ def _forward_tile(
     )
     raw = _sum_logits(
         packed, capacity_weight, distance_weight, start, count, length, feasible, in_mean, fraction, per_node, distance,
-        GROWS, IS_BIASED, M, L, H, DK, PRECISION,
+        GROWS, IS_BIASED, HAS_EDGES, M, L, H, DK, PRECISION,
     )  # fmt: skip
     logits = tl.where(feasible, clip * (2.0 * tl.sigmoid(2.0 * raw) - 1.0), -1.0e30)
     top = tl.max(logits, 1)
@@ -128,8 +131,8 @@ def _forward_tile(
 def _backward_tile(
     packed, demands, positions, capacity_weight, distance_weight, out_gradient, gradient, capacity_gradient,
     distance_gradient, segment, start, count, length, capacity, clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr,
-    IS_BIASED: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
-    PRECISION: tl.constexpr,
+    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     step = tl.arange(0, L)
     slot = tl.arange(0, M)
@@ -138,7 +141,7 @@ def _backward_tile(
     )
     raw = _sum_logits(
         packed, capacity_weight, distance_weight, start, count, length, feasible, in_mean, fraction, per_node, distance,
-        GROWS, IS_BIASED, M, L, H, DK, PRECISION,
+        GROWS, IS_BIASED, HAS_EDGES, M, L, H, DK, PRECISION,
     )  # fmt: skip
     clipped = 2.0 * tl.sigmoid(2.0 * raw) - 1.0
     logits = tl.where(feasible, clip * clipped, -1.0e30)
@@ -153,32 +156,35 @@ def _backward_tile(
         distance_gradient += segment.to(tl.int64) * (H + 1)
         tl.store(distance_gradient + H, tl.sum(tl.sum(d_raw * distance, 1), 0))
     d_raw = d_raw.to(packed.dtype.element_ty)
+    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * H * DK
     for head in range(H):
         column = head * DK
         key, value, logit_key, query, weights, glimpse = _attend_head(
             packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction,
-            per_node, distance, GROWS, IS_BIASED, M, L, H * DK, DK, PRECISION,
+            per_node, distance, GROWS, IS_BIASED, HAS_EDGES, M, L, H * DK, DK, PRECISION,
         )  # fmt: skip
         d_logit_key = tl.dot(tl.trans(d_raw), glimpse, input_precision=PRECISION)
-        store_rows(gradient, d_logit_key, start, 0, count, column + 2 * H * DK, 5 * H * DK, M, DK)
+        store_rows(gradient, d_logit_key, start, 0, count, column + 2 * H * DK, STRIDE, M, DK)
         d_glimpse = tl.dot(d_raw, logit_key, input_precision=PRECISION).to(value.dtype)
+        if HAS_EDGES:
+            store_rows(gradient, d_glimpse, start, 0, length + 1, column + 5 * H * DK, STRIDE, L, DK)
         d_value = tl.dot(tl.trans(weights.to(value.dtype)), d_glimpse, input_precision=PRECISION)
-        store_rows(gradient, d_value, start, 0, count, column + H * DK, 5 * H * DK, M, DK)
+        store_rows(gradient, d_value, start, 0, count, column + H * DK, STRIDE, M, DK)
         d_weights = tl.dot(d_glimpse, tl.trans(value), input_precision=PRECISION)
         d_scores = weights * (d_weights - tl.sum(d_weights * weights, 1)[:, None])
         if IS_BIASED:
             tl.store(distance_gradient + head, tl.sum(tl.sum(d_scores * distance, 1), 0))
         d_scores = d_scores.to(value.dtype)
         d_key = tl.dot(tl.trans(d_scores), query, input_precision=PRECISION)
-        store_rows(gradient, d_key, start, 0, count, column, 5 * H * DK, M, DK)
+        store_rows(gradient, d_key, start, 0, count, column, STRIDE, M, DK)
         d_query = tl.dot(d_scores, key, input_precision=PRECISION)
         if GROWS:
             d_query = d_query * grow(count)
         d_total = (d_query * per_node[:, None]).to(value.dtype)
         d_graph = tl.dot(tl.trans(in_mean.to(value.dtype)), d_total, input_precision=PRECISION)
-        store_rows(gradient, d_graph, start, 0, count, column + 3 * H * DK, 5 * H * DK, M, DK)
+        store_rows(gradient, d_graph, start, 0, count, column + 3 * H * DK, STRIDE, M, DK)
         # only the route's own nodes are ever the last node; the other rows are already zero
-        store_rows(gradient, d_query, start, 0, length + 1, column + 4 * H * DK, 5 * H * DK, L, DK)
+        store_rows(gradient, d_query, start, 0, length + 1, column + 4 * H * DK, STRIDE, L, DK)
         d_capacity = tl.sum(d_query * fraction[:, None], 0)
         tl.store(capacity_gradient + segment.to(tl.int64) * H * DK + column + tl.arange(0, DK), d_capacity)
 
@@ -186,8 +192,9 @@ def _backward_tile(
 @triton.jit
 def _forward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight, out,
-    clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, FIRST: tl.constexpr,
-    LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr,
+    FIRST: tl.constexpr, LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):  # fmt: skip
     """One program per route: the sum of log p (eq 20) over its steps, whose masks are all known.
 
@@ -195,7 +202,7 @@ def _forward_kernel(
     + last projection of slot p + w D_p / D;
     A = softmax(q k^T) over feasible nodes, g = A v, u = C tanh(g logit_key^T), log p = u_target - logsumexp u.
     If attention grows, so do the q. If it is biased, log-distances times a learned weight are added to the scores of
-    each head, and to the argument of tanh.
+    each head, and to the argument of tanh. With edges, the edge projection of slot p is added to g.
     Twin: `dynaroute.training.replay.route_log_probabilities`.
     """
     segment = tl.program_id(0)
@@ -208,16 +215,16 @@ def _forward_kernel(
         if is_smallest & is_of_tile(length, L):
             _forward_tile(
                 packed, demands, positions, capacity_weight, distance_weight, out, segment, start, count, length,
-                capacity, clip, SHRINKS, GROWS, IS_BIASED, 1 << power, L, H, DK, PRECISION,
+                capacity, clip, SHRINKS, GROWS, IS_BIASED, HAS_EDGES, 1 << power, L, H, DK, PRECISION,
             )  # fmt: skip
 
 
 @triton.jit
 def _backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    out_gradient, gradient, capacity_gradient, distance_gradient, clip,
-    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, FIRST: tl.constexpr,
-    LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    out_gradient, gradient, capacity_gradient, distance_gradient, clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr,
+    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr, L: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """One program per route. With G the gradient of its log-probability:
 
@@ -235,7 +242,7 @@ def _backward_kernel(
             _backward_tile(
                 packed, demands, positions, capacity_weight, distance_weight, out_gradient, gradient,
                 capacity_gradient, distance_gradient, segment, start, count, length, capacity, clip,
-                SHRINKS, GROWS, IS_BIASED, 1 << power, L, H, DK, PRECISION,
+                SHRINKS, GROWS, IS_BIASED, HAS_EDGES, 1 << power, L, H, DK, PRECISION,
             )  # fmt: skip
 
 
@@ -245,7 +252,7 @@ def run_tiles(packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out:
     Parameters
     ----------
     packed
-        (T, 5 d_h) projections.
+        (T, 5 d_h) projections, or (T, 6 d_h) with edges.
     given
         The fields of `Routes`, then the capacity weight and the distance weights.
     shape

@@ -153,7 +153,8 @@ def _expect(config: PolicyConfig) -> tuple[_Shapes, _Shapes, _Shapes]:
         "feed_forward_in": (inner, width, True),
         "feed_forward_out": (width, inner, True),
     }
-    names = ("key", "value", "output", "logit_key", *(["logit_query"] if config.logit_query else []))
+    optional = {"logit_query": config.logit_query, "edge": config.edge_scores}
+    names = ("key", "value", "output", "logit_key", *(name for name, is_there in optional.items() if is_there))
     return encoder, layer, {"context_query": (width, 2 * width + 1, False), **dict.fromkeys(names, square)}
 
 

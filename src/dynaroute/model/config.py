@@ -16,6 +16,7 @@ _TITLES: dict[KindName, str] = {"AM-D": "dynamic (AM-D)", "AM": "static (AM)"}
 
 # Far beyond any policy: a file with larger values is damaged, and would exhaust memory.
 _LARGEST_COUNTS = {"dimension": 1 << 16, "heads": 1 << 16, "layers": 1000, "feed_forward": 1 << 20}
+_SWITCHES = ("dynamic", "scaled", "shrinking_mean", "logit_query", "growing_attention", "distance_bias", "edge_scores")
 _LARGEST_CLIP = 1e6  # infinite logits would look like infeasible nodes
 
 
@@ -56,6 +57,9 @@ class PolicyConfig:
     distance_bias
         Whether the decoder sees the distance to each node (`decoder.log_distances`), with learned weights. Not in the
         paper.
+    edge_scores
+        Whether the final scores also compare each node with the last visited one directly (`Decoder.logits`), not
+        only through the heads. Not in the paper.
     """
 
     dimension: int = 128
@@ -71,6 +75,7 @@ class PolicyConfig:
     logit_query: bool = True
     growing_attention: bool = False
     distance_bias: bool = False
+    edge_scores: bool = False
     kind: KindName = None  # type: ignore[assignment]  # follows from `dynamic` if not given
 
     def __post_init__(self) -> None:
@@ -85,7 +90,7 @@ class PolicyConfig:
             value = getattr(self, field)
             if type(value) is not int or not 1 <= value <= largest:
                 raise ModelError.about(field, f"{field} is {value!r}.", f"Give a whole number from 1 to {largest}.")
-        for field in ("dynamic", "scaled", "shrinking_mean", "logit_query", "growing_attention", "distance_bias"):
+        for field in _SWITCHES:
             value = getattr(self, field)
             if type(value) is not bool:
                 raise ModelError.about(field, f"{field} is {value!r}.", "Use true or false.")

@@ -35,6 +35,8 @@ class Projections(NamedTuple):
         (d_h,): contribution of the remaining capacity, as a fraction, to the query.
     places
         (P, M, 2): positions scaled so that neighbours are about 1 apart; None without a distance bias.
+    edge
+        (P, M, d_h): what a node adds to the heads' outputs as the last visited node; None without edge scores.
     """
 
     key: Tensor
@@ -44,6 +46,7 @@ class Projections(NamedTuple):
     last: Tensor
     capacity: Tensor
     places: Tensor | None = None
+    edge: Tensor | None = None
 
     def at(self, positions: Tensor, packing: Packing) -> Projections:
         """Add places from (T, 2) packed positions."""
@@ -56,8 +59,9 @@ class Projections(NamedTuple):
         key, value = (
             part.reshape(segments, -1, *part.shape[1:])[rows].flatten(0, 1) for part in (self.key, self.value)
         )  # (Q heads, ...)
-        places = None if self.places is None else self.places[rows]
-        return Projections(key, value, self.logit_key[rows], self.graph[rows], self.last[rows], self.capacity, places)
+        places, edge = (None if part is None else part[rows] for part in (self.places, self.edge))
+        logit_key, graph, last = self.logit_key[rows], self.graph[rows], self.last[rows]
+        return Projections(key, value, logit_key, graph, last, self.capacity, places, edge)
 
     def repeat_each(self, times: int) -> Projections:
         """Repeat every segment; the gradient is a plain sum, unlike that of `take`."""
@@ -68,8 +72,8 @@ class Projections(NamedTuple):
             return whole.reshape(-1, *part.shape[1:])
 
         key, value, logit_key, graph, last = (repeat(part) for part in self[:5])
-        places = None if self.places is None else repeat(self.places)
-        return Projections(key, value, logit_key, graph, last, self.capacity, places)
+        places, edge = (None if part is None else repeat(part) for part in (self.places, self.edge))
+        return Projections(key, value, logit_key, graph, last, self.capacity, places, edge)
 
     def to(self, dtype: torch.dtype) -> Projections:
         """Convert to another precision."""
@@ -118,12 +122,14 @@ class Decoder(nn.Module):
             # filled in place: where parameters are only declared, before loading, torch.cat would import a compiler
             self.distance_weight = nn.Parameter(torch.zeros(config.heads + 1))
             self.distance_weight.data[-1].fill_(_FIRST_WEIGHT)
+        self.edge = nn.Linear(dimension, dimension, bias=False) if config.edge_scores else None  # W^E
 
     def fold(self) -> Tensor:
-        """Stack all matrices that multiply node embeddings: (5 d_h, d_h).
+        """Stack all matrices that multiply node embeddings: (5 d_h, d_h), or (6 d_h, d_h) with edge scores.
 
         With g the heads' outputs, eqs 17 to 19 say q^T k_j = (W^Q W^O g)^T W^K h_j = g^T (W^O^T W^Q^T W^K) h_j, and eqs
-        12 and 13 say q = W_1 h̄ + W_2 h_last + w D. So all matrices can be applied to the nodes in advance.
+        12 and 13 say q = W_1 h̄ + W_2 h_last + w D. So all matrices can be applied to the nodes in advance, and so can
+        W^E, with which g becomes g + W^E h_last.
 
         Raises
         ------
@@ -137,7 +143,8 @@ class Decoder(nn.Module):
             to_logits = to_logits @ self.logit_query.weight.T
         logit_key = self.config.logit_scale * (to_logits @ self.logit_key.weight)  # (d_h, d_h)
         key = self.config.attention_scale * self.key.weight
-        return torch.cat([key, self.value.weight, logit_key, graph, last])
+        edge = [] if self.edge is None else [self.edge.weight]
+        return torch.cat([key, self.value.weight, logit_key, graph, last, *edge])
 
     @property
     def capacity_weight(self) -> Tensor:
@@ -156,8 +163,10 @@ class Decoder(nn.Module):
         folded
             The result of `fold`.
         """
-        padded = packing.pad(hidden @ folded.T)  # (P, M, 5 d_h)
-        key, value, logit_key, graph, last = padded.chunk(5, dim=-1)  # each (P, M, d_h)
+        padded = packing.pad(hidden @ folded.T)  # (P, M, 5 d_h or 6 d_h)
+        key, value, logit_key, graph, last, *edge = padded.chunk(
+            padded.shape[-1] // self.config.dimension, -1
+        )  # (P, M, d_h)
         if self.config.growing_attention:
             key = key * grow(packing.lengths, key.dtype)[:, None, None]
         return Projections(  # stored in the layout that every step reads
@@ -167,6 +176,7 @@ class Decoder(nn.Module):
             graph=graph.contiguous(),
             last=last.contiguous(),
             capacity=self.capacity_weight,
+            edge=edge[0].contiguous() if edge else None,
         )
 
     def logits(self, projections: Projections, context: Context, feasible: Tensor) -> Tensor:
@@ -187,6 +197,8 @@ class Decoder(nn.Module):
         weights = scores.softmax(-1).view(-1, steps, nodes)  # eq 15
         heads = torch.bmm(weights, projections.value)  # (P heads, S, d_k), eq 16
         glimpse = heads.view(segments, -1, steps, heads.shape[-1]).transpose(1, 2).reshape(segments, steps, -1)
+        if projections.edge is not None:
+            glimpse = glimpse + _take_rows(projections.edge, context.previous)
         logits = torch.bmm(glimpse, projections.logit_key.transpose(1, 2))  # (P, S, M), eqs 17 and 18
         if projections.places is not None and self.distance_weight is not None:
             logits = logits + self.distance_weight[-1] * distances
@@ -207,11 +219,7 @@ class Decoder(nn.Module):
                 )
 
     def _query(self, projections: Projections, context: Context) -> Tensor:
-        segments, nodes, dimension = projections.last.shape
-        # rows of a flat table are faster than a gather, and their gradient is a sum of rows
-        first = torch.arange(segments, device=context.previous.device)[:, None] * nodes  # (P, 1)
-        last = projections.last.flatten(0, 1).index_select(0, (first + context.previous).flatten())  # (P S, d_h)
-        query = context.mean + last.view(segments, -1, dimension)
+        query = context.mean + _take_rows(projections.last, context.previous)
         return torch.addcmul(query, context.fraction[..., None], projections.capacity)  # (P, S, d_h)
 
     def _split_context_query(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -222,6 +230,14 @@ class Decoder(nn.Module):
     def _split_heads(self, vectors: Tensor) -> Tensor:
         """(P, heads, S, d_k) from (P, S, d_h)."""
         return vectors.reshape(*vectors.shape[:2], self.config.heads, -1).transpose(1, 2)
+
+
+def _take_rows(table: Tensor, slots: Tensor) -> Tensor:
+    """(P, S, d_h): the rows of a (P, M, d_h) table in (P, S) slots."""
+    segments, nodes, dimension = table.shape
+    # rows of a flat table are faster than a gather, and their gradient is a sum of rows
+    first = torch.arange(segments, device=slots.device)[:, None] * nodes  # (P, 1)
+    return table.flatten(0, 1).index_select(0, (first + slots).flatten()).view(segments, -1, dimension)
 
 
 def log_distances(places: Tensor, previous: Tensor) -> Tensor:

@@ -121,10 +121,12 @@ class TrainingPlan:
         Files with validation instances; None to validate on instances like those of the stage.
     layers
         Encoder layers. None: 3 as in the paper, or as many as the model to start from has.
-    growing_attention, distance_bias
+    growing_attention, distance_bias, edge_scores
         Settings of the policy: see `dynaroute.model.PolicyConfig`.
     forced_starts
         Whether the k-th sample of an instance starts with its k-th customer (POMO).
+    averaged
+        Share of the budget, at its end, whose parameters are averaged; the mean is the model if it validates best.
     """
 
     stages: tuple[Stage, ...]
@@ -148,7 +150,9 @@ class TrainingPlan:
     layers: int | None = None
     growing_attention: bool = False
     distance_bias: bool = False
+    edge_scores: bool = False
     forced_starts: bool = False
+    averaged: float = 0.0
 
     @property
     def kind(self) -> str:
@@ -178,9 +182,11 @@ class TrainingPlan:
             raise OptionError.about(
                 "rise", f"rise {self.rise} and fall {self.fall} are not fractions of 1.", "Give fractions."
             )
+        if type(self.averaged) not in (int, float) or not 0 <= self.averaged <= 1:
+            raise OptionError.about("averaged", f"averaged is {self.averaged!r}.", "Give a fraction of 1.")
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:
             raise OptionError.about("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
-        for field in ("growing_attention", "distance_bias", "forced_starts"):
+        for field in ("growing_attention", "distance_bias", "edge_scores", "forced_starts"):
             if type(getattr(self, field)) is not bool:
                 raise OptionError.about(field, f"{field} is {getattr(self, field)!r}.", "Use true or false.")
         if not isinstance(self.recipe, str):

@@ -279,9 +279,10 @@ def _decode_by_kernels(
         shrinks=config.shrinking_mean,
         grows=config.growing_attention,
         is_biased=weight is not None,
+        has_edges=config.edge_scores,
     )
     per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
-        hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h)
+        hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h or 6 d_h)
         policy.decoder.capacity_weight.contiguous(),
         nowhere if weight is None else weight,
         routes,
