@@ -15,7 +15,8 @@ from policies import SMALL_AMD, make_policy
 
 from dynaroute.model import Policy
 from dynaroute.training.plan import read_plan
-from dynaroute.training.trainer import Outcome, Trainer
+from dynaroute.training.run_state import Outcome
+from dynaroute.training.trainer import Trainer
 
 TINY = ["--size", "4", "--instances", "4", "--samples", "3", "--validation-count", "10", "--device", "cpu"]
 

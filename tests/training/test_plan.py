@@ -54,6 +54,8 @@ def test_epochs_are_updates() -> None:
         ({"init": 5}, "init"),
         ({"layers": 0}, "layers"),
         ({"distance_bias": 1}, "distance_bias"),
+        ({"edge_scores": 1}, "edge_scores"),
+        ({"averaged": 1.5}, "averaged"),
         ({"baseline": "rollout", "validation_count": 1}, "validation_count"),
     ],
 )

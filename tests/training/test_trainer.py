@@ -18,7 +18,7 @@ from dynaroute.training.journal import read_metrics
 from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.plan import BaselineName, TrainingPlan, read_plan, write_plan
 from dynaroute.training.stage import Stage
-from dynaroute.training.trainer import Trainer
+from dynaroute.training.trainer import LAST, Trainer
 from dynaroute.training.validation import VALIDATION_SEED, measure_greedy_length
 
 STAGE = Stage(size=6, capacities=(20,), instances=16, samples=4, rate=3e-3)
@@ -46,6 +46,54 @@ def test_training_shortens_routes_and_keeps_the_best_policy(tmp_path: Path) -> N
     assert outcome.best_length == min(line["validation"] for line in written)
     kept = Policy.from_pretrained(tmp_path)
     assert measure_greedy_length(kept, 6, VALIDATION_SEED, 200) == pytest.approx(outcome.best_length, abs=1e-6)
+
+
+class TestMean:
+    PLAN = replace(PLAN, updates=100, averaged=0.3)
+
+    def test_the_mean_of_the_last_parameters_is_the_model_if_it_is_best(self, tmp_path: Path) -> None:
+        events: list[Any] = []
+        policy = make_policy()
+        outcome = Trainer(policy, self.PLAN, tmp_path, on_event=events.append).run()
+        *validated, of_mean = events
+        lengths = [line["validation"] for line in validated]
+        assert outcome.best_length == min(*lengths, of_mean["validation_of_mean"])
+        kept = Policy.from_pretrained(tmp_path)
+        assert measure_greedy_length(kept, 6, VALIDATION_SEED, 200) == pytest.approx(outcome.best_length, abs=1e-6)
+        is_mean = of_mean["validation_of_mean"] < min(lengths)
+        assert ("mean of the last 30%" in kept.card.recipe) == is_mean
+        assert torch.equal(weights(policy), weights(_read_last(tmp_path)))  # the run itself goes on from its own
+
+    def test_a_run_killed_while_it_averages_goes_on_with_the_same_mean(self, tmp_path: Path) -> None:
+        plan = replace(self.PLAN, updates=60, averaged=1.0, validation_count=20, checkpoint_seconds=1e-9)
+        whole, broken = tmp_path / "whole", tmp_path / "broken"
+        whole.mkdir()
+        broken.mkdir()
+        lines: list[Any] = []
+        Trainer(make_policy(), plan, whole, on_event=lines.append).run()
+        interrupted = Trainer(make_policy(), plan, broken, is_interrupted=lambda: interrupted.state.step == 37)
+        interrupted.run()
+        resumed = Trainer(make_policy(), plan, broken, on_event=lines.append)
+        resumed.restore()
+        resumed.run()
+        of_means = [line["validation_of_mean"] for line in lines if "validation_of_mean" in line]
+        assert len(of_means) == 2
+        assert of_means[0] == of_means[1]
+
+    def test_a_finished_run_is_not_measured_again(self, tmp_path: Path) -> None:
+        Trainer(make_policy(), self.PLAN, tmp_path).run()
+        events: list[Any] = []
+        again = Trainer(make_policy(), self.PLAN, tmp_path, on_event=events.append)
+        again.restore()
+        again.run()
+        assert not events
+
+
+def _read_last(folder: Path) -> Policy:
+    """The policy of a run's last checkpoint."""
+    policy = make_policy()
+    policy.load_state_dict(torch.load(folder / LAST, weights_only=True)["policy"])
+    return policy
 
 
 @pytest.mark.parametrize("baseline", ["shared", "greedy", "rollout"])

@@ -13,8 +13,8 @@ from dynaroute.reference_lengths import HGS_LENGTHS
 if TYPE_CHECKING:
     from dynaroute.training.journal import Reference
     from dynaroute.training.plan import TrainingPlan
+    from dynaroute.training.run_state import RunProgress
     from dynaroute.training.stage import Stage
-    from dynaroute.training.trainer import RunProgress
 
 __all__ = ["describe_length", "find_references", "show_training"]
 
@@ -91,9 +91,11 @@ def _describe_sizes(stage: Stage) -> str:
 
 
 def _describe_line(line: dict[str, Any], reference: Reference | None) -> str:
+    name = "validation" if "validation" in line else "validation_of_mean"
+    of_what = "greedy" if name == "validation" else "greedy, mean of the last parameters"
     return (
         f"{line['minutes']:7.2f} min  update {line['step']:,}  {line['trajectories'] / 1e6:.2f} M trajectories  "
-        f"rate {line['rate']:.1e}  greedy {describe_length(line['validation'], reference)}"
+        f"rate {line['rate']:.1e}  {of_what} {describe_length(line[name], reference)}"
     )
 
 

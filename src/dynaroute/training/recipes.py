@@ -130,7 +130,7 @@ def _make_plan_of(recipe: RecipeName, settled: Sequence[_Instances], init: str |
         is_random = [init is None and index == 0 for index in range(len(settled))]
         stages = [_make_fast_stage(each, 1e-3 if new else 7e-4) for each, new in zip(settled, is_random, strict=True)]
         minutes = 0.4 * sum(each.size for each in settled)
-        return TrainingPlan(tuple(stages), recipe, optimiser="muon", minutes=minutes, fall=0.9, init=init)
+        return TrainingPlan(tuple(stages), recipe, optimiser="muon", minutes=minutes, fall=0.9, init=init, averaged=0.2)
     if recipe == "am":
         return TrainingPlan(
             tuple(each.make_stage(instances=512, samples=1, rate=1e-4) for each in settled),

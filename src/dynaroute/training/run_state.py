@@ -1,4 +1,4 @@
-"""The progress of a run, as its checkpoints record it."""
+"""The progress of a run: what its checkpoints record, what it reports, and how it ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from dynaroute.errors import ModelError, Where
 from dynaroute.training.checkpoint import CHECKPOINT_REMEDY
 
-__all__ = ["RunState", "wrong_record"]
+__all__ = ["Outcome", "RunProgress", "RunState", "wrong_record"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,60 @@ class RunState:
         known = {field.name: contents[field.name] for field in fields(cls) if field.name in contents}
         validated = contents["validated_step"]
         return cls(**{"best_step": max(0, validated) if type(validated) is int else 0, **known})
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """Progress report of a run, about once a second.
+
+    Attributes
+    ----------
+    spent
+        Share of the budget, 0 to 1.
+    step, size
+        Updates so far, and customers of the current instances.
+    length
+        Mean length of the last samples.
+    rate
+        Learning rate.
+    trajectories_per_second
+        Solutions sampled per second since the last report.
+    best_length
+        Best greedy validation length at this size; infinite before the first.
+    seconds_left
+        Estimated time until the budget is spent.
+    """
+
+    spent: float
+    step: int
+    size: int
+    length: float
+    rate: float
+    trajectories_per_second: float
+    best_length: float
+    seconds_left: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes
+    ----------
+    best_length
+        Best greedy validation length at the last size; None without a validation there.
+    best_step
+        The update of the best length.
+    step
+        Updates done.
+    is_interrupted
+        Whether the run was stopped early.
+    """
+
+    best_length: float | None
+    best_step: int
+    step: int
+    is_interrupted: bool
 
 
 def wrong_record(name: str, value: object, fault: str) -> ModelError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import torch
 
 from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
+from dynaroute.training.averaging import ParameterMean
 from dynaroute.training.baselines import Baseline, make_baseline, subtract, subtract_relatively
 from dynaroute.training.checkpoint import load_checkpoint, require_finite, save_checkpoint
 from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
@@ -31,69 +32,15 @@ from dynaroute.training.reinforce import (
     train_step,
 )
 from dynaroute.training.run_files import RESUME_REMEDY
-from dynaroute.training.run_state import RunState, wrong_record
+from dynaroute.training.run_state import Outcome, RunProgress, RunState, wrong_record
 from dynaroute.training.stage import Stage
 from dynaroute.training.validation import PublishedValidation, Validation, draw_validation, read_validation
 
-__all__ = ["BEST", "LAST", "Outcome", "RunProgress", "Trainer"]
+__all__ = ["BEST", "LAST", "Trainer"]
 
 LAST, BEST = "last.pt", "best.pt"
 _REPORT_SECONDS = 1.0
 _WATCH_SECONDS = 5.0  # between lines of metrics, because reading them waits for the device
-
-
-@dataclass(frozen=True)
-class RunProgress:
-    """Progress report of a run, about once a second.
-
-    Attributes
-    ----------
-    spent
-        Share of the budget, 0 to 1.
-    step, size
-        Updates so far, and customers of the current instances.
-    length
-        Mean length of the last samples.
-    rate
-        Learning rate.
-    trajectories_per_second
-        Solutions sampled per second since the last report.
-    best_length
-        Best greedy validation length at this size; infinite before the first.
-    seconds_left
-        Estimated time until the budget is spent.
-    """
-
-    spent: float
-    step: int
-    size: int
-    length: float
-    rate: float
-    trajectories_per_second: float
-    best_length: float
-    seconds_left: float
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended.
-
-    Attributes
-    ----------
-    best_length
-        Best greedy validation length at the last size; None without a validation there.
-    best_step
-        The update of the best length.
-    step
-        Updates done.
-    is_interrupted
-        Whether the run was stopped early.
-    """
-
-    best_length: float | None
-    best_step: int
-    step: int
-    is_interrupted: bool
 
 
 class Trainer:
@@ -145,6 +92,7 @@ class Trainer:
         self.generator = torch.Generator(policy.device).manual_seed(plan.seed)
         self.rate = torch.zeros((), device=policy.device)  # a tensor, because recorded steps read it each time
         self.state = RunState()
+        self.mean = ParameterMean(policy)
         self.journal: Journal | None = None
         self.began = self.saved_at = self.reported_at = time.perf_counter()
         self.begun_spent, self.reported_trajectories = 0.0, 0
@@ -194,6 +142,8 @@ class Trainer:
         self.optimiser.restore(contents["optimiser"])
         self.learner.baseline.restore(contents["baseline"])
         self.generator.set_state(contents["generator"].cpu())
+        if "mean" in contents:  # those of earlier versions have none
+            self.mean.restore(contents["mean"])
         self.ancestor = ModelCard(**contents["ancestor"])
 
     def run(self) -> Outcome:
@@ -215,6 +165,7 @@ class Trainer:
             self._take_step(spent)
         if not is_interrupted:
             self._validate()
+            self._validate_mean()
         self._save(LAST)
         if self.journal is not None:
             self.journal.close()
@@ -231,6 +182,10 @@ class Trainer:
         report = train_step(self.learner, self.state.step)
         trajectories = self.learner.instances * self.learner.samples * self.ranks.count
         self._note(step=self.state.step + 1, trajectories=self.state.trajectories + trajectories)
+        if spent_of_stage >= 1.0 - self.plan.averaged:
+            self.mean.add(self.state.step)
+        else:
+            self.mean.clear()  # of a run that was extended
         if self.state.step % self.plan.updates_per_epoch == 0:
             self._end_epoch()
         if int(spent * self.plan.validations) > self.state.validated:
@@ -280,6 +235,7 @@ class Trainer:
             forces_starts=plan.forced_starts,
             construct=choose_construction(policy, stage.samples),
         )
+        self.mean.clear()
         self._note(stage=index, best_length=float("inf"))
 
     def _validate(self) -> None:
@@ -289,18 +245,30 @@ class Trainer:
             return
         self._note(validated_step=state.step)
         self._require_finite()
+        if self._measure("validation") < state.best_length:
+            self._save(BEST)
+
+    def _validate_mean(self) -> None:
+        """Do the same for the mean of the last parameters."""
+        if self.ranks.writes and self.mean.count > 1:
+            with self.mean.taken():
+                self._measure("validation_of_mean", f", mean of the last {self.plan.averaged:.0%}")
+            self.mean.clear()  # so that a finished run does not measure it again
+
+    def _measure(self, name: str, which: str = "") -> float:
+        """Measure the greedy length of the policy as it is, and save it as the run's model if it is the best."""
         if self.validation is None:
             self.validation = self._make_validation()
         length = self.validation.measure(self.policy)
-        line = {**self._begin_line(), "validation": length}
+        line = {**self._begin_line(), name: length}
         assert self.journal is not None
         self.journal.add(line)
         self.on_event(line)
-        if length < state.best_length:
-            self._note(best_length=length, best_step=state.step)
-            self.policy.card = self._describe()
+        if length < self.state.best_length:
+            self._note(best_length=length, best_step=self.state.step)
+            self.policy.card = self._describe(which)
             self._save_model()
-            self._save(BEST)
+        return length
 
     def _begin_line(self) -> dict[str, Any]:
         """Return what every line of metrics contains."""
@@ -354,6 +322,7 @@ class Trainer:
             "optimiser": self.optimiser.state(),
             "baseline": self.learner.baseline.state(),
             "generator": self.generator.get_state(),
+            "mean": self.mean.state(),
             "ancestor": asdict(self.ancestor),
             "plan": format_plan(self.plan),
         }
@@ -397,11 +366,11 @@ class Trainer:
         assert self.plan.minutes is not None
         return self._seconds() / (60.0 * self.plan.minutes)
 
-    def _describe(self) -> ModelCard:
+    def _describe(self, which: str) -> ModelCard:
         before, stage, plan = self.ancestor, self.stage, self.plan
         done = plan.stages[: self.state.stage + 1]
         how = "; then ".join(f"{each.title}: {each.settings}" for each in done)
-        recipe = f"{plan.recipe} recipe ({plan.baseline} baseline, {plan.optimiser}), {how}"
+        recipe = f"{plan.recipe} recipe ({plan.baseline} baseline, {plan.optimiser}), {how}{which}"
         hardware = torch.cuda.get_device_name() if self.policy.device.type == "cuda" else "CPU"
         return replace(
             before,
