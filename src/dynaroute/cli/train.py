@@ -121,7 +121,9 @@ def train(
     ] = False,
     edge_scores: Annotated[
         bool,
-        typer.Option("--edge-scores", help="Compare nodes with the last one directly.", rich_help_panel=POLICY),
+        typer.Option(
+            "--edge-scores", help="Compare nodes with the last one and the load directly.", rich_help_panel=POLICY
+        ),
     ] = False,
     capacity: Annotated[
         str | None,

@@ -17,7 +17,7 @@ In a step, the eight heads of the eight slots are 64 columns c = 8 head + slot. 
 outside a column's own head, the three products of a step are dense:
 
     scores  S = K Q          (tile, 64); masked to the nodes feasible for a column's slot, softmax over rows: A
-    heads   G = V^T A        (128, 64), again zeroed outside a column's own head; with edges plus the last node's own
+    heads   G = V^T A        (128, 64), again zeroed outside a column's own head; with edges plus W^E [h_last; D]
     logits  u = L G          (tile, 64), summed over the heads of each slot: (tile, 8)
 
 `open_bits` of a row has one bit per slot, which says whether the row is open to that slot.
@@ -41,7 +41,8 @@ _FEED_FORWARD_IN = tl.constexpr(MatrixOffset.FEED_FORWARD_IN)
 _FEED_FORWARD_OUT = tl.constexpr(MatrixOffset.FEED_FORWARD_OUT)
 _LAYER_MATRICES = tl.constexpr(MatrixOffset.LAYER)
 _EMBEDDING_BIAS, _DEPOT = tl.constexpr(VectorOffset.EMBEDDING_BIAS), tl.constexpr(VectorOffset.DEPOT)
-_CAPACITY, _DISTANCE = tl.constexpr(VectorOffset.CAPACITY), tl.constexpr(VectorOffset.DISTANCE)
+_CAPACITY, _EDGE_CAPACITY = tl.constexpr(VectorOffset.CAPACITY), tl.constexpr(VectorOffset.EDGE_CAPACITY)
+_DISTANCE = tl.constexpr(VectorOffset.DISTANCE)
 _LAYERS = tl.constexpr(VectorOffset.LAYERS)
 _OUT_BIAS = tl.constexpr(VectorOffset.OUT_BIAS)
 _FIRST_NORMALISATION = tl.constexpr(VectorOffset.FIRST_NORMALISATION)
@@ -222,7 +223,9 @@ def build_solutions(
             heads = tl.dot(tl.trans(value), weights.to(kind), input_precision=precision)  # (128, 64)
             heads = tl.where(is_own_head, heads * _invert(tl.sum(weights, 0), native)[None, :], 0.0)
             if has_edges:
-                heads += tl.load(previous_cell + tile * 128, mask=is_own_head, other=0.0).to(tl.float32)
+                edge = tl.load(previous_cell + tile * 128, mask=is_own_head, other=0.0).to(tl.float32)
+                edge += tl.load(vectors + _EDGE_CAPACITY + dims)[:, None] * fraction[None, :]
+                heads += tl.where(is_own_head, edge, 0.0)
             products = tl.dot(logit_key, heads.to(kind), input_precision=precision)  # (tile, 64)
             products = tl.sum(tl.reshape(products, (tile, 8, 8)), 1)  # (tile, 8)
             if is_biased:

@@ -253,9 +253,9 @@ class _Drive:
         self.locations = batch.locations.float().contiguous()
         self.demands, self.capacity = batch.demands.contiguous(), batch.capacity.contiguous()
         self.sizes = batch.sizes.contiguous()
-        self.capacity_query = policy.decoder.capacity_weight.contiguous()  # (d_h,)
+        self.capacity_weights = policy.decoder.capacity_weights  # (1 or 2, d_h)
         weight = policy.decoder.distance_weight
-        self.distance_weight = self.capacity_query if weight is None else weight  # not read, if there is none
+        self.distance_weight = self.capacity_weights if weight is None else weight  # not read, if there is none
         self.left = batch.sizes.int()  # (B,)
         self.left_nodes = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device).repeat(len(batch), 1)
         self.routes = RouteBatch.unvisited(batch)
@@ -306,7 +306,7 @@ class _Drive:
             self.sizes,
             self.sizes if choice.starts is None else choice.starts,
             self.sizes if choice.stream_keys is None else choice.stream_keys,
-            self.capacity_query,
+            self.capacity_weights,
             self.distance_weight,
             self.left,
             self.left_nodes,

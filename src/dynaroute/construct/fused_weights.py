@@ -33,7 +33,8 @@ class VectorOffset:
     EMBEDDING_BIAS = 3 * _WIDTH  # after the weights of an embedding
     DEPOT = EMBEDDING_BIAS + _WIDTH
     CAPACITY = 2 * DEPOT
-    DISTANCE = CAPACITY + _WIDTH
+    EDGE_CAPACITY = CAPACITY + _WIDTH
+    DISTANCE = EDGE_CAPACITY + _WIDTH
     LAYERS = DISTANCE + 16
     OUT_BIAS = _INNER  # after the bias of the feed-forward sub-layer's first product
     LAYER = OUT_BIAS + _WIDTH
@@ -51,8 +52,9 @@ class PackedWeights(NamedTuple):
         the result of `Decoder.fold`.
     vectors
         Float32: weights (128, 3) and bias (128) of the customers' embedding, then of the depot's; the capacity's part
-        of the query; the weights of distances in the heads and the logits, padded to 16; for each layer the two biases
-        of the feed-forward sub-layer and, with batch normalisation, factor and shift of both normalisations.
+        of the query and, with edges, of the heads' outputs (otherwise zeros); the weights of distances in the heads and
+        the logits, padded to 16; for each layer the two biases of the feed-forward sub-layer and, with batch
+        normalisation, factor and shift of both normalisations.
     """
 
     matrices: Tensor
@@ -73,12 +75,13 @@ class PackedWeights(NamedTuple):
         layers = [layer for layer in encoder.layers if isinstance(layer, AttentionLayer)]
         matrices = [matrix.reshape(-1) for layer in layers for matrix in _matrices(layer)]
         depot = encoder.embed_depot.weight  # (128, 2 or 3)
+        capacity = decoder.capacity_weights.flatten()  # (128,) or (256,)
         vectors = [
             encoder.embed_customer.weight.reshape(-1),
             encoder.embed_customer.bias,
             nn.functional.pad(depot, (0, 3 - depot.shape[1])).reshape(-1),
             encoder.embed_depot.bias,
-            decoder.capacity_weight,
+            nn.functional.pad(capacity, (0, 2 * _WIDTH - len(capacity))),
             _pad_distance_weight(policy),
             *(vector for layer in layers for vector in _vectors(layer)),
         ]

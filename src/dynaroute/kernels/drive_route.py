@@ -100,7 +100,7 @@ def drive_routes(
     sizes,  # (B,) int64
     starts,  # (B,) int64 first customers, if IS_FORCED
     stream_keys,  # (B, 2) int64, if IS_SAMPLED
-    capacity_query,  # (128,) float32
+    capacity_weights,  # (1, 128) float32, for queries; (2, 128) with edges
     distance_weight,  # (9,) float32, if IS_BIASED
     left,  # (B,) int32 result: how many customers are left
     left_nodes,  # (B, N) int32 result: which, from column 1
@@ -145,7 +145,7 @@ def drive_routes(
         positions += start * 2
         trajectory = tl.load(trajectories + segment)
         full = tl.load(capacity + trajectory)
-        from_capacity = tl.load(capacity_query + tl.arange(0, 128))  # head after head
+        from_capacity = tl.load(capacity_weights + tl.arange(0, 128))  # head after head
         of_head = tl.arange(0, 16) // 8  # the query of a column, where each head has one
         of_pair = tl.arange(0, 8) % 2  # and where each query has one; the smallest product has eight
         if IS_SAMPLED:
@@ -180,11 +180,13 @@ def drive_routes(
                 COLUMNS, IS_BIASED, PRECISION, BLOCK, STAGES,
             )  # (128, 8), (16,)  # fmt: skip
             place = tl.where(of_pair == 0, previous, likely)
+            load = _find_load(open_demands, of_pair, remaining, likely)
             if HAS_EDGES:
                 edge = tl.load(projected + _EDGE + place[None, :] * COLUMNS + tl.arange(0, 128)[:, None])  # (128, 8)
-                glimpse += edge.to(tl.float32)
+                pair_fraction = load.to(tl.float32) / full.to(tl.float32)
+                of_capacity = tl.load(capacity_weights + 128 + tl.arange(0, 128))
+                glimpse += edge.to(tl.float32) + of_capacity[:, None] * pair_fraction[None, :]
             glimpse = glimpse.to(projected.dtype.element_ty)
-            load = _find_load(open_demands, of_pair, remaining, likely)
             best_score = tl.full((BLOCK, 8), float("-inf"), tl.float32)
             best_row = tl.zeros((BLOCK, 8), tl.int32)
             for first in tl.range(0, loop_end(count), BLOCK, num_stages=STAGES):

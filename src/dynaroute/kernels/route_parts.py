@@ -160,7 +160,7 @@ class RouteGradients(NamedTuple):
     packed
         (T, 5 d_h or 6 d_h) gradient of the projections; initially 0.
     capacity
-        (P, d_h) float32: each route's part of the gradient of the capacity weight; initially 0.
+        (P, d_h or 2 d_h) float32: each route's part of the gradient of the capacity weights; initially 0.
     distance
         (P, heads + 1) float32: the same for the distance weights; (P, 0) without a bias.
     """

@@ -41,7 +41,7 @@ class RouteLogProbability(torch.autograd.Function):
         packed
             (T, 5 d_h) the key, value, logit key, graph and last projections of every token; (T, 6 d_h) with edges.
         capacity_weight
-            (d_h,) float32.
+            (d_h,) float32, for queries; (2 d_h,) with edges, the second half for the heads' outputs.
         distance_weight
             (heads + 1,) float32; empty without a bias.
         routes
@@ -66,9 +66,11 @@ class RouteLogProbability(torch.autograd.Function):
         packed, *others = ctx.saved_tensors
         given, kept = tuple(others[: len(Routes._fields) + 2]), others[len(Routes._fields) + 2 :]
         out_gradient = gradients[0].contiguous()
-        count, dimension = len(out_gradient), shape.find_dimension(packed)
-        of_capacity = torch.zeros(count, dimension, dtype=torch.float32, device=packed.device)
-        into = RouteGradients(torch.zeros_like(packed), of_capacity, of_capacity.new_zeros(count, len(given[-1])))
+        of_capacity, of_distance = (
+            torch.zeros(len(out_gradient), len(weight), dtype=torch.float32, device=packed.device)
+            for weight in given[-2:]
+        )
+        into = RouteGradients(torch.zeros_like(packed), of_capacity, of_distance)
         run_tiles_backward(packed, given, shape, out_gradient, into)
         if kept:
             run_stream_backward(packed, given, shape, StreamedSteps(*kept), out_gradient, into)

@@ -138,6 +138,14 @@ def _glimpse_kernel(
 
 
 @triton.jit
+def _add_edges(packed, capacity_weight, glimpse, start, length, fraction, D: tl.constexpr, L: tl.constexpr):
+    """(L, D) glimpses, plus the edge projection of slot p and w' D_p / D."""
+    edge = load_rows(packed, start, length + 1, 5 * D, 6 * D, L, D).to(tl.float32)
+    of_capacity = tl.load(capacity_weight + D + tl.arange(0, D)).to(tl.float32)
+    return (glimpse.to(tl.float32) + edge + of_capacity[None, :] * fraction[:, None]).to(glimpse.dtype)
+
+
+@triton.jit
 def _find_logits(
     packed, demands, positions, distance_weight, glimpse, start, first, count, length, remaining,
     IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
@@ -163,10 +171,9 @@ def _chance_kernel(
 ):  # fmt: skip
     """One program a route: u = C tanh(g logit_key^T), log p = u_target - logsumexp u, and their sum over the steps.
 
-    With edges, g is the sum of the glimpse and the edge projection of slot p.
+    With edges, g is the glimpse and what `_add_edges` adds to it.
     """
     D: tl.constexpr = H * DK
-    STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
     segment = tl.program_id(0)
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
@@ -176,8 +183,8 @@ def _chance_kernel(
         remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
         glimpse = load_rows(glimpses, first_step, length + 1, 0, D, L, D)
         if HAS_EDGES:
-            edge = load_rows(packed, start, length + 1, 5 * D, STRIDE, L, D)
-            glimpse = (glimpse.to(tl.float32) + edge.to(tl.float32)).to(glimpse.dtype)
+            fraction = remaining.to(tl.float32) / tl.load(capacities + segment).to(tl.float32)
+            glimpse = _add_edges(packed, capacity_weight, glimpse, start, length, fraction, D, L)
         step = tl.arange(0, L)
         target = tl.where(step < length, step + 1, 0)
         chosen = tl.zeros((L,), tl.float32)
@@ -198,8 +205,8 @@ def _chance_kernel(
 @triton.jit
 def _chance_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    first_steps, glimpses, normalisers, out_gradient, gradient, glimpse_gradient, distance_gradient, clip,
-    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr,
+    first_steps, glimpses, normalisers, out_gradient, gradient, glimpse_gradient, capacity_gradient, distance_gradient,
+    clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr,
     DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: du = G (one-hot - softmax u) C (1 - tanh^2), dg = du logit_key, dlogit_key = du^T g."""
@@ -214,8 +221,8 @@ def _chance_backward_kernel(
         remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
         glimpse = load_rows(glimpses, first_step, length + 1, 0, D, L, D)
         if HAS_EDGES:
-            edge = load_rows(packed, start, length + 1, 5 * D, STRIDE, L, D)
-            glimpse = (glimpse.to(tl.float32) + edge.to(tl.float32)).to(glimpse.dtype)
+            fraction = remaining.to(tl.float32) / tl.load(capacities + segment).to(tl.float32)
+            glimpse = _add_edges(packed, capacity_weight, glimpse, start, length, fraction, D, L)
         step = tl.arange(0, L)
         target = tl.where(step < length, step + 1, 0)
         normaliser = tl.load(normalisers + first_step + step, mask=step <= length, other=_HUGE)
@@ -241,6 +248,8 @@ def _chance_backward_kernel(
         store_rows(glimpse_gradient, d_glimpse, first_step, 0, length + 1, 0, D, L, D)
         if HAS_EDGES:
             store_rows(gradient, d_glimpse, start, 0, length + 1, 5 * D, STRIDE, L, D)
+            d_capacity = tl.sum(d_glimpse * fraction[:, None], 0)
+            tl.store(capacity_gradient + segment.to(tl.int64) * (2 * D) + D + tl.arange(0, D), d_capacity)
         if IS_BIASED:
             tl.store(distance_gradient + segment.to(tl.int64) * (H + 1) + H, d_distance)
 
@@ -318,7 +327,8 @@ def _query_backward_kernel(
             d_query = d_query * grow(count)
         fraction = find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
         d_capacity = tl.sum(d_query * fraction[:, None], 0)
-        tl.store(capacity_gradient + segment.to(tl.int64) * D + tl.arange(0, D), d_capacity)
+        capacity_gradient += segment.to(tl.int64) * ((2 if HAS_EDGES else 1) * D)
+        tl.store(capacity_gradient + tl.arange(0, D), d_capacity)
         # only the route's own nodes were ever the last one; the others' rows are zero already
         store_rows(gradient, d_query, start, 0, length + 1, 4 * D, STRIDE, L, D)
         d_mean = d_query * _share_of_node(count, SHRINKS, L)[:, None]
@@ -399,8 +409,8 @@ def run_stream_backward(
     grid, all_given = (len(out_gradient),), (packed, *given, kept.first)
     for settings in _launches(packed, shape):
         _chance_backward_kernel[grid](
-            *all_given, kept.glimpses, kept.normalisers, out_gradient, of_packed, d_glimpses, of_distance, shape.clip,
-            **settings,
+            *all_given, kept.glimpses, kept.normalisers, out_gradient, of_packed, d_glimpses, of_capacity, of_distance,
+            shape.clip, **settings,
         )  # fmt: skip
         _glimpse_backward_kernel[(*grid, shape.heads)](
             *all_given, kept.queries, kept.glimpses, kept.levels, d_glimpses, of_packed, d_queries, of_distance,

@@ -83,6 +83,8 @@ def _attend_head(
     glimpse = tl.dot(weights.to(value.dtype), value, input_precision=PRECISION)
     if HAS_EDGES:
         glimpse += load_rows(packed, start, length + 1, column + 5 * D, STRIDE, L, DK).to(tl.float32)
+        of_capacity = tl.load(capacity_weight + D + column + tl.arange(0, DK)).to(tl.float32)
+        glimpse += of_capacity[None, :] * fraction[:, None]
     return key, value, logit_key, query, weights, glimpse.to(value.dtype)
 
 
@@ -157,6 +159,7 @@ def _backward_tile(
         tl.store(distance_gradient + H, tl.sum(tl.sum(d_raw * distance, 1), 0))
     d_raw = d_raw.to(packed.dtype.element_ty)
     STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * H * DK
+    capacity_gradient += segment.to(tl.int64) * ((2 if HAS_EDGES else 1) * H * DK)
     for head in range(H):
         column = head * DK
         key, value, logit_key, query, weights, glimpse = _attend_head(
@@ -165,9 +168,12 @@ def _backward_tile(
         )  # fmt: skip
         d_logit_key = tl.dot(tl.trans(d_raw), glimpse, input_precision=PRECISION)
         store_rows(gradient, d_logit_key, start, 0, count, column + 2 * H * DK, STRIDE, M, DK)
-        d_glimpse = tl.dot(d_raw, logit_key, input_precision=PRECISION).to(value.dtype)
+        d_glimpse = tl.dot(d_raw, logit_key, input_precision=PRECISION)
         if HAS_EDGES:
             store_rows(gradient, d_glimpse, start, 0, length + 1, column + 5 * H * DK, STRIDE, L, DK)
+            d_capacity = tl.sum(d_glimpse * fraction[:, None], 0)
+            tl.store(capacity_gradient + H * DK + column + tl.arange(0, DK), d_capacity)
+        d_glimpse = d_glimpse.to(value.dtype)
         d_value = tl.dot(tl.trans(weights.to(value.dtype)), d_glimpse, input_precision=PRECISION)
         store_rows(gradient, d_value, start, 0, count, column + H * DK, STRIDE, M, DK)
         d_weights = tl.dot(d_glimpse, tl.trans(value), input_precision=PRECISION)
@@ -186,7 +192,7 @@ def _backward_tile(
         # only the route's own nodes are ever the last node; the other rows are already zero
         store_rows(gradient, d_query, start, 0, length + 1, column + 4 * H * DK, STRIDE, L, DK)
         d_capacity = tl.sum(d_query * fraction[:, None], 0)
-        tl.store(capacity_gradient + segment.to(tl.int64) * H * DK + column + tl.arange(0, DK), d_capacity)
+        tl.store(capacity_gradient + column + tl.arange(0, DK), d_capacity)
 
 
 @triton.jit
@@ -202,7 +208,8 @@ def _forward_kernel(
     + last projection of slot p + w D_p / D;
     A = softmax(q k^T) over feasible nodes, g = A v, u = C tanh(g logit_key^T), log p = u_target - logsumexp u.
     If attention grows, so do the q. If it is biased, log-distances times a learned weight are added to the scores of
-    each head, and to the argument of tanh. With edges, the edge projection of slot p is added to g.
+    each head, and to the argument of tanh. With edges, the edge projection of slot p + w' D_p / D is added
+    to g.
     Twin: `dynaroute.training.replay.route_log_probabilities`.
     """
     segment = tl.program_id(0)

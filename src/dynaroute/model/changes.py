@@ -153,9 +153,13 @@ def _expect(config: PolicyConfig) -> tuple[_Shapes, _Shapes, _Shapes]:
         "feed_forward_in": (inner, width, True),
         "feed_forward_out": (width, inner, True),
     }
-    optional = {"logit_query": config.logit_query, "edge": config.edge_scores}
-    names = ("key", "value", "output", "logit_key", *(name for name, is_there in optional.items() if is_there))
-    return encoder, layer, {"context_query": (width, 2 * width + 1, False), **dict.fromkeys(names, square)}
+    decoder = {"context_query": (width, 2 * width + 1, False)}
+    decoder |= dict.fromkeys(("key", "value", "output", "logit_key"), square)
+    if config.logit_query:
+        decoder["logit_query"] = square
+    if config.edge_scores:
+        decoder["edge"] = (width, width + 1, False)
+    return encoder, layer, decoder
 
 
 def _find_layer_change(layer: nn.Module, config: PolicyConfig, shapes: _Shapes) -> str:

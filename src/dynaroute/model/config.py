@@ -58,8 +58,8 @@ class PolicyConfig:
         Whether the decoder sees the distance to each node (`decoder.log_distances`), with learned weights. Not in the
         paper.
     edge_scores
-        Whether the final scores also compare each node with the last visited one directly (`Decoder.logits`), not
-        only through the heads. Not in the paper.
+        Whether the final scores also compare each node with the last visited one and the remaining capacity directly
+        (`Decoder.logits`), not only through the heads. Not in the paper.
     """
 
     dimension: int = 128

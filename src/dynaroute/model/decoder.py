@@ -32,7 +32,8 @@ class Projections(NamedTuple):
     graph, last
         (P, M, d_h): a node's contribution to the query as part of the graph mean, and as the last visited node.
     capacity
-        (d_h,): contribution of the remaining capacity, as a fraction, to the query.
+        (1, d_h): contribution of the remaining capacity, as a fraction, to the query; with edge scores (2, d_h), where
+        the second row is its contribution to the heads' outputs.
     places
         (P, M, 2): positions scaled so that neighbours are about 1 apart; None without a distance bias.
     edge
@@ -122,14 +123,14 @@ class Decoder(nn.Module):
             # filled in place: where parameters are only declared, before loading, torch.cat would import a compiler
             self.distance_weight = nn.Parameter(torch.zeros(config.heads + 1))
             self.distance_weight.data[-1].fill_(_FIRST_WEIGHT)
-        self.edge = nn.Linear(dimension, dimension, bias=False) if config.edge_scores else None  # W^E
+        self.edge = nn.Linear(dimension + 1, dimension, bias=False) if config.edge_scores else None  # W^E
 
     def fold(self) -> Tensor:
         """Stack all matrices that multiply node embeddings: (5 d_h, d_h), or (6 d_h, d_h) with edge scores.
 
         With g the heads' outputs, eqs 17 to 19 say q^T k_j = (W^Q W^O g)^T W^K h_j = g^T (W^O^T W^Q^T W^K) h_j, and eqs
-        12 and 13 say q = W_1 h̄ + W_2 h_last + w D. So all matrices can be applied to the nodes in advance, and so can
-        W^E, with which g becomes g + W^E h_last.
+        12 and 13 say q = W_1 h̄ + W_2 h_last + w D. So all matrices can be applied to the nodes in advance. The same
+        holds for W^E, with which g becomes g + W^E [h_last; D].
 
         Raises
         ------
@@ -143,13 +144,14 @@ class Decoder(nn.Module):
             to_logits = to_logits @ self.logit_query.weight.T
         logit_key = self.config.logit_scale * (to_logits @ self.logit_key.weight)  # (d_h, d_h)
         key = self.config.attention_scale * self.key.weight
-        edge = [] if self.edge is None else [self.edge.weight]
+        edge = [] if self.edge is None else [self.edge.weight[:, :-1]]
         return torch.cat([key, self.value.weight, logit_key, graph, last, *edge])
 
     @property
-    def capacity_weight(self) -> Tensor:
-        """(d_h,) w of eqs 12 and 13: the weight of the remaining capacity in the query."""
-        return self._split_context_query()[2]
+    def capacity_weights(self) -> Tensor:
+        """(1, d_h) w of eqs 12 and 13: weights of the remaining capacity in the query; (2, d_h) with those of W^E."""
+        in_query = self._split_context_query()[2]
+        return torch.stack([in_query] if self.edge is None else [in_query, self.edge.weight[:, -1]])
 
     def project(self, hidden: Tensor, packing: Packing, folded: Tensor) -> Projections:
         """Apply eqs 13, 17 and 18 to all nodes in one matrix product.
@@ -175,7 +177,7 @@ class Decoder(nn.Module):
             logit_key=logit_key.contiguous(),
             graph=graph.contiguous(),
             last=last.contiguous(),
-            capacity=self.capacity_weight,
+            capacity=self.capacity_weights,
             edge=edge[0].contiguous() if edge else None,
         )
 
@@ -199,6 +201,7 @@ class Decoder(nn.Module):
         glimpse = heads.view(segments, -1, steps, heads.shape[-1]).transpose(1, 2).reshape(segments, steps, -1)
         if projections.edge is not None:
             glimpse = glimpse + _take_rows(projections.edge, context.previous)
+            glimpse = torch.addcmul(glimpse, context.fraction[..., None], projections.capacity[1])
         logits = torch.bmm(glimpse, projections.logit_key.transpose(1, 2))  # (P, S, M), eqs 17 and 18
         if projections.places is not None and self.distance_weight is not None:
             logits = logits + self.distance_weight[-1] * distances
@@ -220,7 +223,7 @@ class Decoder(nn.Module):
 
     def _query(self, projections: Projections, context: Context) -> Tensor:
         query = context.mean + _take_rows(projections.last, context.previous)
-        return torch.addcmul(query, context.fraction[..., None], projections.capacity)  # (P, S, d_h)
+        return torch.addcmul(query, context.fraction[..., None], projections.capacity[0])  # (P, S, d_h)
 
     def _split_context_query(self) -> tuple[Tensor, Tensor, Tensor]:
         dimension = self.config.dimension

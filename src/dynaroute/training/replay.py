@@ -283,7 +283,7 @@ def _decode_by_kernels(
     )
     per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
         hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h or 6 d_h)
-        policy.decoder.capacity_weight.contiguous(),
+        policy.decoder.capacity_weights.flatten(),
         nowhere if weight is None else weight,
         routes,
         shape,
