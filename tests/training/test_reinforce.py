@@ -42,7 +42,7 @@ def make_learner(
     samples: int,
     norm: float = 1e9,
     entropy: float = 0.0,
-    learned_from: int | None = None,
+    replayed: int | None = None,
 ) -> Learner:
     ranks = Ranks()
     return Learner(
@@ -52,7 +52,7 @@ def make_learner(
         task=TASK,
         instances=instances,
         samples=samples,
-        learned_from=learned_from or samples,
+        replayed=replayed or samples,
         generator=torch.Generator().manual_seed(5),
         ranks=ranks,
     )
@@ -134,7 +134,7 @@ def test_a_policy_learns_from_the_samples_whose_lengths_differ_most() -> None:
     log_p = log_probabilities(policy, copies, routes)
     loss = sum((advantages[index] * log_p[index] for index in kept), torch.zeros(()).double()) / 8
     expected = torch.autograd.grad(loss, list(policy.parameters()))
-    train_step(make_learner(policy, "shared", 4, 6, learned_from=2), step=0)
+    train_step(make_learner(policy, "shared", 4, 6, replayed=2), step=0)
     for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
         torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
 

@@ -50,5 +50,5 @@ def test_a_stage_with_two_sources_is_refused_by_field(changes: dict[str, Any], f
 
 
 def test_a_policy_learns_from_all_samples_unless_a_number_is_given() -> None:
-    assert STAGE.learned_from == 4
-    assert replace(STAGE, replayed=2).learned_from == 2
+    assert STAGE.replayed_samples == 4
+    assert replace(STAGE, replayed=2).replayed_samples == 2

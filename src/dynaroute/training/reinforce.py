@@ -71,7 +71,7 @@ def train_step(learner: Learner, step: int) -> StepReport:
     lengths = routes.lengths(copies)  # (B,)
     advantages = learner.baseline.advantages(batch, lengths)  # (B,)
     sampled = UpdateInput(copies, routes, advantages, learner.samples)
-    norm = learner.update(sampled.keep_most_instructive(learner.learned_from))
+    norm = learner.update(sampled.keep_most_instructive(learner.replayed))
     return StepReport(lengths.mean(), norm)
 
 
@@ -375,7 +375,7 @@ class Learner:
         The baseline for lengths.
     task
         Source of instances.
-    instances, samples, learned_from
+    instances, samples, replayed
         Instances of this process, solutions sampled per instance, and how many of them the policy learns from.
     generator
         Source of the instances, on the policy's device and in the same state in all processes.
@@ -393,7 +393,7 @@ class Learner:
     task: InstanceSource
     instances: int
     samples: int
-    learned_from: int
+    replayed: int
     generator: torch.Generator
     ranks: Ranks
     forces_starts: bool = False

@@ -55,7 +55,7 @@ class Stage:
     replayed: int | None = None
 
     @property
-    def learned_from(self) -> int:
+    def replayed_samples(self) -> int:
         """Solutions per instance that the policy learns from."""
         return self.samples if self.replayed is None else self.replayed
 
@@ -93,7 +93,7 @@ class Stage:
             if self.replayed > self.samples:
                 message = f"{self.replayed} of {self.samples} samples cannot be replayed."
                 raise OptionError.about("replayed", message, f"Give at most {self.samples}.")
-        if self.entropy > 0 and self.learned_from < 2:
+        if self.entropy > 0 and self.replayed_samples < 2:
             field = "samples" if self.replayed is None else "replayed"
             message = "entropy needs several samples per instance."
             raise OptionError.about(field, message, "Give 2 or more, or entropy 0.")

@@ -229,7 +229,7 @@ class Trainer:
             task=task,
             instances=stage.instances,
             samples=stage.samples,
-            learned_from=stage.learned_from,
+            replayed=stage.replayed_samples,
             generator=self.generator,
             ranks=self.ranks,
             forces_starts=plan.forced_starts,
