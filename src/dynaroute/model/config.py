@@ -132,8 +132,14 @@ class PolicyConfig:
         return _TITLES.get(self.kind, self.kind)
 
     def describe(self) -> str:
-        """Describe the most important settings."""
-        return f"{self.title}, {self.layers} layers, dimension {self.dimension}, {self.heads} heads"
+        """Describe the most important settings, and those that are not in the paper."""
+        beyond = {
+            "growing attention": self.growing_attention,
+            "distances": self.distance_bias,
+            "edge scores": self.edge_scores,
+        }
+        shape = f"{self.layers} layers, dimension {self.dimension}, {self.heads} heads"
+        return ", ".join([self.title, shape, *(name for name, is_on in beyond.items() if is_on)])
 
     @property
     def head_dimension(self) -> int:
