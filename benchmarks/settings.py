@@ -5,13 +5,12 @@
 All start from random parameters with the same seed, and are trained by the same recipe for the same minutes at the same
 time, on one GPU that they share evenly: 128 x 8, instances of 20 to 100 customers, three of the X set's kinds for each
 uniform one. Before that, each takes a few updates, so that no minute goes into compiling. Then all are compared on the
-validation sets (benchmarks/validation.py). A run that has ended is only measured.
+validation sets (benchmarks/validation.py). `--only measure` compares runs that have ended.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -58,8 +57,6 @@ def find_run(folder: Path, variant: str) -> Path:
 def start(folder: Path, variant: str, budget: Sequence[str], common: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start a run of a variant in a process of its own."""
     run = find_run(folder, variant)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "up-to-100.toml").write_text(DISTRIBUTION)
     options = [
         *VARIANTS[variant],
         "--distribution",
@@ -76,6 +73,8 @@ def start(folder: Path, variant: str, budget: Sequence[str], common: Sequence[st
 
 def train_all(folder: Path, budget: Sequence[str], common: Sequence[str]) -> list[Path]:
     """Train all variants at once; returns the folders of those that ended well."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "up-to-100.toml").write_text(DISTRIBUTION)
     running = {variant: start(folder, variant, budget, common) for variant in VARIANTS}
     ended = {variant: process.wait() for variant, process in running.items()}
     for variant, code in ended.items():
@@ -121,9 +120,7 @@ def main() -> None:
         runs = [run for run in runs if (run / LAST).exists()]
         print("\n".join(describe(run) for run in runs) + "\n")
         sets = list(list_sets(given.x, given.xml, COUNTS))
-        rows = print_table([str(run) for run in runs], sets, choose_device("auto"))
-        figures = {Path(model).name: row.cells for model, row in rows.items()}
-        (given.folder / "table.json").write_text(json.dumps(figures, indent=1))
+        print_table([str(run) for run in runs], sets, choose_device("auto"))
 
 
 if __name__ == "__main__":

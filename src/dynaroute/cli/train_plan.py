@@ -241,7 +241,8 @@ def _change_settings(policy: Policy, settings: dict[str, Any], generator: torch.
         return policy
     changed = type(policy)(wanted, generator=generator, card=policy.card)
     changed.load_state_dict({**changed.state_dict(), **policy.state_dict()})
+    known = policy.state_dict()
     for name, parameter in changed.named_parameters():
-        if name not in policy.state_dict():
+        if name not in known:
             parameter.data.zero_()
     return changed.eval()

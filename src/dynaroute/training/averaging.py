@@ -31,7 +31,7 @@ class ParameterMean:
         self.mean: dict[str, Tensor] = {}
 
     def add(self, step: int) -> None:
-        """Count the parameters after every tenth update in.
+        """Add the policy's parameters to the mean, after every tenth update.
 
         Parameters
         ----------
