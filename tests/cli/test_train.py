@@ -62,6 +62,12 @@ def test_a_part_of_the_samples_may_be_replayed(tmp_path: Path) -> None:
     assert "4 x 3 of which 2 replayed" in Policy.from_pretrained(tmp_path / "run").card.recipe
 
 
+def test_large_instances_may_count_more(tmp_path: Path) -> None:
+    assert invoke("train", *TINY, "--updates", "1", "--size-weight", "0.5", "--out", tmp_path / "run").exit_code == 0
+    assert read_plan(tmp_path / "run" / "plan.toml").stages[0].size_weight == 0.5
+    assert "size weight 0.5" in Policy.from_pretrained(tmp_path / "run").card.recipe
+
+
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     options = [*TINY, "--updates", "30"]

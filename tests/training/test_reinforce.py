@@ -7,7 +7,8 @@ from policies import SMALL_AMD, make_policy
 from dynaroute.construct import Greedy, construct, log_probabilities
 from dynaroute.model import Policy
 from dynaroute.training.baselines import make_baseline
-from dynaroute.training.instances import TrainingTask
+from dynaroute.training.distribution import Distribution, Part
+from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
 from dynaroute.training.plan import BaselineName
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.reinforce import Learner, PolicyUpdate, Replay, sample_solutions, train_step
@@ -43,13 +44,15 @@ def make_learner(
     norm: float = 1e9,
     entropy: float = 0.0,
     replayed: int | None = None,
+    size_weight: float = 0.0,
+    task: InstanceSource = TASK,
 ) -> Learner:
-    ranks = Ranks()
+    ranks, descent = Ranks(), PlainDescent(policy)
     return Learner(
         policy=policy,
-        update=PolicyUpdate(Replay(policy, policy.dtype), PlainDescent(policy), ranks, norm, entropy),
-        baseline=make_baseline(baseline, policy, TASK, 16, 1, ranks),
-        task=TASK,
+        update=PolicyUpdate(Replay(policy, policy.dtype), descent, ranks, norm, entropy, size_weight),
+        baseline=make_baseline(baseline, policy, task, 16, 1, ranks),
+        task=task,
         instances=instances,
         samples=samples,
         replayed=replayed or samples,
@@ -113,6 +116,26 @@ def test_entropy_makes_likely_solutions_count_as_longer() -> None:
     before = [parameter.detach().clone() for parameter in policy.parameters()]
     expected = by_hand(policy, "shared", 4, 3, entropy=0.3)
     train_step(make_learner(policy, "shared", 4, 3, entropy=0.3), step=0)
+    for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
+        torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
+
+
+def test_with_a_size_weight_large_instances_count_more() -> None:
+    task = DistributionTask(Distribution((Part(sizes=(5, 12)),)))
+    policy = make_policy(SMALL_AMD).double()
+    before = [parameter.detach().clone() for parameter in policy.parameters()]
+    batch = task.draw(4, torch.Generator().manual_seed(5), first_key=0)
+    copies = batch.repeat_each(3)
+    routes = sample_solutions(policy, copies, 3, seed=0)
+    lengths = routes.lengths(copies).view(4, 3)
+    differences = lengths - lengths.mean(1, keepdim=True)
+    log_p = log_probabilities(policy, copies, routes)
+    surprise = log_p.detach().view(4, 3) - log_p.detach().view(4, 3).mean(1, keepdim=True)
+    bonus = 0.01 * 12 / batch.sizes[:, None]  # of each instance's own size, as without weights
+    weighed = (differences / differences.std() + bonus * surprise) * (batch.sizes[:, None] / 100) ** 0.5
+    assert int(batch.sizes.min()) < int(batch.sizes.max())
+    expected = torch.autograd.grad((weighed.flatten() * log_p).mean(), list(policy.parameters()))
+    train_step(make_learner(policy, "shared", 4, 3, entropy=0.01, size_weight=0.5, task=task), step=0)
     for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
         torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
 

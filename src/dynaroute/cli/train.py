@@ -169,6 +169,15 @@ def train(
             rich_help_panel=STEP,
         ),
     ] = None,
+    size_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--size-weight",
+            metavar="E",
+            help="If sizes vary, an instance of n customers counts (n / 100) ^ E times; default: 0, all alike.",
+            rich_help_panel=STEP,
+        ),
+    ] = None,
     baseline: Annotated[BaselineName | None, typer.Option("--baseline", rich_help_panel=STEP)] = None,
     optimiser: Annotated[OptimiserName | None, typer.Option("--optimiser", rich_help_panel=STEP)] = None,
     validation_count: Annotated[
@@ -241,6 +250,7 @@ def train(
         "replayed": replayed,
         "rate": rate,
         "entropy": entropy,
+        "size_weight": size_weight,
     }
     if resume is not None:
         given = {**overrides, **steps, **vars(source), "capacity": capacity, "out": out, "config": config}

@@ -20,6 +20,7 @@ from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 from dynaroute.training.baselines import Baseline
 from dynaroute.training.entropy import spread_entropy
+from dynaroute.training.importance import weigh_sizes
 from dynaroute.training.instances import InstanceSource
 from dynaroute.training.memory import count_parts
 from dynaroute.training.optimiser import Optimiser
@@ -112,6 +113,8 @@ class PolicyUpdate:
     entropy
         Weight of the entropy bonus, which keeps the policy exploring, for the largest instances (`spread_entropy`).
         Needs several samples per instance.
+    size_weight
+        How much more large instances count (`weigh_sizes`).
     """
 
     replay: Replay
@@ -119,6 +122,7 @@ class PolicyUpdate:
     ranks: Ranks
     largest_norm: float = 1.0
     entropy: float = 0.0
+    size_weight: float = 0.0
 
     @cached_property
     def shared_replay(self) -> nn.Module:
@@ -160,8 +164,9 @@ class PolicyUpdate:
     def accumulate(self, part: UpdateInput, starts: RouteStarts | None, room: ReplaySize | WholeSize | None) -> None:
         """Add the gradients of a part; None: find starts and sizes."""
         log_probability = self.shared_replay(part, starts, room)  # (B,)
-        entropy = spread_entropy(self.entropy, part.batch)
-        loss = reinforce_loss(log_probability, part.advantages, part.samples, entropy)
+        weight = weigh_sizes(self.size_weight, part.batch)
+        entropy = weight * spread_entropy(self.entropy, part.batch)
+        loss = reinforce_loss(log_probability, weight * part.advantages, part.samples, entropy)
         self._sums.add_(torch.stack([loss.detach().double(), -log_probability.detach().sum(dtype=torch.float64)]))
         (loss / _WEIGHED_TOGETHER).backward()  # type: ignore[no-untyped-call]
 

@@ -37,6 +37,9 @@ class Stage:
         Weight of the entropy bonus, in units of the advantages (with a shared baseline, standard deviations of the
         samples' lengths). Above 0 it keeps the policy exploring. If sizes vary, it is the weight for the largest
         instances, and smaller ones have a larger weight (`dynaroute.training.entropy`).
+    size_weight
+        How much more large instances count: an instance of n customers counts (n / 100) ^ size_weight times
+        (`dynaroute.training.importance`).
     distribution
         Distribution of instances; None for the paper's at this size.
     data
@@ -53,6 +56,7 @@ class Stage:
     distribution: Distribution | None = None
     data: InstanceFiles | None = None
     replayed: int | None = None
+    size_weight: float = 0.0
 
     @property
     def replayed_samples(self) -> int:
@@ -75,7 +79,8 @@ class Stage:
     def settings(self) -> str:
         """How it is trained on, in short."""
         chosen = "" if self.replayed is None else f" of which {self.replayed} replayed"
-        return f"{self.instances} x {self.samples}{chosen}, rate {self.rate:g}, entropy {self.entropy:g}"
+        weighed = f", size weight {self.size_weight:g}" if self.size_weight else ""
+        return f"{self.instances} x {self.samples}{chosen}, rate {self.rate:g}, entropy {self.entropy:g}{weighed}"
 
     def describe(self) -> str:
         """Describe the training instances."""
@@ -86,8 +91,10 @@ class Stage:
             require_count(field, getattr(self, field))
         for field in ("rate", "share"):
             require_amount(field, getattr(self, field))
-        if type(self.entropy) not in (int, float) or not 0 <= self.entropy < math.inf:
-            raise OptionError.about("entropy", f"entropy is {self.entropy!r}.", "Give a number of 0 or more.")
+        for field in ("entropy", "size_weight"):
+            value = getattr(self, field)
+            if type(value) not in (int, float) or not 0 <= value < math.inf:
+                raise OptionError.about(field, f"{field} is {value!r}.", "Give a number of 0 or more.")
         if self.replayed is not None:
             require_count("replayed", self.replayed)
             if self.replayed > self.samples:

@@ -218,7 +218,9 @@ class Trainer:
         task = self.own_task or _make_task(stage, policy.device)
         precision, has_one_size = torch.float16 if on_gpu else torch.float32, type(task) is TrainingTask
         replay = Replay(policy, precision, forces_starts=plan.forced_starts, has_one_size=has_one_size)
-        self.update = PolicyUpdate(replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy)
+        self.update = PolicyUpdate(
+            replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy, stage.size_weight
+        )
         compare = subtract_relatively if stage.lengths_differ else subtract
         self.validation: Validation | None = None  # created when needed, only in the process that needs it
         self.learner = Learner(
