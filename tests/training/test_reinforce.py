@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 import torch
 from policies import SMALL_AMD, make_policy
@@ -120,20 +122,33 @@ def test_entropy_makes_likely_solutions_count_as_longer() -> None:
         torch.testing.assert_close(new.detach(), old - RATE * gradient, rtol=0, atol=1e-9)
 
 
+class Sampled(NamedTuple):
+    """The samples of the first step: sizes and differences from the mean by instance, log p of each sample."""
+
+    sizes: torch.Tensor
+    differences: torch.Tensor
+    log_p: torch.Tensor
+
+
+def sample_first_step(policy: Policy, samples: int, task: InstanceSource = TASK) -> Sampled:
+    """Do by hand what the first step does with four instances."""
+    batch = task.draw(4, torch.Generator().manual_seed(5), first_key=0)
+    copies = batch.repeat_each(samples)
+    routes = sample_solutions(policy, copies, samples, seed=0)
+    lengths = routes.lengths(copies).view(4, samples)
+    return Sampled(batch.sizes, lengths - lengths.mean(1, keepdim=True), log_probabilities(policy, copies, routes))
+
+
 def test_with_a_size_weight_large_instances_count_more() -> None:
     task = DistributionTask(Distribution((Part(sizes=(5, 12)),)))
     policy = make_policy(SMALL_AMD).double()
     before = [parameter.detach().clone() for parameter in policy.parameters()]
-    batch = task.draw(4, torch.Generator().manual_seed(5), first_key=0)
-    copies = batch.repeat_each(3)
-    routes = sample_solutions(policy, copies, 3, seed=0)
-    lengths = routes.lengths(copies).view(4, 3)
-    differences = lengths - lengths.mean(1, keepdim=True)
-    log_p = log_probabilities(policy, copies, routes)
-    surprise = log_p.detach().view(4, 3) - log_p.detach().view(4, 3).mean(1, keepdim=True)
-    bonus = 0.01 * 12 / batch.sizes[:, None]  # of each instance's own size, as without weights
-    weighed = (differences / differences.std() + bonus * surprise) * (batch.sizes[:, None] / 100) ** 0.5
-    assert int(batch.sizes.min()) < int(batch.sizes.max())
+    sizes, differences, log_p = sample_first_step(policy, 3, task)
+    likelihood = log_p.detach().view(4, 3)
+    excess = likelihood - likelihood.mean(1, keepdim=True)
+    bonus = 0.01 * 12 / sizes[:, None]  # of each instance's own size, as without weights
+    weighed = (differences / differences.std() + bonus * excess) * (sizes[:, None] / 100) ** 0.5
+    assert int(sizes.min()) < int(sizes.max())
     expected = torch.autograd.grad((weighed.flatten() * log_p).mean(), list(policy.parameters()))
     train_step(make_learner(policy, "shared", 4, 3, entropy=0.01, size_weight=0.5, task=task), step=0)
     for old, new, gradient in zip(before, policy.parameters(), expected, strict=True):
@@ -143,18 +158,13 @@ def test_with_a_size_weight_large_instances_count_more() -> None:
 def test_a_policy_learns_from_the_samples_whose_lengths_differ_most() -> None:
     policy = make_policy(SMALL_AMD).double()
     before = [parameter.detach().clone() for parameter in policy.parameters()]
-    batch = TASK.draw(4, torch.Generator().manual_seed(5), first_key=0)
-    copies = batch.repeat_each(6)
-    routes = sample_solutions(policy, copies, 6, seed=0)
-    lengths = routes.lengths(copies).view(4, 6)
-    differences = lengths - lengths.mean(1, keepdim=True)
+    _, differences, log_p = sample_first_step(policy, 6)
     advantages = (differences / differences.std()).flatten()
     kept = [
         6 * instance + sample
         for instance in range(4)
         for sample in sorted(range(6), key=lambda sample: -abs(float(differences[instance, sample])))[:2]
     ]
-    log_p = log_probabilities(policy, copies, routes)
     loss = sum((advantages[index] * log_p[index] for index in kept), torch.zeros(()).double()) / 8
     expected = torch.autograd.grad(loss, list(policy.parameters()))
     train_step(make_learner(policy, "shared", 4, 6, replayed=2), step=0)
