@@ -31,6 +31,7 @@ from dynaroute.training.reinforce import (
     choose_construction,
     train_step,
 )
+from dynaroute.training.run_card import describe_model
 from dynaroute.training.run_files import RESUME_REMEDY
 from dynaroute.training.run_state import Outcome, RunProgress, RunState, wrong_record
 from dynaroute.training.stage import Stage
@@ -268,7 +269,9 @@ class Trainer:
         self.on_event(line)
         if length < self.state.best_length:
             self._note(best_length=length, best_step=self.state.step)
-            self.policy.card = self._describe(which)
+            card = describe_model(self.ancestor, self.plan, replace(self.state, seconds=self._seconds()), which)
+            hardware = torch.cuda.get_device_name() if self.policy.device.type == "cuda" else "CPU"
+            self.policy.card = replace(card, name=self.folder.absolute().name, hardware=hardware)
             self._save_model()
         return length
 
@@ -367,26 +370,6 @@ class Trainer:
             return self.state.step / updates
         assert self.plan.minutes is not None
         return self._seconds() / (60.0 * self.plan.minutes)
-
-    def _describe(self, which: str) -> ModelCard:
-        before, stage, plan = self.ancestor, self.stage, self.plan
-        done = plan.stages[: self.state.stage + 1]
-        how = "; then ".join(f"{each.title}: {each.settings}" for each in done)
-        recipe = f"{plan.recipe} recipe ({plan.baseline} baseline, {plan.optimiser}), {how}{which}"
-        hardware = torch.cuda.get_device_name() if self.policy.device.type == "cuda" else "CPU"
-        return replace(
-            before,
-            name=self.folder.absolute().name,
-            size=stage.size,
-            smallest_size=None if stage.distribution is None else stage.distribution.smallest,
-            distribution=stage.describe() if stage.lengths_differ else "",
-            capacity=stage.capacities[0] if len(stage.capacities) == 1 else None,
-            recipe=f"{before.recipe}; then {recipe}" if before.recipe else recipe,
-            trajectories=(before.trajectories or 0) + self.state.trajectories or None,
-            minutes=round((before.minutes or 0.0) + self._seconds() / 60, 2) or None,
-            hardware=hardware,
-            greedy_lengths={},
-        )
 
 
 def _make_task(stage: Stage, device: torch.device) -> InstanceSource:
