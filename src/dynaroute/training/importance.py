@@ -14,10 +14,10 @@ _USUAL_CUSTOMERS = 100
 def weigh_sizes(exponent: float, batch: InstanceBatch) -> Tensor | float:
     """Compute the (B,) factors by which instances count: (n / 100) ^ exponent.
 
-    A gradient is about as noisy for large instances as for small ones, but takes much longer. If what is learned from
-    each group of instances shall weigh a given amount, the noise for a given time is least where an instance counts in
-    proportion to the square root of its time, and large ones are drawn accordingly rarely (docs/training-log.md,
-    "Fewer large instances that count more").
+    Gradients of large instances are about as noisy as those of small ones, but take much longer. So it is better to
+    draw few large instances and to let each count more: for given parts of small and large ones in the aim of an
+    update, the noise is least if an instance counts in proportion to the square root of its time
+    (docs/training-log.md, "Fewer large instances that count more").
 
     Parameters
     ----------
