@@ -38,11 +38,11 @@ from dynaroute.training.reinforce import (
     Learner,
     PolicyUpdate,
     Replay,
-    UpdateInput,
     sample_solutions,
     train_step,
 )
 from dynaroute.training.replay_layout import ReplayLayout, ReplaySize
+from dynaroute.training.update_input import UpdateInput
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
 TENSOR_RATE = 790e12  # FLOP/s in half precision, measured on an H200 with a product of 8192 x 8192 matrices

@@ -22,9 +22,10 @@ from dynaroute.model.policy import Left
 from dynaroute.model.state import RouteState
 from dynaroute.solution import check
 from dynaroute.training.recipes import make_plan
-from dynaroute.training.reinforce import Replay, UpdateInput, sample_solutions
+from dynaroute.training.reinforce import Replay, sample_solutions
 from dynaroute.training.replay import replay_log_probabilities
 from dynaroute.training.trainer import Trainer
+from dynaroute.training.update_input import UpdateInput
 
 PAGE = (Path(__file__).parents[1] / "docs" / "changing-the-model.md").read_text(encoding="utf-8")
 SECTIONS = dict(section.split("\n", 1) for section in PAGE.split("\n## ")[1:])

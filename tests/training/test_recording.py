@@ -14,8 +14,9 @@ from dynaroute.training.instances import TrainingTask
 from dynaroute.training.optimiser import AdamOptimiser
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.recording import ByLength, ByRoutes, GraphedUpdate, choose_recording
-from dynaroute.training.reinforce import PolicyUpdate, Replay, UpdateInput, sample_solutions
+from dynaroute.training.reinforce import PolicyUpdate, Replay, sample_solutions
 from dynaroute.training.replay_layout import ReplaySize, RouteStarts, WholeSize
+from dynaroute.training.update_input import UpdateInput
 
 NEEDED = ReplaySize(occurrences=400, routes=160, route_tokens=4200, states=120, state_tokens=2900, longest_route=9)
 

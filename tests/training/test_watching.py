@@ -16,8 +16,9 @@ from dynaroute.errors import DynarouteError
 from dynaroute.training.journal import Journal, draw_learning_curve, read_metrics
 from dynaroute.training.plan import TrainingPlan, format_plan, parse_plan, refuse_other_plan
 from dynaroute.training.recipes import make_plan
-from dynaroute.training.reinforce import PolicyUpdate, UpdateInput, reinforce_loss, sample_solutions
+from dynaroute.training.reinforce import PolicyUpdate, reinforce_loss, sample_solutions
 from dynaroute.training.trainer import Trainer
+from dynaroute.training.update_input import UpdateInput
 
 WATCHED = {"sample_length", "loss", "entropy", "gradient_norm", "rate", "trajectories_per_second"}
 

@@ -13,9 +13,10 @@ from torch import Tensor
 from dynaroute.kernels import LONGEST_ROUTE
 from dynaroute.model.changes import ModelWarning
 from dynaroute.training.graphs import RecordingError, record
-from dynaroute.training.reinforce import PolicyUpdate, UpdateInput
+from dynaroute.training.reinforce import PolicyUpdate
 from dynaroute.training.replay import find_fixed_size
 from dynaroute.training.replay_layout import ReplaySize, RouteStarts, WholeSize, count_steps
+from dynaroute.training.update_input import UpdateInput
 
 __all__ = ["ByLength", "ByRoutes", "GraphedUpdate", "choose_recording", "record_if_possible"]
 
