@@ -476,7 +476,7 @@ def test_15_12_a_plan_that_was_changed_is_refused_by_name(run: Path, line: str, 
 def test_15_12_a_plan_that_was_changed_is_refused_on_a_run_that_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dynaroute.cli.train.note_interrupt", lambda *_: _stop_at_once())
+    monkeypatch.setattr("dynaroute.cli.train_run.note_interrupt", lambda *_: _stop_at_once())
     assert invoke("train", *TINY, "--updates", "9", "--out", tmp_path / "run").exit_code == 130
     monkeypatch.undo()
     path = tmp_path / "run" / "plan.toml"
