@@ -9,7 +9,15 @@ import typer
 
 from dynaroute.cli.options import BestOption, DeviceOption, JsonOption
 from dynaroute.cli.places import list_files, list_model_files, refuse_overwriting
-from dynaroute.cli.train_plan import Source, change_plan, find_tracker, find_validation, parse_numbers, refuse_options
+from dynaroute.cli.train_plan import (
+    Source,
+    change_plan,
+    find_tracker,
+    find_validation,
+    parse_numbers,
+    read_config,
+    refuse_options,
+)
 from dynaroute.cli.train_run import run_training
 from dynaroute.device import choose_device
 from dynaroute.errors import OptionError, Where
@@ -209,8 +217,6 @@ def train(
       dynaroute train --distribution mixed --init amd-100 --minutes 60 --out general
       dynaroute train --data my-instances --init amd-100 --minutes 10 --out mine
     """
-    from dynaroute.training.plan import read_plan
-
     tracker = find_tracker(track)
     source = Source(size, sizes, recipe, distribution, data)
     overrides: dict[str, Any] = {
@@ -238,9 +244,8 @@ def train(
         given = {**overrides, **steps, **vars(source), "capacity": capacity, "out": out, "config": config}
         given |= {"validation": validation, "best": best}
         refuse_options(given, "resume", "A run is resumed with its own settings: leave it out.")
-        run_training(
-            resume, None, device, json, tracker, {name: value for name, value in budget.items() if value is not None}
-        )
+        more = {name: value for name, value in budget.items() if value is not None}
+        run_training(resume, None, device, json, tracker, more)
         return
     if out is None:
         raise OptionError("the folder for the run is missing.", where=Where(field="out"), remedy="Give --out RUN.")
@@ -250,7 +255,7 @@ def train(
     if capacity is not None:
         steps["capacities"] = parse_numbers("capacity", capacity)
     on_cpu = choose_device(device) == "cpu"
-    plan = read_plan(config) if config is not None else source.make_plan(init, on_cpu, policy)
+    plan = read_config(config) if config is not None else source.make_plan(init, on_cpu, policy)
     overrides["validation"] = find_validation(validation, best)
     changed = change_plan(plan, overrides, budget, steps)
     read = [config, *list_files(source.data, validation, best), *list_model_files(changed.init)]

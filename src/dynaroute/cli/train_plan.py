@@ -26,6 +26,7 @@ __all__ = [
     "find_validation",
     "make_policy",
     "parse_numbers",
+    "read_config",
     "refuse_options",
 ]
 
@@ -139,6 +140,13 @@ def _find_files(path: Path, best: Path | None) -> InstanceFiles:
     files = InstanceFiles.at(path, best if best is not None else find_best_costs(path))
     files.read_best(files.read())
     return files
+
+
+def read_config(path: Path) -> TrainingPlan:
+    """Read the plan that --config names, with the libraries that this needs."""
+    from dynaroute.training.plan import read_plan
+
+    return read_plan(path)
 
 
 def change_plan(
