@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from policies import draw_batch
@@ -33,6 +37,20 @@ def test_legs_are_rounded_one_by_one_and_each_instance_by_its_own_rule() -> None
     )
     routes = RouteBatch.from_solutions([Solution(((1, 2),))] * 3, batch)
     assert routes.lengths(batch).tolist() == [2**0.5 + 2, 3, 4]
+
+
+def test_one_way_distances_count_in_the_direction_of_travel() -> None:
+    batch = draw_batch(4, 2)  # instances of 4 and 2 customers
+    generator = np.random.default_rng(1)
+    distances = generator.random((2, 5, 5)) * (1 - np.eye(5))
+    one_way = replace(batch, distances=torch.from_numpy(distances))
+    solutions = [Solution(((3, 1), (4, 2))), Solution(((2,), (1,)))]
+    paths = [(0, 3, 1, 0, 4, 2, 0), (0, 2, 0, 1, 0)]
+    expected = [
+        sum(float(table[start, end]) for start, end in itertools.pairwise(path))
+        for table, path in zip(distances, paths, strict=True)
+    ]
+    assert RouteBatch.from_solutions(solutions, one_way).lengths(one_way).tolist() == pytest.approx(expected)
 
 
 def test_halves_are_rounded_up() -> None:

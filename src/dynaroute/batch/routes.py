@@ -102,9 +102,11 @@ class RouteBatch:
         depot = torch.zeros_like(visits)
         onward = leg_lengths(batch, visits[:, :-1], visits[:, 1:])  # (B, M - 2)
         homeward = leg_lengths(batch, visits, depot)  # (B, M - 1); 0 for padding
+        # a table may hold other lengths for the way out than for the way back; straight lines are measured once
+        outward = homeward if batch.distances is None else leg_lengths(batch, depot, visits)
         # between routes, return to the depot and leave again
-        between = torch.where(same_route, onward, homeward[:, :-1] + homeward[:, 1:])
-        return between.sum(1) + homeward[:, 0] + homeward[:, -1]
+        between = torch.where(same_route, onward, homeward[:, :-1] + outward[:, 1:])
+        return between.sum(1) + outward[:, 0] + homeward[:, -1]
 
     def to_solutions(self, batch: InstanceBatch) -> list[Solution]:
         """Convert to `Solution` objects with their costs stated."""
