@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -14,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from dynaroute.checksums import checksum_of
 from dynaroute.errors import DynarouteError, FileError, ModelError, in_file
 from dynaroute.files import read_bytes, write_bytes
 from dynaroute.limits import LARGEST_SETTINGS
@@ -199,7 +199,7 @@ class Policy(nn.Module):
             try:
                 target.mkdir(parents=True, exist_ok=True)
                 weights = save(tensors)
-                digest = sha256(weights).hexdigest()
+                digest = checksum_of(weights)
                 # a reader between two writes, or after a kill there, finds weights that match the description
                 write_bytes(target / "config.json", describe([digest, *_hash_present(target)]))
                 write_bytes(target / "model.safetensors", weights)
@@ -277,13 +277,13 @@ class _Description:
 
     def knows(self, weights: bytes) -> bool:
         """Whether the weights match a hash."""
-        return not self.hashes or sha256(weights).hexdigest() in self.hashes
+        return not self.hashes or checksum_of(weights) in self.hashes
 
 
 def _hash_present(folder: Path) -> list[str]:
     """Hash the weights in a folder, if any."""
     path = folder / "model.safetensors"
-    return [sha256(read_bytes(path)).hexdigest()] if path.is_file() and path.stat().st_size else []
+    return [checksum_of(read_bytes(path))] if path.is_file() and path.stat().st_size else []
 
 
 def _parse_description(path: Path) -> _Description:
