@@ -13,9 +13,10 @@ from policies import SMALL_AMD, draw_batch, draw_instances, make_policy
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct import Greedy, Sampling, construct, log_probabilities
+from dynaroute.construct import Augmented, Greedy, Sampling, construct, log_probabilities
 from dynaroute.construct.eager import first_log_probabilities
-from dynaroute.errors import InstanceError, ModelError
+from dynaroute.construct.strategies import SYMMETRIES, reflect
+from dynaroute.errors import InstanceError, ModelError, UnsupportedError
 from dynaroute.model import Policy
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Left
@@ -87,7 +88,7 @@ def test_an_example_is_short(title: str) -> None:
 
 
 def test_every_example_is_found() -> None:
-    assert len(EXAMPLES) == PAGE.count("```python") == 7
+    assert len(EXAMPLES) == PAGE.count("```python") == 8
 
 
 @pytest.mark.parametrize("title", ["Another normalisation", "Another encoder", "Another decoder"])
@@ -132,6 +133,53 @@ class TestExtraFeature:
         noisy = torch.ones(2, 7)
         noisy[0, 4:] = 9.0
         assert torch.equal(batch.with_node_features(noisy).keys, batch.with_node_features(torch.ones(2, 7)).keys)
+
+    def test_a_feature_that_stays_when_turned_is_that_of_the_instance_in_every_orientation(
+        self, names: dict[str, Any]
+    ) -> None:
+        batch = names["batch"].repeat_each(SYMMETRIES)
+        placed = Augmented(Greedy()).place(batch, torch.arange(SYMMETRIES).repeat(len(names["batch"])))
+        assert placed.node_features is not None
+        assert torch.equal(placed.node_features, batch.node_features)
+
+
+class TestFeatureOfPositions:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def names(cls) -> dict[str, Any]:
+        return run("A feature that depends on positions")
+
+    def test_every_orientation_is_built_like_an_instance_that_was_turned_by_hand(self, names: dict[str, Any]) -> None:
+        policy, plain, find_angles = names["policy"].double(), names["plain"], names["find_angles"]
+        lengths = []
+        for symmetry in range(SYMMETRIES):
+            turned = reflect(plain.locations, torch.full_like(plain.sizes, symmetry))
+            by_hand = replace(plain, locations=turned, coordinates=turned).with_node_features(find_angles)
+            lengths.append(construct(policy, by_hand, Greedy()).lengths(by_hand))
+        best = construct(policy, names["batch"], Augmented(Greedy())).lengths(plain)
+        torch.testing.assert_close(best, torch.stack(lengths).amin(0), rtol=1e-9, atol=0)
+
+    def test_numbers_that_cannot_be_computed_again_are_refused(self, names: dict[str, Any]) -> None:
+        batch = names["plain"].with_node_features(names["find_angles"](names["plain"]))
+        with pytest.raises(UnsupportedError, match="node features") as caught:
+            construct(names["policy"], batch, Augmented(Greedy()))
+        assert "function" in caught.value.remedy
+
+    def test_a_rule_never_sees_own_units_or_turned_padding(self) -> None:
+        seen: list[InstanceBatch] = []
+
+        def note(batch: InstanceBatch) -> Tensor:
+            seen.append(batch)
+            return batch.locations.sum(-1)
+
+        small = draw_batch(3, 6)
+        far = replace(small, coordinates=1000 * small.coordinates)
+        batch = far.with_node_features(note).repeat_each(SYMMETRIES)
+        Augmented(Greedy()).place(batch, torch.arange(SYMMETRIES).repeat(2))
+        assert len(seen) == 2
+        for shown in seen:
+            assert torch.equal(shown.coordinates, shown.locations)
+            assert not shown.locations[shown.sizes == 3, 4:].any()
 
 
 def make_small_run(folder: Path, **own: Any) -> Trainer:

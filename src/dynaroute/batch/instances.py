@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -16,7 +16,9 @@ from dynaroute.errors import InstanceError, UnsupportedError, Where
 from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
 
-__all__ = ["InstanceBatch"]
+__all__ = ["FeatureRule", "InstanceBatch"]
+
+FeatureRule: TypeAlias = "Callable[[InstanceBatch], Tensor]"  # computes the (B, M) or (B, M, F) features of instances
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class InstanceBatch:
         (B, M, M) leg lengths if some instance does not use straight lines; else None.
     node_features
         (B, M, F) extra node features for a policy of your own; else None. `with_node_features` adds them.
+    feature_rule
+        Computes the extra node features again when the instances are turned; None if nothing is known about them.
     """
 
     locations: Tensor
@@ -55,6 +59,7 @@ class InstanceBatch:
     rounding: Tensor
     distances: Tensor | None = None
     node_features: Tensor | None = None
+    feature_rule: FeatureRule | None = None
 
     @classmethod
     def from_instances(cls, instances: Sequence[Instance]) -> InstanceBatch:
@@ -178,25 +183,69 @@ class InstanceBatch:
             seen.append(self.node_features.flatten(0, 1)[flat].to(dtype))
         return torch.cat(seen, 1)
 
-    def with_node_features(self, values: Tensor) -> InstanceBatch:
+    def with_node_features(self, values: Tensor | FeatureRule, *, stay_when_turned: bool = False) -> InstanceBatch:
         """Return the same instances with extra node features; different features give different random streams.
 
         Parameters
         ----------
         values
-            (B, M) or (B, M, F) numbers, the depot's first; values at padding are ignored.
+            (B, M) or (B, M, F) numbers, the depot's first; values at padding are ignored. Or a function that computes
+            them from a batch of these instances in any number and order, turned or not: positions are its `locations`,
+            in the unit square, and its `coordinates` are the same.
+        stay_when_turned
+            Whether numbers are still right when their instance is turned or mirrored (`Augmented`), as an urgency is
+            and an angle is not.
         """
+        rule: FeatureRule | None
+        if callable(values):
+            rule, features = values, self._arrange_features(values(self._show_to_rule()))
+        else:
+            rule, features = _keep_features if stay_when_turned else None, self._arrange_features(values)
+        places = torch.arange(1, features[0].numel() + 1, device=self.device).view(features.shape[1:])
+        bits = features.double().view(torch.int64) * (
+            2 * places + 1
+        )  # odd multipliers, so that the position of a number matters
+        return replace(self, node_features=features, feature_rule=rule, keys=self.keys ^ bits.sum((1, 2)))
+
+    def turned_to(self, locations: Tensor) -> InstanceBatch:
+        """Return the same instances with turned positions, and extra node features that fit these.
+
+        Parameters
+        ----------
+        locations
+            (B, M, 2) positions in the unit square.
+
+        Raises
+        ------
+        UnsupportedError
+            If the instances have extra node features that cannot be computed again.
+        """
+        turned = replace(self, locations=locations)
+        if self.node_features is None:
+            return turned
+        if self.feature_rule is None:
+            raise UnsupportedError(
+                "the instances are turned, but their node features are numbers, which cannot be computed again.",
+                where=Where(field="node_features"),
+                remedy="Give with_node_features a function that computes them, or stay_when_turned=True if turning "
+                "does not change them.",
+            )
+        return replace(turned, node_features=turned._arrange_features(self.feature_rule(turned._show_to_rule())))
+
+    def _arrange_features(self, values: Tensor) -> Tensor:
+        """Return extra node features as (B, M, F), with zeros at padding."""
         given = values if values.ndim == 3 else values[..., None]
         if given.shape[:2] != self.demands.shape:
             message = f"node features have shape {tuple(values.shape)}, not {tuple(self.demands.shape)} or more."
             raise InstanceError(message, where=Where(field="node_features"), remedy="Give values for each node.")
         features = given.to(self.device, self.locations.dtype, copy=True)  # (B, M, F)
         features[self._is_padding] = 0.0
-        places = torch.arange(1, features[0].numel() + 1, device=self.device).view(features.shape[1:])
-        bits = features.double().view(torch.int64) * (
-            2 * places + 1
-        )  # odd multipliers, so that the position of a number matters
-        return replace(self, node_features=features, keys=self.keys ^ bits.sum((1, 2)))
+        return features
+
+    def _show_to_rule(self) -> InstanceBatch:
+        """Return the instances as a rule sees them: only positions that are turned, and padding always at zero."""
+        seen = self.locations.masked_fill(self._is_padding[..., None], 0.0)
+        return replace(self, locations=seen, coordinates=seen)
 
     @property
     def _is_padding(self) -> Tensor:
@@ -217,8 +266,14 @@ class InstanceBatch:
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> InstanceBatch:
         """Apply a function to every tensor."""
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        changed: dict[str, Any] = {name: None if value is None else change(value) for name, value in values.items()}
-        return InstanceBatch(**changed)
+        changed: dict[str, Any] = {name: change(value) for name, value in values.items() if isinstance(value, Tensor)}
+        return replace(self, **changed)
+
+
+def _keep_features(batch: InstanceBatch) -> Tensor:
+    """Return the extra node features that turning does not change."""
+    assert batch.node_features is not None
+    return batch.node_features
 
 
 def _pad_distances(instances: Sequence[Instance], nodes: int) -> NDArray[np.float64]:

@@ -131,6 +131,8 @@ class MultiStart:
 class Augmented:
     """Another strategy in all eight orientations of the square; the first is the original instance.
 
+    Extra node features are computed again for each orientation (`InstanceBatch.with_node_features`).
+
     Attributes
     ----------
     strategy
@@ -148,11 +150,9 @@ class Augmented:
         """Turn and mirror the instances; each orientation has its own random streams."""
         inner = self.strategy.place(batch, attempt // SYMMETRIES)
         orientation = attempt % SYMMETRIES
-        return replace(
-            inner,
-            locations=reflect(inner.locations, orientation),
-            keys=inner.keys ^ (orientation << 59),  # orientation 0 keeps the streams of the plain strategy
-        )
+        turned = inner.turned_to(reflect(inner.locations, orientation))
+        # orientation 0 keeps the streams of the plain strategy
+        return replace(turned, keys=inner.keys ^ (orientation << 59))
 
     def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
         """Return the other strategy's chooser."""
