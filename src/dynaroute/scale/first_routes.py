@@ -12,6 +12,7 @@ from dataclasses import replace
 from dynaroute.scale.rows import FirstRoutes, Row
 from dynaroute.solution import Solution
 from dynaroute.solver import solve_all
+from dynaroute.solving.carried_options import continue_from
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result, Start
 
@@ -54,16 +55,7 @@ def search_from_first_routes(row: Row, options: SolveOptions) -> Result:
     """
     assert row.instance is not None
     assert row.first is not None
-    without_policy = replace(
-        options,
-        model="auto",
-        decode=None,
-        samples=None,
-        temperature=None,
-        augment=False,
-        start=Solution(row.first.routes),
-    )
-    result = solve_all([row.instance], without_policy)[0]
+    result = solve_all([row.instance], continue_from(options, Solution(row.first.routes)))[0]
     start = Start.by_policy(row.first.model, options.decoding)
     return replace(result, start=start, seconds=row.first.seconds + result.seconds)
 

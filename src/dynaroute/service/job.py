@@ -22,6 +22,7 @@ from dynaroute.service.response_schemas import (
     TimingSchema,
 )
 from dynaroute.solution import Solution
+from dynaroute.solving.carried_options import continue_from
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 
@@ -93,12 +94,8 @@ class Job:
         """Options to continue with: as given, or from the best routes for the remaining time."""
         if self._best is None or self.options.time_limit is None:
             return self.options
-        return SolveOptions(
-            improve=self.options.improve,
-            time_limit=max(_SHORTEST, self.options.time_limit - self._seconds_before),
-            seed=self.options.seed,
-            start=Solution(tuple(map(tuple, self._best.routes))),
-        )
+        known = continue_from(self.options, Solution(tuple(map(tuple, self._best.routes))))
+        return replace(known, time_limit=max(_SHORTEST, self.options.time_limit - self._seconds_before))
 
     @property
     def has_ended(self) -> bool:

@@ -20,6 +20,7 @@ from dynaroute.instance import Instance
 from dynaroute.service.response_schemas import JobResponse
 from dynaroute.service.settings import PREFIX
 from dynaroute.service.throttled_log import ThrottledLog
+from dynaroute.solving.carried_options import options_from_json, options_to_json
 from dynaroute.solving.options import SolveOptions
 
 __all__ = ["JobFile", "KeptJob"]
@@ -33,8 +34,6 @@ _TABLES = """
     );
     CREATE TABLE IF NOT EXISTS problems (id TEXT PRIMARY KEY, instance TEXT);
 """
-# options of the service, by their names in requests
-_OPTIONS = ("model", "decode", "samples", "augment", "improve", "time_limit", "seed")
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,8 @@ class JobFile:
     def add(self, job: KeptJob) -> None:
         """Write a new job."""
         assert job.instance is not None
-        given = {name: getattr(job.options, name) for name in _OPTIONS}
-        row = (job.answer.id, json.dumps(given), json.dumps(job.notes), job.answer.model_dump_json())
+        options = json.dumps(options_to_json(job.options))
+        row = (job.answer.id, options, json.dumps(job.notes), job.answer.model_dump_json())
         problem = _write_instance(job.instance)
 
         def write() -> None:
@@ -177,7 +176,7 @@ def _restore(answer: str, options: str, notes: str, instance: str | None, ended_
     with suppress(ValueError, TypeError, DynarouteError):
         return KeptJob(
             JobResponse.model_validate_json(answer),
-            SolveOptions(**json.loads(options)),
+            options_from_json(json.loads(options)),
             tuple(json.loads(notes)),
             None if instance is None else instance_from_json(load_json(instance)),
             ended_at,

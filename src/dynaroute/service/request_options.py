@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from dynaroute.errors import OptionError
-from dynaroute.solving.options import USUAL_TIME_LIMIT, Improve, SolveOptions
+from dynaroute.solving.options import DECLARATIONS, USUAL_TIME_LIMIT, Decoding, Improve, SolveOptions
 
 __all__ = ["can_be_solved_together", "choose_options", "count_work", "refuse_excess"]
+
+_FILLED_IN = (
+    *(entry.name for entry in fields(Decoding)),
+    *("improve", "time_limit", "total_time", "iterations", "seed"),
+)
 
 
 def choose_options(given: dict[str, Any], usual: Improve, longest: float) -> SolveOptions:
@@ -53,4 +59,6 @@ def refuse_excess(options: SolveOptions, customers: int, most_work: int) -> None
 
 
 def _decisive_options(options: SolveOptions) -> tuple[object, ...]:
-    return options.model, options.decoding, options.improver, options.limit, options.usual_seed, options.objective
+    """List what decides, every option once: those with defaults filled in, and all others as given."""
+    others = (getattr(options, name) for name in DECLARATIONS if name not in _FILLED_IN)
+    return options.decoding, options.improver, options.limit, options.usual_seed, *others
