@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,17 @@ import pytest
 
 from dynaroute.distributions import draw_paper_set
 from dynaroute.errors import OptionError
+from dynaroute.formats import write
 from dynaroute.instance import Instance
-from dynaroute.scale import run, work
+from dynaroute.scale import first_routes, run, work
+from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.file_sources import SetSource
-from dynaroute.scale.manifest import OF_INPUT, Manifest
+from dynaroute.scale.manifest import OF_INPUT, Manifest, Shard
 from dynaroute.scale.parts import Parts
 from dynaroute.scale.places import Place
-from dynaroute.scale.rows import Block, Row
-from dynaroute.scale.work import Work, Worker
+from dynaroute.scale.rows import Block, FirstRoutes, Row
+from dynaroute.scale.run import BatchRequest
+from dynaroute.scale.work import BlockReport, Work, Worker
 from dynaroute.service.job import Job
 from dynaroute.service.job_file import JobFile, KeptJob
 from dynaroute.service.request_options import can_be_solved_together
@@ -123,23 +127,66 @@ def test_requests_that_differ_in_an_option_are_not_solved_together(name: str) ->
     assert not can_be_solved_together(make(name), SolveOptions(**needed))
 
 
-@each_option
-def test_option_reaches_the_rows_of_a_batch(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if name in OF_WORKERS:
-        pytest.skip("workers choose it themselves")
-    seen: list[SolveOptions] = []
+@dataclass(frozen=True)
+class OneWorker:
+    """An engine with one worker, to which the work is sent as if it were another process."""
+
+    def count_workers(self, work: Work) -> int:
+        return 1
+
+    def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
+        worker = Worker(pickle.loads(pickle.dumps(work)))
+        for block in blocks:
+            yield worker.solve(pickle.loads(pickle.dumps(work.source.prepare(block))))
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[SolveOptions]:
+    """The options of every row that is solved, after its first routes."""
+    found: list[SolveOptions] = []
 
     def note(_: Sequence[Instance], options: SolveOptions) -> None:
-        seen.append(options)
+        found.append(options)
         raise OptionError("seen.")
 
     monkeypatch.setattr(work, "solve_all", note)
-    row = Row(0, "row", INSTANCE)
-    sent = pickle.dumps(Work(SetSource("", "", 1), Parts(Place(str(tmp_path))), make(name), group=1, rows=1))
+    monkeypatch.setattr(first_routes, "solve_all", note)
+    return found
 
-    Worker(pickle.loads(sent)).solve(Block(0, 1, (row,)))
 
-    assert getattr(seen[0], name) == getattr(make(name), name)
+@each_option
+@pytest.mark.parametrize("shard", ["1/1", "1/2", "2/2"])
+def test_option_reaches_the_rows_of_a_batch_and_its_shards(
+    name: str, shard: str, tmp_path: Path, seen: list[SolveOptions]
+) -> None:
+    if name in OF_WORKERS:
+        pytest.skip("workers choose it themselves")
+    write([INSTANCE] * 4, tmp_path / "in.npz")
+    request = BatchRequest(str(tmp_path / "in.npz"), str(tmp_path / "out"), make(name), Shard.parse(shard))
+
+    run.run_batch(request, OneWorker())
+
+    found = [getattr(options, name) for options in seen]
+    if name == "total_time":
+        found = [sum(found)]  # rows share it
+    assert set(found) == {EXAMPLES[name][name]}
+
+
+@each_option
+def test_option_reaches_rows_of_a_batch_whose_first_routes_are_known(
+    name: str, tmp_path: Path, seen: list[SolveOptions]
+) -> None:
+    if name in (*OF_WORKERS, *OF_POLICY):
+        pytest.skip("workers choose it themselves, or it is used before")
+    known = FirstRoutes(PLAN.routes, "amd-20", 0.0)
+    options = make(name, improve="search")
+
+    Worker(Work(SetSource("", "", 1), Parts(Place(str(tmp_path))), options, group=1, rows=1)).solve(
+        Block(0, 1, (Row(0, "row", INSTANCE),), first_routes=(known,))
+    )
+
+    assert [getattr(options, name) for options in seen] == [getattr(options, name)]
+    assert seen[0].start == Solution(PLAN.routes)
 
 
 @each_option
