@@ -169,6 +169,56 @@ def test_extra_arrays_are_ignored_with_a_warning() -> None:
         assert len(parse_npz(archive(**arrays(note=np.full(1, None))))) == 2
 
 
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("time_windows", np.full((2, 4, 2), [0.0, 9.0])),
+        ("durations", np.full((2, 4), 0.5)),
+        ("distance_limit", np.full((2, 1), 3.0)),
+        ("open_route", np.array([[True], [False]])),
+        ("open_route", np.full((2, 1), None)),
+        ("service_time", np.full((2, 3), "10 min")),
+        ("travel_cost_matrix", np.ones((2, 4, 4))),
+        ("w", np.full((2, 3), 2.0)),
+    ],
+)
+def test_an_array_that_routes_may_depend_on_is_refused_by_name(key: str, value: Any) -> None:
+    with pytest.raises(UnsupportedError, match=f"the array {key} "):
+        parse_npz(archive(**arrays(**{key: value})))
+
+
+def test_arrays_that_say_nothing_are_ignored_with_a_warning() -> None:
+    silent: dict[str, Any] = {
+        "time_windows": np.full((2, 4, 2), [0.0, np.inf], dtype=np.float32),
+        "distance_limit": np.full((2, 1), np.inf),
+        "open_route": np.zeros((2, 1), dtype=bool),
+    }
+    with pytest.warns(InputWarning, match="ignored the arrays time_windows, distance_limit"):
+        assert parse_npz(archive(**arrays(**silent))) == parse_npz(archive(**arrays()))
+
+
+def test_a_constraint_that_comes_twice_may_not_hide_behind_the_last() -> None:
+    member = io.BytesIO()
+    np.save(member, np.zeros((2, 3)))
+    buffer = io.BytesIO(archive(**arrays(service=np.ones((2, 3)))))
+    with zipfile.ZipFile(buffer, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
+        file.writestr("service.npy", member.getvalue())
+
+    with pytest.raises(UnsupportedError, match="service"):
+        parse_npz(buffer.getvalue())
+
+
+def test_a_constraint_that_unpacks_to_far_too_much_is_refused_unread() -> None:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays(limits=np.zeros(30_000_000, dtype=np.uint8)))
+    tracemalloc.start()
+    with pytest.raises(UnsupportedError, match="limits"):
+        parse_npz(buffer.getvalue())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
 @pytest.mark.parametrize("content", [b"PK", b"no archive at all", b"\x93NUMPY\x01\x00"])
 def test_what_is_no_archive_is_refused(content: bytes) -> None:
     with pytest.raises(FormatError, match="archive"):

@@ -138,6 +138,15 @@ def test_tensors_of_another_shape_are_refused(value: object) -> None:
     assert caught.value.remedy
 
 
+@pytest.mark.parametrize("key", ["time_windows", "durations", "distance_limit", "backhaul_class"])
+def test_a_tensor_that_routes_may_depend_on_is_refused_by_name(key: str) -> None:
+    tensors = {name: torch.from_numpy(np.asarray(value)) for name, value in parts_of(20).items()}
+    with pytest.raises(UnsupportedError, match=f"the tensor {key} looks like a constraint"):
+        parse_torch_set(saved({**tensors, key: torch.ones(COUNT, 1)}))
+    with pytest.warns(InputWarning, match=f"ignored the tensors {key}"):
+        assert parse_torch_set(saved({**tensors, key: torch.ones(0)})) == DRAWN[20].instances()
+
+
 class Explosive:
     def __init__(self, path: Path) -> None:
         self.path = path

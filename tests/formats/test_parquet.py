@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from decimal import Decimal
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from problems import make_instance
 from strategies import instances
 
-from dynaroute.errors import DynarouteError, FormatError, InputWarning, OptionError
+from dynaroute.errors import DynarouteError, FormatError, InputWarning, OptionError, UnsupportedError
 from dynaroute.formats import read_set, write
 from dynaroute.formats.parquet import format_parquet, parse_parquet
 from dynaroute.formats.parquet_columns import COLUMNS
@@ -124,6 +125,37 @@ def test_what_is_no_parquet_file_is_refused(change: Callable[[bytes], bytes]) ->
 def test_other_columns_are_told_of() -> None:
     with pytest.warns(InputWarning, match="ignored the columns colour"):
         read_one(colour=["red"])
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("time_windows", [[[0, 9], [0, 9], [0, 9]]]),
+        ("distance_limit", [30.0]),
+        ("open_route", [True]),
+        ("demand_backhaul", [[0, 3]]),
+        ("service_time", ["10 min"]),
+        ("prizes", [[{"stop": 1, "prize": 5}]]),
+    ],
+)
+def test_a_column_that_looks_like_a_constraint_is_refused_by_name(column: str, cells: list[Any]) -> None:
+    with pytest.raises(UnsupportedError, match=f"field {column}: the column {column} looks like a constraint"):
+        read_one(**{column: cells})
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("time_windows", [[[0.0, math.inf], [None, math.inf], None]]),
+        ("distance_limit", [math.inf]),
+        ("open_route", [False]),
+        ("demand_backhaul", [[0, 0]]),
+        ("service_time", [None]),
+    ],
+)
+def test_a_column_that_says_nothing_is_told_of(column: str, cells: list[Any]) -> None:
+    with pytest.warns(InputWarning, match=f"ignored the columns {column}"):
+        read_one(**{column: cells})
 
 
 def test_too_many_instances_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import pickle
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from batches import change_column, draw, write_input
 
-from dynaroute.errors import DynarouteError, FileError, FormatError
+from dynaroute.errors import DynarouteError, FileError, FormatError, UnsupportedError
 from dynaroute.formats import write
 from dynaroute.scale.opening import open_source
 from dynaroute.scale.parquet_source import ParquetSource
@@ -183,6 +184,13 @@ def test_other_columns_are_told_of(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(file).append_column("colour", pa.array(["red", "blue"])), file)
     with pytest.warns(UserWarning, match="ignored the columns colour"):
         assert len(open_source(str(file))) == 2
+
+
+def test_a_column_that_looks_like_a_constraint_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 2)
+    pq.write_table(pq.read_table(file).append_column("distance_limit", pa.array([math.inf, 3.0])), file)
+    with pytest.raises(UnsupportedError, match=r"in\.parquet, field distance_limit"):
+        open_source(str(file))
 
 
 def test_the_digest_changes_with_any_number(tmp_path: Path) -> None:

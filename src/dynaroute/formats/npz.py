@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from dynaroute.errors import FormatError, Where, merge_notes, warn_of_input
 from dynaroute.formats.limitations import refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import write_loads
 from dynaroute.formats.set_arrays import KEYS, SHAPES, make_instances, refuse_faulty_shapes
+from dynaroute.formats.unread import refuse_constraint
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_content
 
@@ -61,6 +63,7 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
             arrays = _load_arrays(archive)
+            _refuse_constraints(archive, arrays["locs"].shape)
     except _DAMAGES as error:
         raise FormatError(
             f"this is not a valid .npz archive ({textwrap.shorten(str(error), 80, placeholder=' ...')}).",
@@ -123,9 +126,34 @@ def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     with warnings.catch_warnings():
         # numpy warns about headers from Python 2, but reads them correctly
         warnings.simplefilter("ignore", UserWarning)
-        headers = {key: _read_header(archive, key) for key in keys}
-        _refuse_faulty_headers(headers)
-        return {key: _load_array(archive, key) for key in keys}
+        members = {key: archive.getinfo(f"{key}.npy") for key in keys}
+        headers = {key: _read_header(archive, member) for key, member in members.items()}
+        for key, header in headers.items():
+            _refuse_faulty_header(key, header)
+        refuse_faulty_shapes({key: header.shape for key, header in headers.items()})
+        return {key: _load_array(archive, member) for key, member in members.items()}
+
+
+def _refuse_constraints(archive: zipfile.ZipFile, locs: tuple[int, ...]) -> None:
+    """Refuse further arrays that routes may depend on."""
+    count, size, _ = locs
+    most = 2 * count * (size + 2)  # values that a window for each node has
+    for member in archive.infolist():
+        name = member.filename.removesuffix(".npy")
+        if name not in KEYS:
+            refuse_constraint("array", name, map(partial(_load_other, archive, most=most), [member]), (count, size))
+
+
+def _load_other(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> NDArray[Any] | None:
+    """Load an array that is not read; None if it does not hold numbers, or too many for values of customers."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            header = _read_header(archive, member)
+            _refuse_faulty_header(member.filename, header, kinds="iufb")
+            return _load_array(archive, member) if math.prod(header.shape) <= most else None
+    except (FormatError, *_DAMAGES):
+        return None
 
 
 @dataclass(frozen=True)
@@ -137,8 +165,8 @@ class _Header:
     size: int
 
 
-def _read_header(archive: zipfile.ZipFile, key: str) -> _Header:
-    member = archive.getinfo(f"{key}.npy")
+def _read_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Header:
+    key = member.filename.removesuffix(".npy")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # numpy never writes the others, and Python unpacks them in blocks of any size
         raise FormatError(
@@ -154,22 +182,20 @@ def _read_header(archive: zipfile.ZipFile, key: str) -> _Header:
     return _Header(shape, dtype, member.file_size - start.tell())
 
 
-def _refuse_faulty_headers(headers: dict[str, _Header]) -> None:
-    """Check the declared shapes against the bytes and each other, before allocating memory."""
-    for key, header in headers.items():
-        if header.dtype.kind not in "iuf":
-            kind = "objects, which could run code" if header.dtype.hasobject else f"values of type {header.dtype}"
-            raise FormatError(f"the array {key} holds {kind}.", where=Where(field=key), remedy="Store plain numbers.")
-        if math.prod(header.shape) * header.dtype.itemsize != header.size:
-            raise FormatError(
-                f"the array {key} declares {math.prod(header.shape)} values, but has {header.size} bytes.",
-                where=Where(field=key),
-                remedy="Write it with numpy.savez, and copy it completely.",
-            )
-    refuse_faulty_shapes({key: header.shape for key, header in headers.items()})
+def _refuse_faulty_header(key: str, header: _Header, kinds: str = "iuf") -> None:
+    """Check the declared kind of values, and the declared shape against the bytes, before allocating memory."""
+    if header.dtype.kind not in kinds:
+        kind = "objects, which could run code" if header.dtype.hasobject else f"values of type {header.dtype}"
+        raise FormatError(f"the array {key} holds {kind}.", where=Where(field=key), remedy="Store plain numbers.")
+    if math.prod(header.shape) * header.dtype.itemsize != header.size:
+        raise FormatError(
+            f"the array {key} declares {math.prod(header.shape)} values, but has {header.size} bytes.",
+            where=Where(field=key),
+            remedy="Write it with numpy.savez, and copy it completely.",
+        )
 
 
-def _load_array(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
-    with archive.open(f"{key}.npy") as file:
+def _load_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    with archive.open(member) as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array

@@ -21,7 +21,7 @@ from dynaroute.errors import DynarouteError, FormatError, Where, merge_notes, pl
 from dynaroute.fleet_options import FleetOptions, use_vehicles
 from dynaroute.formats.json_fleet import read_json_vehicles, vehicles_to_json
 from dynaroute.formats.numbers import scale_arrays, write_loads
-from dynaroute.formats.parquet_columns import COLUMNS, load_pyarrow, refuse_other_schema
+from dynaroute.formats.parquet_columns import COLUMNS, load_pyarrow, refuse_constraints, refuse_other_schema
 from dynaroute.formats.text import one_line
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_set
@@ -59,6 +59,7 @@ def parse_parquet(content: bytes, *, source: str = "") -> list[Instance]:
         file = open_table(pyarrow.BufferReader(content))
         refuse_large_set(file.metadata.num_rows, 0)
         refuse_other_schema(file.schema_arrow)
+        refuse_constraints(file)
         names = [name for name in file.schema_arrow.names if name in COLUMNS]
         batches = file.read(columns=names).combine_chunks().to_batches()
     except (OSError, ValueError) as error:  # PyArrow's own are kinds of these

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from dynaroute.errors import FormatError, OptionError, Where
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "Column", "load_pyarrow", "refuse_other_schema"]
+from dynaroute.errors import FormatError, OptionError, Where
+from dynaroute.formats.unread import refuse_constraint
+
+__all__ = ["COLUMNS", "Column", "load_pyarrow", "refuse_constraints", "refuse_other_schema"]
 
 
 def load_pyarrow() -> Any:
@@ -88,6 +92,7 @@ COLUMNS = {
     "durations": Column("a list of lists of seconds", _is_table),
     "speed": Column("a number", _is_number),
 }
+_ROWS_AT_ONCE = 4096
 _NEEDED = (("demands",), ("coordinates", "distances"), ("capacity", "vehicles"))
 
 
@@ -120,3 +125,38 @@ def refuse_other_schema(schema: Any) -> None:
                 raise FormatError(
                     f"this column has the type {kind}.", where=Where(field=name), remedy=f"Use {column.holds}."
                 )
+
+
+def refuse_constraints(file: Any) -> None:
+    """Refuse a table with a further column that looks like a constraint, unless its values say nothing.
+
+    Parameters
+    ----------
+    file
+        PyArrow's open file.
+
+    Raises
+    ------
+    UnsupportedError
+        Names the column.
+    """
+    for name in file.schema_arrow.names:
+        if name not in COLUMNS:
+            refuse_constraint("column", name, _read_column(file, name))
+
+
+def _read_column(file: Any, name: str) -> Iterator[NDArray[Any] | None]:
+    """Read a column in chunks, with pairs as rows; None for what is not numbers or cannot be read."""
+    types = load_pyarrow().types
+    try:
+        for batch in file.iter_batches(_ROWS_AT_ONCE, columns=[name]):
+            values, sides = batch.column(0), 0
+            while _is_list(lambda _: True, values.type):
+                values, sides = values.flatten(), sides + 1
+            if not (types.is_null(values.type) or types.is_boolean(values.type) or _is_number(values.type)):
+                yield None
+                continue
+            numbers = values.cast(load_pyarrow().float64()).to_numpy(zero_copy_only=False)
+            yield numbers.reshape(-1, 2) if sides > 1 and not len(numbers) % 2 else np.atleast_1d(numbers)
+    except (OSError, ValueError):  # PyArrow's own are kinds of these
+        yield None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dynaroute.display import show_list
 from dynaroute.errors import FormatError, Where, merge_notes, warn_of_input
 from dynaroute.formats.set_arrays import KEYS, SHAPES, make_instances, refuse_faulty_shapes
+from dynaroute.formats.unread import refuse_constraint
 from dynaroute.instance import Instance
 from dynaroute.limits import refuse_large_set
 
@@ -46,6 +47,9 @@ def parse_torch_set(content: bytes, *, source: str = "") -> list[Instance]:
     ignored = [str(key) for key in arrays if key not in KEYS]
     known = {key: arrays[key] for key in KEYS if key in arrays}
     refuse_faulty_shapes({key: array.shape for key, array in known.items()})
+    count, size, _ = known["locs"].shape
+    for key in ignored:
+        refuse_constraint("tensor", key, [arrays[key]], (count, size))
     with merge_notes(source):
         instances = make_instances(known, Path(source).stem)
     if ignored:

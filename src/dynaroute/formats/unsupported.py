@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["UNSUPPORTED", "is_unsupported", "is_unsupported_for_vehicles"]
+__all__ = ["UNSUPPORTED", "is_unsupported", "is_unsupported_for_vehicles", "split_words"]
 
 UNSUPPORTED = (
     "vehicle costs, prizes, optional customers, several windows, pickups, several depots, breaks and reloading are "
@@ -29,15 +29,16 @@ _DESCRIPTION = re.compile(r"best|known|bks|optimal|optimum|bound|comment|note")
 
 def is_unsupported(field: str) -> bool:
     """Whether a field, in any naming style, asks for something unsupported, such as a second depot."""
-    words = _split_words(field)
+    words = split_words(field)
     return any(map(_CONSTRAINT.fullmatch, words)) and not any(map(_DESCRIPTION.fullmatch, words))
 
 
 def is_unsupported_for_vehicles(field: str) -> bool:
     """Whether a vehicle's field asks for something unsupported, such as a cost or a start."""
-    return any(map(_OF_VEHICLES.fullmatch, _split_words(field)))
+    return any(map(_OF_VEHICLES.fullmatch, split_words(field)))
 
 
-def _split_words(field: str) -> list[str]:
+def split_words(field: str) -> list[str]:
+    """Split a field in any naming style into lower-case words."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", field)
     return re.findall(r"[a-z]+", spaced.lower())

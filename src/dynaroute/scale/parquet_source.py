@@ -15,7 +15,7 @@ import numpy as np
 from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FileError, FormatError, Where, gather_notes, in_file, warn_of_input
 from dynaroute.formats.parquet import InstanceTable, open_table
-from dynaroute.formats.parquet_columns import COLUMNS, refuse_other_schema
+from dynaroute.formats.parquet_columns import COLUMNS, refuse_constraints, refuse_other_schema
 from dynaroute.scale.places import Place
 from dynaroute.scale.rows import Block, Row
 
@@ -217,7 +217,6 @@ def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSou
     for name in names:
         with in_file(place.file(name)):
             schema, count = _look_at(place, name, digest)
-            refuse_other_schema(schema)
             ignored |= {column for column in schema.names if column not in COLUMNS}
         files.append(_File(name, rows, count))
         rows += count
@@ -233,7 +232,7 @@ def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSou
 
 
 def _look_at(place: Place, name: str, digest: Any) -> tuple[Any, int]:
-    """Read the schema and the number of rows of a file, and update the digest with its contents."""
+    """Check the columns of a file, read its schema and number of rows, and update the digest with its contents."""
     with place.open(name) as file:
         try:
             parquet = open_table(file)
@@ -241,6 +240,8 @@ def _look_at(place: Place, name: str, digest: Any) -> tuple[Any, int]:
             reason = " ".join(str(error).split())
             message = f"this is not a valid Parquet file ({reason})."
             raise FormatError(message, remedy="Copy it again, or leave it out.") from error
+        refuse_other_schema(parquet.schema_arrow)
+        refuse_constraints(parquet)
         schema, count, size = parquet.schema_arrow, parquet.metadata.num_rows, file.size()
         digest.update(f"{size} ".encode())
         # of remote files, only the footer is read
