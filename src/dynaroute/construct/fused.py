@@ -71,7 +71,7 @@ def is_supported(policy: Policy, chooser: Chooser) -> bool:
         How the next node is chosen.
     """
     is_known = (
-        policy.kind in FUSED_KINDS
+        policy.known_kind in FUSED_KINDS
         and _has_known_shape(policy)
         and policy.dtype == torch.float32
         and not (policy.config.normalisation == "batch" and policy.training)

@@ -59,7 +59,7 @@ def refuse_constraint(
             raise UnsupportedError(
                 f"the {what} {name} looks like a constraint, which is not read here.",
                 where=Where(field=name),
-                remedy=f"If the routes do not depend on it, remove the {what}. docs/fleets.md explains which limits are "
+                remedy=f"If the routes do not depend on it, remove the {what}. docs/fleets.md says which limits are "
                 "supported, and how to write them.",
             )
         return

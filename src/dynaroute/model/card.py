@@ -72,7 +72,7 @@ class ModelCard:
         what = self.distribution or f"capacity {self.capacity or 'various'}"
         return f"{sizes} customers, {what}"
 
-    def to_markdown(self, config: PolicyConfig, weights_sha256: str | None = None) -> str:
+    def to_markdown(self, config: PolicyConfig, weights_sha256: str | None = None, changed: str = "") -> str:
         """Format the card as a page.
 
         Parameters
@@ -81,6 +81,8 @@ class ModelCard:
             The policy's settings.
         weights_sha256
             Hash of the file of weights.
+        changed
+            What was changed in the policy after it was made.
         """
         facts = {
             "policy": config.describe(),
@@ -95,7 +97,10 @@ class ModelCard:
         if self.greedy_lengths:
             lines += ["", "Greedy length on 10,000 instances of seed 1234:", "", "| customers | length |", "|---|---|"]
             lines += [f"| {size} | {length:.3f} |" for size, length in self.greedy_lengths.items()]
-        lines += ["", "Load it with `dynaroute.Policy.from_pretrained(FOLDER)`, or by its name if it ships.", ""]
+        how = "`dynaroute.Policy.from_pretrained(FOLDER)`, or by its name if it ships."
+        if changed:
+            how = f"`dynaroute.Policy.from_pretrained(FOLDER, policy=mine)`: the policy was changed ({changed})."
+        lines += ["", f"Load it with {how}", ""]
         return "\n".join(lines)
 
 

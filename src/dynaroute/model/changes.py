@@ -46,6 +46,7 @@ _HARMLESS = {
     "__doc__",
     "__module__",
 }
+_OF_CLASSES = {"__annotations__", "__static_attributes__", "__firstlineno__", "__annotate__", "__qualname__"}
 
 
 def _list_code(made: type) -> dict[str, Any]:
@@ -70,7 +71,7 @@ _FUNCTIONS_AS_MADE = (
 
 def find_change(policy: Policy) -> str:
     """Describe what was changed in a policy; empty if nothing."""
-    return find_encoder_change(policy) or find_decoder_change(policy)
+    return find_decoder_change(policy) or find_encoder_change(policy)  # a kind of one's own may have no encoder
 
 
 def find_encoder_change(policy: Policy) -> str:
@@ -187,7 +188,7 @@ def _find_other_code(
     learned: AbstractSet[str] = frozenset(),
 ) -> str:
     """Describe a change of a module's class, methods, parts or parameters."""
-    if type(module) is not made:
+    if not isinstance(module, made) or _overrides(type(module), made):
         return f"is a {type(module).__name__}, not a {made.__name__}"
     own, as_made = vars(module), _AS_MADE[made]
     if _is_hooked(module):
@@ -206,6 +207,13 @@ def _find_other_code(
         if part.weight.shape != (rows, columns) or (part.bias is not None) != has_bias:
             return f"has a {name} of another shape"
     return ""
+
+
+def _overrides(own: type[nn.Module], made: type[nn.Module]) -> bool:
+    """Whether a subclass has code in place of ours; parts that it makes are compared one by one."""
+    classes = own.__mro__[: own.__mro__.index(made)]
+    names = {name for each in classes for name in vars(each)} - _HARMLESS - _OF_CLASSES - {"_make_parts"}
+    return any(hasattr(made, name) for name in names)
 
 
 def _find_other_method(now: Any, as_made: dict[str, Any]) -> str:

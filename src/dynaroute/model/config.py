@@ -24,6 +24,8 @@ _LARGEST_CLIP = 1e6  # infinite logits would look like infeasible nodes
 class PolicyConfig:
     """Settings of an attention model; the defaults are the paper's AM-D.
 
+    A subclass for a kind of your own names it in ``kind``, and inherits everything else.
+
     Attributes
     ----------
     kind
@@ -40,7 +42,7 @@ class PolicyConfig:
     clip
         C of eq 19, which bounds the logits.
     dynamic
-        Whether the kind is AM-D; ``dynamic=False`` means AM.
+        Whether the kind is AM-D; ``dynamic=False`` means AM. A kind of your own is dynamic unless you say otherwise.
     scaled
         Whether attention scores are divided by the square root of the head dimension; the paper's are not.
     normalisation
@@ -80,12 +82,14 @@ class PolicyConfig:
 
     def __post_init__(self) -> None:
         if self.kind is None:
-            object.__setattr__(self, "kind", "AM" if self.dynamic is False else "AM-D")
+            # a subclass may name its kind without being a dataclass itself
+            own = type(self).kind or ("AM" if self.dynamic is False else "AM-D")
+            object.__setattr__(self, "kind", own)
         # a user's own kind has its own settings, which say what it is
         if type(self) is PolicyConfig and self.kind not in get_args(KindName):
             raise ModelError.about("kind", f"the kind is {self.kind!r}.", f"Use {' or '.join(get_args(KindName))}.")
         if self.dynamic is None:
-            object.__setattr__(self, "dynamic", self.kind == "AM-D")
+            object.__setattr__(self, "dynamic", self.kind != "AM")
         for field, largest in _LARGEST_COUNTS.items():
             value = getattr(self, field)
             if type(value) is not int or not 1 <= value <= largest:
@@ -112,7 +116,9 @@ class PolicyConfig:
             )
         if self.dynamic and self.normalisation == "batch":
             # visited nodes are dropped from the input, which would change batch statistics
-            raise ModelError.about("dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh.")
+            raise ModelError.about(
+                "dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh, or dynamic=False."
+            )
 
     @classmethod
     def am(cls) -> PolicyConfig:

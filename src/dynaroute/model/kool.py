@@ -10,7 +10,8 @@ from torch import Tensor
 from dynaroute.errors import FileError, FormatError, ModelError, Where, in_file
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
-from dynaroute.model.policy import Policy, fill_parameters
+from dynaroute.model.policy import Policy
+from dynaroute.model.saved import fill_parameters
 from dynaroute.torch_files import load_torch_file
 
 __all__ = ["import_kool"]

@@ -140,6 +140,11 @@ class PointerNetwork(Policy):
         self.pointer_score = nn.Linear(dimension, 1, bias=False)  # v_c
 
     @property
+    def known_kind(self) -> str:
+        """The pointer network's own."""
+        return "RL"
+
+    @property
     def encodes_anew(self) -> bool:
         """False: nodes are embedded once, each by itself."""
         return False

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from dynaroute.checksums import checksum_of
-from dynaroute.errors import DynarouteError, FileError, ModelError, in_file
-from dynaroute.files import read_bytes, write_bytes
-from dynaroute.limits import LARGEST_SETTINGS
+from dynaroute.errors import FileError, ModelError, in_file
+from dynaroute.files import write_bytes
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.decoder import Context, Decoder, Projections
 from dynaroute.model.encoder import Encoder, encode_exactly
 from dynaroute.model.packing import Packing
+from dynaroute.model.saved import (
+    FILES_REMEDY,
+    FORMAT_VERSION,
+    Description,
+    find_rebuilding_fault,
+    hash_present,
+    load_matched,
+    match_parameters,
+    parse_weights,
+    read_description,
+    read_weights,
+)
 from dynaroute.model.state import RouteState
 from dynaroute.weights import find_model
 
-__all__ = ["FORMAT_VERSION", "KINDS", "Left", "Memory", "Policy", "PolicyKind", "fill_parameters"]
-
-FORMAT_VERSION = 1
-
-_FILES_REMEDY = "Keep config.json and weights together."
-
-Part = TypeVar("Part", PolicyConfig, ModelCard)
+__all__ = ["KINDS", "Left", "Memory", "Policy", "PolicyKind"]
 
 
 class Left(NamedTuple):
@@ -113,6 +118,11 @@ class Policy(nn.Module):
         return self.config.kind
 
     @property
+    def known_kind(self) -> str:
+        """The kind among ours that it is built like, whose kernels and parallel replay serve it if it is unchanged."""
+        return "AM-D" if self.encodes_anew else "AM"
+
+    @property
     def encodes_anew(self) -> bool:
         """Whether the remaining nodes are encoded at each return to the depot (eqs 22, 23), not only once."""
         return bool(self.config.dynamic)
@@ -190,6 +200,9 @@ class Policy(nn.Module):
         settings = asdict(self.config)
         kind = settings.pop("kind")
         description = {"format_version": FORMAT_VERSION, "kind": kind, "policy": settings, "card": asdict(self.card)}
+        changed = _find_rebuilding_fault(self)
+        if changed:
+            description["changed"] = changed
 
         def describe(hashes: Iterable[str]) -> bytes:
             return (json.dumps({**description, "weights_sha256": list(hashes)}, indent=2) + "\n").encode()
@@ -201,47 +214,55 @@ class Policy(nn.Module):
                 weights = save(tensors)
                 digest = checksum_of(weights)
                 # a reader between two writes, or after a kill there, finds weights that match the description
-                write_bytes(target / "config.json", describe([digest, *_hash_present(target)]))
+                write_bytes(target / "config.json", describe([digest, *hash_present(target)]))
                 write_bytes(target / "model.safetensors", weights)
                 write_bytes(target / "config.json", describe([digest]))
-                write_bytes(target / "README.md", self.card.to_markdown(self.config, digest).encode())
+                write_bytes(target / "README.md", self.card.to_markdown(self.config, digest, changed).encode())
             except (OSError, SafetensorError, ValueError) as error:  # ValueError: an invalid path
                 reason = getattr(error, "strerror", None) or error
                 raise FileError(f"cannot write the model: {reason}.", remedy="Choose a writable folder.") from error
 
     @classmethod
-    def from_pretrained(cls, name: str | Path) -> Policy:
+    def from_pretrained(cls, name: str | Path, *, policy: Policy | None = None) -> Policy:
         """Load a shipped model by name, or your own from a folder.
 
         Parameters
         ----------
         name
             One of `shipped_models()`, or a folder written by `save_pretrained`.
+        policy
+            A policy that was changed as the saved one was, whose parameters and card are replaced; it is returned.
+            By default, a policy is made from the saved settings.
 
         Returns
         -------
         Policy
-            On the CPU, in evaluation mode.
+            In evaluation mode, on the CPU if it is not the given one.
 
         Raises
         ------
         ModelError
-            If there is no such model, or its files are damaged, inconsistent or of a newer format.
+            If there is no such model, or its files are damaged, inconsistent or of a newer format, or it is another
+            policy than the given one, or the saved policy was changed and none is given.
         """
         folder = find_model(name)
         with in_file(folder / "config.json"):
-            description = _parse_description(folder / "config.json")
+            description = read_description(folder / "config.json")
+            if policy is None:
+                policy = _make_described(description)
+            else:
+                description.refuse_other_settings(policy.config)
         with in_file(folder / "model.safetensors"):
-            weights = _read_weights(folder / "model.safetensors")
-            with torch.device("meta"):  # only shapes, until the weights are checked
-                policy = description.kind.policy(description.config, card=description.card)
-            fill_parameters(policy, _parse_weights(weights))
+            weights = read_weights(folder / "model.safetensors")
+            tensors = match_parameters(policy, parse_weights(weights))
             if not description.knows(weights):  # a training run may have saved a better model meanwhile
-                description = _parse_description(folder / "config.json")
+                description = read_description(folder / "config.json")
             if not description.knows(weights):
                 raise ModelError.about(
-                    "weights_sha256", "the hash in config.json does not match the weights.", _FILES_REMEDY
+                    "weights_sha256", "the hash in config.json does not match the weights.", FILES_REMEDY
                 )
+        load_matched(policy, tensors)
+        policy.card = description.card
         return policy.eval()
 
 
@@ -266,119 +287,28 @@ KINDS: dict[str, PolicyKind] = {
 }
 
 
-@dataclass(frozen=True)
-class _Description:
-    """The content of config.json. Models of version 0.1 have no hash; a model being saved has two."""
-
-    kind: PolicyKind
-    config: PolicyConfig
-    card: ModelCard
-    hashes: tuple[str, ...]
-
-    def knows(self, weights: bytes) -> bool:
-        """Whether the weights match a hash."""
-        return not self.hashes or checksum_of(weights) in self.hashes
-
-
-def _hash_present(folder: Path) -> list[str]:
-    """Hash the weights in a folder, if any."""
-    path = folder / "model.safetensors"
-    return [checksum_of(read_bytes(path))] if path.is_file() and path.stat().st_size else []
-
-
-def _parse_description(path: Path) -> _Description:
-    try:
-        content = read_bytes(path, LARGEST_SETTINGS)
-    except DynarouteError as error:
-        raise ModelError(
-            f"cannot read the model's configuration: {error.message}", remedy="Is this a folder that Dynaroute saved?"
-        ) from error
-    try:
-        description = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ModelError("the configuration is not JSON.", remedy="Save or copy the model again.") from error
-    if not isinstance(description, dict) or "format_version" not in description:
+def _make_described(description: Description) -> Policy:
+    """Make a policy without values, which are only there once the weights are checked."""
+    kind = KINDS.get(description.kind)
+    if kind is None:
         raise ModelError.about(
-            "format_version", "this is not a Dynaroute model.", "Use a folder written by save_pretrained."
+            "kind",
+            f"the kind of policy {description.kind!r} is unknown.",
+            f"Known kinds are {', '.join(KINDS)}. Add yours to dynaroute.model.policy.KINDS, or give a policy of this "
+            "kind: Policy.from_pretrained(folder, policy=mine).",
         )
-    version = description["format_version"]
-    if type(version) is not int or version < 1:
-        raise ModelError.about("format_version", f"the format version is {version!r}.", "Save or copy the model again.")
-    if version > FORMAT_VERSION:
-        raise ModelError.about(
-            "format_version",
-            f"the model has format version {version}; this Dynaroute reads up to {FORMAT_VERSION}.",
-            "Install a newer Dynaroute.",
-        )
-    settings = description.get("policy")
-    is_static = isinstance(settings, dict) and settings.get("dynamic") is False
-    name = description.get("kind", "AM" if is_static else "AM-D")  # files of version 0.1 have only `dynamic`
-    if not isinstance(name, str) or name not in KINDS:
-        raise ModelError.about(
-            "kind", f"the kind of policy {name!r} is unknown.", f"Known kinds are {', '.join(KINDS)}."
-        )
-    if isinstance(settings, dict):
-        settings = {**settings, "kind": name}
-    kind = KINDS[name]
-    hashes = description.get("weights_sha256", [])
-    if not isinstance(hashes, list) or not all(isinstance(digest, str) for digest in hashes):
-        raise ModelError.about("weights_sha256", "this is not a list of hashes.", "Save or copy the model again.")
-    config, card = _build(kind.config, settings, "policy"), _build(ModelCard, description.get("card"), "card")
-    return _Description(kind, config, card, tuple(hashes))
+    config = description.make_config(kind.config)
+    description.refuse_changed()
+    with torch.device("meta"):
+        return kind.policy(config)
 
 
-def _build(part: type[Part], values: object, field: str) -> Part:
-    known = {entry.name for entry in fields(part)}
-    if not isinstance(values, dict) or not set(values) <= known:
-        raise ModelError.about(
-            field, f"the part {field!r} is missing or holds unknown settings.", "Save or copy the model again."
-        )
-    return part(**values)
-
-
-def _read_weights(path: Path) -> bytes:
-    try:
-        return read_bytes(path)
-    except DynarouteError as error:
-        raise ModelError(
-            f"the weights are missing, truncated or damaged: {error.message}", remedy="Save or copy the model again."
-        ) from error
-
-
-def _parse_weights(content: bytes) -> dict[str, Tensor]:
-    try:
-        return load(content)
-    except (KeyError, SafetensorError, ValueError) as error:  # KeyError: an unknown dtype
-        raise ModelError(
-            "the weights are missing, truncated or damaged.", remedy="Save or copy the model again."
-        ) from error
-
-
-def fill_parameters(policy: Policy, tensors: dict[str, Tensor]) -> None:
-    """Load parameters into a policy on the CPU, after checking them.
-
-    Raises
-    ------
-    ModelError
-        If a tensor is missing, unknown, of the wrong shape or dtype, or not finite.
-    """
-    expected = policy.state_dict()
-    if set(tensors) != set(expected):
-        odd = sorted(set(tensors) ^ set(expected))[0]
-        raise ModelError.about(odd, "the weights do not match this configuration.", _FILES_REMEDY)
-    sound = {name: _convert(name, tensor, expected[name]) for name, tensor in tensors.items()}
-    policy.load_state_dict(sound, assign=True)  # no copy into empty parameters, which would import much of PyTorch
-
-
-def _convert(name: str, tensor: Tensor, like: Tensor) -> Tensor:
-    if tensor.shape != like.shape:
-        raise ModelError.about(
-            name, f"the weights have shape {tuple(tensor.shape)}, not {tuple(like.shape)}.", _FILES_REMEDY
-        )
-    is_plain = tensor.layout == torch.strided and not tensor.is_quantized
-    if not is_plain or tensor.is_floating_point() != like.is_floating_point():
-        raise ModelError.about(name, f"the weights have dtype {tensor.dtype}.", "Save or copy the model again.")
-    converted = tensor.to(like.dtype).clone()  # a copy, because tensors in a file may share memory
-    if not bool(converted.isfinite().all()):
-        raise ModelError.about(name, "the weights are not finite.", "Save or copy the model again.")
-    return converted
+def _find_rebuilding_fault(policy: Policy) -> str:
+    """Describe what was changed in a policy after it was made, which its settings do not say."""
+    kind = KINDS.get(policy.kind)
+    if kind is None:
+        return ""  # loading it needs its kind, and says so
+    if type(policy) is not kind.policy:
+        return f"the policy is a {type(policy).__name__}, not a {kind.policy.__name__}"
+    with torch.device("meta"):
+        return find_rebuilding_fault(policy, kind.policy(policy.config))

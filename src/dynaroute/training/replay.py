@@ -78,7 +78,7 @@ def replay_log_probabilities(
     has_one_size
         Whether all instances are known to have the same number of customers, so that nothing waits for the device.
     """
-    replay = REPLAYS.get(policy.kind)
+    replay = REPLAYS.get(policy.known_kind)
     why_not = find_decoder_change(policy) if replay is not None else f"there is no parallel replay for {policy.kind}"
     if replay is None or why_not:
         warn_once(why_not)
@@ -102,7 +102,7 @@ def find_fixed_size(policy: Policy, nodes: int, *, has_one_size: bool) -> type[R
     has_one_size
         Whether all instances have the same number of customers.
     """
-    replay = REPLAYS.get(policy.kind)
+    replay = REPLAYS.get(policy.known_kind)
     if replay is None or policy.device.type != "cuda" or find_change(policy):
         return None
     if replay is replay_pointer:
@@ -360,5 +360,5 @@ def _list_demands(batch: InstanceBatch, segments: Segments) -> Tensor:
     return batch.demands.flatten()[flat] * (segments.token_node >= 0)
 
 
-# The parallel replay of each kind of policy. Other kinds are replayed step by step.
+# The parallel replay of each kind of policy, and of kinds that are built like it. Others are replayed step by step.
 REPLAYS: dict[str, ParallelReplay] = {"AM-D": _replay_states, "AM": replay_whole, "RL": replay_pointer}
