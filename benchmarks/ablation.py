@@ -32,7 +32,7 @@ from dynaroute.reference_lengths import PUBLISHED_COUNT
 from dynaroute.reproduction import describe_hardware
 from dynaroute.training.names import PolicyName
 from dynaroute.training.plan import TrainingPlan, read_plan, write_plan
-from dynaroute.training.recipes import make_plan, suit_policy
+from dynaroute.training.recipes import RATES, make_plan, suit_policy
 from dynaroute.training.trainer import LAST, Trainer
 
 
@@ -55,8 +55,9 @@ def plan_runs(policies: list[PolicyName], settings: Settings) -> Iterator[tuple[
         for policy in policies:
             run = settings.folder / f"{policy}-{size}"
             plan = suit_policy(make_plan("fast", [size], init=before[policy]), policy)
-            most = settings.most_instances
-            stages = tuple(replace(stage, instances=min(stage.instances, most)) for stage in plan.stages)
+            most, rates = settings.most_instances, RATES[policy]
+            rate = rates.random if before[policy] is None else rates.grown
+            stages = tuple(replace(stage, instances=min(stage.instances, most), rate=rate) for stage in plan.stages)
             yield run, replace(plan, stages=stages, seed=settings.seed, **budget)
             before[policy] = str(run)
 

@@ -155,7 +155,9 @@ def test_one_sample_of_an_instance_has_no_entropy_to_value(tmp_path: Path) -> No
 def test_another_model_is_trained_on(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     assert invoke("train", *TINY, "--updates", "1", "--out", first).exit_code == 0
-    assert invoke("train", *TINY, "--updates", "1", "--init", first, "--out", second).exit_code == 0
+    begun = invoke("train", *TINY, "--updates", "1", "--init", first, "--out", second)
+    assert begun.exit_code == 0
+    assert f"note: the run begins from {first}, with a peak learning rate of 0.0001 (--rate).\n" in begun.stderr
     assert "; then" in Policy.from_pretrained(second).card.recipe
 
 

@@ -8,6 +8,7 @@ from policies import draw_instances
 from dynaroute.errors import OptionError
 from dynaroute.formats import write
 from dynaroute.training.distribution import BUILT_IN
+from dynaroute.training.names import PolicyName
 from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.recipes import make_data_plan, make_distribution_plan, make_plan, suit_policy
 
@@ -37,7 +38,14 @@ def test_a_curriculum_gives_larger_sizes_more_of_the_budget() -> None:
 def test_random_parameters_are_trained_at_a_higher_rate_than_trained_ones() -> None:
     new, grown = make_plan("fast", [20, 50]).stages
     assert new.rate > grown.rate
-    assert make_plan("fast", [20], init="amd-20").stages[0].rate == grown.rate
+
+
+@pytest.mark.parametrize("policy", ["amd", "am", "rl"])
+def test_a_finished_model_is_trained_at_a_rate_that_does_not_spoil_it(policy: PolicyName) -> None:
+    grown = suit_policy(make_plan("fast", [20, 50]), policy).stages[1]
+    plan = suit_policy(make_plan("fast", [20, 50], init="a model"), policy)
+    assert [stage.rate for stage in plan.stages] == [1e-4, 1e-4]
+    assert grown.rate > 5e-4
 
 
 def test_entropy_is_worth_less_where_there_is_more_of_it() -> None:

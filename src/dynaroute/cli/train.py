@@ -82,7 +82,12 @@ def train(
     ] = None,
     init: Annotated[
         str | None,
-        typer.Option("--init", metavar="NAME|FOLDER", help="A model to start from.", rich_help_panel=POLICY),
+        typer.Option(
+            "--init",
+            metavar="NAME|FOLDER",
+            help="A model to start from; the default --rate is then low, so that it does not get worse.",
+            rich_help_panel=POLICY,
+        ),
     ] = None,
     policy: Annotated[
         PolicyName | None,
@@ -146,7 +151,14 @@ def train(
         ),
     ] = None,
     rate: Annotated[
-        float | None, typer.Option("--rate", metavar="ETA", help="Peak learning rate.", rich_help_panel=STEP)
+        float | None,
+        typer.Option(
+            "--rate",
+            metavar="ETA",
+            help="Peak learning rate. Default of the recipe fast: 1e-3 (rl: 2e-3), or 1e-4 with --init; a model that "
+            "is to learn something new needs more, such as 7e-4.",
+            rich_help_panel=STEP,
+        ),
     ] = None,
     entropy: Annotated[
         float | None,

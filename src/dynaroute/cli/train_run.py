@@ -83,6 +83,7 @@ def run_training(
     if chosen == "cpu" and ranks.writes:
         print_note("no GPU is used; training on the CPU is only good for trying things out.")
     if plan is not None and ranks.writes:
+        _tell_rate(plan)
         _make_folder(folder)
     with (
         hold_folder(folder) if ranks.writes else nullcontext(),
@@ -103,6 +104,12 @@ def run_training(
     ranks.leave()
     if outcome.is_interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _tell_rate(plan: TrainingPlan) -> None:
+    """Say at which rate a run begins from a model, because a high one makes the model worse."""
+    if plan.init is not None:
+        print_note(f"the run begins from {plan.init}, with a peak learning rate of {plan.stages[0].rate:g} (--rate).")
 
 
 def _require_no_run(folder: Path) -> None:

@@ -16,9 +16,37 @@ from dynaroute.training.own_instances import InstanceFiles
 from dynaroute.training.plan import TrainingPlan
 from dynaroute.training.stage import Stage
 
-__all__ = ["RecipeName", "make_data_plan", "make_distribution_plan", "make_plan", "suit_policy"]
+__all__ = ["RATES", "Rates", "RecipeName", "make_data_plan", "make_distribution_plan", "make_plan", "suit_policy"]
 
 _RELATIVE_VALIDATION_COUNT = 1000  # savings has to solve them first, for comparison
+
+
+class Rates(NamedTuple):
+    """Peak learning rates of our own recipe, for random parameters and for trained ones.
+
+    Attributes
+    ----------
+    random
+        From random parameters.
+    grown
+        From those of the stage before, which still have much to learn.
+    finished
+        From a model: longer steps make it worse, and a short run does not make up for it (docs/training-log.md).
+    """
+
+    random: float
+    grown: float
+    finished: float
+
+    def choose(self, stages: int, init: str | None) -> list[float]:
+        """Choose the rate of each stage."""
+        if init is not None:
+            return [self.finished] * stages
+        return [self.random, *[self.grown] * (stages - 1)]
+
+
+_OF_MUON, _OF_ADAM = Rates(1e-3, 7e-4, 1e-4), Rates(2e-3, 1e-3, 1e-4)
+RATES: dict[PolicyName, Rates] = {"amd": _OF_MUON, "am": _OF_MUON, "rl": _OF_ADAM}
 
 
 def make_plan(
@@ -95,10 +123,9 @@ def suit_policy(plan: TrainingPlan, policy: PolicyName) -> TrainingPlan:
     """
     if plan.recipe != "fast" or policy != "rl":
         return replace(plan, policy=policy)
-    is_random = [plan.init is None and index == 0 for index in range(len(plan.stages))]
     stages = tuple(
-        replace(stage, instances=min(256, max(1, stage.instances // 2)), rate=2e-3 if new else 1e-3, entropy=0.0)
-        for stage, new in zip(plan.stages, is_random, strict=True)
+        replace(stage, instances=min(256, max(1, stage.instances // 2)), rate=rate, entropy=0.0)
+        for stage, rate in zip(plan.stages, RATES[policy].choose(len(plan.stages), plan.init), strict=True)
     )
     return replace(plan, policy=policy, optimiser="adam", stages=stages)
 
@@ -126,9 +153,7 @@ def _make_plan_of(recipe: RecipeName, settled: Sequence[_Instances], init: str |
             remedy=f"Use {', '.join(get_args(RecipeName))}.",
         )
     if recipe == "fast":
-        # a random policy needs long steps, by which a trained one would forget
-        is_random = [init is None and index == 0 for index in range(len(settled))]
-        stages = [_make_fast_stage(each, 1e-3 if new else 7e-4) for each, new in zip(settled, is_random, strict=True)]
+        stages = map(_make_fast_stage, settled, RATES["amd"].choose(len(settled), init))
         minutes = 0.4 * sum(each.size for each in settled)
         return TrainingPlan(tuple(stages), recipe, optimiser="muon", minutes=minutes, fall=0.9, init=init, averaged=0.2)
     if recipe == "am":

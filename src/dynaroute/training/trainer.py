@@ -15,6 +15,7 @@ from dynaroute.errors import FileError, ModelError, TrainingError, Where, in_fil
 from dynaroute.model import ModelCard, Policy
 from dynaroute.training.averaging import ParameterMean
 from dynaroute.training.baselines import Baseline, make_baseline, subtract, subtract_relatively
+from dynaroute.training.budget import Budget
 from dynaroute.training.checkpoint import load_checkpoint, require_finite, save_checkpoint
 from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
 from dynaroute.training.journal import Journal
@@ -92,7 +93,7 @@ class Trainer:
         self.ancestor = policy.card
         self.generator = torch.Generator(policy.device).manual_seed(plan.seed)
         self.rate = torch.zeros((), device=policy.device)  # a tensor, because recorded steps read it each time
-        self.state = RunState()
+        self.state, self.budget = RunState(), Budget(plan)
         self.mean = ParameterMean(policy)
         self.journal: Journal | None = None
         self.began = self.saved_at = self.reported_at = time.perf_counter()
@@ -167,6 +168,8 @@ class Trainer:
         if not is_interrupted:
             self._validate()
             self._validate_mean()
+            # it has ended, even if these validations were quicker than those before
+            self._note(seconds=self.state.seconds + self.budget.find_rest(self._seconds()))
         self._save(LAST)
         if self.journal is not None:
             self.journal.close()
@@ -260,9 +263,13 @@ class Trainer:
 
     def _measure(self, name: str, which: str = "") -> float:
         """Measure the greedy length of the policy as it is, and save it as the run's model if it is the best."""
+        is_first = self.validation is None  # which may compile
         if self.validation is None:
             self.validation = self._make_validation()
+        begin = time.perf_counter()
         length = self.validation.measure(self.policy)
+        if not is_first:
+            self.budget.note_validation(time.perf_counter() - begin)
         line = {**self._begin_line(), name: length}
         assert self.journal is not None
         self.journal.add(line)
@@ -364,12 +371,7 @@ class Trainer:
         return self.state.seconds + time.perf_counter() - self.began
 
     def _spent(self) -> float:
-        """Return the share of the budget that is spent, 0 to 1."""
-        updates = self.plan.all_updates
-        if updates is not None:
-            return self.state.step / updates
-        assert self.plan.minutes is not None
-        return self._seconds() / (60.0 * self.plan.minutes)
+        return self.budget.find_spent(self.state.step, self._seconds())
 
 
 def _make_task(stage: Stage, device: torch.device) -> InstanceSource:
