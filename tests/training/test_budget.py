@@ -11,6 +11,7 @@ from policies import make_policy
 from dynaroute.training import trainer as trainer_module
 from dynaroute.training.budget import Budget
 from dynaroute.training.plan import TrainingPlan
+from dynaroute.training.reinforce import train_step
 from dynaroute.training.stage import Stage
 from dynaroute.training.trainer import Trainer
 from dynaroute.training.validation import PublishedValidation
@@ -43,11 +44,11 @@ def test_what_is_left_is_never_negative() -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that stands still, except that an update takes one second and a validation five; the first compiles."""
     clock = SimpleNamespace(now=100.0, updates=0, validations=0)
-    step, measure = trainer_module.train_step, PublishedValidation.measure
+    measure = PublishedValidation.measure
 
     def take_step(*given: Any) -> Any:
         clock.now, clock.updates = clock.now + 1.0, clock.updates + 1
-        return step(*given)
+        return train_step(*given)
 
     def take_measure(*given: Any) -> float:
         clock.now += 5.0 if clock.validations else 20.0
