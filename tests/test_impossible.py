@@ -97,6 +97,12 @@ def test_others_who_cannot_be_served_are_named_too() -> None:
     assert "The same is true of 2, 3." in refusal.message
 
 
+def test_others_who_cannot_be_served_are_named_by_their_ids() -> None:
+    windows = [[0, math.inf], [0, 1], [0, 1], [0, 1]]
+    refusal = refusal_of(make_line(windows=windows, customer_names=("K07", "K08", "K11")))
+    assert "customer 1 (K07)" in refusal.message and "The same is true of K08, K11." in refusal.message
+
+
 def test_a_way_over_others_counts_where_it_is_shorter() -> None:
     distances = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 1.0], [9.0, 1.0, 0.0]])
     instance = Instance(None, np.array([0, 1, 1]), 2, distances=distances, vehicles=(VehicleType(2, max_distance=4),))

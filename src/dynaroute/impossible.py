@@ -1,9 +1,9 @@
-"""Instances without any feasible plan, found and explained before a search."""
+"""Customers that no vehicle can serve, and fleets that are too small: found and explained before a search."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from dynaroute.fleet import TOLERANCE, VehicleType
 from dynaroute.instance import Instance
 from dynaroute.schedule import can_drive, earliest_departure, latest_end
 
-__all__ = ["refuse_impossible"]
+__all__ = ["explain_alone", "refuse_impossible"]
 
 _MOST_TYPES = 3  # vehicle types whose reasons are listed
 
@@ -42,6 +42,22 @@ def refuse_impossible(instance: Instance) -> None:
         instance.require_times()
     _refuse_small_fleet(instance)
     _refuse_unreachable_customers(instance)
+
+
+def explain_alone(instance: Instance, customers: Sequence[int]) -> dict[int, str]:
+    """Explain why no vehicle can serve a customer, even on a route of its own.
+
+    Parameters
+    ----------
+    instance
+        Any instance; travel times must be known if times are limited.
+    customers
+        The customers to explain; those that a vehicle can serve are left out of the answer.
+    """
+    types = range(len(instance.fleet))
+    lost = [customer for customer in customers if not any(can_drive(instance, (customer,), kind) for kind in types)]
+    trips = _measure_direct_trips(instance) if lost else None
+    return {} if trips is None else {customer: _join(list(_explain(instance, customer, trips))) for customer in lost}
 
 
 # The fleet as a whole
@@ -103,8 +119,8 @@ def _longest_day(instance: Instance, kind: VehicleType) -> float:
 
 
 @dataclass(frozen=True)
-class _ShortestPaths:
-    """Shortest distances and durations from the depot to each node and back, also via other nodes."""
+class _Trips:
+    """Distances and durations from the depot to each node and back."""
 
     distance_to: NDArray[np.float64]
     distance_back: NDArray[np.float64]
@@ -122,52 +138,51 @@ def _refuse_unreachable_customers(instance: Instance) -> None:
     if not doubtful:
         return
     # a detour may be shorter than the direct leg, in a matrix or because of rounding
-    paths = _find_shortest_paths(instance)
-    reasons = {customer: list(_explain(instance, customer, paths)) for customer in doubtful}
+    trips = _find_shortest_trips(instance)
+    reasons = {customer: list(_explain(instance, customer, trips)) for customer in doubtful}
     lost = [customer for customer, found in reasons.items() if all(reason is not None for reason in found)]
     if not lost:
         return
     customer = lost[0]
-    told = [reason for reason in reasons[customer][:_MOST_TYPES] if reason is not None]
-    others = f" The same is true of {show_list(lost[1:], 5)}." if len(lost) > 1 else ""
+    others = f" The same is true of {show_list(list(map(instance.customer_name, lost[1:])), 5)}." if lost[1:] else ""
     raise InstanceError.about(
         "customers",
-        f"no vehicle can serve {instance.called(customer)}: {'; '.join(dict.fromkeys(told))}.{others}",
+        f"no vehicle can serve {instance.called(customer)}: {_join(reasons[customer])}.{others}",
         "Change the window, the limits or the vehicles, or leave the customer out.",
         customer,
     )
 
 
-def _explain(instance: Instance, customer: int, paths: _ShortestPaths) -> Iterator[str | None]:
+def _explain(instance: Instance, customer: int, trips: _Trips) -> Iterator[str | None]:
     """Explain for each vehicle type why it cannot serve a customer, even alone; None for a type that perhaps can."""
     for kind in instance.fleet:
-        reason = _find_reason(instance, customer, kind, paths)
+        reason = _find_reason(instance, customer, kind, trips)
         yield None if reason is None else f"{show_text(kind.name, 40)}: {reason}" if kind.name else reason
 
 
-def _find_reason(instance: Instance, customer: int, kind: VehicleType, paths: _ShortestPaths) -> str | None:
+def _find_reason(instance: Instance, customer: int, kind: VehicleType, trips: _Trips) -> str | None:
     demand = int(instance.demands[customer])
     if demand > kind.capacity:
         return (
             f"its demand is {instance.shown_demand(demand)}, above the capacity {instance.shown_demand(kind.capacity)}"
         )
     is_open = kind.end == "open"
-    distance = paths.distance_to[customer] + (0.0 if is_open else paths.distance_back[customer])
+    distance = trips.distance_to[customer] + (0.0 if is_open else trips.distance_back[customer])
     if kind.max_distance is not None and distance > kind.max_distance + TOLERANCE:
         trip = "the trip there" if is_open else "the trip there and back"
         return f"{trip} is {distance:.10g}, above the longest distance {kind.max_distance:.10g}"
-    return _find_reason_in_time(instance, customer, kind, paths) if instance.has_times else None
+    return _find_reason_in_time(instance, customer, kind, trips) if instance.has_times else None
 
 
-def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, paths: _ShortestPaths) -> str | None:
+def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, trips: _Trips) -> str | None:
     service = 0.0 if instance.service is None else float(instance.service[customer])
     opens, closes = (0.0, math.inf) if instance.windows is None else instance.windows[customer].tolist()
-    back = 0.0 if kind.end == "open" else float(paths.duration_back[customer])
-    duration = float(paths.duration_to[customer]) + service + back
+    back = 0.0 if kind.end == "open" else float(trips.duration_back[customer])
+    duration = float(trips.duration_to[customer]) + service + back
     if kind.max_duration is not None and duration > kind.max_duration + TOLERANCE:
         limit = instance.shown_duration(kind.max_duration)
         return f"the trip and the service take {instance.shown_duration(duration)}, above the longest duration {limit}"
-    arrival = earliest_departure(instance, kind) + float(paths.duration_to[customer])
+    arrival = earliest_departure(instance, kind) + float(trips.duration_to[customer])
     if arrival > closes + TOLERANCE:
         return (
             f"it is reached at {instance.shown_time(arrival)} at the earliest, "
@@ -183,11 +198,22 @@ def _find_reason_in_time(instance: Instance, customer: int, kind: VehicleType, p
     return None
 
 
-def _find_shortest_paths(instance: Instance) -> _ShortestPaths:
+def _join(reasons: Sequence[str | None]) -> str:
+    """Join the reasons of the first few vehicle types."""
+    return "; ".join(dict.fromkeys(reason for reason in reasons[:_MOST_TYPES] if reason is not None))
+
+
+def _measure_direct_trips(instance: Instance) -> _Trips:
+    nodes = np.arange(instance.size + 1)
+    measures = (instance.leg_lengths, instance.leg_durations if instance.knows_times else instance.leg_lengths)
+    return _Trips(*(legs for measure in measures for legs in (measure(0, nodes), measure(nodes, 0))))
+
+
+def _find_shortest_trips(instance: Instance) -> _Trips:
     distances = instance.distance_matrix
     nodes = np.arange(instance.size + 1)
     durations = instance.leg_durations(nodes[:, None], nodes[None, :]) if instance.knows_times else distances
-    return _ShortestPaths(
+    return _Trips(
         _shortest_from_depot(distances),
         _shortest_from_depot(distances.T),
         _shortest_from_depot(durations),

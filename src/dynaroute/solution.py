@@ -138,6 +138,17 @@ class Solution:
         _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
         return [int(instance.demands[list(route)].sum()) for route in self.routes]
 
+    def unserved(self, instance: Instance) -> list[int]:
+        """Customers on no route.
+
+        Parameters
+        ----------
+        instance
+            The instance these routes belong to.
+        """
+        served = {customer for route in self.routes for customer in route}
+        return [customer for customer in range(1, instance.size + 1) if customer not in served]
+
 
 def make_timetable(instance: Instance, solution: Solution) -> list[RouteSchedule]:
     """Compute when each stop of each route is served.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dynaroute.details import Details
+from dynaroute.fleet import VehicleType
 from dynaroute.instance import Instance
 from dynaroute.plans import Plan
 from dynaroute.solution import Solution
@@ -27,6 +30,13 @@ def globe_plan() -> Plan:
         details=Details(("Name", "Adresse"), tuple(rows)),
     )
     return Plan(instance, Solution(((3, 1, 2, 4), (9, 5, 6, 8, 7))))
+
+
+def unserved_plan() -> Plan:
+    """One lorry for all of Hamburg: there is no room for the last two customers."""
+    whole = globe_plan().instance
+    lorry = VehicleType(22, count=1)
+    return Plan(replace(whole, vehicles=(lorry,)), Solution(((3, 1, 2, 4, 5, 6, 8),)))
 
 
 def plane_plan() -> Plan:

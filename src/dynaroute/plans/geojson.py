@@ -12,13 +12,14 @@ from dynaroute.errors import FormatError, Where
 from dynaroute.formats.json_document import load_json, require_list, require_object
 from dynaroute.instance import Instance
 from dynaroute.plans.links import SERVICES, list_links
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
+from dynaroute.plans.plan import Plan, PlannedRoute, Stop, UnservedStop, require_degrees
 from dynaroute.plans.table import look_up, order_stops
 from dynaroute.plans.words import show_time
 from dynaroute.solution import Solution
 
 __all__ = ["format_geojson", "parse_geojson"]
 
+_UNSERVED = "unserved"  # the kind of features that show customers on no route, and the member that lists them
 _DECIMALS = 7  # of a degree: a centimetre
 Position = list[float]
 
@@ -32,18 +33,38 @@ def format_geojson(plan: Plan) -> str:
         If its places are not in degrees.
     """
     require_degrees(plan.instance, ".geojson")
-    depot = {"kind": "depot", "name": plan.routes[0].start.name if plan.routes else "depot"}
-    start = plan.routes[0].start if plan.routes else None
-    features = [] if start is None else [_feature(_point(plan, start), {**depot, **start.details})]
+    features = [_feature(_point(plan, left_out.stop), _describe_unserved(left_out)) for left_out in plan.unserved]
+    if plan.routes:
+        start = plan.routes[0].start
+        features.append(_feature(_point(plan, start), {"kind": "depot", "name": start.name, **start.details}))
     for route in plan.routes:
         features.append(_feature(_line(plan, route), _describe_route(plan, route)))
         features += [_feature(_point(plan, stop), _describe_stop(plan, route, stop)) for stop in route.stops]
-    document = {"type": "FeatureCollection", "name": plan.instance.name, "features": features}
+    warnings = {
+        **({_UNSERVED: list(map(_name_unserved, plan.unserved))} if plan.unserved else {}),
+        **({"faults": plan.faults} if plan.faults else {}),
+    }
+    document = {"type": "FeatureCollection", "name": plan.instance.name, **warnings, "features": features}
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def _feature(geometry: dict[str, object], properties: Mapping[str, object]) -> dict[str, object]:
     return {"type": "Feature", "geometry": geometry, "properties": dict(properties)}
+
+
+def _name_unserved(left_out: UnservedStop) -> dict[str, object]:
+    stop = left_out.stop
+    return {"id": stop.id, "name": stop.name or stop.id, "reason": left_out.reason}
+
+
+def _describe_unserved(left_out: UnservedStop) -> dict[str, object]:
+    stop = left_out.stop
+    return {
+        **stop.details,
+        "kind": _UNSERVED,
+        **_name_unserved(left_out),
+        "demand": plain_number(stop.demand),
+    }
 
 
 def _describe_route(plan: Plan, route: PlannedRoute) -> dict[str, object]:
@@ -142,4 +163,4 @@ def parse_geojson(text: str, instance: Instance) -> Solution:
                 )
         customer = look_up(str(given.get("id", "")), instance, Where(field=f"{path}.id"))
         stops.append((given["route"], given["stop"], customer))
-    return order_stops(stops)
+    return order_stops(stops) if stops or not document.get(_UNSERVED) else Solution(())

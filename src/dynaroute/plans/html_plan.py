@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 from dynaroute.display import show_length
 from dynaroute.plans.links import SERVICES, list_links
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plans.sheet import describe_further, list_sheet_cells, list_sheet_columns
+from dynaroute.plans.sheet import (
+    SheetColumn,
+    describe_further,
+    list_sheet_cells,
+    list_sheet_columns,
+    list_unserved_cells,
+    list_unserved_columns,
+)
 from dynaroute.plans.sketch import Sketch, sketch_plan
-from dynaroute.plans.words import describe_load, describe_plan, describe_route
+from dynaroute.plans.words import describe_load, describe_plan, describe_route, list_warnings
+from dynaroute.plotting.style import RED
+from dynaroute.unserved import count_unserved
 
-__all__ = ["GENERATOR_MARK", "format_html_plan", "format_html_sheet"]
+__all__ = ["GENERATOR_MARK", "format_html_plan", "format_html_sheet", "format_html_unserved"]
 
 GENERATOR_MARK = '<meta name="generator" content="Dynaroute">'  # identifies our own pages
+
+_MOST_ON_SHEET = 5  # customers and faults on the sheet of a driver; the others are on a page of their own
 
 _LONG_WORD = re.compile(r"[^\s&;-]{40}(?=[^\s&;-]{3})")
 
@@ -37,12 +49,16 @@ thead th { border-bottom: 2px solid #1c1f24; font-size: .85rem; }
 svg { max-width: 100%; height: auto; border: 1px solid #c9ccd1; border-radius: 4px; }
 .links { font-size: .85rem; }
 a { color: #1d4f91; }
+.warning { margin: 0 0 1rem; padding: .6rem .8rem; border: 2px solid {red}; border-radius: 4px; break-inside: auto; }
+.warning h2, .warning p:first-child { font-size: 1.05rem; font-weight: bold; color: {red}; }
+.warning p { margin: 0; }
+.warning table { margin: .4rem 0 0; }
 .sheet { margin-top: 2.5rem; break-before: page; }
 body > .sheet:first-child { margin-top: 0; break-before: auto; }
 tr, tbody, svg { break-inside: avoid; }
 thead { display: table-header-group; }
 @media print { body { max-width: none; padding: 0; } @page { margin: 14mm; } .links { display: none; } }
-"""
+""".replace("{red}", RED)
 
 
 def format_html_plan(plan: Plan) -> str:
@@ -50,6 +66,7 @@ def format_html_plan(plan: Plan) -> str:
     overview = [
         "<main>",
         f"<header><h1>{escape(_title(plan))}</h1><p>{escape(describe_plan(plan))}</p></header>",
+        _warning_table(plan),
         _draw(sketch_plan(plan, width=640.0), "Map of all routes"),
         _overview_table(plan),
         "</main>",
@@ -58,8 +75,14 @@ def format_html_plan(plan: Plan) -> str:
 
 
 def format_html_sheet(plan: Plan, route: PlannedRoute) -> str:
-    """Write the sheet of one driver."""
-    return _document(f"{route.called}, {_title(plan)}", [_sheet(plan, route)])
+    """Write the sheet of one driver, below the first few warnings about the plan."""
+    return _document(f"{route.called}, {_title(plan)}", [_warning_lines(plan), _sheet(plan, route)])
+
+
+def format_html_unserved(plan: Plan) -> str:
+    """Write the page that lies on top of the drivers' sheets: the customers that are not served."""
+    head = f"<header><h1>{escape(_title(plan))}</h1><p>{escape(describe_plan(plan))}</p></header>"
+    return _document(f"Not served, {_title(plan)}", ["<main>", head, _warning_table(plan), "</main>"])
 
 
 def _document(title: str, parts: list[str]) -> str:
@@ -84,6 +107,29 @@ def _document(title: str, parts: list[str]) -> str:
 
 def _title(plan: Plan) -> str:
     return plan.instance.name or "Plan"
+
+
+def _warning_table(plan: Plan) -> str:
+    """List all customers that are not served, with the reasons, and all faults; empty for a plan without either."""
+    parts = [f"<p>{escape(fault)}</p>" for fault in plan.faults]
+    if plan.unserved:
+        rows = [
+            _make_rows(
+                list_unserved_columns(plan), list_unserved_cells(plan, left_out), describe_further(plan, left_out.stop)
+            )
+            for left_out in plan.unserved
+        ]
+        heading = f"<h2>{escape(count_unserved(len(plan.unserved)))}</h2>"
+        parts = [heading, _make_table(list_unserved_columns(plan), rows), *parts]
+    return _warn(parts)
+
+
+def _warning_lines(plan: Plan) -> str:
+    return _warn([f"<p>{_soften(escape(line))}</p>" for line in list_warnings(plan, _MOST_ON_SHEET)])
+
+
+def _warn(parts: Sequence[str]) -> str:
+    return "\n".join(['<section class="warning">', *parts, "</section>"]) if parts else ""
 
 
 def _overview_table(plan: Plan) -> str:
@@ -121,20 +167,34 @@ def _sheet(plan: Plan, route: PlannedRoute) -> str:
 
 def _stop_table(plan: Plan, route: PlannedRoute) -> str:
     columns = list_sheet_columns(plan)
-    classes = [' class="number"' if column.is_number else "" for column in columns]
-    heads = [
-        f'<th scope="col"{name}>{escape(column.heading)}</th>' for column, name in zip(columns, classes, strict=True)
+    done = '<td class="done"><span></span></td>'
+    rows = [
+        _make_rows(columns, list_sheet_cells(plan, stop), describe_further(plan, stop), (done, "<td></td>"))
+        for stop in route.places
     ]
-    stops = []
-    for stop in route.places:
-        cells = zip(list_sheet_cells(plan, stop), classes, strict=True)
-        texts = "".join(f"<td{name}>{_soften(escape(text))}</td>" for text, name in cells)
-        row = f'<tr><td class="done"><span></span></td>{texts}</tr>'
-        if further := describe_further(plan, stop):
-            row += f'\n<tr class="further"><td></td><td colspan="{len(columns)}">{_soften(escape(further))}</td></tr>'
-        stops.append(f"<tbody>{row}</tbody>")
-    head = f'<th scope="col">Done</th>{"".join(heads)}'
-    return f"<table><thead><tr>{head}</tr></thead>\n" + "\n".join(stops) + "\n</table>"
+    return _make_table(columns, rows, '<th scope="col">Done</th>')
+
+
+def _make_table(columns: Sequence[SheetColumn], rows: Sequence[str], first_head: str = "") -> str:
+    heads = [f'<th scope="col"{_class_of(column)}>{escape(column.heading)}</th>' for column in columns]
+    return f"<table><thead><tr>{first_head}{''.join(heads)}</tr></thead>\n" + "\n".join(rows) + "\n</table>"
+
+
+def _make_rows(
+    columns: Sequence[SheetColumn], cells: Sequence[str], further: str, first_cells: tuple[str, str] = ("", "")
+) -> str:
+    """Make the row of a place, and below it one of further details, if any."""
+    pairs = zip(cells, columns, strict=True)
+    texts = "".join(f"<td{_class_of(column)}>{_soften(escape(text))}</td>" for text, column in pairs)
+    row = f"<tr>{first_cells[0]}{texts}</tr>"
+    if further:
+        below = f'<td colspan="{len(columns)}">{_soften(escape(further))}</td>'
+        row += f'\n<tr class="further">{first_cells[1]}{below}</tr>'
+    return f"<tbody>{row}</tbody>"
+
+
+def _class_of(column: SheetColumn) -> str:
+    return ' class="number"' if column.is_number else ""
 
 
 def _soften(text: str) -> str:
@@ -167,6 +227,9 @@ def _draw(sketch: Sketch | None, label: str) -> str:
     if sketch is None:
         return ""
     shapes = [f'<circle cx="{x}" cy="{y}" r="2" fill="#c9ccd1"/>' for x, y in sketch.others]
+    shapes += [
+        f'<circle cx="{x}" cy="{y}" r="5" fill="none" stroke="{RED}" stroke-width="2"/>' for x, y in sketch.unserved
+    ]
     for route in sketch.routes:
         points = " ".join(f"{x},{y}" for x, y in route.line)
         shapes.append(f'<polyline points="{points}" fill="none" stroke="{route.colour}" stroke-width="2"/>')

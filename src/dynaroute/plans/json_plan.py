@@ -61,7 +61,7 @@ def plan_to_json(plan: Plan) -> dict[str, object]:
         "unit": instance.unit,
         "ids": [list(map(instance.customer_name, route)) for route in solution.routes],
         "loads": [plain_number(route.load) for route in plan.routes],
-        **_describe_unserved(plan),
+        **({"unserved": unserved} if (unserved := solution.unserved(instance)) else {}),
         **_describe_times(plan),
         "route_costs": [plain_number(route.length) for route in plan.routes],
     }
@@ -71,9 +71,3 @@ def _describe_times(plan: Plan) -> dict[str, object]:
     if not plan.has_times:
         return {}
     return {"arrivals": [[stop.arrival for stop in route.stops] for route in plan.routes]}
-
-
-def _describe_unserved(plan: Plan) -> dict[str, object]:
-    served = {customer for route in plan.solution.routes for customer in route}
-    unserved = [customer for customer in range(1, plan.instance.size + 1) if customer not in served]
-    return {"unserved": unserved} if unserved else {}

@@ -1,4 +1,4 @@
-"""Plans as KML 2.2: one folder per route, with its line and its stops."""
+"""Plans as KML 2.2: a folder of the customers that are not served, and one per route, with its line and stops."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from html import escape
 from xml.etree.ElementTree import Element, SubElement
 
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
-from dynaroute.plans.words import describe_route, describe_stop
+from dynaroute.plans.words import describe_route, describe_stop, describe_unserved, list_warnings
 from dynaroute.plans.xml_text import add_text, write_xml, xml_text
 from dynaroute.plotting.colours import colour_routes
+from dynaroute.plotting.style import RED
+from dynaroute.unserved import count_unserved
 
 __all__ = ["format_kml"]
 
 _NAMESPACE = "http://www.opengis.net/kml/2.2"
+_UNSERVED = "not-served"  # the style of customers on no route
 
 
 def format_kml(plan: Plan) -> str:
@@ -27,15 +30,31 @@ def format_kml(plan: Plan) -> str:
     root = Element("kml", {"xmlns": _NAMESPACE})
     document = SubElement(root, "Document")
     add_text(document, "name", plan.instance.name or "Plan")
+    if warnings := list_warnings(plan):
+        add_text(document, "description", "<br>".join(map(escape, warnings)))  # viewers show descriptions as HTML
+    if plan.unserved:
+        icon = SubElement(SubElement(document, "Style", {"id": _UNSERVED}), "IconStyle")
+        add_text(icon, "color", _kml_colour(RED))
     for number, colour in enumerate(colour_routes(plan.instance, plan.solution), start=1):
         line = SubElement(SubElement(document, "Style", {"id": f"route-{number}"}), "LineStyle")
         add_text(line, "color", _kml_colour(colour))
         add_text(line, "width", "3")
+    if plan.unserved:
+        _add_unserved(document, plan)
     if plan.routes:
         _add_stop(document, plan, plan.routes[0].start)
     for route in plan.routes:
         _add_route(document, plan, route)
     return write_xml(root)
+
+
+def _add_unserved(document: Element, plan: Plan) -> None:
+    folder = SubElement(document, "Folder")
+    add_text(folder, "name", "Not served")
+    add_text(folder, "open", "1")
+    add_text(folder, "description", escape(count_unserved(len(plan.unserved))))
+    for left_out in plan.unserved:
+        _add_mark(folder, plan, left_out.stop, left_out.stop.label, describe_unserved(plan, left_out), _UNSERVED)
 
 
 def _add_route(document: Element, plan: Plan, route: PlannedRoute) -> None:
@@ -53,11 +72,18 @@ def _add_route(document: Element, plan: Plan, route: PlannedRoute) -> None:
 
 
 def _add_stop(parent: Element, plan: Plan, stop: Stop) -> None:
+    name = stop.label if stop.customer == 0 else f"{stop.number}. {stop.label}"
+    _add_mark(parent, plan, stop, name, describe_stop(plan, stop))
+
+
+def _add_mark(parent: Element, plan: Plan, stop: Stop, name: str, description: str, style: str = "") -> None:
     mark = SubElement(parent, "Placemark")
-    add_text(mark, "name", stop.label if stop.customer == 0 else f"{stop.number}. {stop.label}")
-    if description := describe_stop(plan, stop):
+    add_text(mark, "name", name)
+    if description:
         # viewers show descriptions as HTML, so they are escaped as HTML, and then as XML
         add_text(mark, "description", escape(description))
+    if style:
+        add_text(mark, "styleUrl", f"#{style}")
     if stop.details:
         data = SubElement(mark, "ExtendedData")
         for column, text in stop.details.items():

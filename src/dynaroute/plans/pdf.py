@@ -1,4 +1,4 @@
-"""Plans as PDF: a separate sheet for each driver."""
+"""Plans as PDF: a separate sheet for each driver, below one with the customers that are not served."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynaroute.plans.links import SERVICES, list_links
-from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plans.sheet import describe_further, list_sheet_cells, list_sheet_columns
+from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.plans.sheet import (
+    SheetColumn,
+    describe_further,
+    list_sheet_cells,
+    list_sheet_columns,
+    list_unserved_cells,
+    list_unserved_columns,
+)
 from dynaroute.plans.sketch import Sketch, sketch_plan
-from dynaroute.plans.words import describe_route
+from dynaroute.plans.words import describe_plan, describe_route
+from dynaroute.plotting.style import RED
+from dynaroute.unserved import count_unserved
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -45,6 +54,8 @@ def format_pdf(plan: Plan) -> bytes:
     for style, file in (("", "DejaVuSans.ttf"), ("B", "DejaVuSans-Bold.ttf")):
         document.add_font(_FONT, style, _font_folder() / file)
     try:
+        if plan.unserved or plan.faults:
+            _add_warnings(document, plan)
         for route in plan.routes:
             _add_sheet(document, plan, route)
         return bytes(document.output())
@@ -61,28 +72,58 @@ def _font_folder() -> Path:
     return Path(get_data_path()) / "fonts" / "ttf"
 
 
-def _add_sheet(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
-    document.add_page()
-    document.set_text_color(*_INK)
-    document.set_font(_FONT, "B", 16)
-    document.cell(text=route.called, new_x="LMARGIN", new_y="NEXT", h=8)
+def _add_warnings(document: FPDF, plan: Plan) -> None:
+    """Add the customers that are not served, with the reasons, and the faults of the routes."""
+    heading = count_unserved(len(plan.unserved)) if plan.unserved else "Faults of this plan"
+    _begin_page(document, plan, heading, describe_plan(plan), _colour(RED))
+    if plan.unserved:
+        rows = [(list_unserved_cells(plan, left_out), left_out.stop) for left_out in plan.unserved]
+        _add_table(document, plan, list_unserved_columns(plan), rows)
+        document.ln(3)
+        _add_map(document, plan)
     document.set_font(_FONT, "", 10)
-    facts = " · ".join(filter(None, (plan.instance.name, describe_route(plan, route))))
-    document.multi_cell(0, 5, facts, new_x="LMARGIN", new_y="NEXT")
+    for fault in plan.faults:
+        document.multi_cell(0, 5, fault, new_x="LMARGIN", new_y="NEXT")
+
+
+def _begin_page(document: FPDF, plan: Plan, heading: str, facts: str, colour: tuple[int, int, int] = _INK) -> None:
+    document.add_page()
+    document.set_text_color(*colour)
+    document.set_font(_FONT, "B", 16)
+    document.multi_cell(0, 8, heading, new_x="LMARGIN", new_y="NEXT", align="LEFT")
+    document.set_text_color(*_INK)
+    document.set_font(_FONT, "", 10)
+    document.multi_cell(0, 5, " · ".join(filter(None, (plan.instance.name, facts))), new_x="LMARGIN", new_y="NEXT")
     document.ln(2)
-    if (sketch := sketch_plan(plan, (route.number,), width=_MAP_WIDTH * document.epw * _POINTS)) is not None:
-        _draw(document, sketch)
-    _add_table(document, plan, route)
+
+
+def _add_sheet(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
+    _begin_page(document, plan, route.called, describe_route(plan, route))
+    _add_map(document, plan, (route.number,))
+    _add_table(
+        document, plan, list_sheet_columns(plan), [(list_sheet_cells(plan, stop), stop) for stop in route.places]
+    )
     _add_links(document, plan, route)
 
 
-def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
+def _add_map(document: FPDF, plan: Plan, routes: tuple[int, ...] | None = None) -> None:
+    """Add a map of some routes, or of all; nothing without coordinates."""
+    sketch = sketch_plan(plan, routes, width=_MAP_WIDTH * document.epw * _POINTS)
+    if sketch is None:
+        return
+    if document.get_y() + sketch.height / _POINTS > document.h - document.b_margin:
+        document.add_page()
+    _draw(document, sketch)
+
+
+def _add_table(
+    document: FPDF, plan: Plan, columns: Sequence[SheetColumn], places: Sequence[tuple[list[str], Stop]]
+) -> None:
+    """Add a list of places, each with its cells."""
     from fpdf.enums import CellBordersLayout
     from fpdf.fonts import FontFace
 
-    columns = list_sheet_columns(plan)
-    rows = [[_cut(cell) for cell in list_sheet_cells(plan, stop)] for stop in route.places]
-    rows.insert(0, [column.heading for column in columns])
+    rows = [[column.heading for column in columns], *([_cut(cell) for cell in cells] for cells, _ in places)]
     align = ["RIGHT" if column.is_number else "LEFT" for column in columns]
     document.set_font(_FONT, "", 9)
     document.set_draw_color(*_FAINT)
@@ -95,7 +136,7 @@ def _add_table(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
         "padding": _PADDING,
     }
     with document.table(headings_style=FontFace(emphasis="BOLD"), **settings) as table:
-        for cells, stop in zip(rows, (None, *route.places), strict=True):
+        for cells, stop in zip(rows, (None, *(stop for _, stop in places)), strict=True):
             row = table.row()
             for cell in cells:
                 row.cell(cell, border=CellBordersLayout.TOP)
@@ -155,8 +196,12 @@ def _draw(document: FPDF, sketch: Sketch) -> None:
     document.set_fill_color(201, 204, 209)
     for other in sketch.others:
         _dot(document, millimetres(other), 0.7, "F")
+    document.set_draw_color(*_colour(RED))
+    document.set_line_width(0.6)
+    for left_out in sketch.unserved:
+        _dot(document, millimetres(left_out), 1.6, "D")
     for route in sketch.routes:
-        colour = tuple(int(route.colour[start : start + 2], 16) for start in (1, 3, 5))
+        colour = _colour(route.colour)
         document.set_draw_color(*colour)
         document.set_line_width(0.6)
         document.polyline([millimetres(point) for point in route.line])
@@ -187,3 +232,9 @@ def _draw(document: FPDF, sketch: Sketch) -> None:
 
 def _dot(document: FPDF, place: tuple[float, float], radius: float, style: str) -> None:
     document.circle(x=place[0], y=place[1], radius=radius, style=style)
+
+
+def _colour(name: str) -> tuple[int, int, int]:
+    """Convert #rrggbb to three numbers."""
+    red, green, blue = (int(name[start : start + 2], 16) for start in (1, 3, 5))
+    return red, green, blue

@@ -12,11 +12,13 @@ from functools import cached_property
 from dynaroute.errors import UnsupportedError, Where
 from dynaroute.instance import Instance
 from dynaroute.schedule import schedule_route
-from dynaroute.solution import Solution
+from dynaroute.solution import Solution, check
+from dynaroute.unserved import explain_unserved
 
-__all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "Stop", "require_degrees"]
+__all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "Stop", "UnservedStop", "require_degrees"]
 
 _Times = tuple[float | None, float | None, float | None]
+_NO_TIMES: _Times = (None, None, None)
 
 NEEDS_DEGREES = (".geojson", ".gpx", ".kml")
 
@@ -116,6 +118,22 @@ class PlannedRoute:
 
 
 @dataclass(frozen=True)
+class UnservedStop:
+    """A customer on no route.
+
+    Attributes
+    ----------
+    stop
+        The customer: a stop without a number, a load, a distance and times.
+    reason
+        Why no route serves it, as `dynaroute.unserved` explains it.
+    """
+
+    stop: Stop
+    reason: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """An instance and its routes.
 
@@ -162,6 +180,25 @@ class Plan:
         pairs = zip(self.solution.routes, vehicles, strict=True)
         return tuple(self._plan_route(number, route, kind) for number, (route, kind) in enumerate(pairs, start=1))
 
+    @cached_property
+    def unserved(self) -> tuple[UnservedStop, ...]:
+        """The customers on no route."""
+        return tuple(
+            UnservedStop(
+                self._make_stop(0, found.customer, (int(self.instance.demands[found.customer]), 0), 0.0, _NO_TIMES),
+                found.reason,
+            )
+            for found in explain_unserved(self.instance, self.solution)
+        )
+
+    @cached_property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the routes, such as a late stop; customers on no route are in `unserved`."""
+        if self.instance.has_times and not self.instance.knows_times:
+            return ()
+        found = check(self.instance, self.solution)
+        return tuple(violation.message for violation in found if violation.kind != "missing")
+
     @property
     def has_times(self) -> bool:
         """Whether times are known."""
@@ -192,7 +229,7 @@ class Plan:
     def _list_times(self, route: tuple[int, ...], kind: int) -> list[_Times]:
         """List arrival, start and departure of every place of a route."""
         if not self.has_times:
-            return [(None, None, None)] * (len(route) + 2)
+            return [_NO_TIMES] * (len(route) + 2)
         times = schedule_route(self.instance, route, kind)
         stops: list[_Times] = [(stop.arrival, stop.start, stop.leave) for stop in times.stops]
         return [(None, None, times.departure), *stops, (times.end, None, None)]

@@ -1,14 +1,21 @@
-"""The columns and cells of the list on a driver's sheet, for HTML and PDF."""
+"""The columns and cells of the lists on sheets, for HTML and PDF: stops, and customers that are not served."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from dynaroute.display import show_length
-from dynaroute.plans.plan import Plan, Stop
+from dynaroute.plans.plan import Plan, Stop, UnservedStop
 from dynaroute.plans.words import describe_window, show_minute
 
-__all__ = ["SheetColumn", "describe_further", "list_sheet_cells", "list_sheet_columns"]
+__all__ = [
+    "SheetColumn",
+    "describe_further",
+    "list_sheet_cells",
+    "list_sheet_columns",
+    "list_unserved_cells",
+    "list_unserved_columns",
+]
 
 
 # other columns of the file that get a column on the sheet
@@ -24,18 +31,9 @@ class SheetColumn(NamedTuple):
 
 def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
     """List the columns: the place, other columns of the file, times and amounts."""
-    texts = [
-        "Id",
-        *(["Name"] if plan.name_column is not None else []),
-        *_own_columns(plan),
-    ]
     times = ["Arrival", "Leave"] if plan.has_times else []
-    return [
-        SheetColumn("Stop", True),
-        *(SheetColumn(text, False) for text in texts),
-        *([SheetColumn("Window", True)] if plan.instance.windows is not None else []),
-        *(SheetColumn(text, True) for text in (*times, "Demand", "Load", "Distance")),
-    ]
+    amounts = (SheetColumn(text, True) for text in (*times, "Demand", "Load", "Distance"))
+    return [SheetColumn("Stop", True), *_list_place_columns(plan), *amounts]
 
 
 def list_sheet_cells(plan: Plan, stop: Stop) -> list[str]:
@@ -44,14 +42,36 @@ def list_sheet_cells(plan: Plan, stop: Stop) -> list[str]:
     depot = "Start" if stop.number == 0 else "End"
     return [
         depot if is_depot else str(stop.number),
-        stop.id or (stop.name if plan.name_column is None else ""),
-        *([stop.name] if plan.name_column is not None else []),
-        *(stop.details.get(column, "") for column in _own_columns(plan)),
-        *(["" if is_depot else describe_window(plan, stop)] if plan.instance.windows is not None else []),
+        *_list_place_cells(plan, stop),
         *([show_minute(plan, stop.arrival), show_minute(plan, stop.leave)] if plan.has_times else []),
         "" if is_depot else str(stop.demand),
         str(stop.load),
         show_length(stop.distance, plan.instance.unit),
+    ]
+
+
+def list_unserved_columns(plan: Plan) -> list[SheetColumn]:
+    """List the columns of customers that are not served: the place, the amount and the reason."""
+    return [*_list_place_columns(plan), SheetColumn("Demand", True), SheetColumn("Why it is not served", False)]
+
+
+def list_unserved_cells(plan: Plan, left_out: UnservedStop) -> list[str]:
+    """List the cells of one customer that is not served."""
+    return [*_list_place_cells(plan, left_out.stop), str(left_out.stop.demand), left_out.reason]
+
+
+def _list_place_columns(plan: Plan) -> list[SheetColumn]:
+    name = ["Name"] if plan.name_column is not None else []
+    window = [SheetColumn("Window", True)] if plan.instance.windows is not None else []
+    return [*(SheetColumn(text, False) for text in ("Id", *name, *_own_columns(plan))), *window]
+
+
+def _list_place_cells(plan: Plan, stop: Stop) -> list[str]:
+    return [
+        stop.id or (stop.name if plan.name_column is None else ""),
+        *([stop.name] if plan.name_column is not None else []),
+        *(stop.details.get(column, "") for column in _own_columns(plan)),
+        *(["" if stop.customer == 0 else describe_window(plan, stop)] if plan.instance.windows is not None else []),
     ]
 
 

@@ -64,7 +64,9 @@ class Sketch:
     depot
         Position of the depot.
     others
-        Customers that no drawn route visits.
+        Customers that other routes visit.
+    unserved
+        Customers that no route visits.
     routes
         The drawn routes.
     scale
@@ -75,6 +77,7 @@ class Sketch:
     height: float
     depot: Point
     others: tuple[Point, ...]
+    unserved: tuple[Point, ...]
     routes: tuple[SketchedRoute, ...]
     scale: ScaleBar | None
 
@@ -103,16 +106,18 @@ def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float 
     colours = colour_routes(instance, plan.solution)
     drawn = range(1, len(plan.routes) + 1) if routes is None else routes
     stretched = plane.points * np.array([1.0, plane.aspect])
-    shown = sorted({0, *(node for number in drawn for node in plan.solution.routes[number - 1])})
-    places, scale, height = _fit(stretched, stretched[shown], width)
-    inside = [node for node in range(len(places)) if _is_inside(places[node], width, height)]
-    visited = set(shown)
-    numbered = len(shown) - 1 <= _MOST_NUMBERS
+    visited = {0, *(node for number in drawn for node in plan.solution.routes[number - 1])}
+    shown = stretched if routes is None else stretched[sorted(visited)]
+    places, scale, height = _fit(stretched, shown, width)
+    inside = {node for node in range(len(places)) if _is_inside(places[node], width, height)}
+    unserved = {left_out.stop.customer for left_out in plan.unserved}
+    numbered = len(visited) - 1 <= _MOST_NUMBERS
     return Sketch(
         width=width,
         height=height,
         depot=_point(places[0]),
-        others=tuple(_point(places[node]) for node in inside if node not in visited),
+        others=tuple(_point(places[node]) for node in sorted(inside - visited - unserved)),
+        unserved=tuple(_point(places[node]) for node in sorted(inside & unserved)),
         routes=tuple(_sketch_route(places, plan.routes[number - 1], colours[number - 1], numbered) for number in drawn),
         scale=_make_scale(scale * plane.aspect, width) if plan.has_degrees else None,
     )

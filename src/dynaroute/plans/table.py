@@ -32,33 +32,60 @@ Cell = str | int | float
 
 _TIMES = ("arrival", "start", "leave")
 
+# What stands in the column of routes, instead of a number, in the rows before the first route.
+NOT_SERVED, FAULT = "not served", "fault"
+
 _FORMULA = frozenset("=+-@\t\r\n")  # spreadsheets read cells that start with these, or their wide forms, as formulas
 
 
 def list_columns(plan: Plan) -> list[str]:
     """List the headings: our own columns, and the other columns of the file."""
     name = ["name"] if plan.name_column is not None else []
+    reason = ["reason"] if _needs_reasons(plan) else []
     vehicle = ["vehicle"] if _names_vehicles(plan) else []
     times = list(_TIMES) if plan.has_times else []
-    ours = ["route", *vehicle, "stop", "id", *name, "demand", "load", distance_column(plan), *times]
+    ours = ["route", *vehicle, "stop", "id", *name, *reason, "demand", "load", distance_column(plan), *times]
     return [*ours, *(f"{column} (file)" if column in ours else column for column in plan.detail_columns)]
 
 
 def list_rows(plan: Plan) -> Iterator[list[Cell]]:
-    """List one row per stop, including the depot at both ends of each route, which has no id."""
+    """List the customers that are not served, the faults of the routes, and one row per stop.
+
+    The depot is at both ends of each route, without an id.
+    """
+    for left_out in plan.unserved:
+        yield _make_row(plan, None, left_out.stop, left_out.reason)
+    columns = list_columns(plan)
+    for fault in plan.faults:
+        yield [{"route": FAULT, "reason": fault}.get(column, "") for column in columns]
     for route in plan.routes:
         for stop in route.places:
             yield _make_row(plan, route, stop)
 
 
-def _make_row(plan: Plan, route: PlannedRoute, stop: Stop) -> list[Cell]:
-    vehicle = [route.vehicle] if _names_vehicles(plan) else []
-    name = [stop.name] if plan.name_column is not None else []
-    amounts = [plain_number(amount) if isinstance(amount, Decimal) else amount for amount in (stop.demand, stop.load)]
+def _make_row(plan: Plan, route: PlannedRoute | None, stop: Stop, reason: str = "") -> list[Cell]:
+    """Make the row of a stop; without a route, of a customer that is not served, with the reason."""
+    ours: list[Cell] = [NOT_SERVED if route is None else route.number]
+    if _names_vehicles(plan):
+        ours.append("" if route is None else route.vehicle)
+    ours += ["" if route is None else stop.number, stop.id]
+    if plan.name_column is not None:
+        ours.append(stop.name)
+    if _needs_reasons(plan):
+        ours.append(reason)
+    ours.append(_as_cell(stop.demand))
+    ours += ["", ""] if route is None else [_as_cell(stop.load), table_distance(plan, stop.distance)]
     times = [show_time(plan, getattr(stop, column)) for column in _TIMES] if plan.has_times else []
     details = [stop.details.get(column, "") for column in plan.detail_columns]
-    distance = table_distance(plan, stop.distance)
-    return [route.number, *vehicle, stop.number, stop.id, *name, *amounts, distance, *times, *details]
+    return [*ours, *times, *details]
+
+
+def _as_cell(amount: int | Decimal) -> Cell:
+    return plain_number(amount) if isinstance(amount, Decimal) else amount
+
+
+def _needs_reasons(plan: Plan) -> bool:
+    return bool(plan.unserved or plan.faults)
 
 
 def _names_vehicles(plan: Plan) -> bool:
@@ -98,7 +125,7 @@ def solution_from_rows(rows: Sequence[Sequence[Cell | None]], instance: Instance
     Parameters
     ----------
     rows
-        Header and rows; rows without an id are the depot.
+        Header and rows; rows without an id are the depot, and rows of customers that are not served are no stops.
     instance
         The instance whose customers are visited.
 
@@ -120,16 +147,18 @@ def solution_from_rows(rows: Sequence[Sequence[Cell | None]], instance: Instance
         )
     places = [header.index(column) for column in ("route", "stop", "id")]
     stops: list[tuple[int, int, int]] = []
+    left_out: list[int] = []
     for line, row in enumerate(rows[1:], start=2):
         route, stop, name = (row[place] if place < len(row) else None for place in places)
         text = _text_of(name)
         if not text.strip():
             continue
-        where = Where(line=line, field="id")
-        stops.append(
-            (_read_number(route, line, "route"), _read_number(stop, line, "stop"), look_up(text, instance, where))
-        )
-    return order_stops(stops)
+        customer = look_up(text, instance, Where(line=line, field="id"))
+        if _text_of(route).strip() == NOT_SERVED:
+            left_out.append(customer)
+        else:
+            stops.append((_read_number(route, line, "route"), _read_number(stop, line, "stop"), customer))
+    return order_stops(stops) if stops or not left_out else Solution(())
 
 
 def order_stops(stops: Sequence[tuple[int, int, int]]) -> Solution:

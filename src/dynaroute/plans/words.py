@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from dynaroute.display import count_of, show_length
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.plans.plan import Plan, PlannedRoute, Stop, UnservedStop
+from dynaroute.unserved import count_unserved
 
 __all__ = [
     "describe_hours",
@@ -13,10 +15,31 @@ __all__ = [
     "describe_plan",
     "describe_route",
     "describe_stop",
+    "describe_unserved",
     "describe_window",
+    "list_warnings",
     "show_minute",
     "show_time",
 ]
+
+
+def list_warnings(plan: Plan, most: int | None = None) -> list[str]:
+    """List what a reader must know before using a plan: customers that are not served, and faults of the routes.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    most
+        How many customers and faults to name; all if None. The others are counted.
+    """
+    unserved = [f"{left_out.stop.label}: {left_out.reason}" for left_out in plan.unserved]
+    head = [f"{count_unserved(len(unserved))}:"] if unserved else []
+    return [*head, *_shorten(unserved, most), *_shorten(plan.faults, most)]
+
+
+def _shorten(lines: Sequence[str], most: int | None) -> list[str]:
+    return [*lines[:most], *([] if most is None or len(lines) <= most else [f"and {len(lines) - most:,} more"])]
 
 
 def describe_plan(plan: Plan) -> str:
@@ -73,6 +96,17 @@ def describe_stop(plan: Plan, stop: Stop) -> str:
     facts = [] if stop.customer == 0 else [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)]
     if stop.customer and stop.arrival is not None:
         facts.append(f"at {show_time(plan, stop.arrival)}")
-    if stop.customer and (window := describe_window(plan, stop)):
-        facts.append(f"window {window}")
-    return "; ".join([*facts, *(f"{column}: {text}" for column, text in stop.details.items())])
+    return "; ".join([*facts, *_list_wishes(plan, stop)])
+
+
+def describe_unserved(plan: Plan, left_out: UnservedStop) -> str:
+    """The reason why a customer is not served, its demand and its details."""
+    stop = left_out.stop
+    return "; ".join([f"not served: {left_out.reason}", f"demand {stop.demand}", *_list_wishes(plan, stop)])
+
+
+def _list_wishes(plan: Plan, stop: Stop) -> list[str]:
+    """The time window and the details of a stop; only the details of a depot."""
+    window = describe_window(plan, stop) if stop.customer else ""
+    details = [f"{column}: {text}" for column, text in stop.details.items()]
+    return [*([f"window {window}"] if window else []), *details]

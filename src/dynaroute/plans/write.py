@@ -13,7 +13,7 @@ from dynaroute.formats import write
 from dynaroute.plans.csv_plan import format_csv_plan
 from dynaroute.plans.geojson import format_geojson
 from dynaroute.plans.gpx import format_gpx
-from dynaroute.plans.html_plan import GENERATOR_MARK, format_html_plan, format_html_sheet
+from dynaroute.plans.html_plan import GENERATOR_MARK, format_html_plan, format_html_sheet, format_html_unserved
 from dynaroute.plans.json_plan import format_json_plan
 from dynaroute.plans.kml import format_kml
 from dynaroute.plans.pdf import format_pdf
@@ -36,7 +36,8 @@ _FORMATS: dict[str, Callable[[Plan], str | bytes]] = {
 
 PLAN_SUFFIXES = (".sol", *_FORMATS)
 
-_SHEET = re.compile(r"route-[0-9]{2,}\.html")
+_UNSERVED = "not-served.html"  # before all routes, in the order of names
+_SHEET = re.compile(rf"route-[0-9]{{2,}}\.html|{re.escape(_UNSERVED)}")
 _HEAD = 4096  # bytes that contain the head of a page, up to the title
 
 
@@ -90,6 +91,9 @@ def list_sheets(routes: int, folder: Path) -> list[Path]:
 def write_sheets(plan: Plan, folder: str | os.PathLike[str]) -> list[Path]:
     """Write one printable HTML sheet per driver into a folder, which is created if necessary.
 
+    If customers are not served, a page with all of them and the reasons comes first, and each sheet begins with the
+    first few.
+
     Leftover sheets of an earlier plan are deleted, so that nobody drives one of them.
 
     Parameters
@@ -97,21 +101,23 @@ def write_sheets(plan: Plan, folder: str | os.PathLike[str]) -> list[Path]:
     plan
         An instance and its routes.
     folder
-        Folder for route-01.html and so on.
+        Folder for not-served.html, route-01.html and so on.
 
     Returns
     -------
     list[Path]
         The files.
     """
-    files = list_sheets(len(plan.routes), Path(folder))
+    pages = {Path(folder) / _UNSERVED: format_html_unserved(plan)} if plan.unserved else {}
+    sheets = list_sheets(len(plan.routes), Path(folder))
+    pages |= {file: format_html_sheet(plan, route) for file, route in zip(sheets, plan.routes, strict=True)}
     Path(folder).mkdir(exist_ok=True)
-    for file, route in zip(files, plan.routes, strict=True):
-        write_bytes(file, format_html_sheet(plan, route).encode("utf-8", errors="replace"))
-    for page in set(Path(folder).iterdir()) - set(files):
-        if _SHEET.fullmatch(page.name) and _is_ours(page):
-            page.unlink()
-    return files
+    for file, page in pages.items():
+        write_bytes(file, page.encode("utf-8", errors="replace"))
+    for found in set(Path(folder).iterdir()) - set(pages):
+        if _SHEET.fullmatch(found.name) and _is_ours(found):
+            found.unlink()
+    return list(pages)
 
 
 def _is_ours(page: Path) -> bool:

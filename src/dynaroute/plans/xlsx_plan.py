@@ -12,8 +12,17 @@ from dynaroute.formats.tables.cells import Grid
 from dynaroute.formats.tables.workbook import cut_workbook
 from dynaroute.instance import Instance
 from dynaroute.plans.plan import Plan
-from dynaroute.plans.table import Cell, distance_column, list_columns, list_rows, solution_from_rows, table_distance
+from dynaroute.plans.table import (
+    NOT_SERVED,
+    Cell,
+    distance_column,
+    list_columns,
+    list_rows,
+    solution_from_rows,
+    table_distance,
+)
 from dynaroute.plans.xml_text import xml_text
+from dynaroute.plotting.style import RED
 from dynaroute.solution import Solution
 
 if TYPE_CHECKING:
@@ -32,19 +41,23 @@ def format_xlsx_plan(plan: Plan) -> bytes:
     stops = book.active
     assert stops is not None  # a new workbook has a sheet
     stops.title = "Stops"
-    _fill(stops, [list_columns(plan), *list_rows(plan)])
-    routes = [
+    warnings = len(plan.unserved) + len(plan.faults)
+    _fill(stops, [list_columns(plan), *list_rows(plan)], warnings)
+    left_out: list[list[Cell]] = [[NOT_SERVED, len(plan.unserved), "", ""]] if plan.unserved else []
+    routes: list[list[Cell]] = [
         [route.number, len(route.stops), plain_number(route.load), table_distance(plan, route.length)]
         for route in plan.routes
     ]
-    _fill(book.create_sheet("Routes"), [["route", "stops", "load", distance_column(plan)], *routes])
+    header: list[Cell] = ["route", "stops", "load", distance_column(plan)]
+    _fill(book.create_sheet("Routes"), [header, *left_out, *routes], len(left_out))
     content = BytesIO()
     book.save(content)
     return content.getvalue()
 
 
-def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]]) -> None:
-    from openpyxl.styles import Font
+def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]], warnings: int) -> None:
+    """Fill a sheet; so many rows below the header are warnings, in red."""
+    from openpyxl.styles import Alignment, Font
     from openpyxl.utils import get_column_letter
 
     for line, row in enumerate(rows, start=1):
@@ -55,6 +68,9 @@ def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]]) -> None:
                 cell.data_type = "s"  # openpyxl would make a formula of text that starts with "="
             if line == 1:
                 cell.font = Font(bold=True)
+            elif line <= warnings + 1:
+                cell.font = Font(bold=True, color=RED[1:].upper())
+                cell.alignment = Alignment(wrap_text=True, vertical="top")
     for column in range(1, len(rows[0]) + 1):
         longest = max(len(str(row[column - 1])) for row in rows)
         sheet.column_dimensions[get_column_letter(column)].width = min(_WIDEST, longest + 2)

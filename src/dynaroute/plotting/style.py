@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FAINT", "FIGURE_INCHES", "INK", "tidy_axes"]
+__all__ = ["FAINT", "FIGURE_INCHES", "INK", "RED", "tidy_axes"]
 
 INK = "#22252b"
 FAINT = "#8a8f98"
+RED = "#cc3311"  # of what is wrong
 FIGURE_INCHES = (7.0, 7.0)
 
 

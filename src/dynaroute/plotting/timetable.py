@@ -10,7 +10,7 @@ from dynaroute.display import show_text
 from dynaroute.instance import Instance
 from dynaroute.plotting.colours import colour_routes
 from dynaroute.plotting.routes import plot_solution
-from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, tidy_axes
+from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, RED, tidy_axes
 from dynaroute.schedule import RouteSchedule
 from dynaroute.solution import Solution, make_timetable
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_solution_and_timetable", "plot_timetable"]
 
-LATE = "#cc3311"
+LATE = RED
 ROW_INCHES = 0.28
 LONGEST_NAME = 16  # characters of a vehicle's name
 PANEL_GAP, PANEL_WIDTH = 0.09, 0.9  # relative to the width of the routes' figure

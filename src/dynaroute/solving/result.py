@@ -142,8 +142,7 @@ class Result:
     @property
     def unserved(self) -> list[int]:
         """Customers on no route, because no plan was found that serves them."""
-        served = {customer for route in self.solution.routes for customer in route}
-        return [customer for customer in range(1, self.instance.size + 1) if customer not in served]
+        return self.solution.unserved(self.instance)
 
     def to_json(self) -> dict[str, Any]:
         """Return the keys of ``dynaroute solve --json`` and ``/v1/solve``; loads are in the user's unit.
