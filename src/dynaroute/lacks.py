@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dynaroute.fleet import TOLERANCE
 from dynaroute.instance import Instance
@@ -171,7 +171,7 @@ class _Times(NamedTuple):
     latest: _Seconds
 
     @classmethod
-    def of_customers(cls, instance: Instance, customers: ArrayLike) -> _Times:
+    def of_customers(cls, instance: Instance, customers: int | NDArray[np.int64]) -> _Times:
         opens, closes = (0.0, np.inf) if instance.windows is None else np.moveaxis(instance.windows[customers], -1, 0)
         return cls(0.0 if instance.service is None else instance.service[customers], 0.0, opens, closes)
 

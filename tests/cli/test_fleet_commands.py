@@ -74,6 +74,23 @@ def test_the_table_tells_vehicle_departure_and_end(tmp_path: Path) -> None:
     ]
 
 
+def test_vehicles_of_one_type_without_a_name_have_no_column(tmp_path: Path) -> None:
+    unnamed = [{"capacity": 10, "count": 3}]
+    result = invoke("solve", save_day(tmp_path, vehicles=unnamed), *SEARCH)
+
+    assert result.exit_code == 0
+    assert "Vehicle" not in result.stdout
+
+
+def test_types_without_names_are_told_apart_by_their_numbers(tmp_path: Path) -> None:
+    unnamed = [{"capacity": 10, "count": 1}, {"capacity": 9, "count": 3}]
+    result = invoke("solve", save_day(tmp_path, vehicles=unnamed), *SEARCH)
+
+    assert result.exit_code == 0
+    kinds = {" ".join(line.split()[1:3]) for line in result.stdout.splitlines()[2:]}
+    assert kinds and kinds <= {"type 1", "type 2"}
+
+
 def test_without_a_search_insertion_builds_a_plan(tmp_path: Path) -> None:
     (document,) = invoke_json("solve", save_day(tmp_path), "--fast")
     assert document["method"] == "insertion" and document["unserved"] == []
@@ -83,7 +100,7 @@ def test_no_plan_in_time_is_exit_code_4_with_the_best_one_written(tmp_path: Path
     path, out = save_impossible_to_pack(tmp_path), tmp_path / "plan.json"
     result = invoke("solve", path, *SEARCH, "--out", out)
     assert result.exit_code == 4
-    assert "is not visited" in result.stderr
+    assert "is not visited: both vehicles have too little room (its demand is" in result.stderr
     assert [violation.kind for violation in check(read(path), read_solution(out))] == ["missing"]
 
 

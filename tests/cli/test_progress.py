@@ -25,6 +25,13 @@ def test_line_tells_cost_gain_and_time_left() -> None:
     assert "s left" in second
 
 
+def test_line_tells_the_cost_in_the_unit_of_the_result() -> None:
+    line = SearchLine(None, "m")
+    line.note(0, improvement(142_026.76))
+
+    assert line.__rich__().startswith("searching: cost 142.0 km, ")
+
+
 def test_line_without_a_limit_tells_the_time_that_has_passed() -> None:
     assert "left" not in SearchLine(None).__rich__()
 

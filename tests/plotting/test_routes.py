@@ -10,6 +10,7 @@ from drawn import ring, small_instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -76,6 +77,33 @@ def test_customer_that_no_route_visits_is_hollow() -> None:
 
     faces = np.asarray(customer_dots(ax).get_facecolor())
     assert faces[:, 3].tolist() == [1.0, 0.0, 1.0]
+
+
+def test_customers_that_are_not_served_are_named_above_the_title_with_the_reasons() -> None:
+    instance = replace(small_instance(), customer_names=("A", "$B", "C"), vehicles=(VehicleType(9, count=1),))
+    ax = plot_solution(instance, Solution(((1, 2),)))
+    texts = {text.get_gid(): text for text in ax.texts if text.get_gid()}
+
+    assert texts["unserved"].get_text().startswith("1 customer is not served:\nC: the only vehicle has too little room")
+    assert texts["name"].get_text() == "C"
+    renderer = FigureCanvasAgg(ax.figure).get_renderer()  # type: ignore[no-untyped-call]
+    ax.figure.draw(renderer)
+    assert texts["unserved"].get_window_extent(renderer).y0 > ax.title.get_window_extent(renderer).y1
+
+
+def test_many_customers_that_are_not_served_are_counted() -> None:
+    instance, _ = ring(20)
+    ax = plot_solution(instance, Solution(((1,),)))
+    (text,) = [text.get_text() for text in ax.texts if text.get_gid() == "unserved"]
+
+    assert len(text.splitlines()) == 10
+    assert text.splitlines()[-1] == f"and {instance.size - 9} more"
+
+
+def test_plan_that_serves_all_has_no_text_above_its_title() -> None:
+    instance, solution = ring(3)
+
+    assert not [text for text in plot_solution(instance, solution).texts if text.get_gid() == "unserved"]
 
 
 def test_legend_tells_load_and_length_of_each_route() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawn import ring, small_instance
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 from dynaroute.errors import InstanceError
@@ -65,6 +66,20 @@ def test_the_timetable_stands_beside_the_map_and_its_legend(routes: int, tmp_pat
         extent = legend.get_window_extent().transformed(ax.figure.transFigure.inverted())
         assert beside.get_position().x0 > extent.x1
     save_figure(ax, tmp_path / "plan.png")
+
+
+@pytest.mark.parametrize("name", ["v", "Mercedes Sprinter 516"])
+def test_the_names_of_vehicles_stand_clear_of_the_legend(name: str) -> None:
+    instance, solution = ring(12)
+    vehicles = (VehicleType(instance.capacity, name),)
+    ax = plot_solution_and_timetable(replace(instance, speed=1.0, vehicles=vehicles), solution)
+    renderer = FigureCanvasAgg(ax.figure).get_renderer()  # type: ignore[no-untyped-call]
+    above, beside = ax.figure.axes
+
+    legend = above.get_legend()
+    assert legend is not None
+    extent = beside.get_tightbbox(renderer)
+    assert extent is not None and extent.x0 > legend.get_window_extent(renderer).x1
 
 
 def test_an_open_route_is_not_drawn_back_to_the_depot() -> None:

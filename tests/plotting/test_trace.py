@@ -29,6 +29,13 @@ def test_without_an_end_the_last_improvement_is_the_end() -> None:
     assert plot_trace(TRACE).get_xlim() == (0.0, 4.0)
 
 
+def test_metres_are_shown_as_kilometres() -> None:
+    ax = plot_trace([(0.0, 42_530.0), (1.0, 40_000.0)], unit="m")
+
+    assert ax.get_ylabel() == "cost, km"
+    assert list(ax.lines[0].get_ydata()) == [42.53, 40.0, 40.0]
+
+
 def test_title_tells_what_was_saved() -> None:
     assert plot_trace(TRACE).get_title(loc="left") == "Cost over time: 25.00 % saved"
     assert plot_trace(TRACE[:1]).get_title(loc="left") == "Cost over time: no improvement"

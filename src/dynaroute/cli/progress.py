@@ -106,8 +106,15 @@ def show_work(doing: str) -> Iterator[Callable[[str, float], None]]:
 
 
 @contextmanager
-def show_search(seconds: float | None) -> Iterator[Callable[[int, Improvement], None]]:
+def show_search(seconds: float | None, unit: str | None = None) -> Iterator[Callable[[int, Improvement], None]]:
     """Show best cost, improvement and time left of one search, on a terminal.
+
+    Parameters
+    ----------
+    seconds
+        Duration of the search, if known.
+    unit
+        Unit of the costs, if known.
 
     Yields
     ------
@@ -120,7 +127,7 @@ def show_search(seconds: float | None) -> Iterator[Callable[[int, Improvement], 
         return
     from rich.live import Live
 
-    line = SearchLine(seconds)
+    line = SearchLine(seconds, unit)
     with Live(line, console=console, refresh_per_second=8, transient=True):
         yield line.note
 
@@ -132,10 +139,13 @@ class SearchLine:
     ----------
     seconds
         Duration of the search, if known.
+    unit
+        Unit of the costs, if known.
     """
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, unit: str | None = None) -> None:
         self.seconds = seconds
+        self.unit = unit
         self.began = time.perf_counter()
         self.first: float | None = None
         self.best = 0.0
@@ -152,4 +162,4 @@ class SearchLine:
         if self.first is None:
             return f"searching: {clock}"
         saved = f" (-{100 * (1 - self.best / self.first):.2f} %)" if self.best < self.first else ""
-        return f"searching: cost {show_length(self.best)}{saved}, {clock}; Ctrl-C keeps the best"
+        return f"searching: cost {show_length(self.best, self.unit)}{saved}, {clock}; Ctrl-C keeps the best"

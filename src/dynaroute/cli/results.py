@@ -216,23 +216,41 @@ def print_notes(jobs: Sequence[Job], results: Sequence[Result]) -> None:
 def print_violations(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     """List what is wrong with plans that break limits or leave customers out."""
     for job, result in zip(jobs, results, strict=True):
-        for violation in result.violations[:MOST_NOTES]:
-            print_note(f"{_name_job(job)}: {violation.message}")
+        for message in _describe_violations(result):
+            print_note(f"{_name_job(job)}: {message}")
         if len(result.violations) > MOST_NOTES:
             print_note(f"{_name_job(job)}: and {len(result.violations) - MOST_NOTES} more; dynaroute check lists all.")
         if result.violations:
             print_note(f"{_name_job(job)}: no feasible plan was found in the time given.")
 
 
+def _describe_violations(result: Result) -> list[str]:
+    """Describe the first few violations, and why customers are not visited."""
+    from dynaroute.unserved import explain_unserved
+
+    first = result.violations[:MOST_NOTES]
+    if not first:
+        return []
+    unserved = explain_unserved(result.instance, result.solution, MOST_NOTES)
+    reasons = {found.customer: found.reason for found in unserved}
+    return [
+        f"{violation.message.removesuffix('.')}: {reasons[violation.customer]}."
+        if violation.kind == "missing" and violation.customer in reasons
+        else violation.message
+        for violation in first
+    ]
+
+
 def _print_routes(job: Job, result: Result) -> None:
     instance, routes = job.instance, result.solution.routes
     separator = " " if instance.customer_names is None else ", "
     types = result.solution.vehicle_types(instance)
-    has_types, timetable = instance.vehicles is not None, _make_timetable(result)
+    tells_types = len(instance.fleet) > 1 or bool(instance.fleet[0].name)
+    timetable = _make_timetable(result)
     rows = [
         (
             str(number),
-            *([_call_type(instance, kind)] if has_types else []),
+            *([_call_type(instance, kind)] if tells_types else []),
             f"{instance.shown_demand(load)}/{instance.shown_demand(instance.fleet[kind].capacity)}",
             show_length(length, instance.unit),
             *([instance.shown_time(times.departure), instance.shown_time(times.end)] if times else []),
@@ -252,12 +270,12 @@ def _print_routes(job: Job, result: Result) -> None:
     ]
     cost = show_length(result.cost, instance.unit)
     print_line(f"{_name_job(job)}: {count_of(len(routes), 'route')}, cost {cost}; by {_describe_run(result)}")
-    vehicle, times_of_day = ["Vehicle"] if has_types else [], ["Departure", "End"] if any(timetable) else []
+    vehicle, times_of_day = ["Vehicle"] if tells_types else [], ["Departure", "End"] if any(timetable) else []
     print_table(("Route", *vehicle, "Load", "Length", *times_of_day, "Customers"), rows)
 
 
 def _call_type(instance: Instance, kind: int) -> str:
-    return show_text(instance.fleet[kind].name, LONGEST_NAME) or str(kind + 1)
+    return show_text(instance.fleet[kind].name, LONGEST_NAME) or f"type {kind + 1}"
 
 
 def _make_timetable(result: Result) -> Sequence[RouteSchedule | None]:

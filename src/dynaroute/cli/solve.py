@@ -255,5 +255,5 @@ def _show_one(jobs: Sequence[Job], seconds: float | None) -> Iterator[Callable[[
     if len(jobs) > 1:
         yield lambda index, improvement: None
         return
-    with show_search(seconds) as show:
+    with show_search(seconds, jobs[0].instance.unit) as show:
         yield show

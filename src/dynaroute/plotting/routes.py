@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,9 @@ from dynaroute.lengths import EARTH_RADIUS_METRES
 from dynaroute.plotting.colours import colour_routes
 from dynaroute.plotting.plane import Plane, project
 from dynaroute.plotting.scale import round_down, show_scale
-from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, tidy_axes
+from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, RED, tidy_axes
 from dynaroute.solution import Solution
+from dynaroute.unserved import count_unserved, explain_unserved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,8 @@ LARGEST_LEGEND = 60  # routes; a summary is clearer than a longer list
 LEGEND_ROWS = 30
 MOST_NUMBERED = 100  # customers; more numbers would hide the map
 LONGEST_LABEL = 24  # characters of a customer's name
+MOST_UNSERVED = 8  # customers above the map; the others are counted
+LONGEST_LINE = 105  # characters above the map
 LEAST_ARROW = 0.05  # of the plot's width; shorter legs have no arrow
 LONGEST_TITLE = 80  # characters of a name
 FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers in a legend line up
@@ -54,7 +58,7 @@ def plot_instance(instance: Instance, ax: Axes | None = None, *, names: bool = F
     _draw_depot(axes, plane)
     _draw_scale(axes, plane, instance)
     if names:
-        _draw_names(axes, plane, instance)
+        _draw_names(axes, plane, instance, range(1, instance.size + 1))
     capacity = instance.shown_demand(instance.capacity)
     _title(axes, instance, f"{count_of(instance.size, 'customer')}, capacity {capacity}")
     return axes
@@ -64,8 +68,8 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     """Plot the routes in different colours, with a legend of loads and lengths.
 
     The first and last leg of each route are thin, so that the depot stays visible. Arrows on long legs show the
-    direction. With up to 100 customers, each shows its stop number. Unvisited customers are hollow. With more than 60
-    routes the legend is a summary.
+    direction. With up to 100 customers, each shows its stop number. Customers on no route are hollow and red, and named
+    above the map with the reasons. With more than 60 routes the legend is a summary.
 
     Parameters
     ----------
@@ -101,10 +105,11 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     _draw_depot(axes, plane)
     _draw_scale(axes, plane, instance)
     _draw_arrows(axes, plane, solution, colours, are_open)
+    _draw_unserved(axes, plane, instance, solution, names=names)
     if instance.size <= MOST_NUMBERED:
         _draw_order(axes, plane, solution)
     if names:
-        _draw_names(axes, plane, instance)
+        _draw_names(axes, plane, instance, range(1, instance.size + 1))
     if len(solution.routes) <= LARGEST_LEGEND:
         _draw_numbers(axes, plane, solution, colours)
         _draw_legend(axes, instance, solution, colours, lengths)
@@ -139,9 +144,10 @@ def _draw_customers(ax: Axes, plane: Plane, instance: Instance, colours: list[st
     largest = max(int(demands.max()), 1)
     room = float(np.clip(6000 / instance.size, 8, 110))  # square points for the largest customer
     sizes = room * (0.25 + 0.75 * demands / largest)
-    edges = [FAINT if colour == "none" else "white" for colour in colours]
+    are_hollow = np.array([colour == "none" for colour in colours])
+    edges, widths = np.where(are_hollow, RED, "white"), np.where(are_hollow, 1.5, 0.5)
     points = plane.points[1:]
-    ax.scatter(points[:, 0], points[:, 1], s=sizes, c=colours, edgecolors=edges, linewidths=0.5, zorder=3)
+    ax.scatter(points[:, 0], points[:, 1], s=sizes, c=colours, edgecolors=edges, linewidths=widths, zorder=3)
 
 
 def _draw_depot(ax: Axes, plane: Plane) -> None:
@@ -246,11 +252,39 @@ def _draw_order(ax: Axes, plane: Plane, solution: Solution) -> None:
             )
 
 
-def _draw_names(ax: Axes, plane: Plane, instance: Instance) -> None:
+def _draw_unserved(ax: Axes, plane: Plane, instance: Instance, solution: Solution, *, names: bool) -> None:
+    """Write above the map who is not served and why, and the names of the first few on the map."""
+    number = len(solution.unserved(instance))
+    if number == 0:
+        return
+    told = explain_unserved(instance, solution, MOST_UNSERVED)
+    lines = [f"{count_unserved(number)}:"]
+    for found in told:
+        name = show_text(instance.customer_name(found.customer), LONGEST_LABEL)
+        lines += wrap(f"{name}: {found.reason}", LONGEST_LINE, subsequent_indent="    ")
+    if number > len(told):
+        lines.append(f"and {number - len(told):,} more")
+    ax.annotate(
+        "\n".join(lines),
+        (0.0, 1.0),
+        xycoords="axes fraction",
+        xytext=(0, 32),  # above the title
+        textcoords="offset points",
+        fontsize=8,
+        color=RED,
+        va="bottom",
+        parse_math=False,
+        gid="unserved",
+    )
+    if not names:
+        _draw_names(ax, plane, instance, [found.customer for found in told])
+
+
+def _draw_names(ax: Axes, plane: Plane, instance: Instance, customers: Iterable[int]) -> None:
     """Write each customer's name next to it."""
     from matplotlib.patheffects import withStroke
 
-    for customer in range(1, instance.size + 1):
+    for customer in customers:
         ax.annotate(
             show_text(instance.customer_name(customer), LONGEST_LABEL),
             tuple(plane.points[customer]),

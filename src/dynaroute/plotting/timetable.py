@@ -22,7 +22,7 @@ __all__ = ["plot_solution_and_timetable", "plot_timetable"]
 LATE = RED
 ROW_INCHES = 0.28
 LONGEST_NAME = 16  # characters of a vehicle's name
-PANEL_GAP, PANEL_WIDTH = 0.09, 0.9  # relative to the width of the routes' figure
+PANEL_GAP, PANEL_WIDTH = 0.04, 0.9  # relative to the width of the routes' figure
 
 
 def plot_timetable(instance: Instance, solution: Solution, ax: Axes | None = None) -> Axes:
@@ -85,8 +85,11 @@ def plot_solution_and_timetable(instance: Instance, solution: Solution, *, names
     extent = routes.get_tightbbox(renderer)  # with the legend
     right = width if extent is None else extent.transformed(figure.transFigure.inverted()).x1
     needed = min(height, (ROW_INCHES * len(solution.routes) + 0.2) / FIGURE_INCHES[1])
-    place = (right + PANEL_GAP, bottom + height - needed, PANEL_WIDTH, needed)
-    plot_timetable(instance, solution, ax=figure.add_axes(place))
+    place = (right, bottom + height - needed, PANEL_WIDTH, needed)
+    beside = plot_timetable(instance, solution, ax=figure.add_axes(place))
+    extent = beside.get_tightbbox(renderer)  # with the names of the vehicles, which are left of the axes
+    left = right if extent is None else extent.transformed(figure.transFigure.inverted()).x0
+    beside.set_position((right + PANEL_GAP + right - left, *place[1:]))
     return routes
 
 
