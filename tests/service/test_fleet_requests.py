@@ -52,6 +52,23 @@ def test_a_fleet_without_a_search_is_built_by_insertion(client: httpx.Client) ->
     assert answer.json()["method"] == "insertion"
 
 
+def test_a_check_tells_why_customers_are_not_served(client: httpx.Client) -> None:
+    customers = [{"id": name, "x": 1, "y": 2, "demand": 6} for name in ("A", "B")]
+    instance = {**make_day(), "customers": customers}
+    answer = client.post("/v1/check", json={"instance": instance, "solution": {"routes": [[1]]}}).json()
+
+    reason = "the only vehicle has too little room (its demand is 6, at most 3 is free)"
+    assert answer["unserved"] == [{"customer": 2, "id": "B", "reason": reason}]
+    assert [violation["kind"] for violation in answer["violations"]] == ["missing"]
+
+
+def test_a_check_of_a_plan_that_serves_all_has_no_such_list(client: httpx.Client) -> None:
+    answer = client.post("/v1/check", json={"instance": make_day(), "solution": {"routes": [[1, 2]]}}).json()
+    unknown = client.post("/v1/check", json={"instance": make_day(), "solution": {"routes": [[1, 7]]}}).json()
+
+    assert "unserved" not in answer and "unserved" not in unknown
+
+
 def test_a_plain_problem_has_no_vehicles(client: httpx.Client) -> None:
     assert client.post("/v1/solve", json=INSTANCE).json()["vehicles"] is None
 

@@ -42,6 +42,23 @@ SQUARE = {
 CROSS = "# capacity: 10\nid,x,y,demand\ndepot,0,0,0\neast,10,1,4\nfar east,12,0,4\nwest,-10,1,4\nfar west,-12,0,2\n"
 
 
+# Two vehicles hold 10 each, and 6, 6 and 8 do not fit.
+TIGHT = {
+    "name": "tight",
+    "depot": {"lat": 53.5, "lon": 10.0},
+    "customers": [
+        {
+            "id": f"K{number}",
+            "lat": 53.5 + number / 100,
+            "lon": 10.0,
+            "demand": demand,
+            "details": {"address": f"Weg {number}"},
+        }
+        for number, demand in enumerate((6, 6, 8), start=1)
+    ],
+    "vehicles": [{"name": "van", "capacity": 10, "count": 2}],
+}
+
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63b8f3efff7f0009d40"
     "3e2b2b0b0f40000000049454e44ae426082"
@@ -355,6 +372,68 @@ def test_print_has_a_page_for_each_driver(desk: PageDriver) -> None:
     assert "Route 1" in first and "km" in first and "Kunde" in first and "<b>" in first
     assert not desk.find(".workbench").is_visible()
     desk.page.emulate_media(media="screen")
+
+
+def test_print_begins_with_who_is_not_served_and_why(desk: PageDriver) -> None:
+    load(desk, "tight.json", json.dumps(TIGHT), 3)
+    desk.solve("search")
+    desk.page.emulate_media(media="print")
+    desk.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    desk.keep_screenshot("planner-print-unserved")
+    first, *others = desk.find(".sheet").all_inner_texts()
+    desk.page.emulate_media(media="screen")
+
+    assert first.startswith("1 customer is not served")
+    assert "both vehicles have too little room (its demand is" in first and "Why it is not served" in first
+    assert "Weg" in first  # the other columns of the file
+    assert [text.split("\n")[0] for text in others] == ["Route 1", "Route 2"]
+
+
+def test_who_is_not_served_is_told_with_the_reason_and_in_what_is_saved(desk: PageDriver, tmp_path: Path) -> None:
+    load(desk, "tight.json", json.dumps(TIGHT), 3)
+    desk.solve("search")
+
+    faults = desk.find(".headline-fault").all_inner_texts()
+    assert faults[0] == "1 customer is not served:"
+    assert "both vehicles have too little room" in faults[1] and len(faults) == 2
+    document = json.loads(desk.download("#export-plan", tmp_path).read_text())
+    assert document["vehicles"] == [0, 0]
+    served = {customer for route in document["routes"] for customer in route}
+    assert document["unserved"] == sorted({1, 2, 3} - served)
+    plan = read_plan(tmp_path / "tight.plan.json")
+    assert [violation.kind for violation in check(plan.instance, plan.solution)] == ["missing"]
+
+
+def test_picture_begins_with_who_is_not_served(desk: PageDriver, tmp_path: Path) -> None:
+    load(desk, "tight.json", json.dumps(TIGHT), 3)
+    desk.solve("search")
+    desk.evaluate(
+        """(() => { window.written = []; const pen = CanvasRenderingContext2D.prototype; const fill = pen.fillText;
+        pen.fillText = function (text, ...rest) { written.push(text); return fill.call(this, text, ...rest); }; })()"""
+    )
+    desk.download("#export-png", tmp_path)
+    written = desk.evaluate("window.written")
+
+    assert written[0] == "1 customer is not served:"
+    assert "both vehicles have too little room" in written[1]
+
+
+def test_insertion_is_not_called_savings(desk: PageDriver) -> None:
+    load(desk, "tight.json", json.dumps(TIGHT), 3)
+    desk.solve("search")
+
+    assert "insertion" in desk.text(".headline-facts") and "savings" not in desk.text(".headline-facts")
+    assert desk.text("#playback-caption").startswith("Built by insertion")
+
+
+def test_savings_are_called_so(desk: PageDriver) -> None:
+    load(desk, "cross.csv", CROSS, 4)
+    desk.evaluate("document.querySelector('.options').open = true")
+    desk.find("#model").select_option("savings")
+    desk.solve()
+
+    assert "savings" in desk.text(".headline-facts")
+    assert desk.text("#playback-caption").startswith("Built by savings")
 
 
 def test_picture_has_legend_numbers_and_kilometres(desk: PageDriver, tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ from dynaroute.plans.insertion import insert_customers, insertions_to_json
 from dynaroute.service.reading import Judgement, read_insertion, read_judgement, read_problem
 from dynaroute.service.replies import refuse_large_answer
 from dynaroute.service.request_schemas import FileOptions
-from dynaroute.service.response_schemas import CheckResponse, ViolationSchema
+from dynaroute.service.response_schemas import CheckResponse, UnservedSchema, ViolationSchema
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import check, recompute_cost
+from dynaroute.unserved import explain_unserved
 
 __all__ = ["convert", "insert", "judge"]
 
@@ -24,7 +25,7 @@ _MOST_VIOLATIONS = 1_000  # listed; the others are only counted
 def judge(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
     """Check the solution in a body."""
     answer = _judge(read_judgement(body, content_type, limits))
-    return answer.model_dump_json(exclude={"left_out"} if answer.left_out is None else None)
+    return answer.model_dump_json(exclude={key for key in ("unserved", "left_out") if getattr(answer, key) is None})
 
 
 def convert(body: bytes, *, content_type: str, query: FileOptions, limits: ReadingLimits, largest: int) -> str:
@@ -47,11 +48,15 @@ def insert(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
 
 
 def _judge(judgement: Judgement) -> CheckResponse:
-    violations = check(judgement.instance, judgement.solution)
+    instance, solution = judgement.instance, judgement.solution
+    violations = check(instance, solution)
     has_unknown = any(violation.kind in ("unknown", "no_such_vehicle") for violation in violations)
+    unserved = () if has_unknown else explain_unserved(instance, solution, _MOST_VIOLATIONS)
     return CheckResponse(
         ok=not violations,
-        cost=None if has_unknown else plain_number(recompute_cost(judgement.instance, judgement.solution)),
+        cost=None if has_unknown else plain_number(recompute_cost(instance, solution)),
         violations=[ViolationSchema(**asdict(violation)) for violation in violations[:_MOST_VIOLATIONS]],
+        unserved=[UnservedSchema(id=instance.customer_name(found.customer), **asdict(found)) for found in unserved]
+        or None,
         left_out=max(0, len(violations) - _MOST_VIOLATIONS) or None,
     )

@@ -147,12 +147,24 @@ class JobResponse(ResponseSchema):
     error: ErrorResponse | None = Field(description="Why it failed.")
 
 
+class UnservedSchema(ResponseSchema):
+    """A customer on no route."""
+
+    customer: int = Field(description="Its number, from 1.")
+    id: str
+    reason: str = Field(description="Why no route serves it, as part of a sentence.")
+
+
 class CheckResponse(ResponseSchema):
     """The result of a check."""
 
     ok: bool
     cost: float | None = Field(description="Recomputed cost; null if an unknown customer is visited.")
     violations: list[ViolationSchema]
+    unserved: list[UnservedSchema] | None = Field(
+        default=None,
+        description="Customers on no route, and why; absent without any, and if an unknown customer or type is used.",
+    )
     left_out: int | None = Field(default=None, description="Number of further violations; absent if all are listed.")
 
 

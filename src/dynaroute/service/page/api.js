@@ -1,5 +1,6 @@
 // Calls the service over HTTP. Every failure becomes an ApiError in the form of the service's errors.
 
+import { typesOf } from "./instance.js";
 import { keep, recall } from "./storage.js";
 
 const TOKEN_KEY = "dynaroute.token";
@@ -48,8 +49,9 @@ export class Api {
   }
 
   /** Check routes with the service's independent checker. */
-  check(instance, routes, cost) {
-    return this.#getJson("/v1/check", asJson({ instance, solution: { routes, cost } }));
+  check(run) {
+    const { instance, routes, cost } = run;
+    return this.#getJson("/v1/check", asJson({ instance, solution: { routes, cost, vehicles: typesOf(run) } }));
   }
 
   startJob(request) {

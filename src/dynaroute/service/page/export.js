@@ -1,9 +1,11 @@
 // Files to save: the plan, the solution as .sol, the whole run as JSON, the map as PNG.
 
 import { byId } from "./dom.js";
+import { typesOf } from "./instance.js";
 import { announce } from "./notices.js";
 import { drawPicture } from "./picture.js";
 import { findRun } from "./state.js";
+import { unservedOf } from "./unserved.js";
 
 export function wireExport(store) {
   const save = (id, suffix, makeBlob) =>
@@ -36,15 +38,29 @@ function formatSol(run) {
   return `${[...lines, `Cost ${run.cost}`].join("\n")}\n`;
 }
 
-function formatJson({ instance, cost, routes, loads, lengths, seconds, method, model, trace }) {
-  const solution = { instance: instance.name ?? "", cost, routes, loads, route_costs: lengths, seconds, method, model };
+function formatJson(run) {
+  const { instance, seconds, method, model, trace } = run;
+  const solution = { instance: instance.name ?? "", ...describeRoutes(run), seconds, method, model };
   return `${JSON.stringify({ ...solution, trace, problem: instance }, null, 1)}\n`;
 }
 
 /** Problem and routes together, as `dynaroute insert`, `convert` and `check` take them. */
-function formatPlan({ instance, cost, routes, loads, lengths }) {
-  const plan = { instance, routes, cost, loads, route_costs: lengths };
-  return `${JSON.stringify(plan, null, 1)}\n`;
+function formatPlan(run) {
+  return `${JSON.stringify({ instance: run.instance, ...describeRoutes(run) }, null, 1)}\n`;
+}
+
+/** The keys of a solution; `vehicles` only where there are types, `unserved` only where customers are on no route. */
+function describeRoutes(run) {
+  const { cost, routes, loads, lengths } = run;
+  const [types, unserved] = [typesOf(run), unservedOf(run).map(({ customer }) => customer)];
+  return {
+    routes,
+    cost,
+    ...(types === null ? {} : { vehicles: types }),
+    loads,
+    ...(unserved.length === 0 ? {} : { unserved }),
+    route_costs: lengths,
+  };
 }
 
 function download(name, blob) {

@@ -62,6 +62,11 @@ export function capacityOf({ instance, vehicles }, route) {
   return found?.capacity ?? instance.capacity;
 }
 
+/** The type of each route's vehicle, by number from 0; null where any type may drive it. */
+export function typesOf({ instance, vehicles }) {
+  return vehicles?.map((type) => (typeof type === "string" ? instance.vehicles.findIndex(({ name }) => name === type) : type)) ?? null;
+}
+
 /** Whether a route ends at its last customer, with some vehicle. */
 export function hasOpenRoutes(instance) {
   return instance.vehicles?.some(({ end }) => end === "open") ?? false;

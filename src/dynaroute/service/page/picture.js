@@ -5,6 +5,7 @@ import { boundsOf, capacityOf, placedNodes, placeOf } from "./instance.js";
 import { formatLength, scaleBar } from "./lengths.js";
 import { projectionOf } from "./map.js";
 import { countOf, formatAmount } from "./numbers.js";
+import { listWarnings, unservedOf } from "./unserved.js";
 import { GLOBE, View } from "./view.js";
 
 const WIDTH = 1200;
@@ -13,21 +14,32 @@ const TITLE = 70; // height kept for it
 const LEGEND = 250; // width kept for it
 const LINE = 22; // height of a line of it
 const MOST_NUMBERED = 150; // customers; more numbers would hide the map
+const MOST_WARNINGS = 8; // customers that are not served, or faults, named above the map
 const DENSITY = 2;
 
 /** A PNG of a run's routes. */
 export function drawPicture(run) {
   const canvas = document.createElement("canvas");
+  const warnings = listWarnings(run, MOST_WARNINGS);
+  const above = LINE * warnings.length;
   canvas.width = WIDTH * DENSITY;
-  canvas.height = HEIGHT * DENSITY;
+  canvas.height = (HEIGHT + above) * DENSITY;
   const pen = canvas.getContext("2d", { willReadFrequently: true }); // drawn once and read: not worth the GPU
   pen.scale(DENSITY, DENSITY);
   pen.fillStyle = themeValue("--surface");
-  pen.fillRect(0, 0, WIDTH, HEIGHT);
+  pen.fillRect(0, 0, WIDTH, HEIGHT + above);
+  drawWarnings(pen, warnings);
+  pen.translate(0, above);
   drawTitle(pen, run);
   drawLegend(pen, run);
   drawMap(pen, run);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}
+
+function drawWarnings(pen, warnings) {
+  pen.font = "15px system-ui, sans-serif";
+  pen.fillStyle = themeValue("--danger");
+  warnings.forEach((text, index) => pen.fillText(text, 28, 28 + LINE * index, WIDTH - 56));
 }
 
 function drawTitle(pen, run) {
@@ -80,6 +92,7 @@ function drawMap(pen, run) {
       if (isNumbered) drawNumber(pen, places[stop], place + 1);
     });
   });
+  for (const { customer } of unservedOf(run)) drawRing(pen, places[customer], radius);
   pen.fillStyle = themeValue("--text");
   pen.fillRect(places[0][0] - 9, places[0][1] - 9, 18, 18);
   if (projection === GLOBE) drawScale(pen, scaleBar(view, 160));
@@ -120,6 +133,15 @@ function drawPoint(pen, [x, y], radius, colour) {
   pen.fill();
   pen.lineWidth = 1.5;
   pen.strokeStyle = themeValue("--surface");
+  pen.stroke();
+}
+
+/** A customer on no route. */
+function drawRing(pen, [x, y], radius) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+  pen.lineWidth = 2.5;
+  pen.strokeStyle = themeValue("--danger");
   pen.stroke();
 }
 

@@ -4,6 +4,7 @@ import { byId } from "./dom.js";
 import { hasPlaces, nameOf, nodesOf, placeOf } from "./instance.js";
 import { formatLength } from "./lengths.js";
 import { countOf, formatAmount } from "./numbers.js";
+import { builderOf } from "./runs.js";
 import { findRun, isSearching } from "./state.js";
 
 const BUILD_SECONDS = 8; // of playback at normal speed
@@ -14,6 +15,7 @@ const STILL_SECONDS = 0.8; // per route, if the user prefers reduced motion
 const UNSOLVED_CAPTION = "Solve the problem to watch how the routes are built";
 const COMPARING_CAPTION = "End the comparison to watch how the routes were built";
 const SAVINGS_CAPTION = "Built by savings. Choose a model under Options to watch a policy.";
+const INSERTION_CAPTION = "Built by insertion, because policies only handle capacities";
 const HAND_CAPTION = "Changed by hand";
 
 /** The moments of a run. Time is counted in legs. */
@@ -83,6 +85,12 @@ class Film {
   }
 }
 
+function captionOf(run) {
+  if (run.request === null) return HAND_CAPTION;
+  const builder = builderOf(run);
+  return { savings: SAVINGS_CAPTION, insertion: INSERTION_CAPTION }[builder] ?? `How ${builder} built the routes`;
+}
+
 /** Play, pause, scrub and speed. */
 export class Player {
   #store;
@@ -134,8 +142,7 @@ export class Player {
     this.#moment = this.#film.length;
     this.#parts.scrub.max = this.#film.length;
     this.#parts.scrub.value = this.#film.length;
-    this.#parts.caption.textContent =
-      run.request === null ? HAND_CAPTION : run.model === null ? SAVINGS_CAPTION : `How ${run.model} built the routes`;
+    this.#parts.caption.textContent = captionOf(run);
   }
 
   #tick(time) {

@@ -1,4 +1,4 @@
-// Sheets for drivers, one page each, made when the page is printed.
+// Sheets for drivers, one page each, below one with the customers that are not served; made when the page is printed.
 
 import { byId, make, makeSvg } from "./dom.js";
 import { boundsOf, capacityOf, nodesOf, placedNodes, placeOf } from "./instance.js";
@@ -6,6 +6,7 @@ import { distancesSoFar, formatLength } from "./lengths.js";
 import { projectionOf } from "./map.js";
 import { countOf, formatAmount, formatClock } from "./numbers.js";
 import { findRun } from "./state.js";
+import { countUnserved, unservedOf } from "./unserved.js";
 import { View } from "./view.js";
 
 const WIDTH = 640;
@@ -19,7 +20,29 @@ export function wirePrinting(store) {
 
 function makeSheets(run) {
   if (run === null) return [make("p", { text: "There are no routes yet: solve the problem first." })];
-  return run.routes.map((stops, route) => makeSheet(run, stops, route));
+  return [...makeWarnings(run), ...run.routes.map((stops, route) => makeSheet(run, stops, route))];
+}
+
+/** The first sheet: customers that are not served, with the reasons, and what is wrong with the routes. */
+function makeWarnings(run) {
+  const [unserved, faults] = [unservedOf(run), run.violations ?? []];
+  if (unserved.length + faults.length === 0) return [];
+  const text = unserved.length > 0 ? countUnserved(unserved.length) : "Faults of this plan";
+  const lines = faults.map((fault) => make("p", { text: fault }));
+  const name = run.instance.name ? make("p", { text: run.instance.name }) : null;
+  const list = unserved.length > 0 ? makeUnservedList(run.instance, unserved) : null;
+  return [make("section", { class: "sheet warning" }, make("h2", { text }), name, list, ...lines)];
+}
+
+function makeUnservedList(instance, unserved) {
+  const columns = detailColumns(instance);
+  const windows = windowColumns(instance);
+  const rows = unserved.map(({ customer, id, reason }) => {
+    const { demand, details, window } = instance.customers[customer - 1];
+    const cells = [id, ...columns.map((column) => details?.[column] ?? ""), ...windows.map(() => describeWindow(window))];
+    return make("tr", {}, ...[...cells, formatAmount(demand), reason].map((text) => make("td", { text })));
+  });
+  return makeTable(["Customer", ...columns, ...windows, "Demand", "Why it is not served"], rows);
 }
 
 function makeSheet(run, stops, route) {
@@ -39,7 +62,7 @@ function makeSheet(run, stops, route) {
 
 function makeList(instance, stops) {
   const columns = detailColumns(instance);
-  const windows = instance.customers.some(({ window }) => window) ? ["Window"] : [];
+  const windows = windowColumns(instance);
   const heads = ["Done", "Stop", "Customer", ...columns, ...windows, "Demand", "Load", "Distance"];
   const driven = distancesSoFar(instance, stops);
   let load = 0;
@@ -54,8 +77,16 @@ function makeList(instance, stops) {
   const depot = columns.map((column) => instance.depot?.details?.[column] ?? "");
   const back = `Back at ${instance.depot?.id ?? "the depot"}`;
   const end = ["", back, ...depot, ...windows.map(() => ""), "", "", formatLength(instance, driven.at(-1))];
+  return makeTable(heads, [...rows, makeRow(end)]);
+}
+
+function makeTable(heads, rows) {
   const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
-  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows, makeRow(end)));
+  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
+}
+
+function windowColumns(instance) {
+  return instance.customers.some(({ window }) => window) ? ["Window"] : [];
 }
 
 /** The time window of a stop; in a problem written by the user it may be text instead of seconds. */

@@ -4,6 +4,7 @@ import { formatLength } from "./lengths.js";
 import { hasOpenRoutes, nameOf } from "./instance.js";
 import { announce } from "./notices.js";
 import { figuresOf, withStopMoved } from "./routes.js";
+import { judged } from "./runs.js";
 import { editRoutes, findRun, isLocked, isSearching } from "./state.js";
 
 let changes = 0; // made on this page, to number the runs
@@ -62,8 +63,7 @@ export function moveStop(store, api, stop, target, place = null) {
 }
 
 async function judge(store, api, run) {
-  const { violations } = await api.check(run.instance, run.routes, run.cost).catch(() => ({ violations: null }));
-  if (violations === null) return; // the service cannot be reached: keep the change, unchecked
-  const judged = { ...run, violations: violations.map(({ message }) => message) };
-  store.update({ runs: store.state.runs.map((other) => (other.id === run.id ? judged : other)) });
+  const checked = await judged(api, run).catch(() => null);
+  if (checked === null) return; // the service cannot be reached: keep the change, unchecked
+  store.update({ runs: store.state.runs.map((other) => (other.id === run.id ? checked : other)) });
 }

@@ -5,9 +5,12 @@ import { byId, make } from "./dom.js";
 import { leastRoutes } from "./instance.js";
 import { formatLength } from "./lengths.js";
 import { countOf, formatSeconds } from "./numbers.js";
+import { builderOf } from "./runs.js";
 import { findRun, isSearching } from "./state.js";
+import { listWarnings } from "./unserved.js";
 
 const SOUND = "Checked: all visited once, no overload, cost right";
+const MOST_WARNINGS = 20; // customers that are not served, or faults, in full; the print lists all
 const EMPTY = "Routes, loads and lengths appear here once the problem is solved.";
 
 /** The run to speak of: the search under way, or the chosen run; null for none. */
@@ -40,13 +43,13 @@ function figures(run, isRunning) {
 
 function describe(run) {
   if (run.request === null) return run.label;
-  return `${run.label} · ${run.model ?? "savings"} · ${formatSeconds(run.seconds)}`;
+  return `${run.label} · ${builderOf(run)} · ${formatSeconds(run.seconds)}`;
 }
 
 /** What the independent judge said; nothing while a search is under way. */
-function judgement({ violations }) {
-  if (violations === undefined) return [];
-  const faults = violations.map((text) => make("p", { class: "headline-fault", role: "alert", text }));
+function judgement(run) {
+  if (run.violations === undefined) return [];
+  const faults = listWarnings(run, MOST_WARNINGS).map((text) => make("p", { class: "headline-fault", role: "alert", text }));
   return faults.length > 0 ? faults : [make("p", { class: "headline-check", text: SOUND })];
 }
 

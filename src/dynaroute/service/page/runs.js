@@ -27,6 +27,18 @@ export function makeRun(id, instance, request, answer, snapshots = []) {
   };
 }
 
+/** The run with what the service's independent judge says of it. */
+export async function judged(api, run) {
+  const { violations, unserved } = await api.check(run);
+  const faults = violations.filter(({ kind }) => kind !== "missing"); // who is missing is in `unserved`, with the reason
+  return { ...run, unserved, violations: faults.map(({ message }) => message) };
+}
+
+/** What built the first routes: a model, savings or insertion. */
+export function builderOf({ model, method }) {
+  return model ?? method.split(" + ")[0];
+}
+
 /** Legs that both runs drive. */
 export function sharedLegs(run, other) {
   const legs = legsOf(other.routes);

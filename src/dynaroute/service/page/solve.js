@@ -7,7 +7,7 @@ import { formatLength } from "./lengths.js";
 import { announce, clearNotice, showError, showNote } from "./notices.js";
 import { countOf } from "./numbers.js";
 import { withoutLocked } from "./routes.js";
-import { makeRun } from "./runs.js";
+import { judged, makeRun } from "./runs.js";
 import { findRun, isLocked, isSearching, keepRun } from "./state.js";
 
 const FOLLOW_DELAY = 120; // milliseconds without changes before an edited problem is solved again
@@ -206,8 +206,7 @@ export class SolveCard {
   }
 
   async #keep(run) {
-    const judgement = await this.#api.check(run.instance, run.routes, run.cost);
-    keepRun(this.#store, { ...run, violations: judgement.violations.map(({ message }) => message) });
+    keepRun(this.#store, await judged(this.#api, run));
     if (run.instance === this.#store.state.instance) reveal(byId("frame-a"));
     announce(`${run.label}: cost ${formatLength(run.instance, run.cost)} with ${countOf(run.routes.length, "route")}.`);
   }
