@@ -86,8 +86,10 @@ def test_customers_that_are_not_served_are_named_above_the_title_with_the_reason
 
     assert texts["unserved"].get_text().startswith("1 customer is not served:\nC: the only vehicle has too little room")
     assert texts["name"].get_text() == "C"
-    renderer = FigureCanvasAgg(ax.figure).get_renderer()  # type: ignore[no-untyped-call]
-    ax.figure.draw(renderer)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    figure.draw(renderer)
     assert texts["unserved"].get_window_extent(renderer).y0 > ax.title.get_window_extent(renderer).y1
 
 

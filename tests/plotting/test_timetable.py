@@ -73,7 +73,8 @@ def test_the_names_of_vehicles_stand_clear_of_the_legend(name: str) -> None:
     instance, solution = ring(12)
     vehicles = (VehicleType(instance.capacity, name),)
     ax = plot_solution_and_timetable(replace(instance, speed=1.0, vehicles=vehicles), solution)
-    renderer = FigureCanvasAgg(ax.figure).get_renderer()  # type: ignore[no-untyped-call]
+    figure = ax.get_figure(root=True)
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     above, beside = ax.figure.axes
 
     legend = above.get_legend()

@@ -33,7 +33,7 @@ def test_metres_are_shown_as_kilometres() -> None:
     ax = plot_trace([(0.0, 42_530.0), (1.0, 40_000.0)], unit="m")
 
     assert ax.get_ylabel() == "cost, km"
-    assert list(ax.lines[0].get_ydata()) == [42.53, 40.0, 40.0]
+    assert np.asarray(ax.lines[0].get_ydata()).tolist() == [42.53, 40.0, 40.0]
 
 
 def test_title_tells_what_was_saved() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dynaroute.instance import Instance
+    from dynaroute.plans import Plan
     from dynaroute.schedule import RouteSchedule
     from dynaroute.solving.result import Result
 
@@ -115,12 +116,13 @@ def write_results(
     """Write routes and plot to the places that `check_destinations` approved."""
     # plotted before anything is written, because not every instance can be plotted
     drawing = None if plot is None else _draw(jobs[0], results[0])
+    plans = _make_plans(jobs, results) if outs or sheets is not None else []
     for out in outs:
-        _write_routes(jobs, results, out)
+        _write_routes(jobs, results, plans, out)
     if sheets is not None:
-        from dynaroute.plans import Plan, write_sheets
+        from dynaroute.plans import write_sheets
 
-        write_sheets(Plan(jobs[0].instance, results[0].solution), sheets)
+        write_sheets(plans[0], sheets)
     if plot is not None and drawing is not None:
         from dynaroute.plotting import save_figure
 
@@ -138,17 +140,24 @@ def _draw(job: Job, result: Result) -> Axes:
         return plot_solution_and_trace(job.instance, result.solution, result.trace, until=result.seconds)
 
 
-def _write_routes(jobs: Sequence[Job], results: Sequence[Result], out: Path) -> None:
+def _make_plans(jobs: Sequence[Job], results: Sequence[Result]) -> list[Plan]:
+    """Make each plan once for all files, because a plan keeps what it has found out about itself."""
+    from dynaroute.plans import Plan
+
+    return [Plan(job.instance, result.solution) for job, result in zip(jobs, results, strict=True)]
+
+
+def _write_routes(jobs: Sequence[Job], results: Sequence[Result], plans: Sequence[Plan], out: Path) -> None:
     from dynaroute.files import write_bytes
     from dynaroute.formats import write
-    from dynaroute.plans import Plan, write_plan
+    from dynaroute.plans import write_plan
 
     if _is_folder(out):
         out.mkdir(exist_ok=True)
         for file, result in zip(_list_files(jobs, out), results, strict=True):
             write(result.solution, file)
     elif len(jobs) == 1:
-        write_plan(Plan(jobs[0].instance, results[0].solution), out)
+        write_plan(plans[0], out)
     else:
         documents = [describe(job, result) for job, result in zip(jobs, results, strict=True)]
         write_bytes(out, json.dumps(documents, allow_nan=False).encode())

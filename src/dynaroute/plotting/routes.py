@@ -144,8 +144,8 @@ def _draw_customers(ax: Axes, plane: Plane, instance: Instance, colours: list[st
     largest = max(int(demands.max()), 1)
     room = float(np.clip(6000 / instance.size, 8, 110))  # square points for the largest customer
     sizes = room * (0.25 + 0.75 * demands / largest)
-    are_hollow = np.array([colour == "none" for colour in colours])
-    edges, widths = np.where(are_hollow, RED, "white"), np.where(are_hollow, 1.5, 0.5)
+    edges = [RED if colour == "none" else "white" for colour in colours]
+    widths = [1.5 if colour == "none" else 0.5 for colour in colours]
     points = plane.points[1:]
     ax.scatter(points[:, 0], points[:, 1], s=sizes, c=colours, edgecolors=edges, linewidths=widths, zorder=3)
 
