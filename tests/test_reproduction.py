@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from policies import make_policy
 
 from dynaroute.errors import FileError, FormatError, OptionError
 from dynaroute.model import ModelCard, PointerConfig, PointerNetwork
+from dynaroute.reference_lengths import PAPER_ROWS, SIZES
 from dynaroute.reproduction import (
     Measured,
     Reproduction,
@@ -53,6 +55,26 @@ def test_the_table_puts_ours_beside_the_papers() -> None:
     assert "| **AM-D (greedy)** | 6.250 | 2.46 %, 1.96 % |  |  |  |  |" in lines
     assert "| **AM-D (greedy)**, a GPU, an instance | 0.002 ms |  |  |" in lines
     assert "| **training, one H200** | 3.8 min |  |  |" in lines
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "| LKH3 (*paper*) | 6.140 | 0.58 %, 0.16 % | 10.380 | 0.00 %, 0.14 % | 15.650 | 0.00 %, 0.56 % |",
+        "| RL (greedy) (*paper*) | 6.590 | 8.03 %, 7.50 % | 11.390 | 9.78 %, 9.88 % | 17.230 | 10.12 %, 10.71 % |",
+        "| AM (greedy) (*paper*) | 6.400 | 4.97 %, 4.40 % | 10.980 | 5.86 %, 5.92 % | 16.800 | 7.34 %, 7.95 % |",
+    ],
+)
+def test_rows_of_the_paper_have_its_own_gaps(row: str) -> None:
+    assert row in Reproduction(10_000, "a GPU", {}).to_markdown().splitlines()
+
+
+def test_rows_of_the_paper_are_those_of_its_source(shared_data: Path) -> None:
+    source = (shared_data.parent / "paper.tex").read_text(encoding="utf-8")
+    rows = re.sub(r"\\textbf\{([^}]*)\}|\\cite\{\w+\}|[$ ]", r"\1", source.partition("\\label{t1}")[0]).splitlines()
+    for name, printed in PAPER_ROWS.items():
+        cells = [f"{printed[size][0]:.2f}&{printed[size][1]:.2f}\\%" if size in printed else "-&-" for size in SIZES]
+        assert f"{name.replace(' ', '')}&{'&'.join(cells)}\\\\" in rows
 
 
 def test_tables_are_put_at_their_marks(tmp_path: Path) -> None:

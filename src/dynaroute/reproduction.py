@@ -82,11 +82,11 @@ class Reproduction:
             "| method | " + " | ".join(f"n={size} | gap, to HGS" for size in SIZES) + " |",
             "|---" * (1 + 2 * len(SIZES)) + "|",
         ]
-        for name, lengths in PAPER_ROWS.items():
-            lines.append(_row(f"{name} (*paper*)", dict(zip(SIZES, lengths, strict=True))))
+        lines += [_row(f"{name} (*paper*)", printed) for name, printed in PAPER_ROWS.items()]
         for row in dict.fromkeys(row for row, _ in self.entries):
-            found = {size: self.entries[row, size].length for size in SIZES if (row, size) in self.entries}
-            lines.append(_row(f"**{row}**", found))
+            lengths = {size: self.entries[row, size].length for size in SIZES if (row, size) in self.entries}
+            gaps = {size: _gap(length, PAPER_BEST_LENGTHS[size]) for size, length in lengths.items()}
+            lines.append(_row(f"**{row}**", {size: (lengths[size], gaps[size]) for size in lengths}))
         lines += ["", *self._times()]
         return "\n".join(lines) + "\n"
 
@@ -263,16 +263,18 @@ def _mark(what: str) -> tuple[str, str]:
     return f"<!-- {what}: begin -->", f"<!-- {what}: end -->"
 
 
-def _row(label: str, lengths: Mapping[int, float | None]) -> str:
-    cells = []
-    for size in SIZES:
-        length = lengths.get(size)
-        if length is None:
-            cells.append(" | ")
-            continue
-        gaps = [100 * (length / best[size] - 1) for best in (PAPER_BEST_LENGTHS, HGS_LENGTHS)]
-        cells.append(f"{length:.3f} | {gaps[0]:.2f} %, {gaps[1]:.2f} %")
+def _row(label: str, found: Mapping[int, tuple[float, float]]) -> str:
+    """Format a row: length, gap to the paper's best, gap to HGS."""
+    cells = [" | "] * len(SIZES)
+    for at, size in enumerate(SIZES):
+        if size in found:
+            length, gap = found[size]
+            cells[at] = f"{length:.3f} | {gap:.2f} %, {_gap(length, HGS_LENGTHS[size]):.2f} %"
     return f"| {label} | {' | '.join(cells)} |"
+
+
+def _gap(length: float, best: float) -> float:
+    return 100 * (length / best - 1)
 
 
 def _draw(size: int, count: int) -> InstanceBatch:
