@@ -50,6 +50,7 @@ def test_savings_and_a_model_are_measured_on_every_set_that_is_given(folder: Pat
     assert told[0] == 0.0
     assert told[-1] == 1.0
     assert "Only parts of the sets" in measured.to_markdown()
+    assert "Instances: X 2 of 100, U200 2 of 128, U500 2 of 128, U1000 2 of 100." in measured.to_markdown()
 
 
 def test_the_generalist_is_measured_if_it_ships_and_a_specialist_otherwise(shelf: Path, folder: Path) -> None:

@@ -23,6 +23,7 @@ __all__ = ["Generalisation", "MeasuredSet", "measure_generalisation"]
 
 _SAVINGS = "savings"
 _LARGE = 500  # X instances with more customers than this have their own column
+_WHOLE = {"X": 100, "XML100": 10_000} | {f"U{size}": PUBLISHED_SETS[size].count for size in LARGE_SIZES}
 _COLUMNS = ("X", "X, worst", f"X, n > {_LARGE}", "XML100", *(f"U{size}" for size in LARGE_SIZES))
 
 
@@ -66,7 +67,7 @@ class Generalisation:
     skipped
         Sets that were not given.
     is_whole
-        Whether all instances of each set were measured.
+        Whether all instances that were given, and whole uniform sets, were measured.
     """
 
     model: str
@@ -80,10 +81,12 @@ class Generalisation:
         caveat = "" if self.is_whole else " **Only parts of the sets: figures depend on chance.**"
         left_out = f" Not given, so not measured: {', '.join(self.skipped)}." if self.skipped else ""
         known = ", ".join(f"U{size} {name} {length:g}" for size, (name, length) in LARGE_SIZE_LENGTHS.items())
+        counts = {name: entry.count for (_, name), entry in self.entries.items()}
+        measured = ", ".join(f"{name} {count:,} of {_WHOLE[name]:,}" for name, count in counts.items())
         lines = [
             f"One model, {self.model}. X and XML100: mean gap to best known and to proven optimal costs; U: mean "
-            f"length, and gap to the best that is published ({known}). Rows marked *quoted* were measured by their "
-            f"authors.{left_out}{caveat}",
+            f"length, and gap to the best that is published ({known}). Instances: {measured}. Rows marked *quoted* "
+            f"were measured by their authors.{left_out}{caveat}",
             "",
             f"| method | {' | '.join(_COLUMNS)} |",
             "|---" * (1 + len(_COLUMNS)) + "|",

@@ -307,10 +307,11 @@ def _measure(
     work: Callable[[InstanceBatch, Prepared], RouteBatch],
     progress: Callable[[float], None],
 ) -> Measured:
-    few = batch[: min(64, len(batch))]
-    work(few, prepare(few))  # compiles kernels before the clock starts
     count = len(batch)
-    at_once = count if batch.device.type == "cuda" else _AT_ONCE_ON_CPU
+    is_on_gpu = batch.device.type == "cuda"
+    at_once = count if is_on_gpu else _AT_ONCE_ON_CPU
+    first_pass = batch if is_on_gpu else batch[:64]
+    work(first_pass, prepare(first_pass))  # compiles kernels and takes memory before the clock starts
     total, seconds = 0.0, 0.0
     for first in range(0, count, at_once):
         some = batch[first : first + at_once]
