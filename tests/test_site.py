@@ -84,3 +84,12 @@ def test_every_page_is_on_the_site() -> None:
     entries = [line for block in re.findall(r"```\{toctree\}\n(.*?)```", contents, re.DOTALL) for line in block.split()]
     listed = {path for entry in entries if not entry.startswith(":") for path in DOCS.glob(f"{entry}.md")}
     assert set(DOCS.rglob("*.md")) - set(DOCS.glob("_build/**/*")) == listed | {DOCS / "index.md"}
+
+
+def test_equations_have_the_numbers_that_the_overview_explains(shared_data: Path) -> None:
+    source = (shared_data.parent / "paper.tex").read_text(encoding="utf-8")
+    labels = [int(label) for label in re.findall(r"\\label\{eq(\d+)\}", source)]
+    printed = {label: number for number, label in enumerate(labels, 1) if number != label}
+    assert printed == {26: 24, 27: 25}
+    overview = " ".join((DOCS / "paper.md").read_text(encoding="utf-8").split())
+    assert "prints the equations `eq26` and `eq27` as (24) and (25)" in overview
