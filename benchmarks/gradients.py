@@ -53,7 +53,7 @@ def compute_gradient(policy: Policy, given: UpdateInput) -> Tensor:
     """Return the gradient of the mean over solutions of advantage times log p, as one vector."""
     policy.zero_grad()
     log_p = replay_log_probabilities(policy, given.batch, given.routes, given.samples, precision=torch.float32)
-    (given.advantages * log_p).mean().backward()
+    (given.advantages * log_p).mean().backward()  # type: ignore[no-untyped-call]
     parts = [each.grad.flatten() for each in policy.parameters() if each.grad is not None]
     return torch.cat(parts)
 
