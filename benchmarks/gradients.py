@@ -2,12 +2,9 @@
 
     python benchmarks/gradients.py samples amd          samples and greedy solutions, by size
     python benchmarks/gradients.py norms amd            gradients of single instances, by size
-    python benchmarks/gradients.py replayed amd-20 --size 50 --instances 24 --batches 80
 
-Instances are uniform, of seed 4321; prints Markdown tables. `replayed` compares which samples of an instance a policy
-learns from: k of m are the k whose lengths differ most from the mean of the first m. The first half of the batches
-gives the direction of the true gradient, from all samples. In the second half, the ratio is that of the squared mean
-gradient along this direction to the noise, the mean squared distance of gradients from their mean.
+Instances are uniform, of seed 4321; prints Markdown tables, on a CPU in minutes. A gradient is that of 16 samples of an
+instance, of which the 4 are replayed whose lengths differ most from their mean, in percent of it.
 """
 
 from __future__ import annotations
@@ -22,9 +19,8 @@ from dynaroute.batch import InstanceBatch
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.model import Policy
-from dynaroute.training.baselines import SharedBaseline, subtract_relatively
+from dynaroute.training.baselines import subtract_relatively
 from dynaroute.training.instances import TrainingTask
-from dynaroute.training.ranks import Ranks
 from dynaroute.training.reinforce import sample_solutions
 from dynaroute.training.replay import replay_log_probabilities
 from dynaroute.training.update_input import UpdateInput
@@ -33,7 +29,6 @@ from dynaroute.training.validation import VALIDATION_SEED
 CAPACITIES = {20: 30, 50: 40, 100: 50, 200: 80, 500: 100, 800: 160}
 COUNTS = {20: 64, 50: 48, 100: 32, 200: 12, 500: 6, 800: 3}  # instances of each size; large ones take long
 SAMPLES, REPLAYED = 16, 4
-CHOICES = ((8, 8), (8, 4), (16, 16), (16, 8), (16, 4))  # samples, and how many of them are replayed
 
 
 def draw(size: int, count: int, generator: torch.Generator) -> InstanceBatch:
@@ -94,46 +89,9 @@ def list_norm_rows(policy: Policy, sizes: Iterable[int], counts: dict[int, int])
         yield f"{size}, {CAPACITIES[size]}", str(len(norms)), f"{squared.median():.3g}", f"{squared.mean():.3g}"
 
 
-def keep(given: UpdateInput, samples: int, replayed: int) -> UpdateInput:
-    """Keep the most instructive of the first samples of each instance."""
-    rows = torch.arange(len(given.batch)).view(-1, given.samples)[:, :samples].flatten()
-    lengths = given.routes[rows].lengths(given.batch[rows])
-    batch = given.batch[rows][::samples]
-    advantages = SharedBaseline(Ranks()).advantages(batch, lengths)
-    return UpdateInput(given.batch[rows], given.routes[rows], advantages, samples).keep_most_instructive(replayed)
-
-
-def list_choice_rows(policy: Policy, size: int, instances: int, batches: int) -> Iterator[Sequence[str]]:
-    """Compare what a policy learns from: signal along the true gradient, and noise."""
-    generator = torch.Generator().manual_seed(VALIDATION_SEED)
-
-    def sample_batch(step: int) -> UpdateInput:
-        with torch.no_grad():
-            return sample(policy, draw(size, instances, generator), SAMPLES, step)[1]
-
-    half = batches // 2
-    direction = torch.stack(
-        [compute_gradient(policy, keep(sample_batch(step), SAMPLES, SAMPLES)) for step in range(half)]
-    ).mean(0)
-    direction /= direction.norm()
-    gradients: dict[tuple[int, int], list[Tensor]] = {choice: [] for choice in CHOICES}
-    for step in range(half, batches):
-        given = sample_batch(step)
-        for choice in CHOICES:
-            gradients[choice].append(compute_gradient(policy, keep(given, *choice)))
-    ratios = {}
-    for choice, found in gradients.items():
-        each = torch.stack(found)
-        noise = (each - each.mean(0)).square().sum(1).sum() / (len(each) - 1)
-        ratios[choice] = float((each @ direction).mean() ** 2 / noise)
-    for (samples, replayed), ratio in ratios.items():
-        yield f"{replayed} of {samples}", f"{ratio:.3g}", f"{ratio / ratios[CHOICES[0]]:.2f}"
-
-
 HEADINGS = {
     "samples": ("customers, capacity", "instances", "samples are longer by", "deviation", "entropy", "correlation"),
     "norms": ("customers, capacity", "instances", "median squared norm", "mean"),
-    "replayed": ("replayed", "ratio", "relative to 8 of 8"),
 }
 
 
@@ -142,9 +100,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=HEADINGS, default="samples")
     parser.add_argument("model", nargs="?", default="amd", help="a shipped model or a folder")
-    parser.add_argument("--size", type=int, choices=CAPACITIES, default=50, help="customers, for `replayed`")
-    parser.add_argument("--instances", type=int, default=24, help="per batch, for `replayed`")
-    parser.add_argument("--batches", type=int, default=80, help="for `replayed`")
     parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     arguments = parser.parse_args()
     policy = Policy.from_pretrained(arguments.model).eval()
@@ -153,7 +108,6 @@ def main() -> None:
     rows = {
         "samples": lambda: list_sample_rows(policy, sizes, counts),
         "norms": lambda: list_norm_rows(policy, [size for size in sizes if size <= 500], counts),
-        "replayed": lambda: list_choice_rows(policy, arguments.size, arguments.instances, arguments.batches),
     }
     heading = HEADINGS[arguments.what]
     print(f"{arguments.model}, CPU\n\n| {' | '.join(heading)} |\n{'|---' * len(heading)}|")
