@@ -1,4 +1,4 @@
-"""The rules of `check` in plain Python: legs, times, limits and vehicle types. No solver code is used."""
+"""The rules of `check` in plain Python: legs, times, limits, vehicle types and statements. No solver code is used."""
 
 from __future__ import annotations
 
@@ -6,14 +6,26 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 
+from dynaroute.display import LONGEST_ITEM, show_text
 from dynaroute.fleet import TOLERANCE, VehicleType
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES
+from dynaroute.statements import Statements
 from dynaroute.vocabulary import ViolationKind
 
-__all__ = ["Violation", "choose_types", "judge_fleet", "judge_route", "measure_leg", "measure_legs"]
+__all__ = [
+    "Violation",
+    "choose_types",
+    "judge_costs",
+    "judge_fleet",
+    "judge_route",
+    "judge_statements",
+    "measure_leg",
+    "measure_legs",
+]
 
 _Route = Sequence[int]
 
@@ -27,7 +39,7 @@ class Violation:
     kind
         What is wrong: an unknown, missing or repeated customer; overload; late at a customer or at the end; too long in
         time; too far in distance; too many stops; an unknown vehicle type; more vehicles of a type than there are; or a
-        cost that differs from the stated one.
+        false statement of a file: a cost, ids, loads or unserved customers that do not fit its routes.
     message
         A description of the violation.
     route
@@ -40,6 +52,10 @@ class Violation:
     message: str
     route: int | None = None
     customer: int | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as in ``check --json``."""
+        return {"kind": self.kind, "route": self.route, "customer": self.customer, "message": self.message}
 
 
 def measure_legs(instance: Instance, route: _Route, vehicle: VehicleType) -> list[float]:
@@ -101,6 +117,52 @@ def judge_fleet(instance: Instance, types: Sequence[int], names: Sequence[str] |
             called = fleet[index].name or (f"type {index + 1}" if len(fleet) > 1 else "these vehicles")
             message = f"{used} routes use {called}, but there are only {count}: {used - count} too many."
             yield Violation("fleet", message)
+
+
+def judge_statements(instance: Instance, routes: Sequence[_Route], statements: Statements) -> Iterator[Violation]:
+    """Find false ids, loads and unserved customers among what a file states about its routes."""
+    if statements.ids is not None:
+        yield from _judge_ids(instance, routes, statements.ids)
+    if statements.loads is not None:
+        yield from _judge_loads(instance, routes, statements.loads)
+    serving = {customer: number for number, route in enumerate(routes, start=1) for customer in route}
+    for customer in statements.unserved or ():
+        if not 1 <= customer <= instance.size:
+            message = f"{customer} is stated to be unserved, but customers are 1 to {instance.size}."
+            yield Violation("unserved", message, None, customer)
+        elif customer in serving:
+            called = instance.called(customer)
+            message = (
+                f"{called[0].upper()}{called[1:]} is stated to be unserved, but route {serving[customer]} visits it."
+            )
+            yield Violation("unserved", message, serving[customer], customer)
+
+
+def judge_costs(
+    instance: Instance,
+    routes: Sequence[_Route],
+    vehicles: Sequence[VehicleType],
+    stated_cost: float | None,
+    route_costs: Sequence[float] | None,
+) -> Iterator[Violation]:
+    """Find a false cost, or false lengths, of routes of known customers."""
+    is_exact = _is_integral(instance)
+    legs = [measure_legs(instance, route, vehicle) for route, vehicle in zip(routes, vehicles, strict=True)]
+    if stated_cost is not None:
+        cost = math.fsum(leg for route in legs for leg in route)
+        if not _agrees(stated_cost, cost, exact=is_exact):
+            message = f"The stated cost is {stated_cost:.10g}, but the routes cost {cost:.10g}."
+            yield Violation("cost", message)
+    if route_costs is None:
+        return
+    if len(route_costs) != len(routes):
+        yield Violation("cost", f"There are {len(route_costs)} stated lengths for {len(routes)} routes.")
+        return
+    for number, (stated, route) in enumerate(zip(route_costs, legs, strict=True), start=1):
+        length = math.fsum(route)
+        if not _agrees(stated, length, exact=is_exact):
+            message = f"The stated length of route {number} is {stated:.10g}, but it is {length:.10g} long."
+            yield Violation("cost", message, number)
 
 
 def choose_types(instance: Instance, routes: Sequence[_Route]) -> list[int]:
@@ -196,6 +258,53 @@ def _latest_departure(instance: Instance, route: _Route, opening: float, starts:
         latest -= _seconds(instance, before, customer)
     last_opening = max((_window(instance, customer)[0] for customer in route), default=0.0)
     return max(opening, min(latest, last_opening))  # after the last opening, no stop waits any more
+
+
+def _judge_ids(instance: Instance, routes: Sequence[_Route], ids: Sequence[Sequence[str]]) -> Iterator[Violation]:
+    """Compare stated ids with the customers' own, stop by stop; unknown customers have none."""
+    if len(ids) != len(routes):
+        yield Violation("ids", f"There are ids of {len(ids)} routes, but {len(routes)} routes.")
+        return
+    for number, (route, names) in enumerate(zip(routes, ids, strict=True), start=1):
+        if len(names) != len(route):
+            yield Violation("ids", f"Route {number} has {len(route)} stops, but {len(names)} ids.", number)
+            continue
+        for stop, (customer, name) in enumerate(zip(route, names, strict=True), start=1):
+            if 1 <= customer <= instance.size and instance.customer_name(customer) != name:
+                shown = show_text(name, LONGEST_ITEM)
+                message = (
+                    f"Stop {stop} of route {number} is {instance.called(customer)}, but its stated id is {shown!r}."
+                )
+                yield Violation("ids", message, number, customer)
+
+
+def _judge_loads(instance: Instance, routes: Sequence[_Route], loads: Sequence[Decimal]) -> Iterator[Violation]:
+    if len(loads) != len(routes):
+        yield Violation("loads", f"There are {len(loads)} loads for {len(routes)} routes.")
+        return
+    for number, (route, stated) in enumerate(zip(routes, loads, strict=True), start=1):
+        if not all(1 <= customer <= instance.size for customer in route):
+            continue
+        load = instance.shown_demand(sum(instance.demands[list(route)].tolist()))
+        if not math.isclose(stated, load, rel_tol=1e-9):  # decimals that were added up as binary numbers
+            message = f"The stated load of route {number} is {stated:.10g}, but it carries {load}."
+            yield Violation("loads", message, number)
+
+
+def _is_integral(instance: Instance) -> bool:
+    if instance.distances is not None:
+        return bool((instance.distances == instance.distances.round()).all())
+    return instance.rounding != "none"
+
+
+def _agrees(stated: float, cost: float, *, exact: bool) -> bool:
+    """Whether a stated cost matches, to its own digits (15.57 matches 15.5734) and within 0.1 %."""
+    if exact:
+        return stated == cost
+    exponent = Decimal(repr(stated)).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    half_last_digit = 0.5 * 10.0 ** min(exponent, 0)
+    return abs(stated - cost) <= min(half_last_digit, 1e-3 * abs(cost)) + 1e-9 * abs(cost)
 
 
 def _list_nodes(route: _Route, vehicle: VehicleType) -> tuple[int, ...]:

@@ -6,22 +6,39 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
 from numbers import Integral
 from operator import index
 from typing import Any
 
 import numpy as np
 
+from dynaroute.display import LONGEST_ITEM, show_text
 from dynaroute.errors import SolutionError, Where
 from dynaroute.instance import Instance
-from dynaroute.judge import Violation, choose_types, judge_fleet, judge_route, measure_legs
+from dynaroute.judge import (
+    Violation,
+    choose_types,
+    judge_costs,
+    judge_fleet,
+    judge_route,
+    judge_statements,
+    measure_legs,
+)
 from dynaroute.schedule import RouteSchedule, assign_vehicles, measure_route, schedule_route
 from dynaroute.sketch import Sketch
+from dynaroute.statements import NO_STATEMENTS, Statements
 from dynaroute.vocabulary import ViolationKind
 
-__all__ = ["Solution", "Violation", "ViolationKind", "check", "make_timetable", "recompute_cost"]
+__all__ = [
+    "Solution",
+    "Violation",
+    "ViolationKind",
+    "check",
+    "find_false_statements",
+    "make_timetable",
+    "recompute_cost",
+]
 
 _ROUTES_REMEDY = "Routes are lists of customers 1..n."
 
@@ -40,6 +57,8 @@ class Solution:
         Index of each route's vehicle type, if the instance has types. None: any type that can drive it.
     vehicle_names
         The same by name, as in files; give either this or `vehicles`.
+    statements
+        What else a file states about the routes; `check` verifies it, and comparisons ignore it.
 
     Raises
     ------
@@ -51,9 +70,12 @@ class Solution:
     stated_cost: float | None = None
     vehicles: tuple[int, ...] | None = None
     vehicle_names: tuple[str, ...] | None = None
+    statements: Statements = field(default=NO_STATEMENTS, compare=False)
 
     def __post_init__(self) -> None:
         routes = _plain_routes(self.routes)
+        if self.statements is not NO_STATEMENTS:
+            object.__setattr__(self, "statements", self.statements.of_driven_routes(routes))
         if self.vehicles is not None:
             object.__setattr__(self, "vehicles", _plain_vehicles(self.vehicles, routes, Integral))
         if self.vehicle_names is not None:
@@ -207,12 +229,10 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     types = choose_types(instance, known) if stated is None else stated
     fleet = instance.fleet
     for number, (route, kind) in enumerate(zip(solution.routes, types, strict=True), start=1):
-        for customer in route:
+        for stop, customer in enumerate(route):
             if customer not in customers:
-                hint = "the depot is left out of routes" if customer == 0 else f"customers are 1 to {instance.size}"
-                violations.append(
-                    Violation("unknown", f"Route {number} visits {customer}, but {hint}.", number, customer)
-                )
+                message = f"Route {number} visits {_explain_unknown(instance, solution, number - 1, stop)}."
+                violations.append(Violation("unknown", message, number, customer))
                 continue
             visits[customer] += 1
             if visits[customer] > 1:
@@ -227,14 +247,47 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
         if customer not in visits and (called := instance.called(customer))
     ]
 
-    unpriced = ("unknown", "no_such_vehicle")
-    if solution.stated_cost is None or any(violation.kind in unpriced for violation in violations):
-        return violations
-    cost = _add_legs(instance, solution.routes, types)
-    if not _agrees(solution.stated_cost, cost, exact=_is_integral(instance)):
-        message = f"The stated cost is {solution.stated_cost:.10g}, but the routes cost {cost:.10g}."
-        violations.append(Violation("cost", message))
-    return violations
+    return violations + find_false_statements(instance, solution, types)
+
+
+def find_false_statements(
+    instance: Instance, solution: Solution, types: Sequence[int] | None = None
+) -> list[Violation]:
+    """Find what a file states wrongly about its routes: their cost, ids, loads, or who is unserved.
+
+    Parameters
+    ----------
+    instance, solution
+        The problem, and routes with their statements. The cost of unknown customers or vehicles is not checked.
+    types
+        Index of each route's vehicle type. None: as stated, or as `check` chooses.
+    """
+    found = list(judge_statements(instance, solution.routes, solution.statements))
+    stated = solution.stated_types(instance)
+    route_costs = solution.statements.route_costs
+    if len(instance.fleet) > 1 and stated is None:
+        route_costs = None  # vehicles of different types may swap their routes
+    if solution.stated_cost is None and route_costs is None:
+        return found
+    customers = range(1, instance.size + 1)
+    if not all(map(customers.__contains__, (customer for route in solution.routes for customer in route))):
+        return found
+    if types is None:
+        types = choose_types(instance, solution.routes) if stated is None else stated
+    if not all(0 <= kind < len(instance.fleet) for kind in types):
+        return found
+    vehicles = [instance.fleet[kind] for kind in types]
+    return found + list(judge_costs(instance, solution.routes, vehicles, solution.stated_cost, route_costs))
+
+
+def _explain_unknown(instance: Instance, solution: Solution, route: int, stop: int) -> str:
+    """Say what is wrong with a stop that is no customer: by its id, if it has one that no customer has."""
+    customer, ids = solution.routes[route][stop], solution.statements.ids or ()
+    if route < len(ids) and stop < len(ids[route]) and ids[route][stop] not in (instance.customer_names or ()):
+        return f"{show_text(ids[route][stop], LONGEST_ITEM)!r}, but no customer has this id"
+    if customer == 0:
+        return "0, but the depot is left out of routes"
+    return f"{customer}, but customers are 1 to {instance.size}"
 
 
 def _drop_unknown(route: tuple[int, ...], customers: range) -> tuple[int, ...]:
@@ -314,19 +367,3 @@ def _refuse_unknown(nodes: Iterable[int], size: int) -> None:
                 where=Where(field="routes", customer=node),
                 remedy="Is this solution for another instance?",
             )
-
-
-def _is_integral(instance: Instance) -> bool:
-    if instance.distances is not None:
-        return bool((instance.distances == instance.distances.round()).all())
-    return instance.rounding != "none"
-
-
-def _agrees(stated: float, cost: float, *, exact: bool) -> bool:
-    """Whether a stated cost matches, to its own digits (15.57 matches 15.5734) and within 0.1 %."""
-    if exact:
-        return stated == cost
-    exponent = Decimal(repr(stated)).normalize().as_tuple().exponent
-    assert isinstance(exponent, int)
-    half_last_digit = 0.5 * 10.0 ** min(exponent, 0)
-    return abs(stated - cost) <= min(half_last_digit, 1e-3 * abs(cost)) + 1e-9 * abs(cost)

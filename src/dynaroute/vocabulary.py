@@ -36,6 +36,9 @@ ViolationKind = Literal[
     "no_such_vehicle",
     "fleet",
     "cost",
+    "ids",
+    "loads",
+    "unserved",
 ]
 
 CustomerPositions = Literal["uniform", "clustered", "mixed"]

@@ -41,6 +41,7 @@ def check(
 ) -> None:
     """Check a solution: every customer once, no overload, the stated cost.
 
+    Ids, loads and unserved customers that a file states are checked as well.
     With vehicles or times it also checks lateness, durations, distances,
     numbers of stops, and numbers of vehicles. Everything is recomputed from the
     instance. Each vehicle departs as late as possible without delaying any
@@ -65,8 +66,7 @@ def check(
     times = make_timetable(problem, answer) if timetable and not is_unclear else []
 
     if json:
-        keys = ("kind", "route", "customer", "message")
-        found = [{key: getattr(violation, key) for key in keys} for violation in violations]
+        found = [violation.to_json() for violation in violations]
         more = {"timetable": [describe_times(problem, route) for route in times]} if timetable else {}
         print_json({"ok": not violations, "cost": cost, "violations": found, **more})
     elif violations:

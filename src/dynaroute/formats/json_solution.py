@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 
 from dynaroute.decimals import plain_number
 from dynaroute.errors import FormatError, Where, warn_of_each
@@ -14,8 +15,9 @@ from dynaroute.formats.json_document import (
     require_list,
     require_object,
 )
-from dynaroute.formats.text import shorten
+from dynaroute.formats.text import one_line, shorten
 from dynaroute.solution import Solution
+from dynaroute.statements import StatedViolation, Statements
 
 __all__ = ["format_json_solution", "parse_json_solution", "solution_from_json", "solution_to_json"]
 
@@ -27,6 +29,7 @@ _KEYS = frozenset(
         "ids",
         "vehicles",
         "unserved",
+        "violations",
         "arrivals",
         "instance",
         "loads",
@@ -70,8 +73,8 @@ def solution_from_json(data: object, *, source: str = "") -> Solution:
     Parameters
     ----------
     data
-        Decoded JSON: {"routes": [[...], ...], "cost"?, "vehicles"?}. "vehicles" holds each route's vehicle type, by
-        number from 0 or by name.
+        Decoded JSON: {"routes": [[...], ...], "cost"?, "vehicles"?, "ids"?, "loads"?, "route_costs"?, "unserved"?,
+        "violations"?}. "vehicles" holds each route's vehicle type, by number from 0 or by name.
     source
         The file's path, for warnings.
 
@@ -85,11 +88,11 @@ def solution_from_json(data: object, *, source: str = "") -> Solution:
         _read_route(route, f"routes[{index}]")
         for index, route in enumerate(require_list(require(document, "routes", ""), "routes"))
     ]
-    cost = _read_cost(document.get("cost"))
+    cost = None if document.get("cost") is None else _read_cost(document["cost"], "cost")
     unknown = sorted(document.keys() - _KEYS)
     warn_of_each(source, unknown, lambda key: f"the key {shorten(key)} is unknown and was ignored.")
     vehicles, names = _read_vehicles(document.get("vehicles"), len(routes))
-    return Solution(tuple(routes), cost, vehicles, names)
+    return Solution(tuple(routes), cost, vehicles, names, _read_statements(document))
 
 
 def solution_to_json(solution: Solution) -> dict[str, object]:
@@ -121,13 +124,55 @@ def _read_route(value: object, path: str) -> tuple[int, ...]:
     return tuple(stops)
 
 
-def _read_cost(value: object) -> float | None:
-    if value is None:
-        return None
-    cost = float(read_number(value, "cost"))
+def _read_cost(value: object, path: str) -> float:
+    cost = float(read_number(value, path))
     if not math.isfinite(cost):
-        raise FormatError("the cost is too large.", where=Where(field="cost"), remedy="Leave it out.")
+        raise FormatError("the cost is too large.", where=Where(field=path), remedy="Leave it out.")
     return cost
+
+
+def _read_statements(document: Mapping[str, object]) -> Statements:
+    """Read what a document states about its routes; null counts as not stated."""
+    ids, loads, lengths, unserved, violations = (
+        None if document.get(key) is None else require_list(document[key], key)
+        for key in ("ids", "loads", "route_costs", "unserved", "violations")
+    )
+    return Statements(
+        ids=None if ids is None else tuple(_read_ids(names, f"ids[{place}]") for place, names in enumerate(ids)),
+        loads=None
+        if loads is None
+        else tuple(read_number(load, f"loads[{place}]") for place, load in enumerate(loads)),
+        route_costs=None
+        if lengths is None
+        else tuple(_read_cost(length, f"route_costs[{place}]") for place, length in enumerate(lengths)),
+        unserved=None if unserved is None else _read_route(unserved, "unserved"),
+        violations=frozenset(
+            _read_violation(violation, f"violations[{place}]") for place, violation in enumerate(violations or ())
+        ),
+    )
+
+
+def _read_ids(value: object, path: str) -> tuple[str, ...]:
+    names = []
+    for position, name in enumerate(require_list(value, path)):
+        if not isinstance(name, str) and type(name) is not int:
+            raise FormatError("this is not an id.", where=Where(field=f"{path}[{position}]"), remedy="Write a string.")
+        names.append(one_line(str(name)).strip())  # as in instances
+    return tuple(names)
+
+
+def _read_violation(value: object, path: str) -> StatedViolation:
+    document = require_object(value, path)
+    kind = require(document, "kind", path)
+    if not isinstance(kind, str):
+        raise FormatError("this is not a kind.", where=Where(field=f"{path}.kind"), remedy="Write a string.")
+    return StatedViolation(kind, *(_read_place(document.get(key), f"{path}.{key}") for key in ("route", "customer")))
+
+
+def _read_place(value: object, path: str) -> int | None:
+    if value is None or type(value) is int:
+        return value
+    raise FormatError("this is not a whole number.", where=Where(field=path), remedy="Write a number, or null.")
 
 
 def _read_vehicles(value: object, routes: int) -> tuple[tuple[int, ...] | None, tuple[str, ...] | None]:
