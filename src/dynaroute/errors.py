@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -20,6 +20,7 @@ __all__ = [
     "InstanceError",
     "ModelError",
     "OptionError",
+    "PlanError",
     "SolutionError",
     "TrainingError",
     "UnsupportedError",
@@ -149,6 +150,39 @@ class SolutionError(DynarouteError):
     """The values cannot be a solution."""
 
     code = "solution"
+
+
+class PlanError(DynarouteError):
+    """A plan is wrong and does not say so itself.
+
+    Parameters
+    ----------
+    message, where, remedy
+        As in every `DynarouteError`; the message names all faults.
+    violations
+        The faults, as in ``check --json``.
+    """
+
+    code = "plan"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        violations: Sequence[Mapping[str, object]] = (),
+        where: Where | None = None,
+        remedy: str = "",
+    ) -> None:
+        super().__init__(message, where=where, remedy=remedy)
+        self.violations = tuple(violations)
+
+    def __str__(self) -> str:
+        place = str(self.where)
+        return show_text(f"{place}: {self.message} {self.remedy}" if place else f"{self.message} {self.remedy}", None)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the error with its list of faults."""
+        return {**super().to_json(), "violations": list(self.violations)}
 
 
 class UnsupportedError(DynarouteError):

@@ -169,6 +169,85 @@ def test_insert_ends_with_4_where_a_customer_fits_nowhere(plan: Path) -> None:
     assert "no vehicle has room or time for N-1" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["convert", "insert"])
+def test_plan_that_hides_faults_ends_with_1_and_writes_nothing(plan: Path, command: str) -> None:
+    document = json.loads(plan.read_text())
+    document["routes"][0].remove(1)
+    document["loads"] = [3]
+    plan.write_text(json.dumps(document))
+    target = plan.with_name("other.json")
+    second = (
+        (target.with_suffix(".csv"),) if command == "convert" else (save(plan.parent, "new.csv", NEW), "--out", target)
+    )
+    before = set(plan.parent.iterdir())
+    result = invoke(command, plan, *second)
+
+    assert result.exit_code == 1
+    assert set(plan.parent.iterdir()) == before
+    message = " ".join(result.stderr.split())
+    assert "Customer 1 (A-1) is not visited." in message
+    assert "Route 1 has 2 stops, but 3 ids." in message
+    assert "The stated load of route 1 is 3, but it carries 5." in message
+    error = json.loads(invoke(command, plan, *second, "--json").stderr)
+    assert {violation["kind"] for violation in error["violations"]} == {"missing", "ids", "loads", "cost"}
+
+
+def test_plan_without_feasible_routes_is_converted_and_inserted_into_and_says_so(tmp_path: Path) -> None:
+    day = {
+        "depot": {"x": 0, "y": 0},
+        "vehicles": [{"capacity": 7, "count": 1}, {"capacity": 5, "count": 1}],
+        "customers": [{"id": name, "x": 1, "y": place, "demand": 3} for place, name in enumerate("ABCD")],
+    }
+    path, out = save(tmp_path, "day.json", json.dumps(day)), tmp_path / "plan.json"
+    assert invoke("solve", path, "--iterations", "200", "--out", out).exit_code == 4
+    (missing,) = ("ABCD"[customer - 1] for customer in json.loads(out.read_text())["unserved"])
+    said = f"({missing}) is not visited"
+
+    converted = invoke("convert", out, tmp_path / "plan.csv")
+    assert converted.exit_code == 0
+    assert said in " ".join(converted.stderr.split())
+    inserted = invoke(
+        "insert", out, save(tmp_path, "new.csv", "id,x,y,demand\nN,1,1,1\n"), "--out", tmp_path / "2.json"
+    )
+    assert inserted.exit_code == 0
+    assert said in " ".join(inserted.stderr.split())
+    assert invoke("insert", tmp_path / "2.json", save(tmp_path, "m.csv", "id,x,y,demand\nM,1,1,1\n")).exit_code == 0
+
+
+def test_check_finds_false_ids_and_loads(plan: Path) -> None:
+    document = json.loads(plan.read_text())
+    document["ids"][0].reverse()
+    document["loads"] = [8]
+    plan.write_text(json.dumps(document))
+
+    for arguments in ((plan,), (plan.with_name("day.csv"), plan)):
+        result = invoke("check", *arguments, "--json")
+        assert result.exit_code == 1
+        assert {violation["kind"] for violation in json.loads(result.stdout)["violations"]} == {"ids", "loads"}
+
+
+TIMED = """\
+{"depot": {"lat": 53.55, "lon": 9.99, "window": ["06:00", "18:00"]}, "speed": 10,
+ "vehicles": [{"name": "van", "capacity": 10, "count": 1}],
+ "customers": [{"id": "A", "lat": 53.60, "lon": 9.99, "demand": 1, "window": ["08:30", "12:00"]}]}
+"""
+
+
+def test_insert_tells_which_vehicles_depart_earlier_than_before(tmp_path: Path) -> None:
+    path, plan = save(tmp_path, "day.json", TIMED), tmp_path / "plan.json"
+    assert invoke("solve", path, "--fast", "--out", plan).exit_code == 0
+    early = save(tmp_path, "new.csv", "id,lat,lon,demand,service,window\nN,53.57,9.99,1,30 min,07:00-12:00\n")
+    result = invoke("insert", plan, early)
+
+    assert result.exit_code == 0
+    assert "Route 1, van departs at 07:50:44 instead of 08:20:44, a time that may have passed." in result.stderr
+    (earlier,) = invoke_json("insert", plan, early)["earlier"]
+    assert earlier["after"] < earlier["before"]
+    late = save(tmp_path, "late.csv", "id,lat,lon,demand,window\nN,53.57,9.99,1,12:00-17:00\n")
+    assert "departs" not in invoke("insert", plan, late).stderr
+    assert invoke_json("insert", plan, late)["earlier"] == []
+
+
 def test_insert_refuses_what_is_no_plan_and_what_it_would_replace(plan: Path) -> None:
     customers = save(plan.parent, "new.csv", NEW)
 

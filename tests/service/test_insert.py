@@ -43,3 +43,67 @@ def test_faulty_bodies_are_refused_by_field(client: httpx.Client, body: Any, sta
 
     assert response.status_code == status
     assert str(response.json()["where"]["field"]).startswith(field)
+
+
+NEW = [{"id": "new", "x": 3, "y": 2, "demand": 1}]
+
+
+@pytest.mark.parametrize(
+    ("changed", "kinds"),
+    [
+        ({"routes": [[1]]}, ["missing", "missing"]),
+        ({"routes": [[1, 2], [3, 3]]}, ["repeated", "overload"]),
+        ({"routes": [[1, 2, 3]]}, ["overload"]),
+        ({"routes": [[1, 2], [9]]}, ["unknown", "missing"]),
+        ({"cost": 3}, ["cost"]),
+        ({"ids": [["2", "1"], ["3"]]}, ["ids", "ids"]),
+        ({"loads": [9, 8], "route_costs": [12, 1]}, ["loads", "cost"]),
+        ({"unserved": [10**400]}, ["unserved"]),
+    ],
+)
+def test_plan_that_hides_faults_is_refused_with_all_of_them(
+    client: httpx.Client, changed: dict[str, Any], kinds: list[str]
+) -> None:
+    response = client.post("/v1/insert", json={"plan": {**PLAN, **changed}, "customers": NEW})
+
+    assert response.status_code == 422
+    document = response.json()
+    assert (document["code"], document["where"]["field"], document["left_out"]) == ("plan", "plan.routes", 0)
+    assert [violation["kind"] for violation in document["violations"]] == kinds
+    assert document["violations"][0]["message"][:50] in document["message"]
+
+
+def test_faults_beyond_a_thousand_are_counted(client: httpx.Client) -> None:
+    plan = {**PLAN, "routes": [[1]] * 1_200}
+    document = client.post("/v1/insert", json={"plan": plan, "customers": NEW}).json()
+
+    assert (len(document["violations"]), document["left_out"]) == (1_000, 201)
+
+
+def test_plan_that_states_who_is_not_served_takes_customers_and_says_so(client: httpx.Client) -> None:
+    lacking = {**PLAN, "routes": [[1, 2]], "unserved": [3]}
+    response = client.post("/v1/insert", json={"plan": lacking, "customers": NEW})
+
+    assert response.status_code == 200
+    document = response.json()
+    assert (document["routes"], document["unserved"]) == ([[1, 4, 2]], [3])
+    assert any("Customer 3 is not visited" in message for message in document["messages"])
+
+
+def test_vehicle_that_departs_earlier_is_told(client: httpx.Client) -> None:
+    instance = {
+        "capacity": 9,
+        "speed": 1,
+        "depot": {"x": 0, "y": 0},
+        "customers": [{"x": 10, "y": 0, "demand": 1, "window": [100, 200]}],
+        "vehicles": [{"name": "van", "capacity": 9, "count": 1}],
+    }
+    new = [{"x": 0, "y": 5, "demand": 1, "window": [0, 50]}]
+    document = client.post(
+        "/v1/insert", json={"plan": {"instance": instance, "routes": [[1]]}, "customers": new}
+    ).json()
+
+    (earlier,) = document["earlier"]
+    assert (earlier["route"], earlier["vehicle"], earlier["before"], earlier["after"]) == (1, "van", 90, 45)
+    assert earlier["message"] == "Route 1, van departs at 45 instead of 90, a time that may have passed."
+    assert earlier["message"] in document["messages"]

@@ -18,6 +18,7 @@ from page_driver import PageDriver, needs_browser, opened_page, running_browser
 from running_service import RunningService, running_service
 
 from dynaroute import check, read_plan
+from dynaroute.errors import InputWarning
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -300,6 +301,18 @@ def test_overload_by_hand_is_told(desk: PageDriver) -> None:
     desk.find(".headline-fault").wait_for()
     assert "more than the capacity" in desk.text(".headline-fault")
     assert desk.find("tr.overloaded").count() == 1
+
+
+def test_saved_plan_states_what_is_wrong_with_it(desk: PageDriver, tmp_path: Path) -> None:
+    load(desk, "cross.csv", CROSS.replace("far west,-12,0,2", "far west,-12,0,4"), 4)
+    desk.solve("search")
+    desk.find("[data-stop='1']").focus()
+    desk.page.keyboard.press("Alt+ArrowDown" if "east" in stops(desk)[0] else "Alt+ArrowUp")
+    desk.find(".headline-fault").wait_for()
+    with pytest.warns(InputWarning, match="more than the capacity"):
+        plan = read_plan(desk.download("#export-plan", tmp_path))
+
+    assert [violation.kind for violation in check(plan.instance, plan.solution)] == ["overload"]
 
 
 def test_keys_take_a_stop_to_another_route_and_another_place(desk: PageDriver) -> None:

@@ -19,7 +19,7 @@ from dynaroute.cli.check import check
 from dynaroute.cli.convert import convert
 from dynaroute.cli.doctor import doctor
 from dynaroute.cli.evaluate import evaluate
-from dynaroute.cli.exit_codes import INPUT_FAULT, INTERRUPTED
+from dynaroute.cli.exit_codes import INPUT_FAULT, INTERRUPTED, WRONG_SOLUTION
 from dynaroute.cli.generate import generate
 from dynaroute.cli.import_kool import import_kool
 from dynaroute.cli.info import info
@@ -33,7 +33,7 @@ from dynaroute.cli.serve import serve
 from dynaroute.cli.solve import solve
 from dynaroute.cli.train import train
 from dynaroute.display import show_text
-from dynaroute.errors import DynarouteError, FileError, OptionError, Where, hand_over_notes
+from dynaroute.errors import DynarouteError, FileError, OptionError, PlanError, Where, hand_over_notes
 from dynaroute.limits import LIMITS_VARIABLE, raise_limits
 from dynaroute.solving.options import DECLARATIONS
 
@@ -138,7 +138,8 @@ def _leave(*faults: DynarouteError, is_json: bool = False) -> NoReturn:
             print_json(fault.to_json(), to_stderr=True)
         else:
             print_error(str(fault))
-    raise typer.Exit(INPUT_FAULT) from None
+    are_wrong_plans = all(isinstance(fault, PlanError) for fault in faults)
+    raise typer.Exit(WRONG_SOLUTION if are_wrong_plans else INPUT_FAULT) from None
 
 
 def _abandon_stdout() -> None:

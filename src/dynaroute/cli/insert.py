@@ -45,7 +45,9 @@ def insert(
     Existing stops keep their routes and order, and all limits are respected.
     For each new customer the route, the stop and the extra cost are shown. An
     unused vehicle is used if that is cheaper, or if nothing else is possible.
-    Exit code 4: some customers fit nowhere; the others are in the plan.
+    A note says which vehicles depart earlier than before. Exit code 1: the
+    plan is wrong and does not say so. Exit code 4: some customers fit nowhere;
+    the others are in the plan.
 
     Example:
       dynaroute insert plan.json new.csv --out plan-2.json
@@ -69,8 +71,10 @@ def insert(
         print_json(insertions_to_json(result, before.cost))
     else:
         _print_insertions(result, before.cost)
-    if result.unserved:
-        names = [result.plan.instance.customer_name(customer) for customer in result.unserved]
+    for departure in result.earlier:
+        print_note(departure.message)
+    if result.fitting_nowhere:
+        names = [result.plan.instance.customer_name(customer) for customer in result.fitting_nowhere]
         print_note(f"no vehicle has room or time for {show_list(names)}.")
         raise typer.Exit(NO_FEASIBLE_PLAN)
 

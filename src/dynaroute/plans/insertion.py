@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.decimals import plain_number
-from dynaroute.fleet import VehicleType
+from dynaroute.fleet import TOLERANCE, VehicleType
 from dynaroute.instance import Instance
 from dynaroute.plans.additions import Customers, extend_instance
 from dynaroute.plans.plan import Plan
 from dynaroute.schedule import can_drive, measure_route
 from dynaroute.solution import Solution
 
-__all__ = ["Insertion", "InsertionResult", "insert_customers", "insertions_to_json"]
+__all__ = ["EarlierDeparture", "Insertion", "InsertionResult", "insert_customers", "insertions_to_json"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,29 @@ class Insertion:
 
 
 @dataclass(frozen=True)
+class EarlierDeparture:
+    """A vehicle that departs earlier than before, perhaps at a time that has passed.
+
+    Attributes
+    ----------
+    route
+        Its route, from 1.
+    vehicle
+        Name of its type; empty if types have no names.
+    before, after
+        Departure before and after, in seconds. For a new route, `before` is when the first vehicle departed.
+    message
+        The same in words.
+    """
+
+    route: int
+    vehicle: str
+    before: float
+    after: float
+    message: str
+
+
+@dataclass(frozen=True)
 class InsertionResult:
     """A plan with new customers.
 
@@ -54,15 +77,23 @@ class InsertionResult:
         The plan with all new customers in its instance, and those that fit in its routes.
     insertions
         One per new customer, in order.
+    earlier
+        Vehicles that depart earlier than before.
     """
 
     plan: Plan
     insertions: tuple[Insertion, ...]
+    earlier: tuple[EarlierDeparture, ...] = ()
+
+    @property
+    def fitting_nowhere(self) -> list[int]:
+        """New customers that fit on no route."""
+        return [insertion.customer for insertion in self.insertions if insertion.route is None]
 
     @property
     def unserved(self) -> list[int]:
-        """Customers that fit nowhere."""
-        return [insertion.customer for insertion in self.insertions if insertion.route is None]
+        """All customers on no route: new ones that fit nowhere, and those that the plan left out before."""
+        return self.plan.solution.unserved(self.plan.instance)
 
 
 def insertions_to_json(result: InsertionResult, cost_before: float) -> dict[str, object]:
@@ -87,6 +118,7 @@ def insertions_to_json(result: InsertionResult, cost_before: float) -> dict[str,
         "routes": [list(route) for route in solution.routes],
         "ids": [list(map(instance.customer_name, route)) for route in solution.routes],
         "loads": [plain_number(route.load) for route in result.plan.routes],
+        "earlier": [asdict(departure) for departure in result.earlier],
     }
 
 
@@ -124,10 +156,25 @@ def insert_customers(plan: Plan, customers: Customers) -> InsertionResult:
         offer, customer = min(possible)
         costs[customer] = offer.cost, work.accept(offer, customer)
         waiting.remove(customer)
-    solution = Solution(tuple(map(tuple, work.routes)), vehicles=work.stated_vehicles)
-    return InsertionResult(
-        Plan(instance, solution), tuple(_list_insertions(solution, costs, plan.instance.size, instance.size))
-    )
+    after = Plan(instance, Solution(tuple(map(tuple, work.routes)), vehicles=work.stated_vehicles))
+    insertions = tuple(_list_insertions(after.solution, costs, plan.instance.size, instance.size))
+    return InsertionResult(after, insertions, tuple(_find_earlier_departures(plan, after)))
+
+
+def _find_earlier_departures(before: Plan, after: Plan) -> Iterator[EarlierDeparture]:
+    """Compare when each vehicle departs; a new one with the first that departed before."""
+    if not before.has_times or not before.routes:
+        return
+    shown_time = after.instance.shown_time
+    departures = [route.start.leave or 0.0 for route in before.routes]
+    for index, route in enumerate(after.routes):
+        is_new = index >= len(departures)
+        planned, departure = min(departures) if is_new else departures[index], route.start.leave or 0.0
+        if departure >= planned - TOLERANCE:
+            continue
+        change = f"before the plan began at {shown_time(planned)}" if is_new else f"instead of {shown_time(planned)}"
+        message = f"{route.called} departs at {shown_time(departure)} {change}, a time that may have passed."
+        yield EarlierDeparture(route.number, route.vehicle, planned, departure, message)
 
 
 def _list_insertions(

@@ -9,7 +9,10 @@ from dynaroute.errors import FormatError, Where
 from dynaroute.formats.json import instance_to_json, plan_instance_from_json
 from dynaroute.formats.json_document import load_json, require_object
 from dynaroute.formats.json_solution import solution_from_json, solution_to_json
+from dynaroute.plans.judging import refuse_hidden_faults
 from dynaroute.plans.plan import Plan
+from dynaroute.solution import check
+from dynaroute.statements import OPEN_KINDS
 
 __all__ = ["format_json_plan", "parse_json_plan", "plan_from_json", "plan_to_json"]
 
@@ -26,6 +29,8 @@ def parse_json_plan(text: str, *, source: str = "") -> Plan:
 
     Raises
     ------
+    PlanError
+        If it is wrong in ways that it does not state itself.
     DynarouteError
         If it has another shape, or is not a valid problem.
     """
@@ -33,7 +38,7 @@ def parse_json_plan(text: str, *, source: str = "") -> Plan:
 
 
 def plan_from_json(data: object, *, source: str = "") -> Plan:
-    """Make a plan from decoded JSON."""
+    """Make a plan from decoded JSON, and judge it."""
     document = require_object(data, "")
     if not isinstance(document.get("instance"), dict) or "routes" not in document:
         raise FormatError(
@@ -42,7 +47,9 @@ def plan_from_json(data: object, *, source: str = "") -> Plan:
             remedy="Create one: dynaroute solve INSTANCE --out plan.json.",
         )
     solution = solution_from_json(document, source=source)
-    return Plan(plan_instance_from_json(document, source=source), solution)
+    instance = plan_instance_from_json(document, source=source)
+    refuse_hidden_faults(instance, solution, source)
+    return Plan(instance, solution)
 
 
 def format_json_plan(plan: Plan) -> str:
@@ -62,6 +69,7 @@ def plan_to_json(plan: Plan) -> dict[str, object]:
         "ids": [list(map(instance.customer_name, route)) for route in solution.routes],
         "loads": [plain_number(route.load) for route in plan.routes],
         **({"unserved": unserved} if (unserved := solution.unserved(instance)) else {}),
+        **_describe_violations(plan),
         **_describe_times(plan),
         "route_costs": [plain_number(route.length) for route in plan.routes],
     }
@@ -71,3 +79,11 @@ def _describe_times(plan: Plan) -> dict[str, object]:
     if not plan.has_times:
         return {}
     return {"arrivals": [[stop.arrival for stop in route.stops] for route in plan.routes]}
+
+
+def _describe_violations(plan: Plan) -> dict[str, object]:
+    """State what is wrong with the routes, so that the plan is accepted when it is read again."""
+    if plan.instance.has_times and not plan.instance.knows_times:
+        return {}  # nobody can say
+    violations = [found.to_json() for found in check(plan.instance, plan.solution) if found.kind in OPEN_KINDS]
+    return {"violations": violations} if violations else {}

@@ -12,14 +12,12 @@ from dynaroute.plans.insertion import insert_customers, insertions_to_json
 from dynaroute.service.reading import Judgement, read_insertion, read_judgement, read_problem
 from dynaroute.service.replies import refuse_large_answer
 from dynaroute.service.request_schemas import FileOptions
-from dynaroute.service.response_schemas import CheckResponse, UnservedSchema, ViolationSchema
+from dynaroute.service.response_schemas import MOST_VIOLATIONS, CheckResponse, UnservedSchema, ViolationSchema
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import check, recompute_cost
 from dynaroute.unserved import explain_unserved
 
 __all__ = ["convert", "insert", "judge"]
-
-_MOST_VIOLATIONS = 1_000  # listed; the others are only counted
 
 
 def judge(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
@@ -44,19 +42,20 @@ def insert(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
     with gather_notes() as notes:
         plan, customers = read_insertion(body, content_type, limits)
         result = insert_customers(plan, customers)
-    return json.dumps({**insertions_to_json(result, plan.cost), "messages": notes}, allow_nan=False)
+    messages = [*notes, *(departure.message for departure in result.earlier)]
+    return json.dumps({**insertions_to_json(result, plan.cost), "messages": messages}, allow_nan=False)
 
 
 def _judge(judgement: Judgement) -> CheckResponse:
     instance, solution = judgement.instance, judgement.solution
     violations = check(instance, solution)
     has_unknown = any(violation.kind in ("unknown", "no_such_vehicle") for violation in violations)
-    unserved = () if has_unknown else explain_unserved(instance, solution, _MOST_VIOLATIONS)
+    unserved = () if has_unknown else explain_unserved(instance, solution, MOST_VIOLATIONS)
     return CheckResponse(
         ok=not violations,
         cost=None if has_unknown else plain_number(recompute_cost(instance, solution)),
-        violations=[ViolationSchema(**asdict(violation)) for violation in violations[:_MOST_VIOLATIONS]],
+        violations=[ViolationSchema(**asdict(violation)) for violation in violations[:MOST_VIOLATIONS]],
         unserved=[UnservedSchema(id=instance.customer_name(found.customer), **asdict(found)) for found in unserved]
         or None,
-        left_out=max(0, len(violations) - _MOST_VIOLATIONS) or None,
+        left_out=max(0, len(violations) - MOST_VIOLATIONS) or None,
     )

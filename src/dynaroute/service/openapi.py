@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from dynaroute.service.request_schemas import CheckRequest, InsertRequest, InstanceSchema, SolveRequest, UploadRequest
-from dynaroute.service.response_schemas import ErrorResponse
+from dynaroute.service.response_schemas import ErrorResponse, PlanErrorResponse
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.weights import shipped_models
 
@@ -22,6 +22,7 @@ __all__ = [
     "JOB_ANSWER",
     "METRICS_ANSWER",
     "SOLVE_BODY",
+    "WRONG_PLAN",
     "describe_api",
     "describe_failures",
 ]
@@ -36,6 +37,13 @@ _FAILURES = {
     422: "The problem or an option is invalid; `where.field` says where.",
     429: "Too many requests are waiting.",
     503: "The service is starting or stopping.",
+}
+WRONG_PLAN: dict[int | str, dict[str, Any]] = {
+    422: {
+        "model": PlanErrorResponse | ErrorResponse,
+        "description": "The plan or a customer is invalid; `where.field` says where, and `violations` what is wrong "
+        "with the plan.",
+    }
 }
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 

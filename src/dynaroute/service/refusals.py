@@ -9,8 +9,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dynaroute.errors import DynarouteError, FileError, ModelError, Where
-from dynaroute.service.response_schemas import ErrorResponse, FaultPlaceSchema
+from dynaroute.errors import DynarouteError, FileError, ModelError, PlanError, Where
+from dynaroute.service.response_schemas import (
+    MOST_VIOLATIONS,
+    ErrorResponse,
+    FaultPlaceSchema,
+    PlanErrorResponse,
+    ViolationSchema,
+)
 
 __all__ = [
     "INTERNAL",
@@ -127,18 +133,32 @@ def to_response(error: DynarouteError) -> Response:
 def describe_error(error: DynarouteError) -> ErrorResponse:
     """Convert an error to the common shape."""
     shown = _hide_own_files(error)
+    if not isinstance(shown, PlanError):
+        return ErrorResponse(**_describe_parts(shown))
+    return PlanErrorResponse(
+        **_describe_parts(shown),
+        violations=[
+            ViolationSchema.model_validate({**found, "message": _make_safe(str(found["message"]))})
+            for found in shown.violations[:MOST_VIOLATIONS]
+        ],
+        left_out=max(0, len(shown.violations) - MOST_VIOLATIONS),
+    )
+
+
+def _describe_parts(shown: DynarouteError) -> dict[str, Any]:
+    """Return what all errors have."""
     where = shown.where
-    return ErrorResponse(
-        code=shown.kind if isinstance(shown, RequestError) else type(shown).code,
-        message=_make_safe(shown.message),
-        where=FaultPlaceSchema(
+    return {
+        "code": shown.kind if isinstance(shown, RequestError) else type(shown).code,
+        "message": _make_safe(shown.message),
+        "where": FaultPlaceSchema(
             file=None if where.file is None else _make_safe(where.file),
             line=where.line,
             field=None if where.field is None else _make_safe(where.field),
             customer=where.customer,
         ),
-        remedy=_make_safe(shown.remedy),
-    )
+        "remedy": _make_safe(shown.remedy),
+    }
 
 
 def _hide_own_files(error: DynarouteError) -> DynarouteError:

@@ -223,11 +223,24 @@ class SolveRequest(InstanceSchema):
     options: OptionsSchema | None = None
 
 
+class StatedViolationSchema(_Document):
+    """A violation that is known."""
+
+    kind: str
+    route: int | None = Field(default=None, description="Number of the route, from 1.")
+    customer: int | None = None
+
+
 class SolutionSchema(_Document):
-    """Routes to check."""
+    """Routes to check. What is stated about them is checked too."""
 
     routes: list[list[int]] = Field(description="Customers 1..n, without the depot.")
-    cost: float | None = Field(default=None, description="A stated cost, which is checked too.")
+    cost: float | None = Field(default=None, description="The stated cost.")
+    ids: list[list[str | int]] | None = Field(default=None, description="The routes with the customers' ids.")
+    loads: list[float] | None = Field(default=None, description="Load of each route.")
+    route_costs: list[float] | None = Field(default=None, description="Length of each route.")
+    unserved: list[int] | None = Field(default=None, description="Customers on no route.")
+    violations: list[StatedViolationSchema] | None = Field(default=None, description="What is known to be wrong.")
     vehicles: list[int] | list[str] | None = Field(
         default=None, description="Vehicle type of each route, by number from 0 or by name."
     )
@@ -247,11 +260,10 @@ class CheckRequest(BaseModel):
     solution: SolutionSchema
 
 
-class PlanSchema(_Document):
-    """An instance and its routes, as in plan.json."""
+class PlanSchema(SolutionSchema):
+    """An instance and its routes, as in plan.json. It may be wrong only where `unserved` or `violations` say so."""
 
     instance: InstanceSchema
-    routes: list[list[int]] = Field(description="Customers 1..n, without the depot.")
 
 
 class InsertRequest(BaseModel):

@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from dynaroute.vocabulary import ViolationKind
 
 __all__ = [
+    "MOST_VIOLATIONS",
     "CheckResponse",
+    "EarlierDepartureSchema",
     "ErrorResponse",
     "FaultPlaceSchema",
     "HealthResponse",
@@ -20,11 +22,14 @@ __all__ = [
     "JobState",
     "ModelSchema",
     "ModelsResponse",
+    "PlanErrorResponse",
     "SolveResponse",
     "TimingSchema",
     "TracePoint",
     "ViolationSchema",
 ]
+
+MOST_VIOLATIONS = 1_000  # listed; the others are only counted
 
 JobState = Literal["queued", "running", "finished", "stopped", "failed"]
 
@@ -66,6 +71,24 @@ class ErrorResponse(ResponseSchema):
     remedy: str = Field(description="What to do about it.")
 
 
+class ViolationSchema(ResponseSchema):
+    """One thing that is wrong with a solution."""
+
+    kind: ViolationKind
+    route: int | None
+    customer: int | None
+    message: str
+
+
+class PlanErrorResponse(ErrorResponse):
+    """A plan that is wrong and does not say so."""
+
+    model_config = ConfigDict(json_schema_extra={})
+
+    violations: list[ViolationSchema] = Field(description="What is wrong with it.")
+    left_out: int = Field(description="Number of further violations.")
+
+
 class TimingSchema(ResponseSchema):
     """Timing of a request."""
 
@@ -79,15 +102,6 @@ class TracePoint(ResponseSchema):
 
     seconds: float = Field(description="Seconds since the search started.")
     cost: float
-
-
-class ViolationSchema(ResponseSchema):
-    """One thing that is wrong with a solution."""
-
-    kind: ViolationKind
-    route: int | None
-    customer: int | None
-    message: str
 
 
 class SolveResponse(ResponseSchema):
@@ -179,18 +193,31 @@ class InsertionSchema(ResponseSchema):
     opens_route: bool = Field(description="Whether it needs another vehicle.")
 
 
+class EarlierDepartureSchema(ResponseSchema):
+    """A vehicle that departs earlier than before."""
+
+    route: int
+    vehicle: str = Field(description="Name of its type; empty if types have no names.")
+    before: float = Field(description="Departure before, in seconds; for a new route, of the first vehicle.")
+    after: float = Field(description="Departure now.")
+    message: str = Field(description="The same in words.")
+
+
 class InsertResponse(ResponseSchema):
     """A plan with new customers in it."""
 
     insertions: list[InsertionSchema]
-    unserved: list[int] = Field(description="New customers that fit nowhere.")
+    unserved: list[int] = Field(
+        description="Customers on no route: new ones that fit nowhere, and those that the plan did not serve before."
+    )
     cost_before: float
     cost: float
     unit: str | None
     routes: list[list[int]]
     ids: list[list[str]]
     loads: list[float]
-    messages: list[str] = Field(description="Notes about the input.")
+    earlier: list[EarlierDepartureSchema] = Field(description="Vehicles that depart earlier than before.")
+    messages: list[str] = Field(description="Notes about the plan and the input.")
 
 
 class ModelSchema(ResponseSchema):

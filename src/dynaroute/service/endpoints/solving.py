@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from dynaroute.service.client_presence import cancel_with_client
 from dynaroute.service.direct_responses import convert, insert, judge
-from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, INSERT_BODY, SOLVE_BODY, describe_failures
+from dynaroute.service.openapi import CHECK_BODY, CONVERT_BODY, INSERT_BODY, SOLVE_BODY, WRONG_PLAN, describe_failures
 from dynaroute.service.reading import Problem, read_solvable_problem
 from dynaroute.service.replies import reply, reply_json
 from dynaroute.service.request_schemas import ConvertResponse, FileOptions, QueryOptions
@@ -76,7 +76,7 @@ def make_solving_router(service: Service) -> APIRouter:
     @router.post(
         "/insert",
         response_model=InsertResponse,
-        responses=describe_failures(*READING_FAILURES),
+        responses=describe_failures(*READING_FAILURES) | WRONG_PLAN,
         openapi_extra=INSERT_BODY,
         tags=["solve"],
     )

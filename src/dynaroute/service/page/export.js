@@ -49,9 +49,13 @@ function formatPlan(run) {
   return `${JSON.stringify({ instance: run.instance, ...describeRoutes(run) }, null, 1)}\n`;
 }
 
-/** The keys of a solution; `vehicles` only where there are types, `unserved` only where customers are on no route. */
+/**
+ * The keys of a solution; `vehicles` only where there are types, `unserved` only where customers are on no route,
+ * `violations` only where something is wrong: a plan that hides it would be refused.
+ */
 function describeRoutes(run) {
   const { cost, routes, loads, lengths } = run;
+  const violations = run.violations ?? [];
   const [types, unserved] = [typesOf(run), unservedOf(run).map(({ customer }) => customer)];
   return {
     routes,
@@ -59,6 +63,7 @@ function describeRoutes(run) {
     ...(types === null ? {} : { vehicles: types }),
     loads,
     ...(unserved.length === 0 ? {} : { unserved }),
+    ...(violations.length === 0 ? {} : { violations }),
     route_costs: lengths,
   };
 }

@@ -28,7 +28,7 @@ function makeWarnings(run) {
   const [unserved, faults] = [unservedOf(run), run.violations ?? []];
   if (unserved.length + faults.length === 0) return [];
   const text = unserved.length > 0 ? countUnserved(unserved.length) : "Faults of this plan";
-  const lines = faults.map((fault) => make("p", { text: fault }));
+  const lines = faults.map(({ message }) => make("p", { text: message }));
   const name = run.instance.name ? make("p", { text: run.instance.name }) : null;
   const list = unserved.length > 0 ? makeUnservedList(run.instance, unserved) : null;
   return [make("section", { class: "sheet warning" }, make("h2", { text }), name, list, ...lines)];

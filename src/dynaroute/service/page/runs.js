@@ -31,7 +31,7 @@ export function makeRun(id, instance, request, answer, snapshots = []) {
 export async function judged(api, run) {
   const { violations, unserved } = await api.check(run);
   const faults = violations.filter(({ kind }) => kind !== "missing"); // who is missing is in `unserved`, with the reason
-  return { ...run, unserved, violations: faults.map(({ message }) => message) };
+  return { ...run, unserved, violations: faults };
 }
 
 /** What built the first routes: a model, savings or insertion. */

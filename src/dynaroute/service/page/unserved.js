@@ -22,7 +22,8 @@ export function countUnserved(count) {
 export function listWarnings(run, most) {
   const unserved = unservedOf(run);
   const head = unserved.length > 0 ? [`${countUnserved(unserved.length)}:`] : [];
-  return [...head, ...shorten(unserved.map(({ id, reason }) => `${id}: ${reason}`), most), ...shorten(run.violations ?? [], most)];
+  const faults = (run.violations ?? []).map(({ message }) => message);
+  return [...head, ...shorten(unserved.map(({ id, reason }) => `${id}: ${reason}`), most), ...shorten(faults, most)];
 }
 
 function shorten(lines, most) {
