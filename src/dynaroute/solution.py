@@ -38,6 +38,7 @@ __all__ = [
     "find_false_statements",
     "make_timetable",
     "recompute_cost",
+    "refuse_violations",
 ]
 
 _ROUTES_REMEDY = "Routes are lists of customers 1..n."
@@ -231,8 +232,7 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     for number, (route, kind) in enumerate(zip(solution.routes, types, strict=True), start=1):
         for stop, customer in enumerate(route):
             if customer not in customers:
-                message = f"Route {number} visits {_explain_unknown(instance, solution, number - 1, stop)}."
-                violations.append(Violation("unknown", message, number, customer))
+                violations.append(_explain_unknown(instance, solution, number, stop))
                 continue
             visits[customer] += 1
             if visits[customer] > 1:
@@ -280,18 +280,31 @@ def find_false_statements(
     return found + list(judge_costs(instance, solution.routes, vehicles, solution.stated_cost, route_costs))
 
 
-def _explain_unknown(instance: Instance, solution: Solution, route: int, stop: int) -> str:
-    """Say what is wrong with a stop that is no customer: by its id, if it has one that no customer has."""
-    customer, ids = solution.routes[route][stop], solution.statements.ids or ()
-    if route < len(ids) and stop < len(ids[route]) and ids[route][stop] not in (instance.customer_names or ()):
-        return f"{show_text(ids[route][stop], LONGEST_ITEM)!r}, but no customer has this id"
-    if customer == 0:
-        return "0, but the depot is left out of routes"
-    return f"{customer}, but customers are 1 to {instance.size}"
+def _explain_unknown(instance: Instance, solution: Solution, number: int, stop: int) -> Violation:
+    """Say that a stop is no customer: by its id, if it has one that no customer has."""
+    customer, ids = solution.routes[number - 1][stop], solution.statements.ids or ()
+    names = ids[number - 1] if number <= len(ids) else ()
+    if stop < len(names) and names[stop] not in (instance.customer_names or ()):
+        shown = show_text(names[stop], LONGEST_ITEM)
+        return Violation("unknown", f"Route {number} visits {shown!r}, but no customer has this id.", number)
+    hint = "the depot is left out of routes" if customer == 0 else f"customers are 1 to {instance.size}"
+    return Violation("unknown", f"Route {number} visits {customer}, but {hint}.", number, customer)
 
 
 def _drop_unknown(route: tuple[int, ...], customers: range) -> tuple[int, ...]:
     return tuple(customer for customer in route if customer in customers)
+
+
+def refuse_violations(violations: Sequence[Violation], whose: str = "") -> None:
+    """Raise if known routes violate something."""
+    if not violations:
+        return
+    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+    raise SolutionError(
+        f"the known routes{whose} are wrong: {violations[0].message}{more}",
+        where=Where(field="start", customer=violations[0].customer),
+        remedy="dynaroute check lists everything that is wrong.",
+    )
 
 
 def recompute_cost(instance: Instance, solution: Solution) -> float:

@@ -9,17 +9,18 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from dynaroute.errors import OptionError, SolutionError, UnsupportedError, Where
+from dynaroute.errors import OptionError, UnsupportedError, Where
 from dynaroute.impossible import refuse_impossible
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
 from dynaroute.memory import memory_for_fleets, memory_for_savings, memory_for_search, require_memory
 from dynaroute.savings import build_by_savings
-from dynaroute.solution import Solution, check
+from dynaroute.solution import Solution, check, refuse_violations
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
 from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
+from dynaroute.statements import NO_STATEMENTS
 from dynaroute.vocabulary import Objective
 
 if TYPE_CHECKING:
@@ -196,24 +197,34 @@ def _take_starts(instances: Sequence[Instance], start: Solution | Sequence[Solut
     if len(starts) != len(instances):
         message = f"there are {len(starts)} known solutions for {len(instances)} instances."
         raise OptionError.about("start", message, "Give one for each.")
-    for number, (instance, solution) in enumerate(zip(instances, starts, strict=True), start=1):
+    matched = [_match_start(instance, solution) for instance, solution in zip(instances, starts, strict=True)]
+    for number, (instance, solution) in enumerate(zip(instances, matched, strict=True), start=1):
         refuse_wrong_start(instance, solution, number if len(starts) > 1 else None)
-    return starts
+    return matched
+
+
+def _match_start(instance: Instance, solution: Solution) -> Solution:
+    """Match the customers of routes from a file by id, and drop a false cost, with notes."""
+    if solution.stated_cost is None and solution.statements.ids is None:
+        return solution
+    from dynaroute.plans.insertion import add_new_customers
+    from dynaroute.plans.matching import match_solution
+
+    return add_new_customers(match_solution(solution, None, instance))
 
 
 def refuse_wrong_start(instance: Instance, start: Solution, number: int | None = None) -> None:
-    """Raise if known routes violate their instance; `number` is the instance's place among many, from 1."""
-    # the cost stated in a file does not matter here
-    violations = check(instance, replace(start, stated_cost=None))
-    if not violations:
-        return
+    """Raise if known routes violate their instance; `number` is the instance's place among many, from 1.
+
+    Customers that wait for the search are no fault.
+    """
+    # what is stated in a file does not matter here
+    violations = check(instance, replace(start, stated_cost=None, statements=NO_STATEMENTS))
+    waiting = start.statements.waiting
     called = instance.name or ("" if number is None else f"instance {number}")
-    whose = f" for {called}" if called else ""
-    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-    raise SolutionError(
-        f"the known routes{whose} are wrong: {violations[0].message}{more}",
-        where=Where(field="start", customer=violations[0].customer),
-        remedy="dynaroute check lists everything that is wrong.",
+    refuse_violations(
+        [found for found in violations if found.kind != "missing" or found.customer not in waiting],
+        f" for {called}" if called else "",
     )
 
 

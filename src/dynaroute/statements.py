@@ -49,6 +49,8 @@ class Statements:
         Customers on no route.
     violations
         What the file itself says is wrong with the routes.
+    waiting
+        New customers that known routes leave to the search; no file states this.
     """
 
     ids: tuple[tuple[str, ...], ...] | None = None
@@ -56,6 +58,7 @@ class Statements:
     route_costs: tuple[float, ...] | None = None
     unserved: tuple[int, ...] | None = None
     violations: frozenset[StatedViolation] = frozenset()
+    waiting: tuple[int, ...] = ()
 
     def admits(self, kind: ViolationKind, route: int | None, customer: int | None) -> bool:
         """Whether the file states this violation itself."""

@@ -272,6 +272,58 @@ def test_kept_routes_stay_in_a_search(tmp_path: Path) -> None:
     assert_refused(invoke(*start, "--keep", "route:99", "--iterations", "5"), "--keep", "no route '99'")
 
 
+DAY = [f"K{number:02},{number * 37 % 101},{number * 53 % 97},{number % 5 + 1}" for number in range(1, 21)]
+
+
+def save_day(folder: Path, name: str, rows: list[str]) -> Path:
+    return save(folder, name, "\n".join(["# capacity: 20", "id,x,y,demand", "depot,50,50,0", *rows, ""]))
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".xlsx"])
+def test_kept_route_has_the_same_customers_in_a_sorted_file(tmp_path: Path, suffix: str) -> None:
+    plan = tmp_path / f"plan{suffix}"
+    outs = ("--out", plan, "--out", tmp_path / "first.json")
+    assert invoke("solve", save_day(tmp_path, "day.csv", DAY), "--iterations", "50", *outs).exit_code == 0
+    before = json.loads((tmp_path / "first.json").read_text())["ids"]
+    other = save_day(tmp_path, "sorted.csv", sorted(DAY, key=lambda row: row.split(",")[1]))
+    (after,) = invoke_json("solve", other, "--start", plan, "--keep", "route:1", "--iterations", "50")
+
+    assert after["ids"][0] == before[0]
+    assert invoke_json("check", other, plan)["ok"] is True
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_customers_that_are_gone_or_new_are_told_and_the_others_kept(tmp_path: Path, suffix: str) -> None:
+    plan = tmp_path / f"plan{suffix}"
+    outs = ("--out", plan, "--out", tmp_path / "first.json")
+    assert invoke("solve", save_day(tmp_path, "day.csv", DAY), "--iterations", "50", *outs).exit_code == 0
+    first, second, *_ = json.loads((tmp_path / "first.json").read_text())["ids"]
+    rows = [row for row in reversed(DAY) if row[:3] not in (first[0], second[0])]
+    other = save_day(tmp_path, "other.csv", [*rows, "N-1,10,10,1"])
+    result = invoke("solve", other, "--start", plan, "--keep", "route:1", "--iterations", "50", "--json")
+
+    assert result.exit_code == 0
+    (after,) = json.loads(result.stdout)
+    assert after["ids"][0] == first[1:]
+    assert sorted(name for route in after["ids"] for name in route) == sorted([row[:3] for row in rows] + ["N-1"])
+    note = " ".join(result.stderr.split())
+    assert f"customers {first[0]}, {second[0]} of the known routes are gone" in note
+    assert "customer N-1 is new" in note
+
+
+def test_false_cost_of_a_start_is_a_note_and_is_not_written_again(tmp_path: Path) -> None:
+    path = save(tmp_path, "a.vrp", INSTANCE)
+    start = save(tmp_path, "start.sol", "Route #1: 1 2\nRoute #2: 3\nCost 15\n")
+    result = invoke("solve", path, "--start", start, "--improve", "2opt", "--out", tmp_path / "plan.json")
+
+    assert result.exit_code == 0
+    assert "The stated cost is 15, but the routes cost 14." in result.stderr
+    assert json.loads((tmp_path / "plan.json").read_text())["cost"] == 14
+    assert_refused(
+        invoke("solve", path, "--start", save(tmp_path, "b.sol", "Route #1: 1 2\n"), "--improve", "2opt"), "b.sol"
+    )
+
+
 def test_german_export_of_a_spreadsheet_becomes_drivers_sheets_in_one_command(tmp_path: Path) -> None:
     rows = [
         "Kundennummer;Name;Straße;Breitengrad;Längengrad;Menge (kg);Telefon",

@@ -16,6 +16,7 @@ from dynaroute.errors import OptionError, SolutionError, UnsupportedError
 from dynaroute.fleet import VehicleType
 from dynaroute.instance import Instance
 from dynaroute.plans.keeping import hold, parse_keep
+from dynaroute.plans.matching import KnownRoutes
 from dynaroute.solution import Solution
 
 
@@ -89,8 +90,9 @@ def test_what_is_kept_is_read_by_route_and_by_id() -> None:
     plan = plane_plan()
     named = replace(plan.instance, customer_names=("a", "b:c", "7"))
 
-    assert parse_keep(["route:2", "stop:b:c", "stop:7"], named, plan.solution) == ({1}, {2, 3})
-    assert parse_keep(["route:1,2"], named, plan.solution) == ({0, 1}, set())
+    known = KnownRoutes(named, plan.solution, (0, 1))
+    assert parse_keep(["route:2", "stop:b:c", "stop:7"], known) == ({1}, {2, 3})
+    assert parse_keep(["route:1,2"], known) == ({0, 1}, set())
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_what_is_kept_is_read_by_route_and_by_id() -> None:
 def test_what_cannot_be_kept_is_refused(text: str, kind: type[Exception], message: str) -> None:
     plan = plane_plan()
     with pytest.raises(kind, match=message):
-        parse_keep([text], plan.instance, plan.solution)
+        parse_keep([text], KnownRoutes(plan.instance, plan.solution, (0, 1)))
 
 
 def test_all_routes_or_stops_of_too_many_customers_cannot_be_kept() -> None:

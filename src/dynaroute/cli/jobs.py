@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynaroute.cli.tables import TableOptions
 from dynaroute.errors import DynarouteError, FileError, OptionError, Where, in_file
+from dynaroute.statements import Statements
 
 if TYPE_CHECKING:
     from dynaroute.instance import Instance
-    from dynaroute.solution import Solution
+    from dynaroute.plans.matching import KnownRoutes
 
 __all__ = ["Job", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
 
@@ -112,8 +113,8 @@ def _read_jobs(file: Path, tables: TableOptions) -> list[Job]:
     return [Job(instance, file, f"{label}-{number}") for number, instance in enumerate(instances, start=1)]
 
 
-def read_starts(path: Path, jobs: Sequence[Job]) -> list[Solution]:
-    """Read a known solution for each instance, and check it.
+def read_starts(path: Path, jobs: Sequence[Job]) -> list[KnownRoutes]:
+    """Read known routes of each instance, and check them.
 
     Parameters
     ----------
@@ -146,11 +147,11 @@ def list_starts(path: Path | None, jobs: Sequence[Job]) -> list[Path]:
     return [path / f"{job.label}.sol" for job in jobs] if path.is_dir() else [path]
 
 
-def _read_start(path: Path, job: Job) -> Solution:
-    from dynaroute.plans import read_routes
+def _read_start(path: Path, job: Job) -> KnownRoutes:
+    from dynaroute.plans.read import read_known_routes
     from dynaroute.solver import refuse_wrong_start
 
     with in_file(path):
-        solution = read_routes(path, job.instance)
-        refuse_wrong_start(job.instance, solution)
-    return solution
+        known = read_known_routes(path, job.instance)
+        refuse_wrong_start(job.instance, replace(known.solution, statements=Statements(waiting=known.new)))
+    return known

@@ -41,7 +41,7 @@ from dynaroute.solving.options import Observers, SolveOptions, choose_search_sec
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
-    from dynaroute.solution import Solution
+    from dynaroute.plans.matching import KnownRoutes
     from dynaroute.solving.result import Result
 
 _MOST_SEARCHED_BY_DEFAULT = 4  # instances; with more, nobody expects to wait for each
@@ -155,8 +155,10 @@ def solve(
         [*(job.file for job in jobs), *tables.files, *list_starts(start, jobs), *list_model_files(str(options.model))],
     )
     starts = [] if start is None else read_starts(start, jobs)
-    if starts:
-        options = replace(options, start=starts)
+    if starts and not keep:
+        from dynaroute.plans.insertion import add_new_customers
+
+        options = replace(options, start=[add_new_customers(known) for known in starts])
     if keep:
         results = [_search_around(jobs, starts, options, keep, trace)]
     else:
@@ -178,9 +180,10 @@ def solve(
 
 
 def _search_around(
-    jobs: Sequence[Job], starts: Sequence[Solution], options: SolveOptions, keep: Sequence[str], trace: Path | None
+    jobs: Sequence[Job], starts: Sequence[KnownRoutes], options: SolveOptions, keep: Sequence[str], trace: Path | None
 ) -> Result:
     """Search the part of the problem that is not kept, and merge both parts."""
+    from dynaroute.plans.insertion import add_new_customers
     from dynaroute.plans.keeping import hold, parse_keep
 
     where = Where(field="--keep")
@@ -193,8 +196,8 @@ def _search_around(
     if trace is not None:
         raise OptionError("a trace cannot be written if parts are kept.", where=where, remedy="Leave out --trace.")
     instance, known = jobs[0].instance, starts[0]
-    routes, stops = parse_keep(keep, instance, known)
-    held = hold(instance, known, routes, stops)
+    routes, stops = parse_keep(keep, known)
+    held = hold(instance, add_new_customers(known, routes, stops), routes, stops)
     target = None if options.target is None else options.target - held.kept_cost
     part = replace(options, start=[held.start], target=target)
     preload_search(part, [held.instance])

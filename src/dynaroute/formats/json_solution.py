@@ -19,7 +19,7 @@ from dynaroute.formats.text import one_line, shorten
 from dynaroute.solution import Solution
 from dynaroute.statements import StatedViolation, Statements
 
-__all__ = ["format_json_solution", "parse_json_solution", "solution_from_json", "solution_to_json"]
+__all__ = ["format_json_solution", "parse_json_solution", "pick_solution", "solution_from_json", "solution_to_json"]
 
 _KEYS = frozenset(
     {
@@ -52,7 +52,11 @@ def parse_json_solution(text: str, *, source: str = "") -> Solution:
     FormatError
         If it is not JSON, or has the wrong shape.
     """
-    document = load_json(text)
+    return pick_solution(load_json(text), source=source)
+
+
+def pick_solution(document: object, *, source: str = "") -> Solution:
+    """Make a solution from decoded JSON: an object, or a list of one."""
     if not isinstance(document, list):
         return solution_from_json(document, source=source)
     if len(document) != 1:

@@ -9,10 +9,10 @@ from dynaroute.errors import FormatError
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 from dynaroute.plans.plan import Plan
-from dynaroute.plans.table import guard, list_columns, list_rows, solution_from_rows, unguard
+from dynaroute.plans.table import NamedStop, guard, list_columns, list_named_stops, list_rows, number_stops, unguard
 from dynaroute.solution import Solution
 
-__all__ = ["format_csv_plan", "parse_csv_plan"]
+__all__ = ["format_csv_plan", "list_csv_stops", "parse_csv_plan"]
 
 
 def format_csv_plan(plan: Plan) -> str:
@@ -30,8 +30,8 @@ def format_csv_plan(plan: Plan) -> str:
     return text.getvalue()
 
 
-def parse_csv_plan(content: bytes, instance: Instance) -> Solution:
-    """Read the routes of a plan; cells may be separated by commas, semicolons or tabs.
+def list_csv_stops(content: bytes) -> list[NamedStop]:
+    """List the stops of a plan; cells may be separated by commas, semicolons or tabs.
 
     Raises
     ------
@@ -45,4 +45,15 @@ def parse_csv_plan(content: bytes, instance: Instance) -> Solution:
         rows = [list(map(unguard, row)) for row in csv.reader(StringIO(text), delimiter=separator, strict=True)]
     except csv.Error as error:
         raise FormatError(f"this is not CSV: {error}.", remedy="Was the file cut off or edited by hand?") from error
-    return solution_from_rows(rows, instance)
+    return list_named_stops(rows)
+
+
+def parse_csv_plan(content: bytes, instance: Instance) -> Solution:
+    """Read the routes of a plan, by the ids of the instance's customers.
+
+    Raises
+    ------
+    DynarouteError
+        If it is not such a table, or a stop has an unknown id.
+    """
+    return number_stops(list_csv_stops(content), instance)

@@ -13,11 +13,11 @@ from dynaroute.formats.json_document import load_json, require_list, require_obj
 from dynaroute.instance import Instance
 from dynaroute.plans.links import SERVICES, list_links
 from dynaroute.plans.plan import Plan, PlannedRoute, Stop, UnservedStop, require_degrees
-from dynaroute.plans.table import look_up, order_stops
+from dynaroute.plans.table import NamedStop, number_stops
 from dynaroute.plans.words import show_time
 from dynaroute.solution import Solution
 
-__all__ = ["format_geojson", "parse_geojson"]
+__all__ = ["format_geojson", "list_geojson_stops", "parse_geojson"]
 
 _UNSERVED = "unserved"  # the kind of features that show customers on no route, and the member that lists them
 _DECIMALS = 7  # of a degree: a centimetre
@@ -134,26 +134,27 @@ def _position(plan: Plan, stop: Stop) -> Position:
     return [round(longitude, _DECIMALS), round(latitude, _DECIMALS)]
 
 
-def parse_geojson(text: str, instance: Instance) -> Solution:
-    """Read the routes of a plan from its points.
+def list_geojson_stops(text: str) -> list[NamedStop]:
+    """List the stops of a plan from its points.
 
     Parameters
     ----------
     text
         A FeatureCollection as written by `format_geojson`; other features are ignored.
-    instance
-        The instance whose customers are visited.
 
     Raises
     ------
     DynarouteError
-        If it is not such a document, or a stop has an unknown id.
+        If it is not such a document.
     """
     document = require_object(load_json(text), "")
-    stops: list[tuple[int, int, int]] = []
+    stops: list[NamedStop] = []
     for index, feature in enumerate(require_list(document.get("features"), "features")):
         path = f"features[{index}].properties"
         given: Mapping[str, Any] = require_object(require_object(feature, path).get("properties") or {}, path)
+        name, where = str(given.get("id", "")), Where(field=f"{path}.id")
+        if given.get("kind") == _UNSERVED:
+            stops.append(NamedStop(None, 0, name, where))
         if given.get("kind") != "stop":
             continue
         for key in ("route", "stop"):
@@ -161,6 +162,16 @@ def parse_geojson(text: str, instance: Instance) -> Solution:
                 raise FormatError(
                     f"{key} is not a whole number.", where=Where(field=f"{path}.{key}"), remedy="Write its number."
                 )
-        customer = look_up(str(given.get("id", "")), instance, Where(field=f"{path}.id"))
-        stops.append((given["route"], given["stop"], customer))
-    return order_stops(stops) if stops or not document.get(_UNSERVED) else Solution(())
+        stops.append(NamedStop(given["route"], given["stop"], name, where))
+    return stops
+
+
+def parse_geojson(text: str, instance: Instance) -> Solution:
+    """Read the routes of a plan, by the ids of the instance's customers.
+
+    Raises
+    ------
+    DynarouteError
+        If it is not such a document, or a stop has an unknown id.
+    """
+    return number_stops(list_geojson_stops(text), instance)

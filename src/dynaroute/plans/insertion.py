@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +14,21 @@ from dynaroute.decimals import plain_number
 from dynaroute.fleet import TOLERANCE, VehicleType
 from dynaroute.instance import Instance
 from dynaroute.plans.additions import Customers, extend_instance
+from dynaroute.plans.matching import KnownRoutes
 from dynaroute.plans.plan import Plan
 from dynaroute.schedule import can_drive, measure_route
 from dynaroute.solution import Solution
 
-__all__ = ["EarlierDeparture", "Insertion", "InsertionResult", "insert_customers", "insertions_to_json"]
+__all__ = [
+    "EarlierDeparture",
+    "Insertion",
+    "InsertionResult",
+    "add_new_customers",
+    "insert_customers",
+    "insertions_to_json",
+]
+
+_MOST_OFFERS = 10_000  # pairs of a new customer and a route that are compared before a search
 
 
 @dataclass(frozen=True)
@@ -146,17 +156,8 @@ def insert_customers(plan: Plan, customers: Customers) -> InsertionResult:
     """
     instance = extend_instance(plan.instance, customers)
     work = _Work(instance, plan.solution)
-    costs: dict[int, tuple[float, bool]] = {}
-    waiting = list(range(plan.instance.size + 1, instance.size + 1))
-    while waiting:
-        offers = [(work.best_offer(customer), customer) for customer in waiting]
-        possible = [(offer, customer) for offer, customer in offers if offer is not None]
-        if not possible:
-            break
-        offer, customer = min(possible)
-        costs[customer] = offer.cost, work.accept(offer, customer)
-        waiting.remove(customer)
-    after = Plan(instance, Solution(tuple(map(tuple, work.routes)), vehicles=work.stated_vehicles))
+    costs = work.insert_all(range(plan.instance.size + 1, instance.size + 1))
+    after = Plan(instance, work.solution)
     insertions = tuple(_list_insertions(after.solution, costs, plan.instance.size, instance.size))
     return InsertionResult(after, insertions, tuple(_find_earlier_departures(plan, after)))
 
@@ -193,19 +194,73 @@ def _list_insertions(
             yield Insertion(customer, None, None, None)
 
 
-class _Work:
-    """Growing routes, and the best place in each for every waiting customer."""
+def add_new_customers(known: KnownRoutes, routes: Collection[int] = (), stops: Collection[int] = ()) -> Solution:
+    """Add the new customers to known routes, each where it costs least, so that a search can start from them.
 
-    def __init__(self, instance: Instance, solution: Solution) -> None:
+    If there are very many, the others get routes of their own. With limits, customers that fit nowhere wait for the
+    search.
+
+    Parameters
+    ----------
+    known
+        The routes and the new customers.
+    routes, stops
+        Indices of routes that take no customer, and stops that no customer may come beside.
+    """
+    instance = known.instance
+    work = _Work(instance, known.solution, frozenset(routes), frozenset(stops))
+    most = max(1, _MOST_OFFERS // (len(known.solution.routes) + 1))
+    work.insert_all(known.new[:most])
+    for customer in known.new[most:] if instance.is_plain else ():
+        work.open_route(customer)
+    solution = work.solution
+    waiting = tuple(customer for customer in known.new if customer in set(solution.unserved(instance)))
+    return replace(solution, statements=replace(solution.statements, waiting=waiting))
+
+
+class _Work:
+    """Growing routes, and the best place in each for every waiting customer.
+
+    No customer comes to the `closed` routes, or beside the `held` stops.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        solution: Solution,
+        closed: frozenset[int] = frozenset(),
+        held: frozenset[int] = frozenset(),
+    ) -> None:
         self.instance = instance
+        self._closed, self._held = closed, held
         self.routes = [list(route) for route in solution.routes]
         self.vehicles = list(solution.vehicle_types(instance))
         self._has_types = instance.vehicles is not None
         self._offers: dict[tuple[int, int], _Offer | None] = {}  # by route and customer
 
     @property
-    def stated_vehicles(self) -> tuple[int, ...] | None:
-        return tuple(self.vehicles) if self._has_types else None
+    def solution(self) -> Solution:
+        """The routes as they are now."""
+        return Solution(tuple(map(tuple, self.routes)), vehicles=tuple(self.vehicles) if self._has_types else None)
+
+    def insert_all(self, customers: Iterable[int]) -> dict[int, tuple[float, bool]]:
+        """Insert all customers that fit; returns the cost of each, and whether it opened a route."""
+        costs: dict[int, tuple[float, bool]] = {}
+        waiting = list(customers)
+        while waiting:
+            offers = [(self.best_offer(customer), customer) for customer in waiting]
+            possible = [(offer, customer) for offer, customer in offers if offer is not None]
+            if not possible:
+                break
+            offer, customer = min(possible)
+            costs[customer] = offer.cost, self.accept(offer, customer)
+            waiting.remove(customer)
+        return costs
+
+    def open_route(self, customer: int) -> None:
+        """Give a customer a vehicle of its own, if there is one."""
+        if (offer := self._offer_alone(customer)) is not None:
+            self.accept(offer, customer)
 
     def best_offer(self, customer: int) -> _Offer | None:
         """Find the cheapest place for a customer; None if there is none."""
@@ -230,11 +285,16 @@ class _Work:
 
     def _find_offer(self, route: int, customer: int) -> _Offer | None:
         stops, vehicle = self.routes[route], self.vehicles[route]
-        if int(self.instance.demands[[*stops, customer]].sum()) > self.instance.fleet[vehicle].capacity:
+        if (
+            route in self._closed
+            or int(self.instance.demands[[*stops, customer]].sum()) > self.instance.fleet[vehicle].capacity
+        ):
             return None
         costs = _price_places(self.instance, stops, customer, self.instance.fleet[vehicle])
         for position in np.argsort(costs, kind="stable").tolist():
             longer = [*stops[:position], customer, *stops[position:]]
+            if not self._held.isdisjoint(stops[max(0, position - 1) : position + 1]):
+                continue
             if can_drive(self.instance, longer, vehicle):
                 return _Offer(float(costs[position]), route, position, vehicle)
         return None

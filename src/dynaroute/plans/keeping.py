@@ -11,9 +11,12 @@ import numpy as np
 from dynaroute.details import Details
 from dynaroute.errors import OptionError, UnsupportedError, Where
 from dynaroute.fleet import VehicleType
+from dynaroute.formats.text import shorten
 from dynaroute.instance import Instance
-from dynaroute.plans.table import look_up
+from dynaroute.plans.matching import KnownRoutes
+from dynaroute.plans.table import find_by_id, make_unknown_error
 from dynaroute.solution import Solution
+from dynaroute.statements import Statements
 
 __all__ = ["Hold", "hold", "parse_keep"]
 
@@ -21,15 +24,15 @@ _MOST_CUSTOMERS = 2000  # with kept stops, because all legs are then stored in a
 _REMEDY = "Write route:2, route:1,3 or stop:ID, as in the plan of --start."
 
 
-def parse_keep(texts: Sequence[str], instance: Instance, start: Solution) -> tuple[set[int], set[int]]:
-    """Read what to keep.
+def parse_keep(texts: Sequence[str], known: KnownRoutes) -> tuple[set[int], set[int]]:
+    """Read what to keep. Of routes and stops that are gone, nothing is kept.
 
     Parameters
     ----------
     texts
         Each "route:2", "route:1,3" or "stop:ID".
-    instance, start
-        The problem and its known routes.
+    known
+        The known routes.
 
     Returns
     -------
@@ -39,7 +42,7 @@ def parse_keep(texts: Sequence[str], instance: Instance, start: Solution) -> tup
     Raises
     ------
     OptionError
-        If a text is invalid, or there is no such route.
+        If a text is invalid, there is no such route, or a customer is on no route yet.
     SolutionError
         If there is no such customer.
     """
@@ -49,12 +52,25 @@ def parse_keep(texts: Sequence[str], instance: Instance, start: Solution) -> tup
     for text in texts:
         kind, _, what = text.partition(":")
         if kind.strip() == "route":
-            routes.update(_read_route(number, len(start.routes), where) for number in what.split(","))
+            places = [known.places[_read_route(number, len(known.places), where)] for number in what.split(",")]
+            routes.update(place for place in places if place is not None)
         elif kind.strip() == "stop" and what.strip():
-            stops.add(look_up(what.strip(), instance, where))
+            if what.strip() not in known.gone:
+                stops.add(_find_stop(what.strip(), known, where))
         else:
             raise OptionError(f"{text!r} is neither a route nor a stop.", where=where, remedy=_REMEDY)
     return routes, stops
+
+
+def _find_stop(name: str, known: KnownRoutes, where: Where) -> int:
+    customer = find_by_id(known.instance)(name)
+    if customer is None:
+        raise make_unknown_error(name, where)
+    if customer in known.new:
+        raise OptionError(
+            f"customer {shorten(name)} is new, so it has no place to keep.", where=where, remedy="Leave it out."
+        )
+    return customer
 
 
 def _read_route(text: str, count: int, where: Where) -> int:
@@ -142,7 +158,8 @@ def hold(instance: Instance, start: Solution, routes: Collection[int], stops: Co
             "all routes are kept, so nothing is left to search.", where=Where(field="--keep"), remedy="Keep fewer."
         )
     kept = sorted(routes)
-    customers = tuple(sorted(customer for index in free for customer in start.routes[index]))
+    fixed = {customer for index in kept for customer in start.routes[index]}
+    customers = tuple(customer for customer in range(1, instance.size + 1) if customer not in fixed)
     fleet, kinds = _take_vehicles(instance, Counter(vehicles[index] for index in kept))
     part = _take_customers(instance, customers)
     if instance.vehicles is not None:
@@ -152,6 +169,7 @@ def hold(instance: Instance, start: Solution, routes: Collection[int], stops: Co
     known = Solution(
         tuple(tuple(number_of[customer] for customer in start.routes[index]) for index in free),
         vehicles=None if instance.vehicles is None else tuple(kind_of[vehicles[index]] for index in free),
+        statements=Statements(waiting=tuple(number_of[customer] for customer in start.statements.waiting)),
     )
     held = [number_of[customer] for customer in stops if customer in number_of]
     before = {

@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from dynaroute.errors import in_file
 from dynaroute.files import read_bytes, refuse_unreadable
 from dynaroute.formats import SOLUTION_SUFFIXES, read_solution
+from dynaroute.formats.json import is_plan, plan_instance_from_json
+from dynaroute.formats.json_document import load_json
+from dynaroute.formats.json_solution import pick_solution, solution_from_json
 from dynaroute.formats.table import require_suffix
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
-from dynaroute.plans.csv_plan import parse_csv_plan
-from dynaroute.plans.geojson import parse_geojson
+from dynaroute.plans.csv_plan import list_csv_stops
+from dynaroute.plans.geojson import list_geojson_stops
 from dynaroute.plans.json_plan import parse_json_plan
+from dynaroute.plans.matching import KnownRoutes, match_solution, match_stops, number_by_id
 from dynaroute.plans.plan import Plan
-from dynaroute.plans.xlsx_plan import parse_xlsx_plan
+from dynaroute.plans.table import NamedStop, number_stops
+from dynaroute.plans.xlsx_plan import list_xlsx_stops
 from dynaroute.solution import Solution
 
-__all__ = ["ROUTE_SUFFIXES", "read_plan", "read_routes"]
+__all__ = ["ROUTE_SUFFIXES", "read_known_routes", "read_plan", "read_routes"]
 
-# These identify customers by id, so they need the instance.
-_BY_ID: dict[str, Callable[[bytes, Instance], Solution]] = {
-    ".csv": parse_csv_plan,
-    ".xlsx": parse_xlsx_plan,
-    ".geojson": lambda content, instance: parse_geojson(decode_text(content, ",[{"), instance),
+# These identify customers only by id, so they need the instance.
+_STOPS: dict[str, Callable[[bytes], list[NamedStop]]] = {
+    ".csv": list_csv_stops,
+    ".xlsx": list_xlsx_stops,
+    ".geojson": lambda content: list_geojson_stops(decode_text(content, ",[{")),
 }
 
-ROUTE_SUFFIXES = (*SOLUTION_SUFFIXES, *_BY_ID)
+ROUTE_SUFFIXES = (*SOLUTION_SUFFIXES, *_STOPS)
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
@@ -57,22 +63,60 @@ def read_routes(path: str | os.PathLike[str], instance: Instance) -> Solution:
     Parameters
     ----------
     path
-        A .sol or .json file, with customer numbers; or a .csv, .xlsx or .geojson file as written by `write_plan`, with
-        ids.
+        A .sol or .json file; or a .csv, .xlsx or .geojson file as written by `write_plan`.
     instance
-        The problem.
+        The problem. Its customers are found by id if the file has ids, so they may have another order.
 
     Raises
     ------
     DynarouteError
-        If the file cannot be read, or contains unknown ids.
+        If the file cannot be read, or a table or map contains unknown ids.
     """
-    file, source = Path(path), os.fspath(path)
-    parse = _BY_ID.get(file.suffix.lower())
-    if parse is None and file.suffix.lower() in SOLUTION_SUFFIXES:
-        return read_solution(path)
+    source = os.fspath(path)
     with in_file(source):
-        refuse_unreadable(file)
-        require_suffix(file, ROUTE_SUFFIXES, "a solution")
-        assert parse is not None  # or the suffix would have been refused
-        return parse(read_bytes(file), instance)
+        routes = _read_file(Path(path), source)
+        if isinstance(routes, _Stated):
+            return number_by_id(routes.solution, routes.own, instance, source)
+        return number_stops(routes, instance)
+
+
+def read_known_routes(path: str | os.PathLike[str], instance: Instance) -> KnownRoutes:
+    """Read routes to start from, whose customers may be gone or have become more since.
+
+    Parameters
+    ----------
+    path, instance
+        As for `read_routes`.
+
+    Raises
+    ------
+    DynarouteError
+        If the file cannot be read, states something wrong other than its cost, or has none of the customers.
+    """
+    source = os.fspath(path)
+    with in_file(source):
+        routes = _read_file(Path(path), source)
+        if isinstance(routes, _Stated):
+            return match_solution(routes.solution, routes.own, instance, source)
+        return match_stops(routes, instance, source)
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """Routes by number, and the plan's own instance, if any."""
+
+    solution: Solution
+    own: Instance | None = None
+
+
+def _read_file(file: Path, source: str) -> _Stated | list[NamedStop]:
+    refuse_unreadable(file)
+    suffix = require_suffix(file, ROUTE_SUFFIXES, "a solution")
+    if suffix in _STOPS:
+        return _STOPS[suffix](read_bytes(file))
+    if suffix != ".json":
+        return _Stated(read_solution(file))
+    document = load_json(decode_text(read_bytes(file)))
+    if is_plan(document):
+        return _Stated(solution_from_json(document, source=source), plan_instance_from_json(document, source=source))
+    return _Stated(pick_solution(document, source=source))

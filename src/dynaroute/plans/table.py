@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
 from dynaroute.decimals import plain_number
 from dynaroute.display import show_list
@@ -17,13 +18,16 @@ from dynaroute.solution import Solution
 
 __all__ = [
     "Cell",
+    "NamedStop",
     "distance_column",
+    "find_by_id",
+    "group_stops",
     "guard",
     "list_columns",
+    "list_named_stops",
     "list_rows",
-    "look_up",
-    "order_stops",
-    "solution_from_rows",
+    "make_unknown_error",
+    "number_stops",
     "table_distance",
     "unguard",
 ]
@@ -36,6 +40,15 @@ _TIMES = ("arrival", "start", "leave")
 NOT_SERVED, FAULT = "not served", "fault"
 
 _FORMULA = frozenset("=+-@\t\r\n")  # spreadsheets read cells that start with these, or their wide forms, as formulas
+
+
+class NamedStop(NamedTuple):
+    """A stop in a file that identifies customers by id; without a route, a customer that is not served."""
+
+    route: int | None
+    stop: int
+    id: str
+    where: Where
 
 
 def list_columns(plan: Plan) -> list[str]:
@@ -119,22 +132,18 @@ def _begins_formula(text: str) -> bool:
     return bool(text) and unicodedata.normalize("NFKC", text[0]) in _FORMULA
 
 
-def solution_from_rows(rows: Sequence[Sequence[Cell | None]], instance: Instance) -> Solution:
-    """Make routes from a table with the columns route, stop and id, in any order; other columns are ignored.
+def list_named_stops(rows: Sequence[Sequence[Cell | None]]) -> list[NamedStop]:
+    """List the stops of a table with the columns route, stop and id, in any order; other columns are ignored.
 
     Parameters
     ----------
     rows
-        Header and rows; rows without an id are the depot, and rows of customers that are not served are no stops.
-    instance
-        The instance whose customers are visited.
+        Header and rows; rows without an id are the depot.
 
     Raises
     ------
     FormatError
         If a column is missing, or a route or a stop has no number.
-    SolutionError
-        If an id is unknown.
     """
     header = [str(cell).strip().lower() if cell is not None else "" for cell in (rows[0] if rows else [])]
     missing = [column for column in ("route", "stop", "id") if column not in header]
@@ -146,40 +155,61 @@ def solution_from_rows(rows: Sequence[Sequence[Cell | None]], instance: Instance
             remedy="Give a file that dynaroute solve --out wrote, or a .sol or .json file.",
         )
     places = [header.index(column) for column in ("route", "stop", "id")]
-    stops: list[tuple[int, int, int]] = []
-    left_out: list[int] = []
+    stops: list[NamedStop] = []
     for line, row in enumerate(rows[1:], start=2):
         route, stop, name = (row[place] if place < len(row) else None for place in places)
         text = _text_of(name)
         if not text.strip():
             continue
-        customer = look_up(text, instance, Where(line=line, field="id"))
+        where = Where(line=line, field="id")
         if _text_of(route).strip() == NOT_SERVED:
-            left_out.append(customer)
+            stops.append(NamedStop(None, 0, text, where))
         else:
-            stops.append((_read_number(route, line, "route"), _read_number(stop, line, "stop"), customer))
-    return order_stops(stops) if stops or not left_out else Solution(())
+            stops.append(NamedStop(_read_number(route, line, "route"), _read_number(stop, line, "stop"), text, where))
+    return stops
 
 
-def order_stops(stops: Sequence[tuple[int, int, int]]) -> Solution:
-    """Make routes from (route, stop, customer) in any order."""
+def group_stops(stops: Sequence[NamedStop]) -> list[list[NamedStop]]:
+    """Group stops by route, in order, without customers that are not served."""
     if not stops:
         raise FormatError("there are no stops.", where=Where(field="stop"), remedy="Give one row per stop.")
-    routes: dict[int, list[int]] = {}
-    for route, _, customer in sorted(stops, key=lambda entry: entry[:2]):
-        routes.setdefault(route, []).append(customer)
-    return Solution(tuple(map(tuple, routes.values())))
+    routes: dict[int, list[NamedStop]] = {}
+    for stop in sorted((stop for stop in stops if stop.route is not None), key=lambda stop: (stop.route, stop.stop)):
+        assert stop.route is not None
+        routes.setdefault(stop.route, []).append(stop)
+    return list(routes.values())
 
 
-def look_up(name: str, instance: Instance, where: Where) -> int:
-    """Find a customer by its name, or by its number if customers have no names."""
-    names = instance.customer_names
-    if names is None:
-        if name.isascii() and name.isdigit() and 1 <= int(name[:10]) <= instance.size:
-            return int(name)
-    elif name in names:
-        return names.index(name) + 1
-    raise SolutionError(
+def number_stops(stops: Sequence[NamedStop], instance: Instance) -> Solution:
+    """Make routes of an instance's customers.
+
+    Raises
+    ------
+    DynarouteError
+        If there are no stops, or an id is unknown.
+    """
+    find = find_by_id(instance)
+    for stop in stops:
+        if find(stop.id) is None:
+            raise make_unknown_error(stop.id, stop.where)
+    return Solution(tuple(tuple(find(stop.id) or 0 for stop in route) for route in group_stops(stops)))
+
+
+def find_by_id(instance: Instance) -> Callable[[str], int | None]:
+    """Return a function that finds a customer by its name, or by its number if customers have no names."""
+    if instance.customer_names is not None:
+        return {name: number for number, name in enumerate(instance.customer_names, start=1)}.get
+
+    def find(name: str) -> int | None:
+        is_number = name.isascii() and name.isdigit() and 1 <= int(name[:10]) <= instance.size
+        return int(name) if is_number else None
+
+    return find
+
+
+def make_unknown_error(name: str, where: Where) -> SolutionError:
+    """Make the error for an id that no customer has."""
+    return SolutionError(
         f"no customer has the id {shorten(name)}.", where=where, remedy="Is this the plan of another instance?"
     )
 

@@ -15,10 +15,12 @@ from dynaroute.plans.plan import Plan
 from dynaroute.plans.table import (
     NOT_SERVED,
     Cell,
+    NamedStop,
     distance_column,
     list_columns,
+    list_named_stops,
     list_rows,
-    solution_from_rows,
+    number_stops,
     table_distance,
 )
 from dynaroute.plans.xml_text import xml_text
@@ -28,7 +30,7 @@ from dynaroute.solution import Solution
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
-__all__ = ["format_xlsx_plan", "parse_xlsx_plan"]
+__all__ = ["format_xlsx_plan", "list_xlsx_stops", "parse_xlsx_plan"]
 
 _WIDEST = 40  # letters of a column
 
@@ -77,8 +79,8 @@ def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]], warnings: int) -> No
     sheet.freeze_panes = "A2"
 
 
-def parse_xlsx_plan(content: bytes, instance: Instance) -> Solution:
-    """Read the routes of a plan from the first sheet that has them.
+def list_xlsx_stops(content: bytes) -> list[NamedStop]:
+    """List the stops of a plan, from the first sheet that has them.
 
     Raises
     ------
@@ -87,7 +89,18 @@ def parse_xlsx_plan(content: bytes, instance: Instance) -> Solution:
     """
     with gather_notes():  # no note on which sheet was read, because the other one is ours too
         grid = cut_workbook(content, None, _has_header, "")
-    return solution_from_rows([row.cells for row in grid.rows], instance)
+    return list_named_stops([row.cells for row in grid.rows])
+
+
+def parse_xlsx_plan(content: bytes, instance: Instance) -> Solution:
+    """Read the routes of a plan, by the ids of the instance's customers.
+
+    Raises
+    ------
+    DynarouteError
+        If it is not a workbook with such a table, or a stop has an unknown id.
+    """
+    return number_stops(list_xlsx_stops(content), instance)
 
 
 def _has_header(grid: Grid) -> bool:
