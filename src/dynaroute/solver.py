@@ -204,8 +204,8 @@ def _take_starts(instances: Sequence[Instance], start: Solution | Sequence[Solut
 
 
 def _match_start(instance: Instance, solution: Solution) -> Solution:
-    """Match the customers of routes from a file by id, and drop a false cost, with notes."""
-    if solution.stated_cost is None and solution.statements.ids is None:
+    """Match the customers of routes from a file by id, if it states ids."""
+    if solution.statements.ids is None:
         return solution
     from dynaroute.plans.insertion import add_new_customers
     from dynaroute.plans.matching import match_solution

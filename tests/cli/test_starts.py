@@ -22,7 +22,7 @@ def test_file_is_for_one_instance(tmp_path: Path, name: str) -> None:
     start = build_by_savings(job.instance)
     write(start, tmp_path / name)
 
-    assert [solution.routes for solution in read_starts(tmp_path / name, [job])] == [start.routes]
+    assert [known.solution.routes for known in read_starts(tmp_path / name, [job])] == [start.routes]
 
 
 def test_folder_holds_a_file_for_each(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_folder_holds_a_file_for_each(tmp_path: Path) -> None:
     for job, start in zip(several, starts, strict=True):
         write(start, tmp_path / f"{job.label}.sol")
 
-    assert [solution.routes for solution in read_starts(tmp_path, several)] == [start.routes for start in starts]
+    assert [known.solution.routes for known in read_starts(tmp_path, several)] == [start.routes for start in starts]
 
 
 def test_file_for_many_instances_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynaroute.cli.tables import TableOptions
-from dynaroute.errors import DynarouteError, FileError, OptionError, Where, in_file
+from dynaroute.errors import DynarouteError, FileError, OptionError, Where, in_file, merge_notes
 from dynaroute.statements import Statements
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _read_start(path: Path, job: Job) -> KnownRoutes:
     from dynaroute.plans.read import read_known_routes
     from dynaroute.solver import refuse_wrong_start
 
-    with in_file(path):
+    with in_file(path), merge_notes(""):  # if the routes are refused, there is nothing to note
         known = read_known_routes(path, job.instance)
         refuse_wrong_start(job.instance, replace(known.solution, statements=Statements(waiting=known.new)))
     return known
