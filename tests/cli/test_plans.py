@@ -311,6 +311,22 @@ def test_customers_that_are_gone_or_new_are_told_and_the_others_kept(tmp_path: P
     assert "customer N-1 is new" in note
 
 
+def test_kept_routes_that_leave_too_little_for_new_customers_are_refused(tmp_path: Path) -> None:
+    customers = [{"id": "A", "x": 1, "y": 0, "demand": 3}, {"id": "B", "x": -1, "y": 0, "demand": 3}]
+    day = {"depot": {"x": 0, "y": 0}, "vehicles": [{"capacity": 5, "count": 2}], "customers": customers}
+    path, plan = save(tmp_path, "day.json", json.dumps(day)), tmp_path / "plan.json"
+    save(tmp_path, "plan.json", json.dumps({"instance": day, "routes": [[1], [2]]}))
+    start = ("--start", plan, "--iterations", "5")
+    assert invoke("solve", path, *start, "--keep", "route:1").exit_code == 0
+    customers += [{"id": "N", "x": 2, "y": 0, "demand": 2}, {"id": "M", "x": 2, "y": 1, "demand": 2}]
+    more = save(tmp_path, "more.json", json.dumps(day))
+
+    assert invoke("solve", more, *start).exit_code == 0
+    refused = invoke("solve", more, *start, "--keep", "route:1", "--json")
+    assert refused.exit_code == 2
+    assert "with what is not kept: all customers demand 7" in json.loads(refused.stderr)["message"]
+
+
 def test_false_cost_of_a_start_is_a_note_and_is_not_written_again(tmp_path: Path) -> None:
     path = save(tmp_path, "a.vrp", INSTANCE)
     start = save(tmp_path, "start.sol", "Route #1: 1 2\nRoute #2: 3\nCost 15\n")

@@ -36,11 +36,12 @@ from dynaroute.cli.results import (
 )
 from dynaroute.cli.tables import TableOptions, takes_tables
 from dynaroute.cli.trace_file import check_trace, open_trace
-from dynaroute.errors import OptionError, Where
+from dynaroute.errors import DynarouteError, OptionError, Where
 from dynaroute.solving.options import Observers, SolveOptions, choose_search_seconds
 
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
+    from dynaroute.instance import Instance
     from dynaroute.plans.matching import KnownRoutes
     from dynaroute.solving.result import Result
 
@@ -198,6 +199,7 @@ def _search_around(
     instance, known = jobs[0].instance, starts[0]
     routes, stops = parse_keep(keep, known)
     held = hold(instance, add_new_customers(known, routes, stops), routes, stops)
+    _refuse_impossible_rest(held.instance)
     target = None if options.target is None else options.target - held.kept_cost
     part = replace(options, start=[held.start], target=target)
     preload_search(part, [held.instance])
@@ -207,6 +209,17 @@ def _search_around(
     whole = replace(result, instance=instance, solution=solution, cost=solution.cost(instance), trace=course)
     told = tuple(whole.improvement if message == result.improvement else message for message in result.messages)
     return replace(whole, messages=told)
+
+
+def _refuse_impossible_rest(instance: Instance) -> None:
+    """Raise if the customers and vehicles that are not kept have no plan: with new customers there may be none."""
+    from dynaroute.impossible import refuse_impossible
+
+    try:
+        refuse_impossible(instance)
+    except DynarouteError as error:
+        message = f"nothing can be planned with what is not kept: {error.message}"
+        raise OptionError(message, where=Where(field="--keep"), remedy="Keep fewer, or give more vehicles.") from error
 
 
 def _refuse_fast_search(fast: bool, options: SolveOptions) -> None:
