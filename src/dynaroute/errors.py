@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -186,9 +188,41 @@ class PlanError(DynarouteError):
 
 
 class UnsupportedError(DynarouteError):
-    """A valid request for something that Dynaroute does not support."""
+    """A valid request for something that Dynaroute does not support.
+
+    Parameters
+    ----------
+    message, where, remedy
+        As in every `DynarouteError`.
+    names
+        Columns or keys of a file that can be planned without, as ``ignore`` of `dynaroute.read` takes them; the remedy
+        says so too. Empty if that is not possible.
+    """
 
     code = "unsupported"
+
+    def __init__(
+        self, message: str, *, where: Where | None = None, remedy: str = "", names: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message, where=where, remedy=remedy)
+        self.names = tuple(names)
+        self._other_remedy = remedy
+        if names:
+            self._advise(f"ignore={json.dumps(self.names, ensure_ascii=False)} plans without")
+
+    def address_command_line(self) -> None:
+        """Reword the remedy for a command with the option ``--ignore``."""
+        if self.names:
+            self._advise(f"{' '.join(f'--ignore {shlex.quote(name)}' for name in self.names)} plans without")
+
+    def address_reader_without_option(self) -> None:
+        """Reword the remedy for a reader that cannot leave anything out."""
+        if self.names:
+            self._advise(f"Remove {'them' if len(self.names) > 1 else 'it'} to plan without")
+        self.names = ()
+
+    def _advise(self, way: str) -> None:
+        self.remedy = f"{self._other_remedy} {way} {'them' if len(self.names) > 1 else 'it'}.".strip()
 
 
 class OptionError(DynarouteError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -28,11 +28,14 @@ class VehicleList:
         How many smallest units make one unit of the file: 10 if capacities have one decimal.
     unit
         Unit of the capacities in the file, such as kg; "" if it names none.
+    headings
+        The file's headings or keys, among which a column to plan without may be.
     """
 
     types: tuple[VehicleType, ...]
     scale: int = 1
     unit: str = ""
+    headings: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def largest_capacity(self) -> Decimal:

@@ -108,7 +108,7 @@ def test_vehicles_are_structures() -> None:
         ({"coordinates": [[[0, 0], [3], [6, 0]]]}, r"field coordinates\[0\]: its rows have different lengths"),
         ({"windows": [[[0, 1], [1, 2, 3], [0, 1]]], "speed": [1.0]}, r"field windows\[0\]: a window does not have two"),
         ({"windows": [[[0, 1], [1, 2], [0, 1]]]}, r"field speed\[0\]: there are time windows"),
-        ({"vehicles": [[{"capacity": 10, "cost": 5}]]}, "asks for something unsupported"),
+        ({"vehicles": [[{"capacity": 10, "cost": 5}]]}, "a cost of vehicles, which is not supported"),
     ],
 )
 def test_a_fault_is_told_with_its_column_and_row(columns: dict[str, Any], words: str) -> None:

@@ -33,7 +33,15 @@ from dynaroute.cli.serve import serve
 from dynaroute.cli.solve import solve
 from dynaroute.cli.train import train
 from dynaroute.display import show_text
-from dynaroute.errors import DynarouteError, FileError, OptionError, PlanError, Where, hand_over_notes
+from dynaroute.errors import (
+    DynarouteError,
+    FileError,
+    OptionError,
+    PlanError,
+    UnsupportedError,
+    Where,
+    hand_over_notes,
+)
 from dynaroute.limits import LIMITS_VARIABLE, raise_limits
 from dynaroute.solving.options import DECLARATIONS
 
@@ -117,10 +125,16 @@ def _in_options(error: Exception, ctx: Any) -> DynarouteError:
     """Reword an error about fields in terms of the command's options.
 
     A field becomes the option of its name if the user gave it. In the remedy, "the option NAME" is replaced by it, and
-    so is a name before one of its choices.
+    so is a name before one of its choices. Columns that can be ignored are named with the option that does it, if the
+    command has it.
     """
     if not isinstance(error, DynarouteError):
         raise error
+    if isinstance(error, UnsupportedError):
+        if any(parameter.name == "ignore" for parameter in ctx.command.params):
+            error.address_command_line()
+        else:
+            error.address_reader_without_option()
     for option in (parameter for parameter in ctx.command.params if parameter.param_type_name == "option"):
         flag = option.opts[0]
         is_given = ctx.get_parameter_source(option.name).name == "COMMANDLINE"

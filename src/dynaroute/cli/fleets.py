@@ -69,12 +69,12 @@ class FleetWords:
     speed: str | None = None
     rounding: ReadingRule | None = None
 
-    def understand(self) -> FleetOptions:
-        """Convert to numbers, reading files of vehicles."""
+    def understand(self, ignore: Sequence[str] = ()) -> FleetOptions:
+        """Convert to numbers, reading files of vehicles without the columns to ignore."""
         from dynaroute.fleet_options import FleetOptions
 
         return FleetOptions(
-            vehicles=_read_vehicles(self.vehicles),
+            vehicles=_read_vehicles(self.vehicles, ignore),
             max_duration=_read_limit(self.max_duration, "--max-duration", parse_time),
             max_distance=_read_limit(self.max_distance, "--max-distance", parse_length),
             speed=None if self.speed is None else parse_speed(self.speed, Where(field="--speed")),
@@ -95,13 +95,14 @@ class FleetWords:
         return [] if self.vehicles is None or _is_number(self.vehicles) else [Path(split_sheet(self.vehicles)[0])]
 
 
-def _read_vehicles(text: str | None) -> int | VehicleList | None:
+def _read_vehicles(text: str | None, ignore: Sequence[str]) -> int | VehicleList | None:
     if text is None:
         return None
     if not _is_number(text):
-        from dynaroute.formats.vehicles import read_vehicles
+        from dynaroute.formats.ignored import Ignored
+        from dynaroute.formats.vehicles import read_vehicles_beside_stops
 
-        return read_vehicles(text)
+        return read_vehicles_beside_stops(text, Ignored.of(ignore))
     if not text.isdecimal() or not 0 < int(text) < 2**31:
         raise OptionError(
             f"{text} is not a number of vehicles.",

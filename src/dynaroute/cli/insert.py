@@ -11,6 +11,7 @@ from dynaroute.cli.exit_codes import NO_FEASIBLE_PLAN
 from dynaroute.cli.options import JsonOption
 from dynaroute.cli.output import print_json, print_line, print_note, print_table
 from dynaroute.cli.places import refuse_missing_folder, refuse_overwriting
+from dynaroute.cli.tables import IgnoreOption
 from dynaroute.display import LONGEST_NAME, show_length, show_list, show_text
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def insert(
             "given several times.",
         ),
     ] = None,
+    ignore: IgnoreOption = None,
     json: JsonOption = False,
 ) -> None:
     """Insert new customers into a plan, each where it costs least.
@@ -63,7 +65,7 @@ def insert(
         refuse_missing_folder(file)
     refuse_overwriting([("--out", file) for file in outs], [plan, customers])
     before = read_plan(plan)
-    result = insert_customers(before, read_customers(customers, before.instance))
+    result = insert_customers(before, read_customers(customers, before.instance, ignore or ()))
     for file in outs:
         write_plan(result.plan, file)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dynaroute.fleet_options import FleetOptions
     from dynaroute.instance import Instance
 
-__all__ = ["CapacityOption", "TableOptions", "takes_tables"]
+__all__ = ["CapacityOption", "IgnoreOption", "TableOptions", "takes_tables"]
 
 PANEL = "Tables"
 
@@ -76,6 +76,16 @@ _DurationsOption = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
+IgnoreOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        metavar="COLUMN",
+        help="Plan without a column, or a key of a .json file, that asks for something unsupported. May be given "
+        "several times.",
+        rich_help_panel=PANEL,
+    ),
+]
 _TABLE_OPTIONS = {
     "capacity": CapacityOption,
     "format": _FormatOption,
@@ -83,6 +93,7 @@ _TABLE_OPTIONS = {
     "columns": _ColumnsOption,
     "matrix": _MatrixOption,
     "durations": _DurationsOption,
+    "ignore": IgnoreOption,
 }
 _OPTIONS = [make_option(name, option) for name, option in (_TABLE_OPTIONS | FLEET_OPTIONS).items()]
 
@@ -97,12 +108,13 @@ class TableOptions:
     columns: str | None = None
     matrix: str | None = None
     durations: str | None = None
+    ignore: tuple[str, ...] = ()
     fleet: FleetWords = field(default_factory=FleetWords)
     _understood: FleetOptions = field(init=False)
 
     def __post_init__(self) -> None:
         # now, so that a wrong option is reported once, not for every file
-        object.__setattr__(self, "_understood", self.fleet.understand())
+        object.__setattr__(self, "_understood", self.fleet.understand(self.ignore))
 
     def read(self, path: Path) -> Instance:
         """Read one instance; "-" is standard input."""
@@ -139,4 +151,5 @@ def takes_tables(command: Callable[..., None]) -> Callable[..., None]:
 
 def _gather(**given: Any) -> TableOptions:
     fleet = FleetWords(**{name: given.pop(name) for name in FLEET_OPTIONS})
-    return TableOptions(**given, fleet=fleet)
+    ignore = tuple(given.pop("ignore") or ())
+    return TableOptions(**given, ignore=ignore, fleet=fleet)

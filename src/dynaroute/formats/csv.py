@@ -14,6 +14,7 @@ from dynaroute.formats.tables.headers import score_header
 from dynaroute.formats.tables.stops import Reading, parse_stops
 from dynaroute.formats.tables.text_cells import cut_text
 from dynaroute.formats.tables.words import STOPS, is_depot
+from dynaroute.formats.unsupported import find_request
 from dynaroute.instance import Instance
 
 __all__ = ["format_csv", "parse_csv", "parse_text_table"]
@@ -127,8 +128,9 @@ def _further_columns(instance: Instance) -> dict[str, list[str]]:
     if instance.details is not None:
         for index, heading in enumerate(instance.details.columns):
             # otherwise a heading with a meaning would be interpreted when the file is read
-            told = f"detail {heading}" if STOPS.look_up(heading) or heading in columns else heading
-            columns[told] = [row[index] for row in instance.details.rows]
+            cells = [row[index] for row in instance.details.rows]
+            is_taken = STOPS.look_up(heading) or heading in columns or find_request(heading, cells, "stops")
+            columns[f"detail {heading}" if is_taken else heading] = cells
     return columns
 
 

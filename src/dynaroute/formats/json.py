@@ -15,6 +15,7 @@ import numpy as np
 from dynaroute.decimals import plain_number
 from dynaroute.errors import (
     FormatError,
+    UnsupportedError,
     Where,
     merge_notes,
     placed,
@@ -22,6 +23,7 @@ from dynaroute.errors import (
     warn_of_input,
 )
 from dynaroute.fleet_options import VehicleList, use_vehicles
+from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.json_document import (
     join_path,
     load_json,
@@ -39,6 +41,7 @@ from dynaroute.formats.json_fleet import (
     read_json_windows,
     write_json_fleet,
 )
+from dynaroute.formats.json_ignored import leave_out, refuse_unknown_keys
 from dynaroute.formats.json_nodes import (
     GLOBE,
     NODE_KEYS,
@@ -51,8 +54,8 @@ from dynaroute.formats.json_nodes import (
     read_details,
     read_ids,
     read_nodes,
-    refuse_requests,
 )
+from dynaroute.formats.json_requests import refuse_keys
 from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.instance import Instance
@@ -84,7 +87,7 @@ _KEYS = frozenset(
 )
 
 
-def parse_json(text: str, *, source: str = "") -> list[Instance]:
+def parse_json(text: str, *, source: str = "", ignored: Ignored = NOTHING_IGNORED) -> list[Instance]:
     """Read one instance, or a list of them.
 
     Parameters
@@ -93,6 +96,8 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
         A JSON document.
     source
         The file's path, for warnings; its stem names an instance without a name.
+    ignored
+        Keys to plan without.
 
     Raises
     ------
@@ -101,15 +106,18 @@ def parse_json(text: str, *, source: str = "") -> list[Instance]:
     """
     document = load_json(text)
     if is_plan(document):
-        return [plan_instance_from_json(document, source=source)]
+        with placed(_place_in_plan):
+            return [_read_one(document["instance"], source, ignored)]
     if not isinstance(document, list):
-        return [instance_from_json(document, source=source)]
+        return [_read_one(document, source, ignored)]
     refuse_large_set(len(document), 0)
+    refuse_unknown_keys(document, ignored)
     stem = Path(source).stem
     instances = []
     unknown: set[str] = set()
     with merge_notes(source):
-        for index, item in enumerate(document):
+        for index, given in enumerate(document):
+            item = leave_out(given, ignored)
             with placed(partial(_place_within, index)):
                 instances.append(_read_instance(item, f"{stem}-{index + 1}"))
             unknown |= _unknown_keys(item)
@@ -128,7 +136,7 @@ def format_json_set(instances: Sequence[Instance]) -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
-def instance_from_json(data: object, *, source: str = "") -> Instance:
+def instance_from_json(data: object, *, source: str = "", ignore: str | Sequence[str] = ()) -> Instance:
     """Make an instance from decoded JSON.
 
     Parameters
@@ -139,15 +147,23 @@ def instance_from_json(data: object, *, source: str = "") -> Instance:
         with.
     source
         The file's path, for warnings; its stem names an instance without a name.
+    ignore
+        Keys to plan without.
 
     Raises
     ------
     DynarouteError
         If it has the wrong shape or is not a valid problem; fields are paths such as customers[3].demand.
     """
+    return _read_one(data, source, Ignored.of(ignore))
+
+
+def _read_one(data: object, source: str, ignored: Ignored) -> Instance:
+    refuse_unknown_keys([data], ignored)
+    document = leave_out(data, ignored)
     with merge_notes(source):
-        instance = _read_instance(data, Path(source).stem)
-    _warn_of_unknown_keys(_unknown_keys(data), source)
+        instance = _read_instance(document, Path(source).stem)
+    _warn_of_unknown_keys(_unknown_keys(document), source)
     return instance
 
 
@@ -158,8 +174,12 @@ def is_plan(document: object) -> TypeGuard[dict[str, object]]:
 
 def plan_instance_from_json(document: Mapping[str, object], *, source: str = "") -> Instance:
     """Make the instance of a plan from decoded JSON."""
-    with placed(lambda where: replace(where, field=join_path("instance", where.field or ""))):
-        return instance_from_json(document["instance"], source=source)
+    with placed(_place_in_plan):
+        try:
+            return instance_from_json(document["instance"], source=source)
+        except UnsupportedError as error:
+            error.address_reader_without_option()
+            raise
 
 
 def instance_to_json(instance: Instance) -> dict[str, object]:
@@ -204,7 +224,7 @@ def _read_instance(data: object, default_name: str) -> Instance:
     document = require_object(data, "")
     _refuse_solution(document)
     read_json_version(document.get("version"))
-    refuse_requests(document, _KEYS, "")
+    refuse_keys([document], _KEYS, "problem", lambda _: "")
     nodes = read_nodes(document)
     axes = choose_axes(nodes, may_lack=document.get("distances") is not None)
     names = read_ids(nodes)
@@ -265,6 +285,10 @@ def _describe_ignored_key(key: str) -> str:
     if key == "capacity":
         return "the capacity was ignored, because each vehicle type has its own."
     return f"the key {shorten(key)} is unknown and was ignored."
+
+
+def _place_in_plan(where: Where) -> Where:
+    return replace(where, field=join_path("instance", where.field or ""))
 
 
 def _place_within(index: int, where: Where) -> Where:

@@ -16,10 +16,10 @@ from dynaroute.decimals import plain_number, scale_to_integers
 from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed
 from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
-from dynaroute.formats.json_document import join_path, read_number, require, require_list, require_object
+from dynaroute.formats.json_document import read_number, require, require_list, require_object
+from dynaroute.formats.json_requests import refuse_keys
 from dynaroute.formats.numbers import refuse_unmeasurable
-from dynaroute.formats.text import one_line, shorten
-from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported, is_unsupported_for_vehicles
+from dynaroute.formats.text import one_line
 from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.times import parse_time, parse_window
 
@@ -58,8 +58,7 @@ def read_json_vehicles(value: object) -> VehicleList | None:
     items = [require_object(item, f"vehicles[{index}]") for index, item in enumerate(require_list(value, "vehicles"))]
     if not items:
         raise InstanceError("there is no vehicle.", where=Where(field="vehicles"), remedy="Give at least one type.")
-    for index, item in enumerate(items):
-        _refuse_unsolved(item, f"vehicles[{index}]")
+    refuse_keys(items, _VEHICLE_KEYS, "vehicles", lambda index: f"vehicles[{index}]")
     capacities = [_read_capacity(item, f"vehicles[{index}]") for index, item in enumerate(items)]
     whole, scale = scale_to_integers(capacities)
     if max(whole) > LARGEST_INTEGER:
@@ -166,16 +165,6 @@ def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, obje
     if vehicle.end != "depot":
         document["end"] = vehicle.end
     return document
-
-
-def _refuse_unsolved(item: Mapping[str, object], path: str) -> None:
-    for key in sorted(item.keys() - _VEHICLE_KEYS):
-        if item[key] is not None and (is_unsupported(key) or is_unsupported_for_vehicles(key)):
-            raise UnsupportedError(
-                f"{shorten(key)} asks for something unsupported: {UNSUPPORTED}.",
-                where=Where(field=join_path(path, key)),
-                remedy=f"Known keys are {', '.join(sorted(_VEHICLE_KEYS))}; remove the key to solve without it.",
-            )
 
 
 def _read_capacity(item: Mapping[str, object], path: str) -> Decimal:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.details import Details
-from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where
+from dynaroute.errors import FormatError, InstanceError, Where
 from dynaroute.formats.json_document import join_path, read_number, require, require_list, require_object
+from dynaroute.formats.json_requests import refuse_keys
 from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable
-from dynaroute.formats.text import one_line, shorten
-from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported
+from dynaroute.formats.text import one_line
 from dynaroute.lengths import LARGEST_DEGREES, LONGEST_LENGTH
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "read_details",
     "read_ids",
     "read_nodes",
-    "refuse_requests",
 ]
 
 Axes = tuple[Literal["x"], Literal["y"]] | tuple[Literal["lat"], Literal["lon"]]
@@ -45,17 +44,6 @@ def name_path(node: int) -> str:
     return "depot" if node == 0 else f"customers[{node - 1}]"
 
 
-def refuse_requests(document: Mapping[str, object], known: frozenset[str], path: str) -> None:
-    """Raise if an unknown key of the object at `path` asks for something that Dynaroute does not solve."""
-    for key in document.keys() - known:
-        if document[key] is not None and is_unsupported(key):
-            raise UnsupportedError(
-                f"{shorten(key)} asks for something unsupported: {UNSUPPORTED}.",
-                where=Where(field=join_path(path, key)),
-                remedy=f"Known keys are {', '.join(sorted(known))}; remove the key to solve without it.",
-            )
-
-
 def read_nodes(document: Mapping[str, object]) -> list[Mapping[str, object]]:
     """Read the depot and the customers; with distances, the depot may be absent."""
     customers = require_list(require(document, "customers", ""), "customers")
@@ -63,12 +51,9 @@ def read_nodes(document: Mapping[str, object]) -> list[Mapping[str, object]]:
         raise InstanceError("there is no customer.", where=Where(field="customers"), remedy="Give at least one.")
     is_left_out = document.get("depot") is None and document.get("distances") is not None
     depot = {} if is_left_out else require(document, "depot", "")
-    nodes = []
-    for index, value in enumerate([depot, *customers]):
-        node = require_object(value, name_path(index))
-        if node.keys() - NODE_KEYS:
-            refuse_requests(node, NODE_KEYS, name_path(index))
-        nodes.append(node)
+    nodes = [require_object(value, name_path(index)) for index, value in enumerate([depot, *customers])]
+    if any(node.keys() - NODE_KEYS for node in nodes):
+        refuse_keys(nodes, NODE_KEYS, "stops", name_path)
     return nodes
 
 

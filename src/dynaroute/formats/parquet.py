@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.display import show_list
-from dynaroute.errors import DynarouteError, FormatError, Where, merge_notes, placed, warn_of_input
+from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where, merge_notes, placed, warn_of_input
 from dynaroute.fleet_options import FleetOptions, use_vehicles
 from dynaroute.formats.json_fleet import read_json_vehicles, vehicles_to_json
 from dynaroute.formats.numbers import scale_arrays, write_loads
@@ -126,7 +126,11 @@ class InstanceTable:
         if coordinates is None and distances is None:
             raise _missing("coordinates")
         nodes = len(distances) if coordinates is None else len(coordinates)
-        vehicles = read_json_vehicles(self._read("vehicles", index, _read_plain))
+        try:
+            vehicles = read_json_vehicles(self._read("vehicles", index, _read_plain))
+        except UnsupportedError as error:
+            error.address_reader_without_option()
+            raise
         capacity = np.asarray(self._capacity(index) if vehicles is None else float(vehicles.largest_capacity))
         demands = self._numbers("demands", index)
         if demands is None:

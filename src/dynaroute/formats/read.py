@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dynaroute.errors import FormatError, OptionError, Where, in_file
 from dynaroute.files import STDIN, read_bytes, read_stdin, refuse_unreadable
 from dynaroute.fleet_options import FleetOptions, VehicleList
+from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.side_tables import cut_legs
 from dynaroute.formats.table import (
     FORMATS,
@@ -39,6 +40,7 @@ def read(
     columns: str | Mapping[str, str] | None = None,
     matrix: str | os.PathLike[str] | None = None,
     durations: str | os.PathLike[str] | None = None,
+    ignore: str | Sequence[str] = (),
     fleet: FleetOptions = NO_FLEET_OPTIONS,
 ) -> Instance:
     """Read one instance.
@@ -48,7 +50,7 @@ def read(
     path
         A table (.csv, .tsv, .xlsx), a .vrp, .txt (Solomon) or .json file, or a set (.json, .npz, .parquet, .pkl) of
         one instance.
-    capacity, format, sheet, columns, matrix, durations, fleet
+    capacity, format, sheet, columns, matrix, durations, ignore, fleet
         As for `read_set`.
 
     Returns
@@ -69,6 +71,7 @@ def read(
         columns=columns,
         matrix=matrix,
         durations=durations,
+        ignore=ignore,
         fleet=fleet,
     )
     if len(instances) > 1:
@@ -89,6 +92,7 @@ def read_set(
     columns: str | Mapping[str, str] | None = None,
     matrix: str | os.PathLike[str] | None = None,
     durations: str | os.PathLike[str] | None = None,
+    ignore: str | Sequence[str] = (),
     fleet: FleetOptions = NO_FLEET_OPTIONS,
 ) -> list[Instance]:
     """Read all instances of a file.
@@ -107,6 +111,9 @@ def read_set(
         Meaning of columns whose headings are unclear: "Mng=demand,x=lon,y=lat".
     matrix, durations
         Tables of distances and durations between the stops of a table, as "FILE" or "FILE#SHEET".
+    ignore
+        Columns of a table, or keys of a .json file, to plan without. Files that ask for something unsupported, such as
+        breaks, are refused otherwise.
     fleet
         Vehicles, limits and a speed that override those of the file.
 
@@ -132,8 +139,24 @@ def read_set(
         distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
         if known.is_table and capacity is None and isinstance(fleet.vehicles, VehicleList):
             capacity = fleet.vehicles.largest_capacity  # a table need not state it
+        elsewhere = fleet.vehicles.headings if isinstance(fleet.vehicles, VehicleList) else ()
+        ignored = Ignored.of(ignore, elsewhere)
+        if ignored.names_here and not known.is_table and suffix != ".json":
+            raise OptionError(
+                f"a {suffix} file has no columns to ignore.",
+                where=Where(field="ignore"),
+                remedy="Use the option only with tables and .json files.",
+            )
         unit = find_unit(fleet.vehicles.unit) if isinstance(fleet.vehicles, VehicleList) else None
-        reading = Reading(capacity, sheet, read_renames(columns), distances, times, unit=unit)
+        reading = Reading(
+            capacity,
+            sheet,
+            read_renames(columns),
+            distances,
+            times,
+            unit=unit,
+            ignored=ignored,
+        )
         instances = known.parse(content, "" if source == "-" else source, reading)
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")

@@ -126,7 +126,9 @@ FORMATS = {
     ".xlsx": Format(parse=_parse_workbook, is_table=True, has_sheets=True),
     ".xlsm": Format(parse=_parse_workbook, is_table=True, has_sheets=True),
     ".json": Format(
-        parse=lambda content, source, _: parse_json(decode_text(content, ",[{"), source=source),
+        parse=lambda content, source, reading: parse_json(
+            decode_text(content, ",[{"), source=source, ignored=reading.ignored
+        ),
         format_one=format_json,
         format_set=format_json_set,
         parse_solution=lambda text, source: parse_json_solution(text, source=source),

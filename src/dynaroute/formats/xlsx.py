@@ -26,5 +26,7 @@ def parse_xlsx(content: bytes, reading: Reading, source: str) -> Instance:
     DynarouteError
         If it is not a workbook, has no such sheet, or its table is not a valid problem.
     """
-    grid = cut_workbook(content, reading.sheet, lambda sheet: has_header(sheet, reading.columns), source)
+    grid = cut_workbook(
+        content, reading.sheet, lambda sheet: has_header(sheet, reading.columns, reading.ignored), source
+    )
     return parse_stops(grid, reading, source)

@@ -12,8 +12,10 @@ from typing import Any
 
 from dynaroute.errors import FormatError, UnsupportedError, Where, in_file, placed
 from dynaroute.files import read_bytes, refuse_unreadable
+from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.json import instance_from_json, instance_to_json
 from dynaroute.formats.json_document import load_json, require, require_list
+from dynaroute.formats.json_ignored import leave_out_of_customers
 from dynaroute.formats.numbers import format_load
 from dynaroute.formats.table import FORMATS, require_suffix
 from dynaroute.formats.tables.stops import Reading
@@ -29,7 +31,7 @@ Customers = Sequence[object]
 _PATH = re.compile(r"customers\[(\d+)\]")
 
 
-def read_customers(path: str | os.PathLike[str], instance: Instance) -> Customers:
+def read_customers(path: str | os.PathLike[str], instance: Instance, ignore: str | Sequence[str] = ()) -> Customers:
     """Read new customers, in the form of JSON instances.
 
     Parameters
@@ -39,22 +41,24 @@ def read_customers(path: str | os.PathLike[str], instance: Instance) -> Customer
         with a list of customers, or with an object that holds them as "customers".
     instance
         The instance they are added to.
+    ignore
+        Columns or keys to plan without.
 
     Raises
     ------
     DynarouteError
         If the file cannot be read.
     """
-    file, source = Path(path), os.fspath(path)
+    file, source, ignored = Path(path), os.fspath(path), Ignored.of(ignore)
     with in_file(source):
         refuse_unreadable(file)
         suffix = require_suffix(file, CUSTOMER_SUFFIXES, "customers")
         if suffix == ".json":
             document = load_json(decode_text(read_bytes(file), ",[{"))
-            return list_customers(document)
+            return leave_out_of_customers(list_customers(document), ignored)
         parse = FORMATS[suffix].parse
         assert parse is not None  # or the suffix would have been refused
-        reading = Reading(capacity=format_load(instance, instance.capacity), has_depot=False)
+        reading = Reading(capacity=format_load(instance, instance.capacity), has_depot=False, ignored=ignored)
         (table,) = parse(read_bytes(file), source, reading)
         customers: Any = instance_to_json(table)["customers"]
         return list(customers)

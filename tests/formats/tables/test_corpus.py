@@ -272,9 +272,6 @@ READ = {
     "depot last, with the name of a town": book(
         [HEADER, A, B, ("Zentrallager Hamburg", 53.5, 10.0, 0)], notes=("line 4 (Zentrallager Hamburg) as the depot",)
     ),
-    "windows under a heading that says nothing": with_column(
-        "Anlieferung", None, "ab 8 Uhr", "bis 12:00", notes=("Anlieferung does not limit the routes",)
-    ),
     "windows of two columns in capitals": book(
         [(*HEADER, "TIME_WINDOW_FROM", "TIME_WINDOW_TO"), DEPOT, (*A, "08:00", "12:00"), B],
         options={"fleet": FleetOptions(speed=10.0)},
@@ -452,7 +449,10 @@ REFUSED = {
     "hidden depot": book(STOPS, change=hide_row(2), words=("depot is 5",), notes=("hidden rows 2",)),
     "two depots marked": File("id,x,y,demand,depot\nG,2,2,0,x\nA,1,1,5,\nH,0,0,0,x\n", words=("line 4", "depots")),
     "several depots named": File("id,x,y,demand,depot\nL,0,0,0,North\nA,1,1,5,South\n", words=("several depots",)),
-    "amounts to pick up": File("id,x,y,demand,pickup\n0,0,0,0,\nA,1,1,5,3\n", words=("line 3", "picked up")),
+    "amounts to pick up": File("id,x,y,demand,pickup\n0,0,0,0,\nA,1,1,5,3\n", words=("line 3", "like a pickup")),
+    "windows under a heading that says little": with_column(
+        "Anlieferung", None, "ab 8 Uhr", "bis 12:00", words=("a time window", "--columns 'Anlieferung=window'")
+    ),
     "demand twice": with_column("demand", 1, 2, 3, words=("two columns named demand",)),
     "two columns that may be the demand": book(
         [("id", "lat", "lon", "Menge", "Gewicht"), (*DEPOT, 1), (*A, 2)], words=("Menge and Gewicht", "--columns")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from dynaroute.display import show_list
@@ -12,11 +11,9 @@ from dynaroute.formats.tables.headers import ROWS_LOOKED_AT, Column
 from dynaroute.formats.tables.table import Table, find_label
 from dynaroute.formats.tables.time_cells import find_time_unit
 from dynaroute.formats.tables.words import STOPS
-from dynaroute.formats.unsupported import is_unsupported
+from dynaroute.formats.unsupported import holds_clock_times, is_unsupported
 
 __all__ = ["warn_of_assumptions"]
-
-_CLOCK = re.compile(r"\b[0-9]{1,2}(?::[0-9]{2}|\s*(?:uhr|h|am|pm)\b)", re.IGNORECASE)
 
 
 def warn_of_assumptions(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | None, source: str) -> None:
@@ -60,22 +57,12 @@ def _warn_of_seconds(table: Table, source: str) -> None:
             warn_of_input(source, f"read the numbers of {column.heading} as seconds; {example} works too.")
 
 
-def _holds_times(table: Table, column: Column) -> bool:
-    """Whether most cells of a column without a role are clock times, like those of time windows."""
-    texts = [text for row in table.rows[:ROWS_LOOKED_AT] if (text := row.text(column.index))]
-    return 2 * sum(bool(_CLOCK.search(text)) for text in texts) > len(texts)
-
-
 def _warn_of_other_columns(table: Table, names: tuple[str, ...] | None, source: str) -> None:
     header = table.header
     hidden = table.grid.hidden_columns
     filled = [column for column in header.others if any(row.text(column.index) for row in table.rows)]
     carried = [column.heading for column in filled if column.index not in hidden]
-    limiting = [
-        column.heading
-        for column in filled
-        if column.index not in hidden and (is_unsupported(column.heading) or _holds_times(table, column))
-    ]
+    limiting = [column.heading for column in filled if column.index not in hidden and _looks_limiting(table, column)]
     if carried:
         verb = "does" if len(limiting) == 1 else "do"
         more = f"; {show_list(limiting)} {verb} not limit the routes" if limiting else ""
@@ -94,3 +81,9 @@ def _warn_of_other_columns(table: Table, names: tuple[str, ...] | None, source: 
     identity = header.columns.get("id")
     if identity is not None and names is None and identity.tier == 2:
         warn_of_input(source, f"{identity.heading} is not different for every stop, so stops are numbered.")
+
+
+def _looks_limiting(table: Table, column: Column) -> bool:
+    """Whether a column that is passed on may be taken for a limit, by its heading or because it contains times."""
+    texts = [row.text(column.index) for row in table.rows[:ROWS_LOOKED_AT]]
+    return is_unsupported(column.heading) or holds_clock_times(texts)

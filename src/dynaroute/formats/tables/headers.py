@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from dynaroute.display import show_list
-from dynaroute.errors import FormatError, OptionError, Where
+from dynaroute.errors import DynarouteError, FormatError, OptionError, UnsupportedError, Where
+from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored, find_columns
 from dynaroute.formats.tables.cells import Grid, Row, name_column
 from dynaroute.formats.tables.units import Unit, unit_of_heading
-from dynaroute.formats.tables.words import Language, Meaning, Vocabulary, simplify
+from dynaroute.formats.tables.words import STOPS, VEHICLES, Language, Meaning, Vocabulary, simplify
 from dynaroute.formats.text import one_line, shorten
 
-__all__ = ["ROWS_LOOKED_AT", "Column", "Header", "Renames", "find_header", "read_renames", "score_header"]
+__all__ = [
+    "ROWS_LOOKED_AT",
+    "Column",
+    "Header",
+    "Renames",
+    "advise_columns",
+    "find_header",
+    "read_renames",
+    "score_header",
+]
 
 Renames = tuple[tuple[str, str], ...]
 
@@ -40,6 +51,8 @@ class Column:
         How certain the role is: -1 if the user gave it, otherwise 0 to 2 as in `Meaning`.
     language
         The language of the heading.
+    is_ignored
+        Whether the user wants to plan without it.
     """
 
     index: int
@@ -47,6 +60,7 @@ class Column:
     role: str = ""
     tier: int = 0
     language: Language = "en"
+    is_ignored: bool = False
 
     @property
     def label(self) -> str:
@@ -115,6 +129,26 @@ def read_renames(columns: str | Mapping[str, str] | None) -> Renames:
     return tuple(pairs)
 
 
+def advise_columns(new: Mapping[str, Column], known: Iterable[Column] = ()) -> str:
+    """Write the option ``--columns`` that gives columns a role, and keeps the roles that the user gave.
+
+    Parameters
+    ----------
+    new
+        The columns, by role.
+    known
+        Columns that have a role already.
+    """
+    given = {column.role: column for column in known if column.tier < 0}
+    pairs = ",".join(f"{_name_for_option(column)}={role}" for role, column in {**given, **new}.items())
+    return f"--columns {shlex.quote(pairs)}" if "'" in pairs else f"--columns '{pairs}'"
+
+
+def _name_for_option(column: Column) -> str:
+    """The heading, or the letter of a column whose heading would be cut by the option."""
+    return name_column(column.index) if not column.heading or set(column.heading) & set(",=") else column.heading
+
+
 def score_header(cells: Sequence[str], vocabulary: Vocabulary, renames: Renames) -> int:
     """How many columns would have a known meaning if this row were the header."""
     named = {simplify(word) for pair in renames for word in pair}
@@ -128,7 +162,13 @@ def score_header(cells: Sequence[str], vocabulary: Vocabulary, renames: Renames)
     return len(roles)
 
 
-def find_header(grid: Grid, vocabulary: Vocabulary, renames: Renames, wanted: Sequence[frozenset[str]]) -> Header:
+def find_header(
+    grid: Grid,
+    vocabulary: Vocabulary,
+    renames: Renames,
+    wanted: Sequence[frozenset[str]],
+    ignored: Ignored = NOTHING_IGNORED,
+) -> Header:
     """Find the header, one or two rows, below any titles.
 
     Parameters
@@ -141,6 +181,8 @@ def find_header(grid: Grid, vocabulary: Vocabulary, renames: Renames, wanted: Se
         The meanings that the user gave.
     wanted
         Sets of roles; a header is complete if it has all roles of one set.
+    ignored
+        Columns that get no role.
 
     Raises
     ------
@@ -152,15 +194,22 @@ def find_header(grid: Grid, vocabulary: Vocabulary, renames: Renames, wanted: Se
     best = max(range(len(rows)), key=lambda index: (scores[index], -index))
     if scores[best] < 2:
         best = next((index for index, row in enumerate(rows) if len(row.filled) > 1), 0)
-    single = _make_header(best, best, rows[best].line, rows[best].cells, vocabulary, renames)
-    pairs = [(best, best + 1)] if _is_complete(single, wanted) else list(pairwise(range(len(rows))))
+    single: Header | DynarouteError
+    try:
+        single = _make_header(best, best, rows[best].line, rows[best].cells, vocabulary, renames, ignored)
+    except DynarouteError as error:
+        single = error  # unless two rows together have the columns that the user named
+    is_complete = not isinstance(single, DynarouteError) and _is_complete(single, wanted)
+    pairs = [(best, best + 1)] if is_complete else list(pairwise(range(len(rows))))
     for upper, lower in pairs:
         # a row without numbers below a header is not a stop: it gives units, or continues the headings
         if lower < len(rows) and (scores[upper] or scores[lower]) and _goes_on(rows[upper], rows[lower]):
             headings = _join_headings(rows[upper], rows[lower], vocabulary)
-            double = _make_header(upper, lower, rows[lower].line, headings, vocabulary, renames)
+            double = _make_header(upper, lower, rows[lower].line, headings, vocabulary, renames, ignored)
             if _is_complete(double, wanted):
                 return double
+    if isinstance(single, DynarouteError):
+        raise single
     return single
 
 
@@ -192,24 +241,38 @@ def _join_headings(upper: Row, lower: Row, vocabulary: Vocabulary) -> tuple[str,
 
 
 def _make_header(
-    first: int, last: int, line: int, headings: Sequence[str], vocabulary: Vocabulary, renames: Renames
+    first: int,
+    last: int,
+    line: int,
+    headings: Sequence[str],
+    vocabulary: Vocabulary,
+    renames: Renames,
+    ignored: Ignored,
 ) -> Header:
     headings = _without_labels([one_line(heading) for heading in headings], vocabulary)
     named = _name_columns(headings, vocabulary, renames)
+    left_out = ignored.find(headings)
     meanings = {
         index: meaning
         for index, heading in enumerate(headings)
-        if heading and index not in named and (meaning := vocabulary.look_up(heading)) is not None
+        if heading
+        and index not in named
+        and index not in left_out
+        and (meaning := vocabulary.look_up(heading)) is not None
     }
     columns = {role: Column(index, headings[index] or name_column(index), role, -1) for index, role in named.items()}
     for role in vocabulary.roles:
         if role not in columns and not _is_displaced(role, columns):
-            chosen = _choose(role, meanings, headings, line)
+            chosen = _choose(role, meanings, headings, line, vocabulary, columns)
             if chosen is not None:
                 columns[role] = chosen
     _drop_lonely(columns, headings)
     used = {column.index for column in columns.values()}
-    others = tuple(Column(index, heading) for index, heading in enumerate(headings) if heading and index not in used)
+    others = tuple(
+        Column(index, heading, is_ignored=index in left_out)
+        for index, heading in enumerate(headings)
+        if heading and index not in used
+    )
     return Header(first, last, line, tuple(headings), columns, others)
 
 
@@ -232,25 +295,43 @@ def _is_displaced(role: str, named: Mapping[str, Column]) -> bool:
     )
 
 
-def _choose(role: str, meanings: Mapping[int, Meaning], headings: Sequence[str], line: int) -> Column | None:
+def _choose(
+    role: str,
+    meanings: Mapping[int, Meaning],
+    headings: Sequence[str],
+    line: int,
+    vocabulary: Vocabulary,
+    chosen: Mapping[str, Column],
+) -> Column | None:
     """The column of a role: the one with the clearest heading."""
     candidates = [(meaning.tier, index) for index, meaning in meanings.items() if meaning.role == role]
     if not candidates:
         return None
     tier = min(candidates)[0]
     equals = [index for found, index in candidates if found == tier]
-    if len(equals) > 1 and role not in ("id", "kind"):
-        names = [headings[index] for index in equals]
-        same = len({simplify(name) for name in names}) == 1
-        raise FormatError(
-            f"there are two columns named {role if tier == 0 else names[0]}."
-            if same or tier == 0
-            else f"the columns {' and '.join(names[:3])} could all be the {role}.",
-            where=Where(line=line, field=role),
-            remedy="Keep one of the two." if same else f"Choose one: --columns '{names[0]}={role}'.",
-        )
     index = equals[0]
-    return Column(index, headings[index], role, tier, meanings[index].language)
+    column = Column(index, headings[index], role, tier, meanings[index].language)
+    if len(equals) > 1 and role not in ("id", "kind"):
+        raise _refuse_choice(column, [headings[index] for index in equals], line, vocabulary, chosen)
+    return column
+
+
+def _refuse_choice(
+    first: Column, names: Sequence[str], line: int, vocabulary: Vocabulary, chosen: Mapping[str, Column]
+) -> FormatError | UnsupportedError:
+    """The error for several columns with the same meaning."""
+    same = len({name.casefold() for name in names}) == 1
+    where = Where(line=line, field=first.role)
+    if same:
+        called = first.role if first.tier == 0 else names[0]
+        return FormatError(f"there are two columns named {called}.", where=where, remedy="Keep one of the two.")
+    message = f"the columns {' and '.join(names[:3])} could all be the {first.role}."
+    if vocabulary is VEHICLES:
+        return UnsupportedError(message, where=where, names=names[1:])
+    if vocabulary is STOPS:
+        advice = advise_columns({first.role: first}, chosen.values())
+        return FormatError(message, where=where, remedy=f"Choose one: {advice}.")
+    return FormatError(message, where=where, remedy="Keep one of them.")
 
 
 def _drop_lonely(columns: dict[str, Column], headings: Sequence[str]) -> None:
@@ -306,15 +387,9 @@ def _match(name: str, role: str | None, headings: Sequence[str]) -> tuple[int, s
     """Find a column by its heading or letter; returns its index and role."""
     if role is None:
         return None
-    ways = (
-        [heading.casefold() == name.casefold() for heading in headings],
-        [bool(simplify(name)) and simplify(heading) == simplify(name) for heading in headings],
-        [name_column(index) == name.upper() for index in range(len(headings))],
-    )
-    for alike in ways:
-        if any(alike):
-            return alike.index(True), role
-    return None
+    letters = [name_column(index) for index in range(len(headings))]
+    found = find_columns(name, headings) or [index for index, letter in enumerate(letters) if letter == name.upper()]
+    return (found[0], role) if found else None
 
 
 def _find_role(word: str, vocabulary: Vocabulary) -> str | None:

@@ -13,29 +13,39 @@ import numpy as np
 
 from dynaroute.details import Details
 from dynaroute.display import show_list
-from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where, placed, warn_of_input
+from dynaroute.errors import DynarouteError, FormatError, OptionError, Where, placed, warn_of_input
+from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.numbers import scale_quantities
-from dynaroute.formats.tables.amounts import BARE_NUMBER, Notation, find_evidence
+from dynaroute.formats.tables.amounts import BARE_NUMBER, Notation, find_evidence, split_unit, tidy
 from dynaroute.formats.tables.assumptions import warn_of_assumptions
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.depots import add_missing_depot, put_depot_first
-from dynaroute.formats.tables.headers import ROWS_LOOKED_AT, Column, Header, Renames, find_header, score_header
+from dynaroute.formats.tables.headers import (
+    ROWS_LOOKED_AT,
+    Column,
+    Header,
+    Renames,
+    advise_columns,
+    find_header,
+    score_header,
+)
 from dynaroute.formats.tables.loads import read_loads
 from dynaroute.formats.tables.matrix import read_matrix
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
+from dynaroute.formats.tables.requests import refuse_requests_of_stops
 from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.units import Unit
 from dynaroute.formats.tables.words import STOPS, simplify
 from dynaroute.formats.text import one_line, read_rounding, shorten
+from dynaroute.formats.unsupported import find_request
 from dynaroute.instance import Instance
 
 __all__ = ["Reading", "has_header", "parse_stops"]
 
 _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
-_PICKUPS = frozenset(("pickup", "pickups", "pick up", "abholmenge", "abholung", "collecte", "recogida"))
 _STREETS = (
     "address, street, city, town, zip, postcode, postal code, Adresse, Anschrift, Straße, PLZ, Ort, Stadt, rue, ville,"
     " code postal, dirección, calle, ciudad, código postal"
@@ -63,6 +73,8 @@ class Reading:
         Whether one of the rows is the depot. If not, all rows are customers and a depot is added at the first one.
     unit
         Unit of the vehicles' capacities, if known; demands are converted to it.
+    ignored
+        Columns to plan without.
     """
 
     capacity: float | Decimal | str | None = None
@@ -72,14 +84,17 @@ class Reading:
     durations: tuple[Grid, str] | None = None
     has_depot: bool = True
     unit: Unit | None = None
+    ignored: Ignored = NOTHING_IGNORED
 
 
-def has_header(grid: Grid, columns: Renames) -> bool:
+def has_header(grid: Grid, columns: Renames, ignored: Ignored = NOTHING_IGNORED) -> bool:
     """Whether a sheet contains a table of stops, judging by its header."""
     if not grid.rows:
         return False
     try:
-        header = find_header(grid, STOPS, columns, _WANTED)
+        header = find_header(grid, STOPS, columns, _WANTED, ignored)
+    except OptionError:
+        return False  # the user named columns of another sheet
     except DynarouteError:
         return True  # reading it reports the two columns that have the same meaning
     return "demand" in header.columns and len(header.columns) > 1
@@ -106,7 +121,8 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
         raise FormatError("there is no header.", remedy="Start with a line 'id,x,y,demand'.")
     has_matrix = reading.distances is not None
     wanted = (*_WANTED, frozenset(("demand",))) if has_matrix else _WANTED
-    header = find_header(grid, STOPS, reading.columns, wanted)
+    header = find_header(grid, STOPS, reading.columns, wanted, reading.ignored)
+    reading.ignored.refuse_unknown(header.headings)
     axes = _choose_axes(header, grid, needs_places=not has_matrix)
     keys = _position_roles(header, axes) or ("id", "demand")
     table = put_depot_first(sort_rows(grid, header, keys, source), source)
@@ -118,7 +134,7 @@ def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
         )
     if not reading.has_depot:
         table = add_missing_depot(table)
-    _refuse_pickups(table)
+    refuse_requests_of_stops(table)
     loads = read_loads(table, reading.capacity, reading.unit, lambda: _find_notation(table), source)
     word, line = grid.directives.get("rounding", ("none", 0))
     rounding = read_rounding(word.lower(), Where(line=line, field="rounding"))
@@ -198,7 +214,8 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
     else:
         told = f"found {show_list(found, 30)}" if found else "there is no header"
         example = _find_example(header, grid)
-        remedy += f" Or say what a column means: --columns '{example}={missing[-1]}'."
+        if example is not None:
+            remedy += f" Or say what a column means: {advise_columns({missing[-1]: example}, header.columns.values())}."
     names = f"the columns {', '.join(missing)} are" if len(missing) > 1 else f"the column {missing[0]} is"
     sheet = f" in the sheet {grid.sheet!r}" if grid.sheet else ""
     return FormatError(
@@ -208,16 +225,22 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
     )
 
 
-def _find_example(header: Header, grid: Grid) -> str:
+def _find_example(header: Header, grid: Grid) -> Column | None:
     """A column that could be the missing one, for the message: the last column of numbers without a role."""
-    used = {column.index for column in header.columns.values()}
-    rows = grid.rows[header.last + 1 : header.last + 4]
+    rows = grid.rows[header.last + 1 :]
     columns = [
-        heading
-        for index, heading in enumerate(header.headings)
-        if heading and index not in used and any(BARE_NUMBER.match(row.text(index)) for row in rows)
+        column
+        for column in header.others
+        if _holds_numbers(texts := [row.text(column.index) for row in rows])
+        and find_request(column.heading, texts, "stops") is None
     ]
-    return columns[-1] if columns else "COLUMN"
+    return columns[-1] if columns else None
+
+
+def _holds_numbers(texts: Sequence[str]) -> bool:
+    """Whether all cells that are filled contain a number."""
+    filled = [split_unit(tidy(text))[0].lstrip("+-") for text in texts if text]
+    return bool(filled) and all(map(BARE_NUMBER.fullmatch, filled))
 
 
 def _position_roles(header: Header, axes: tuple[str, ...]) -> tuple[str, ...]:
@@ -316,17 +339,3 @@ def _make_place(table: Table, capacity_place: Where) -> Callable[[Where], Where]
         return where
 
     return place
-
-
-def _refuse_pickups(table: Table) -> None:
-    for column in table.header.others:
-        if simplify(column.heading) not in _PICKUPS:
-            continue
-        for row in table.rows:
-            text = row.text(column.index)
-            if any(digit in text for digit in "123456789"):
-                raise UnsupportedError(
-                    f"{shorten(text)} is to be picked up, but only deliveries can be planned.",
-                    where=table.where(row, column),
-                    remedy="Remove the column to plan without it.",
-                )

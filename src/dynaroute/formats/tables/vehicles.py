@@ -7,18 +7,19 @@ from decimal import Decimal
 
 from dynaroute.decimals import scale_to_integers
 from dynaroute.display import show_list
-from dynaroute.errors import DynarouteError, FormatError, InstanceError, UnsupportedError, Where, in_file, warn_of_input
+from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where, in_file, warn_of_input
 from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
+from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.numbers import parse_whole
 from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.cells import Grid, Row
 from dynaroute.formats.tables.headers import Column, find_header
+from dynaroute.formats.tables.requests import refuse_requests_of_vehicles
 from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell, read_window_cell
 from dynaroute.formats.tables.words import VEHICLES, read_truth, simplify
 from dynaroute.formats.text import one_line, shorten
-from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported_for_vehicles
 from dynaroute.instance import LARGEST_INTEGER
 from dynaroute.measures import parse_length
 from dynaroute.vocabulary import RouteEnd
@@ -30,7 +31,7 @@ _OPEN = frozenset(("open", "offen", "ouvert", "ouverte", "abierto", "abierta"))
 _AT_THE_DEPOT = frozenset(("depot", "back", "return", "zuruck", "zurueck", "ruckkehr", "retour", "regreso", "deposito"))
 
 
-def parse_vehicles(grid: Grid, source: str) -> VehicleList:
+def parse_vehicles(grid: Grid, source: str, ignored: Ignored = NOTHING_IGNORED) -> VehicleList:
     """Read types of vehicles: a column with the capacity, and optional limits; a blank cell means no limit.
 
     Parameters
@@ -39,6 +40,8 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
         Rows of cells.
     source
         The file's path.
+    ignored
+        Columns to plan without; names of other columns are left to the caller.
 
     Raises
     ------
@@ -48,7 +51,7 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
     with in_file(source):
         if not grid.rows:
             raise FormatError("there is no header.", remedy="Start with a line 'name,count,capacity'.")
-        header = find_header(grid, VEHICLES, (), _WANTED)
+        header = find_header(grid, VEHICLES, (), _WANTED, ignored)
         if "capacity" not in header.columns:
             raise FormatError(
                 f"the column capacity is missing; found {show_list([name for name in header.headings if name])}.",
@@ -59,24 +62,13 @@ def parse_vehicles(grid: Grid, source: str) -> VehicleList:
         table = sort_rows(grid, header, ("capacity",), source)
         if not table.rows:
             raise InstanceError("there is no vehicle.", where=Where(line=header.line), remedy="Give at least one type.")
-        _refuse_unsolved(table)
+        refuse_requests_of_vehicles(table)
         capacities, unit = _read_capacities(table)
         whole, scale = scale_to_integers(capacities)
         types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
         _refuse_same_names(table, types)
         _warn_of_unused(table, types, source)
-        return VehicleList(types, scale, unit)
-
-
-def _refuse_unsolved(table: Table) -> None:
-    for column in table.header.others:
-        filled = [row for row in table.rows if row.text(column.index)]
-        if filled and is_unsupported_for_vehicles(column.heading):
-            raise UnsupportedError(
-                f"the column {shorten(column.heading)} asks for something unsupported: {UNSUPPORTED}.",
-                where=table.where(filled[0], column),
-                remedy="Remove the column to plan without it.",
-            )
+        return VehicleList(types, scale, unit, tuple(filter(None, header.headings)))
 
 
 def _read_capacities(table: Table) -> tuple[list[Decimal], str]:

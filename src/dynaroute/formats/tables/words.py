@@ -20,6 +20,7 @@ __all__ = [
     "is_total",
     "read_truth",
     "simplify",
+    "spell",
 ]
 
 Language = Literal["en", "de", "fr", "es"]
@@ -44,6 +45,11 @@ def simplify(text: str) -> str:
     plain = unicodedata.normalize("NFKD", _CAMEL.sub(r"\1 \2", text).casefold())
     letters = "".join(character for character in plain if not unicodedata.combining(character))
     return _OTHER_SIGNS.sub(" ", _BRACKETS.sub(" ", letters)).strip()
+
+
+def spell(word: str) -> tuple[str, str]:
+    """Return the spellings of a word with and without umlauts."""
+    return word, word.translate(_TRANSLITERATIONS)
 
 
 class Meaning(NamedTuple):
@@ -84,7 +90,7 @@ class Vocabulary:
             for role, texts in self.words.items():
                 for language, words in zip(_LANGUAGES, texts[tier].split("/"), strict=False):
                     for word in filter(None, map(str.strip, words.split(","))):
-                        for spelling in (word, word.translate(_TRANSLITERATIONS)):
+                        for spelling in spell(word):
                             meanings.setdefault(simplify(spelling), Meaning(role, tier, language))
         return meanings
 

@@ -1,0 +1,105 @@
+"""Refusing columns that ask for what is not planned, such as breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dynaroute.errors import FormatError, UnsupportedError, Where
+from dynaroute.formats.tables.amounts import is_blank
+from dynaroute.formats.tables.headers import Column, advise_columns
+from dynaroute.formats.tables.table import Table
+from dynaroute.formats.tables.units import find_unit
+from dynaroute.formats.tables.words import STOPS
+from dynaroute.formats.unsupported import (
+    Owner,
+    Request,
+    find_request,
+    holds_number,
+    refuse_requests,
+    says_something,
+)
+from dynaroute.times import parse_time, parse_window
+
+__all__ = ["refuse_requests_of_stops", "refuse_requests_of_vehicles"]
+
+_TIMES = ("window", "earliest", "latest")
+_LOADS = frozenset(("weight", "pounds", "volume", "pieces", "pallets", "boxes"))
+
+
+def refuse_requests_of_stops(table: Table) -> None:
+    """Raise if a column that is not used limits the routes.
+
+    Parameters
+    ----------
+    table
+        The stops, the depot first.
+    """
+    found = _find_requests(table, "stops")
+    found += [(column, request) for column in table.header.others if (request := _find_load(table, column))]
+    if not any(role in table.header.columns for role in _TIMES):
+        found = _advise_to_use(table, found)
+    _refuse(table, found)
+
+
+def refuse_requests_of_vehicles(table: Table) -> None:
+    """Raise if a column of types of vehicles that is not used limits or prices the routes."""
+    _refuse(table, _find_requests(table, "vehicles"))
+
+
+def _find_requests(table: Table, owner: Owner) -> list[tuple[Column, Request]]:
+    columns = [*table.header.others, *(column for role, column in table.header.columns.items() if role == "kind")]
+    return [
+        (column, request)
+        for column in columns
+        if not column.is_ignored and (request := find_request(column.heading, _texts(table, column), owner))
+    ]
+
+
+def _find_load(table: Table, column: Column) -> Request | None:
+    """Find a second load, such as pallets beside kilograms, unless the user said which one counts."""
+    demand, meaning, unit = table.header.columns["demand"], STOPS.look_up(column.heading), find_unit(column.heading)
+    is_load = (meaning is not None and meaning.role == "demand" and meaning.tier < 2) or (
+        meaning is None and unit is not None and unit.family in _LOADS
+    )
+    texts = _texts(table, column)
+    if column.is_ignored or demand.tier < 0 or not is_load or not holds_number(texts):
+        return None
+    return None if texts == _texts(table, demand) else Request(column.heading, "a second load")
+
+
+def _advise_to_use(table: Table, found: list[tuple[Column, Request]]) -> list[tuple[Column, Request]]:
+    """Tell the user how columns with times can be used, if no column with a time window is."""
+    meant: dict[str, Column] = {}
+    for column, request in found:
+        if request.role and _is_readable(_texts(table, column), request.role):
+            meant.setdefault(request.role, column)
+    chosen = {"window": meant["window"]} if "window" in meant else meant
+    if not chosen:
+        return found
+    advice = advise_columns(chosen, table.header.columns.values())
+    hint = f"To use {'it' if len(chosen) == 1 else 'them'}, give {advice}."
+    used = {column.index for column in chosen.values()}
+    return [(column, request._replace(hint=hint) if column.index in used else request) for column, request in found]
+
+
+def _is_readable(texts: Sequence[str], role: str) -> bool:
+    parse = parse_window if role == "window" else parse_time
+    try:
+        for text in dict.fromkeys(texts):
+            if not is_blank(text):
+                parse(text, Where())
+    except (FormatError, UnsupportedError):
+        return False
+    return True
+
+
+def _refuse(table: Table, found: Sequence[tuple[Column, Request]]) -> None:
+    if not found:
+        return
+    column = found[0][0]
+    row = next((row for row in table.rows if says_something([row.text(column.index)])), table.rows[0])
+    refuse_requests([request for _, request in found], table.where(row, column))
+
+
+def _texts(table: Table, column: Column) -> list[str]:
+    return [row.text(column.index) for row in table.rows]
