@@ -213,13 +213,23 @@ class UnsupportedError(DynarouteError):
     def address_command_line(self) -> None:
         """Reword the remedy for a command with the option ``--ignore``."""
         if self.names:
-            self._advise(f"{' '.join(f'--ignore {shlex.quote(name)}' for name in self.names)} plans without")
+            self._advise(f"{self._flags} plans without")
+
+    def address_command_without_option(self) -> None:
+        """Reword the remedy for a command that reads files only as they are."""
+        if self.names:
+            file = shlex.quote(self.where.file or "IN")
+            self._advise(f"dynaroute convert {file} OUT.json {self._flags} makes a file without")
 
     def address_reader_without_option(self) -> None:
         """Reword the remedy for a reader that cannot leave anything out."""
         if self.names:
             self._advise(f"Remove {'them' if len(self.names) > 1 else 'it'} to plan without")
         self.names = ()
+
+    @property
+    def _flags(self) -> str:
+        return " ".join(f"--ignore {shlex.quote(name)}" for name in self.names)
 
     def _advise(self, way: str) -> None:
         self.remedy = f"{self._other_remedy} {way} {'them' if len(self.names) > 1 else 'it'}.".strip()

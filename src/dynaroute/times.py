@@ -42,8 +42,11 @@ _UP_TO = re.compile(
 _UNIT = re.compile(rf"{_NUMBER}(\s*[^\W\d:]+\.?)")
 _LISTED = re.compile(r"[;|/&\n]|,\s*(?=[0-9]{1,2}:)")
 _DASHED = re.compile(rf"[0-9][^\s,]*\s*(?:uhr\s*)?(?:[-{_DASHES}]|\b(?:{_UNTIL})\b)\s*[0-9]")
+_DATE = re.compile(r"(?<![0-9.])(?:[0-9]{4}-[0-9]{1,2}-|[0-9]{1,2}([./])[0-9]{1,2}\1(?=[0-9]{2}))[0-9]{1,4}(?![0-9:])")
 _MAY_BE_HOURS = re.compile(r"[0-9]{1,2}(?:[.,][0-9]{2})?|0[0-9]{3}")  # 8, 8.30, 0830
 _REMEDY = "Write seconds (28800), a number with a unit (8h, 90 min) or a clock time (08:00)."
+_DATE_REMEDY = "Plan one day at a time, and write only the times: 08:00-12:00."
+_NO_WINDOW_REMEDY = "Write one such as 08:00-12:00, or leave it out if any time will do."
 _WINDOW_REMEDY = "Write one window such as 08:00-12:00; 08:00- has no end, and -12:00 no beginning."
 _MOST_CHARACTERS = 60
 
@@ -109,7 +112,11 @@ def parse_window(text: str, where: Where) -> tuple[float, float]:
     if len(text) > 2 * _MOST_CHARACTERS:
         raise FormatError(f"{_quote(text)} is not a time window.", where=where, remedy=_WINDOW_REMEDY)
     plain = " ".join(text.strip().strip("[]()").lower().replace("\u2019", "'").split())
-    if len([part for part in _LISTED.split(plain) if part.strip()]) > 1 or len(_DASHED.findall(plain)) > 1:
+    if not any(map(str.isdigit, plain)):  # n/a
+        raise FormatError(f"{_quote(text)} is not a time window.", where=where, remedy=_NO_WINDOW_REMEDY)
+    if _DATE.search(plain):
+        raise FormatError(f"{_quote(text)} contains a date.", where=where, remedy=_DATE_REMEDY)
+    if sum(any(map(str.isdigit, part)) for part in _LISTED.split(plain)) > 1 or len(_DASHED.findall(plain)) > 1:
         raise UnsupportedError(
             f"{_quote(text)} has several time windows, but a customer can have only one.",
             where=where,

@@ -134,7 +134,7 @@ def _in_options(error: Exception, ctx: Any) -> DynarouteError:
         if any(parameter.name == "ignore" for parameter in ctx.command.params):
             error.address_command_line()
         else:
-            error.address_reader_without_option()
+            error.address_command_without_option()
     for option in (parameter for parameter in ctx.command.params if parameter.param_type_name == "option"):
         flag = option.opts[0]
         is_given = ctx.get_parameter_source(option.name).name == "COMMANDLINE"

@@ -23,6 +23,7 @@ from dynaroute.formats.unsupported_words import (
     OF_PROBLEMS,
     OF_STOPS,
     OF_VEHICLES,
+    TIMES,
     VALUES_OF_KINDS,
     WINDOWS,
     Kind,
@@ -154,7 +155,8 @@ def _find_time(heading: str, simple: str, texts: Sequence[str]) -> Request | Non
         return Request(heading, "a further time at a stop")
     if _compile(WINDOWS).search(simple) and holds_number(texts):
         return Request(heading, "a time window", role="window")
-    if _compile(ARRIVALS).search(simple) and holds_clock_times(texts):
+    is_arrival = _compile(ARRIVALS).search(simple) or _compile(TIMES).fullmatch(plain)
+    if is_arrival and holds_clock_times(texts):
         return Request(heading, "a time window", role="window")
     return None
 

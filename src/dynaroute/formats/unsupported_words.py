@@ -14,6 +14,7 @@ __all__ = [
     "OF_PROBLEMS",
     "OF_STOPS",
     "OF_VEHICLES",
+    "TIMES",
     "VALUES_OF_KINDS",
     "WINDOWS",
     "Kind",
@@ -50,7 +51,7 @@ OF_ALL = (
     Kind(
         "a priority",
         "something",
-        "priority, priorities, prio, prios, urgency, urgent, express, importance / *priorität*, *prio, dringend, "
+        "priority, priorities, prio, prios, urgency, urgent, asap, express, importance / *priorität*, *prio, dringend, "
         "dringlichkeit, eilig, eilt, *eilauftrag, wichtigkeit / priorité*, urgence / prioridad*, urgencia, "
         "urgente",
     ),
@@ -92,8 +93,8 @@ OF_ALL = (
     Kind(
         "a further time at a stop",
         "number",
-        "setup time, loading time, parking time / *rüstzeit*, *ladezeit*, parkzeit* / temps de chargement, temps "
-        "de préparation / tiempo de carga, tiempo de preparación",
+        "setup time, loading time, parking time, turnaround* / *rüstzeit*, *ladezeit*, parkzeit* / "
+        "temps de chargement, temps de préparation / tiempo de carga, tiempo de preparación",
     ),
     Kind(
         "a crew",
@@ -133,6 +134,12 @@ OF_STOPS = (
         "release*, available from, ready at depot / freigabe*, verfügbar ab, bereitstellung*, bereit ab / "
         "disponible à partir*, disponible dès, date de disponibilité, libération / disponible desde, disponible a "
         "partir*, liberación, fecha de disponibilidad",
+    ),
+    Kind(
+        "a time when it is closed",
+        "something",
+        "closed, closing*, closure* / geschlossen*, sperrzeit*, schließzeit*, ruhetag*, schließtag* / fermé*, "
+        "jour de fermeture, fermeture hebdomadaire / cerrado, cierre semanal",
     ),
     Kind(
         "an order of stops",
@@ -271,8 +278,8 @@ OF_VEHICLES = (
         "a second capacity",
         "number",
         "*capacity*, payload, load, loads, max load, volume*, weight*, pallet*, boxes, crates, parcels, kg, m3, "
-        "cbm / *kapazität*, *nutzlast*, *zuladung*, *volumen*, gewicht*, palette*, stellplätze, kisten, ladung / "
-        "capacité*, charge*, poids, palettes, colis / capacidad*, carga*, peso*, palés, palets, cajas",
+        "cbm / *beladung*, *kapazität*, *nutzlast*, *zuladung*, *volumen*, gewicht*, palette*, stellplätze, kisten, "
+        "ladung / capacité*, charge*, poids, palettes, colis / capacidad*, carga*, peso*, palés, palets, cajas",
     ),
     Kind(
         "a working time",
@@ -318,6 +325,7 @@ WINDOWS = (
     "*lieferzeit*, *annahmezeit*, *öffnungszeit*, frist, frühestens, spätestens / fenêtre*, créneau*, plage*, "
     "horaires, au plus tôt, au plus tard / ventana*, franja*, horario*"
 )
+TIMES = "time, arrival time / zeit, uhrzeit / heure / hora"
 ARRIVALS = (
     "delivery, deliver by, arrival, appointment, eta / *lieferung, ankunft*, *termin, zustellung / livraison, "
     "arrivée, rendez vous, rdv / entrega, llegada, cita"

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dynaroute.errors import DynarouteError, FormatError, Where, gather_notes
+from dynaroute.errors import DynarouteError, FormatError, UnsupportedError, Where, gather_notes
 from dynaroute.files import read_bytes
 from dynaroute.formats.read import read_set
 from dynaroute.formats.table import FORMATS
@@ -92,6 +92,8 @@ class FolderSource:
         try:
             return Row(number, entry.id, _read_file(str(Path(self.address) / entry.file))[entry.index])
         except DynarouteError as error:
+            if isinstance(error, UnsupportedError):
+                error.address_command_without_option()
             return Row(number, entry.id, error=str(error))
 
 

@@ -125,7 +125,7 @@ def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, A
     for name in ("InstanceSchema", "SolveRequest"):
         for choice in schemas[name]["properties"]["customers"]["anyOf"]:
             choice |= {"minItems": 1, "maxItems": settings.customers}
-    _state_limits(schemas["OptionsSchema"]["properties"], max(settings.job_seconds, settings.solve_seconds), settings)
+    _state_limits(schemas["BodyOptions"]["properties"], max(settings.job_seconds, settings.solve_seconds), settings)
     for path, seconds in (("/v1/solve", settings.solve_seconds), ("/v1/jobs", settings.job_seconds)):
         parameters = _forbid_null(document["paths"][path]["post"]["parameters"])
         _state_limits({parameter["name"]: parameter["schema"] for parameter in parameters}, seconds, settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,8 +16,11 @@ from pydantic import ValidationError
 
 from dynaroute.decimals import plain_number
 from dynaroute.errors import FormatError, OptionError, Where, gather_notes, in_file, placed
-from dynaroute.formats import instance_from_json, parse_csv, parse_vrplib, solution_from_json
+from dynaroute.formats import instance_from_json, parse_vrplib, solution_from_json
+from dynaroute.formats.csv import parse_text_table
+from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.json_document import load_json, require, require_list, require_object
+from dynaroute.formats.json_ignored import leave_out_of_customers
 from dynaroute.formats.solomon import looks_like_solomon, parse_solomon
 from dynaroute.formats.tables.stops import Reading
 from dynaroute.formats.text import decode_text
@@ -29,7 +32,7 @@ from dynaroute.plans.json_plan import plan_from_json
 from dynaroute.plans.plan import Plan
 from dynaroute.service.multipart import read_form
 from dynaroute.service.refusals import RequestError, make_invalid_error, make_large_error
-from dynaroute.service.request_schemas import MOST_NEW_CUSTOMERS, FileOptions, OptionsSchema, QueryOptions
+from dynaroute.service.request_schemas import MOST_NEW_CUSTOMERS, BodyOptions, FileOptions, QueryOptions
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.solution import Solution
 
@@ -132,12 +135,12 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
         _refuse_media_type(content_type, [JSON])
     limits.refuse_large_json(body)
     document = require_object(_load_strictly(body), "")
-    for key in document.keys() - {"instance", "solution"}:
+    for key in document.keys() - {"instance", "solution", "ignore"}:
         raise FormatError("this key is missing.", where=Where(field=key), remedy="Give instance and solution.")
     problem, answer = require(document, "instance", ""), require(document, "solution", "")
     with placed(partial(_prefix, "instance")):
         limits.refuse_large_document(require_object(problem, ""))
-        instance = instance_from_json(problem)
+        instance = instance_from_json(problem, ignore=_read_ignored(document))
         if instance.has_times:
             instance.require_times()
     with placed(partial(_prefix, "solution")):
@@ -158,7 +161,7 @@ def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tup
         _refuse_media_type(content_type, [JSON])
     limits.refuse_large_json(body)
     document = require_object(_load_strictly(body), "")
-    for key in document.keys() - {"plan", "customers"}:
+    for key in document.keys() - {"plan", "customers", "ignore"}:
         raise FormatError("this key is missing.", where=Where(field=key), remedy="Give plan and customers.")
     customers = require_list(require(document, "customers", ""), "customers")
     if len(customers) > MOST_NEW_CUSTOMERS:
@@ -172,7 +175,7 @@ def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tup
         limits.refuse_customers(len(customers) + len(require_list(problem.get("customers"), "instance.customers")))
         limits.refuse_large_solution(given, limits.customers)
         plan = plan_from_json(given)
-    return plan, customers
+    return plan, leave_out_of_customers(customers, Ignored.of(_read_ignored(document)))
 
 
 def _receive(body: bytes, content_type: str, query: dict[str, Any]) -> _Upload:
@@ -190,9 +193,11 @@ def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Uplo
     if len(files) != 1:
         message = "the form has no field 'file'." if not files else "the form has more than one file."
         raise FormatError(message, where=Where(field="file"), remedy="Send one, as curl -F file=@my.vrp does.")
-    texts = {part.name: part.content.decode("utf-8", "replace") for part in parts if part.name != "file"}
+    texts = [(part.name, part.content.decode("utf-8", "replace")) for part in parts if part.name != "file"]
+    ignored = [text for name, text in texts if name == "ignore"]
+    given = dict(texts) | ({"ignore": ignored} if ignored else {})
     try:
-        options = QueryOptions.model_validate(texts).model_dump(exclude_none=True)
+        options = QueryOptions.model_validate(given).model_dump(exclude_none=True)
     except ValidationError as error:
         raise make_invalid_error(error.errors()) from None
     name = files[0].file_name or ""
@@ -210,32 +215,38 @@ def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, di
     limits.refuse_large_json(upload.content)
     document = dict(require_object(_load_strictly(upload.content), ""))
     options = _merge(upload.options, _read_options(document.pop("options", None)))
-    if "time_limit" in document:  # a problem with such a key would ask for more than is solved
-        raise FormatError(
-            "time_limit is an option of solving, not a part of the problem.",
-            where=Where(field="time_limit"),
-            remedy='Put it into the options: "options": {"time_limit": 5}.',
-        )
+    # a problem with such a key would ask for more than is solved
+    for name, example in (("time_limit", "5"), ("ignore", '["priority"]')):
+        if name in document:
+            raise FormatError(
+                f"{name} is an option, not a part of the problem.",
+                where=Where(field=name),
+                remedy=f'Put it into the options: "options": {{"{name}": {example}}}.',
+            )
     if "capacity" in options:
         _refuse_capacity()
     limits.refuse_large_document(document)
-    return instance_from_json(document, source=upload.name), options
+    ignored = options.pop("ignore", ())
+    return instance_from_json(document, source=upload.name, ignore=ignored), options
 
 
 def _read_text(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
     if not upload.content:
         raise FormatError("the body is empty.", remedy="Send the file's text.")
     options = dict(upload.options)
-    capacity = options.pop("capacity", None)
+    capacity, ignored = options.pop("capacity", None), Ignored.of(options.pop("ignore", ()))
+    reading = Reading(capacity, ignored=ignored)
     if upload.suffix == ".xlsx":
         limits.refuse_large_workbook(upload.content)
-        return parse_xlsx(upload.content, Reading(capacity), upload.name), options
+        return parse_xlsx(upload.content, reading, upload.name), options
     text = decode_text(upload.content)
     if upload.suffix in _TEXT_TABLES and not (upload.suffix == ".txt" and looks_like_solomon(text)):
         limits.refuse_large_table(text)
-        return parse_csv(text, capacity=capacity, source=upload.name), options
+        return parse_text_table(text, reading, upload.name), options
     if capacity is not None:
         _refuse_capacity()
+    if ignored.names:
+        _refuse_ignored()
     if upload.suffix == ".txt":
         limits.refuse_large_table(text)
         return parse_solomon(text, source=upload.name), options
@@ -253,7 +264,7 @@ def _read_options(data: object) -> dict[str, Any]:
         for key, value in document.items()
     }
     try:
-        return OptionsSchema.model_validate(plain).model_dump(exclude_none=True)
+        return BodyOptions.model_validate(plain).model_dump(exclude_none=True)
     except ValidationError as error:
         raise make_invalid_error(error.errors(), "options") from None
 
@@ -288,6 +299,21 @@ def _refuse_constant(constant: str) -> NoReturn:
 def _refuse_capacity() -> NoReturn:
     message = "this option only applies to tables."
     raise OptionError(message, where=Where(field="capacity"), remedy="Leave the option out.")
+
+
+def _refuse_ignored() -> NoReturn:
+    message = "this option only applies to tables and JSON."
+    raise OptionError(message, where=Where(field="ignore"), remedy="Leave the option out.")
+
+
+def _read_ignored(document: Mapping[str, object]) -> list[str]:
+    """Read the keys to plan without, beside an instance or a plan."""
+    if document.get("ignore") is None:
+        return []
+    try:
+        return BodyOptions.model_validate({"ignore": document["ignore"]}).ignore or []
+    except ValidationError as error:
+        raise make_invalid_error(error.errors()) from None
 
 
 def _refuse_media_type(content_type: str, known: list[str]) -> NoReturn:

@@ -16,6 +16,7 @@ from dynaroute.solving.options import DECLARATIONS, Decode, Improve
 from dynaroute.vocabulary import Objective, Rounding, RouteEnd
 
 __all__ = [
+    "BodyOptions",
     "CheckRequest",
     "ConvertResponse",
     "FileOptions",
@@ -29,6 +30,7 @@ __all__ = [
 
 MOST_NEW_CUSTOMERS = 100
 _MOST_SAMPLES = 1_000_000
+_MOST_IGNORED, _LONGEST_NAME = 100, 200
 _AUGMENT = "Decode in all eight orientations of the map, and keep the best."
 
 
@@ -40,6 +42,16 @@ def _expose(name: str, description: str) -> Any:
     limits = {"ge": declared.least, "le": most, "gt": declared.above}
     stated: dict[str, Any] = {name: limit for name, limit in limits.items() if math.isfinite(limit)}
     return Field(default=None, description=description, **stated)
+
+
+_Ignored = Annotated[
+    list[Annotated[str, Field(max_length=_LONGEST_NAME)]] | None,
+    Field(
+        description="Columns or keys to plan without. A problem that asks for something unsupported, such as breaks, "
+        "is refused otherwise.",
+        max_length=_MOST_IGNORED,
+    ),
+]
 
 
 def _read_truth(value: object) -> object:
@@ -76,14 +88,21 @@ class OptionsSchema(BaseModel):
     seed: int | None = _expose("seed", "Seed of samples and searches; 0 by default.")
 
 
+class BodyOptions(OptionsSchema):
+    """The options in a JSON body."""
+
+    ignore: _Ignored = None
+
+
 class FileOptions(BaseModel):
-    """What a file may not state."""
+    """How to read a file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     capacity: float | None = Field(
         default=None, gt=0, description="Capacity of a vehicle, for a CSV file that does not state it."
     )
+    ignore: _Ignored = None
 
 
 class QueryOptions(FileOptions, OptionsSchema):
@@ -220,7 +239,7 @@ class SolveRequest(InstanceSchema):
         }
     )
 
-    options: OptionsSchema | None = None
+    options: BodyOptions | None = None
 
 
 class StatedViolationSchema(_Document):
@@ -258,6 +277,7 @@ class CheckRequest(BaseModel):
 
     instance: InstanceSchema
     solution: SolutionSchema
+    ignore: _Ignored = None
 
 
 class PlanSchema(SolutionSchema):
@@ -290,6 +310,7 @@ class InsertRequest(BaseModel):
             max_length=MOST_NEW_CUSTOMERS,
         ),
     ]
+    ignore: _Ignored = None
 
 
 class UploadRequest(BaseModel):

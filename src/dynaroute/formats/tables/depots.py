@@ -8,11 +8,11 @@ from dynaroute.display import show_list
 from dynaroute.errors import UnsupportedError, warn_of_input
 from dynaroute.formats.tables.amounts import is_blank
 from dynaroute.formats.tables.cells import Row
-from dynaroute.formats.tables.headers import Column, Header
+from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import is_depot, read_truth
 
-__all__ = ["add_missing_depot", "put_depot_first"]
+__all__ = ["add_missing_depot", "put_depot_first", "release_column"]
 
 _NOTHING = ("", "0", "0.0", "0,0")
 _POSITIONS = ("lat", "lon", "x", "y", "position")
@@ -88,16 +88,17 @@ def _find_marked(table: Table) -> tuple[int | None, Table]:
             )
         if marked:
             return marked[0], table
-        table = replace(table, header=_release(table.header, role))
+        table = release_column(table, role)
     return None, table
 
 
-def _release(header: Header, role: str) -> Header:
+def release_column(table: Table, role: str) -> Table:
     """Turn a column with a role into one without."""
+    header = table.header
     column = header.columns[role]
     columns = {name: other for name, other in header.columns.items() if name != role}
     others = sorted((*header.others, Column(column.index, column.heading)), key=lambda other: other.index)
-    return replace(header, columns=columns, others=tuple(others))
+    return replace(table, header=replace(header, columns=columns, others=tuple(others)))
 
 
 def _find_named(table: Table) -> list[int]:

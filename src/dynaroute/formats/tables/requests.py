@@ -20,9 +20,10 @@ from dynaroute.formats.unsupported import (
 )
 from dynaroute.times import parse_time, parse_window
 
-__all__ = ["refuse_requests_of_stops", "refuse_requests_of_vehicles"]
+__all__ = ["holds_places", "refuse_requests_of_stops", "refuse_requests_of_vehicles"]
 
 _TIMES = ("window", "earliest", "latest")
+_SHIFTS = ("shift_start", "shift_end")
 _LOADS = frozenset(("weight", "pounds", "volume", "pieces", "pallets", "boxes"))
 
 
@@ -43,7 +44,16 @@ def refuse_requests_of_stops(table: Table) -> None:
 
 def refuse_requests_of_vehicles(table: Table) -> None:
     """Raise if a column of types of vehicles that is not used limits or prices the routes."""
-    _refuse(table, _find_requests(table, "vehicles"))
+    starts = [column for role in _SHIFTS if (column := table.header.columns.get(role)) and holds_places(table, column)]
+    found = [(column, find_request("start", _texts(table, column), "vehicles")) for column in starts]
+    away = [(column, request._replace(heading=column.heading)) for column, request in found if request]
+    _refuse(table, [*away, *_find_requests(table, "vehicles")])
+
+
+def holds_places(table: Table, column: Column) -> bool:
+    """Whether a column that could hold the times of shifts names places instead: "start" with "home"."""
+    filled = [text for text in _texts(table, column) if not is_blank(text)]
+    return bool(filled) and not any(character.isdigit() for text in filled for character in text)
 
 
 def _find_requests(table: Table, owner: Owner) -> list[tuple[Column, Request]]:

@@ -14,8 +14,9 @@ from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.numbers import parse_whole
 from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.cells import Grid, Row
+from dynaroute.formats.tables.depots import release_column
 from dynaroute.formats.tables.headers import Column, find_header
-from dynaroute.formats.tables.requests import refuse_requests_of_vehicles
+from dynaroute.formats.tables.requests import holds_places, refuse_requests_of_vehicles
 from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell, read_window_cell
 from dynaroute.formats.tables.words import VEHICLES, read_truth, simplify
@@ -63,6 +64,9 @@ def parse_vehicles(grid: Grid, source: str, ignored: Ignored = NOTHING_IGNORED) 
         if not table.rows:
             raise InstanceError("there is no vehicle.", where=Where(line=header.line), remedy="Give at least one type.")
         refuse_requests_of_vehicles(table)
+        for role in ("shift_start", "shift_end"):
+            if role in table.header.columns and holds_places(table, table.header.columns[role]):
+                table = release_column(table, role)  # the depot
         capacities, unit = _read_capacities(table)
         whole, scale = scale_to_integers(capacities)
         types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
