@@ -187,7 +187,11 @@ def _warn_of_unused(table: Table, types: tuple[VehicleType, ...], source: str) -
             "several rows describe the same vehicle, and each row allows any number of them; add a "
             "column count to limit them.",
         )
-    others = [column.heading for column in table.header.others if any(row.text(column.index) for row in table.rows)]
+    others = [
+        column.heading
+        for column in table.header.others
+        if not column.is_ignored and any(row.text(column.index) for row in table.rows)
+    ]
     if others:
         warn_of_input(source, f"ignored the columns {show_list(others)}; known columns: {', '.join(VEHICLES.roles)}.")
 
