@@ -24,6 +24,15 @@ def test_customer_is_put_where_it_costs_least(client: httpx.Client) -> None:
     assert (answer["cost_before"], answer["cost"], answer["unserved"]) == (14, 14, [])
 
 
+def test_new_customers_are_inserted_without_ignored_keys(client: httpx.Client) -> None:
+    body = {"plan": PLAN, "customers": [{"x": 3, "y": 2, "demand": 1, "Prio": 2}]}
+    refusal = client.post("/v1/insert", json=body)
+
+    assert refusal.status_code == 422
+    assert refusal.json()["remedy"] == 'ignore=["Prio"] plans without it.'
+    assert client.post("/v1/insert", json={**body, "ignore": ["Prio"]}).json()["unserved"] == []
+
+
 @pytest.mark.parametrize(
     ("body", "status", "field"),
     [

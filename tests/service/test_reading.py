@@ -86,6 +86,42 @@ def test_a_time_limit_beside_the_problem_is_shown_its_place() -> None:
     assert '"options": {"time_limit": 5}' in caught.value.remedy
 
 
+def test_what_is_not_planned_is_refused_until_the_options_ignore_it() -> None:
+    problem = {**INSTANCE, "customers": [{**customer, "priority": 2} for customer in INSTANCE["customers"]]}
+    with pytest.raises(DynarouteError, match="'priority' looks like a priority") as caught:
+        read(problem)
+
+    assert caught.value.remedy == 'ignore=["priority"] plans without it.'
+    assert read({**problem, "options": {"ignore": ["priority"]}}).instance == SMALL
+    assert read(problem, ignore=["priority"]).instance == SMALL
+    with pytest.raises(DynarouteError, match="is an option"):
+        read({**problem, "ignore": ["priority"]})
+
+
+def test_columns_of_an_uploaded_table_can_be_ignored() -> None:
+    table = b"# capacity: 5\nx,y,demand,Prio,Pause\n0,0,0,,\n1,1,3,1,10\n"
+    upload = ('name="file"; filename="my.csv"', table)
+
+    assert read(table, CSV, ignore=["Prio", "Pause"]).instance.size == 1
+    assert read(*make_form(upload, ('name="ignore"', b"Prio"), ('name="ignore"', b"Pause"))).instance.size == 1
+    with pytest.raises(DynarouteError, match="'Pause' looks like a break"):
+        read(*make_form(upload, ('name="ignore"', b"Prio")))
+    with pytest.raises(DynarouteError, match="no column 'Max'"):
+        read(table, CSV, ignore=["Prio", "Pause", "Max"])
+    with pytest.raises(DynarouteError, match="only applies to tables"):
+        read(format_vrplib(SMALL).encode(), VRP, ignore=["Prio"])
+
+
+def test_a_solution_is_checked_without_ignored_keys() -> None:
+    instance = {**INSTANCE, "breaks": [[1, 2]]}
+    body = {"instance": instance, "solution": {"routes": [[1, 2], [3]]}}
+
+    assert read_judgement(json.dumps({**body, "ignore": ["breaks"]}).encode(), JSON, LIMITS).instance == SMALL
+    for wrong in (None, "breaks", [1], ["x" * 300]):
+        with pytest.raises(DynarouteError):
+            read_judgement(json.dumps({**body, "ignore": wrong}).encode(), JSON, LIMITS)
+
+
 @pytest.mark.parametrize(
     "body",
     [
