@@ -36,7 +36,7 @@ from dynaroute.formats.tables.positions import read_positions
 from dynaroute.formats.tables.requests import refuse_requests_of_stops
 from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
-from dynaroute.formats.tables.units import Unit
+from dynaroute.formats.tables.units import Unit, find_unit
 from dynaroute.formats.tables.words import STOPS, simplify
 from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.formats.unsupported import find_request
@@ -238,9 +238,11 @@ def _find_example(header: Header, grid: Grid) -> Column | None:
 
 
 def _holds_numbers(texts: Sequence[str]) -> bool:
-    """Whether all cells that are filled contain a number."""
-    filled = [split_unit(tidy(text))[0].lstrip("+-") for text in texts if text]
-    return bool(filled) and all(map(BARE_NUMBER.fullmatch, filled))
+    """Whether all cells that are filled contain a number, which may have a unit."""
+    filled = [split_unit(tidy(text)) for text in texts if text]
+    return bool(filled) and all(
+        BARE_NUMBER.fullmatch(number.lstrip("+-")) and (not unit or find_unit(unit)) for number, unit in filled
+    )
 
 
 def _position_roles(header: Header, axes: tuple[str, ...]) -> tuple[str, ...]:
