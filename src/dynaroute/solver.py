@@ -20,6 +20,7 @@ from dynaroute.solution import Solution, check, refuse_violations
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
 from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
+from dynaroute.solving.small import SmallPolicy, find_small_policy
 from dynaroute.statements import NO_STATEMENTS
 from dynaroute.vocabulary import Objective
 
@@ -318,12 +319,27 @@ def _build_by_savings(instance: Instance) -> Solution:
 def _construct_by_policy(
     instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions, observers: Observers
 ) -> list[Result]:
+    small = find_small_policy(instances, model, options) if observers.is_cancelled is None else None
+    if small is not None:
+        return _construct_small(instances, small, options, observers)
     built = build_by_policy(instances, model, options, observers)
     start, share = Start.by_policy(built.model, options.decoding), built.seconds / len(instances)
     return [
         Result(instance, solution, solution.cost(instance), share, start)
         for instance, solution in zip(instances, built.routes.to_solutions(built.batch), strict=True)
     ]
+
+
+def _construct_small(
+    instances: Sequence[Instance], policy: SmallPolicy, options: SolveOptions, observers: Observers
+) -> list[Result]:
+    start, results = Start.by_policy(policy.name, options.decoding), []
+    for instance in instances:
+        began = time.perf_counter()
+        solution = policy.build(instance)
+        results.append(Result(instance, solution, solution.cost(instance), time.perf_counter() - began, start))
+        observers.note_progress(1)
+    return results
 
 
 # Improve

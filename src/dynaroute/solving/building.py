@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dynaroute.construct import Strategy
     from dynaroute.model import Policy
 
-__all__ = ["BuiltRoutes", "build_by_policy", "load_policy", "make_strategy", "name_policy"]
+__all__ = ["BuiltRoutes", "build_by_policy", "date_weights", "load_policy", "make_strategy", "name_policy"]
 
 
 class BuiltRoutes(NamedTuple):
@@ -95,7 +95,7 @@ def load_policy(model: str | Path | Policy, device: str | None) -> Policy:
         # a policy in training mode would normalise over the batch, and change
         return _move(model.eval(), chosen)
     folder = find_model(model)
-    return _load_once(folder, _date(folder), chosen)
+    return _load_once(folder, date_weights(folder), chosen)
 
 
 @lru_cache(maxsize=8)
@@ -106,7 +106,7 @@ def _load_once(folder: Path, date: int, device: str) -> Policy:
     return _move(Policy.from_pretrained(folder), device)
 
 
-def _date(folder: Path) -> int:
+def date_weights(folder: Path) -> int:
     """Return when the weights were written, so that changed files are loaded again; 0 if there are none."""
     weights = folder / "model.safetensors"
     return weights.stat().st_mtime_ns if weights.is_file() else 0
