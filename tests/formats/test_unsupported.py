@@ -84,7 +84,7 @@ DESCRIBING_STOPS = (
     "Abholmarkt; floor: 2; Notes driver: ring; Fahrerhinweis: Tor 3; Lieferhinweis: links; Lieferschein: "
     "L12; delivery address: Weg 3; Adresse de livraison: rue 3; dirección de entrega: calle 3; "
     "Instructions: leave at 08:00; detail Prio: 1; comments: priority customer; Lagerplatz: A3; "
-    "Zahlungsart: bar; Lieferart: Standard; Unterschriftspflicht: ja; Kreditlimit: 500; order: A17; last "
+    "Zahlungsart: bar; Lieferart: Standard; Unterschriftspflicht: ja; Kreditlimit: 500; order: A17; ETA: 09:30; last "
     "visit: 2024-01-01 08:00; Gewicht je Stück: 3; Prio: -; Prio: n/a; priority: normal; Pause: nein; "
     "optional: no; Abholmenge: 0; pickup: 0,0; group: keine"
 )

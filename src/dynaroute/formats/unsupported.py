@@ -49,6 +49,7 @@ UNSUPPORTED = (
     "not supported"
 )
 _MOST_NAMED = 8  # requests in one error
+_MOST_KINDS = 50  # values of a column that tells kinds of stops apart; more are names or numbers
 
 Owner = Literal["problem", "stops", "vehicles"]  # whose heading or key it is
 
@@ -126,7 +127,8 @@ def find_request(heading: str, texts: Sequence[str], owner: Owner) -> Request | 
     if _compile(DESCRIPTIVE).search(simple):
         return None
     if owner == "stops" and _compile(KINDS_OF_STOPS).search(simple):
-        values = {simplify(text) for text in texts}
+        distinct = set(texts)
+        values = {simplify(text) for text in distinct} if len(distinct) <= _MOST_KINDS else set()
         for what, words in VALUES_OF_KINDS:
             if any(map(_compile(words).fullmatch, values)):
                 return Request(heading, what)

@@ -327,7 +327,7 @@ WINDOWS = (
 )
 TIMES = "time, arrival time / zeit, uhrzeit / heure / hora"
 ARRIVALS = (
-    "delivery, deliver by, arrival, appointment, eta / *lieferung, ankunft*, *termin, zustellung / livraison, "
+    "delivery, deliver by, arrival, appointment / *lieferung, ankunft*, *termin, zustellung / livraison, "
     "arrivée, rendez vous, rdv / entrega, llegada, cita"
 )
 NUMBERING = (  # what tells one time window of a stop from another

@@ -61,7 +61,8 @@ def read_vehicles_beside_stops(spec: str | os.PathLike[str], ignored: Ignored) -
 
 def _read_table(spec: str, ignored: Ignored) -> VehicleList:
     score = partial(score_header, vocabulary=VEHICLES, renames=())
-    grid, source = cut_side_table(spec, "vehicles", lambda text: cut_text(text, score), has_vehicles)
+    is_wanted = partial(has_vehicles, ignored=ignored)
+    grid, source = cut_side_table(spec, "vehicles", lambda text: cut_text(text, score), is_wanted)
     return parse_vehicles(grid, source, ignored)
 
 

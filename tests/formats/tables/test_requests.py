@@ -140,6 +140,17 @@ def test_columns_of_vehicles_that_would_not_be_planned_are_refused(name: str, tm
         assert read_vehicles(path, ignore=caught.value.names).types[0].capacity == 10
 
 
+def test_a_sheet_of_vehicles_with_two_capacities_is_found_among_others(tmp_path: Path) -> None:
+    stops = ("Stops", [HEADER, DEPOT, A])
+    path = tmp_path / "week.xlsx"
+    path.write_bytes(make_workbook(stops, ("Vans", [["name", "Zuladung", "Nutzlast"], ["van", 10, 4]])))
+    with gather_notes(), pytest.raises(UnsupportedError, match="could all be the capacity") as caught:
+        read_vehicles(path)
+
+    with gather_notes():
+        assert read_vehicles(path, ignore=caught.value.names).types[0].capacity == 10
+
+
 def test_a_start_at_the_depot_is_what_every_vehicle_does(tmp_path: Path) -> None:
     path = tmp_path / "vans.csv"
     path.write_text("name,capacity,start\nvan,10,depot\n")

@@ -196,9 +196,10 @@ def _warn_of_unused(table: Table, types: tuple[VehicleType, ...], source: str) -
         warn_of_input(source, f"ignored the columns {show_list(others)}; known columns: {', '.join(VEHICLES.roles)}.")
 
 
-def has_vehicles(grid: Grid) -> bool:
+def has_vehicles(grid: Grid, ignored: Ignored = NOTHING_IGNORED) -> bool:
     """Whether a sheet contains types of vehicles, judging by its header."""
     try:
-        return bool(grid.rows) and "capacity" in find_header(grid, VEHICLES, (), _WANTED).columns
-    except DynarouteError:
-        return False  # another kind of table: two of its columns would mean the same here
+        return bool(grid.rows) and "capacity" in find_header(grid, VEHICLES, (), _WANTED, ignored).columns
+    except DynarouteError as error:
+        # two columns mean the same: reading it reports two capacities; another kind of table has no capacity
+        return error.where.field == "capacity"
