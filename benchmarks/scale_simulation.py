@@ -22,15 +22,15 @@ from pathlib import Path
 
 from dynaroute.distributions import draw_published_set
 from dynaroute.formats import write
-from dynaroute.scale.engine import Engine
+from dynaroute.scale.engine import BatchEngine
 from dynaroute.scale.file_sources import SetSource
 from dynaroute.scale.local import LocalEngine
 from dynaroute.scale.opening import open_source
-from dynaroute.scale.outcomes import Outcome
+from dynaroute.scale.outcomes import RowOutcome
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.ray_engine import RayEngine
-from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.rows import Block, InputRow
 from dynaroute.scale.run import cut_blocks
 from dynaroute.scale.work import Work
 from dynaroute.solver import solve_all
@@ -176,12 +176,12 @@ def measure_handling(folder: Path, count: int) -> Handling:
     write(instances, file)
     source, block = open_source(str(file)), Block(0, count)
     read = _time(lambda: source.read(block))
-    rows, parts = source.read(block), Parts(Place(str(folder / "parts")))
+    rows, parts = source.read(block), Parts(StoragePlace(str(folder / "parts")))
     parts.place.make()
     results = solve_all(instances, SolveOptions(model="savings"))
 
     def finish() -> None:
-        parts.write(block, [Outcome.of_result(row, result, 0) for row, result in zip(rows, results, strict=True)])
+        parts.write(block, [RowOutcome.of_result(row, result, 0) for row, result in zip(rows, results, strict=True)])
 
     written = _time(finish)
     (part,) = parts.place.list_files().values()
@@ -208,22 +208,22 @@ class Nothing(SetSource):
         """As it is."""
         return block
 
-    def read(self, block: Block) -> list[Row]:
+    def read(self, block: Block) -> list[InputRow]:
         """Rows with an error, which nobody tries to solve."""
-        return [Row(number, str(number), error="not solved") for number in range(block.first, block.end)]
+        return [InputRow(number, str(number), error="not solved") for number in range(block.first, block.end)]
 
 
 @dataclass(frozen=True)
 class Nowhere(Parts):
     """Parts that nobody writes."""
 
-    def write(self, block: Block, outcomes: Sequence[Outcome]) -> None:
+    def write(self, block: Block, outcomes: Sequence[RowOutcome]) -> None:
         """Forget them."""
 
 
-def measure_dispatch(engine: Engine, blocks: int) -> float:
+def measure_dispatch(engine: BatchEngine, blocks: int) -> float:
     """Seconds of the driver for a block that is neither read, solved nor written; the start does not count."""
-    work = Work(Nothing("nothing", "", blocks), Nowhere(Place("")), SolveOptions(model="savings"), 1, blocks)
+    work = Work(Nothing("nothing", "", blocks), Nowhere(StoragePlace("")), SolveOptions(model="savings"), 1, blocks)
     reports = engine.solve(work, cut_blocks([Block(0, blocks)], 1), lambda now: None)
     for _ in range(blocks // 2):  # until all workers are there
         next(reports)
@@ -277,7 +277,7 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     count, blocks = (32, 20) if arguments.quick else (2048, 4000)
-    engines: dict[str, Engine] = {"local": LocalEngine(2)}
+    engines: dict[str, BatchEngine] = {"local": LocalEngine(2)}
     if not arguments.quick:
         engines["ray"] = RayEngine(workers=2)
     with tempfile.TemporaryDirectory() as name:

@@ -31,7 +31,7 @@ from dynaroute import check, write
 from dynaroute.distributions import draw_paper_set
 from dynaroute.scale.opening import open_source
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
 from dynaroute.solution import Solution
 
@@ -217,7 +217,7 @@ def _refuse_wrong(problem: Problem, out: Path) -> int:
 
 
 def _read_rows(out: Path) -> list[Any]:
-    parts = Parts(Place(str(out)))
+    parts = Parts(StoragePlace(str(out)))
     return [row for block in parts.find() for row in parts.read(block)]
 
 

@@ -18,10 +18,10 @@ from dynaroute.formats import write
 from dynaroute.instance import Instance
 from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.file_sources import SetSource
-from dynaroute.scale.outcomes import Outcome
+from dynaroute.scale.outcomes import RowOutcome
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
-from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.places import StoragePlace
+from dynaroute.scale.rows import Block, InputRow
 from dynaroute.scale.run import BatchRequest, run_batch
 from dynaroute.scale.summary import BatchSummary
 from dynaroute.scale.work import BlockReport, Work, Worker
@@ -49,8 +49,8 @@ def draw(count: int, size: int = 6, seed: int = 0) -> list[Instance]:
     return draw_paper_set(size, count, np.random.default_rng(seed), 20).instances()
 
 
-def make_rows(instances: list[Instance]) -> tuple[Row, ...]:
-    return tuple(Row(number, f"row {number}", each) for number, each in enumerate(instances))
+def make_rows(instances: list[Instance]) -> tuple[InputRow, ...]:
+    return tuple(InputRow(number, f"row {number}", each) for number, each in enumerate(instances))
 
 
 def write_input(folder: Path, count: int = 12, **more: Any) -> Path:
@@ -71,9 +71,9 @@ def run(input: Path, out: Path, options: SolveOptions = SAVINGS, **more: Any) ->
     return run_batch(BatchRequest(str(input), str(out), options, **more), SameProcess())
 
 
-def read_out(out: Path | str) -> list[Outcome]:
+def read_out(out: Path | str) -> list[RowOutcome]:
     """All rows of an output, in the order of the input."""
-    parts = Parts(Place(str(out)))
+    parts = Parts(StoragePlace(str(out)))
     return [outcome for block in parts.find() for outcome in parts.read(block)]
 
 
@@ -93,7 +93,7 @@ class DeadlySource(SetSource):
     def make(cls, instances: list[Instance], deadly: int, memory: Path | None = None) -> DeadlySource:
         return cls("deadly", "", len(instances), make_rows(instances), deadly, None if memory is None else str(memory))
 
-    def read(self, block: Block) -> list[Row]:
+    def read(self, block: Block) -> list[InputRow]:
         if block.first <= self.deadly < block.end and not block.fault and not self._remembers():
             os.kill(os.getpid(), signal.SIGKILL)
         return super().read(block)
@@ -112,6 +112,6 @@ class NotingSource(SetSource):
 
     notes: str = ""
 
-    def read(self, block: Block) -> list[Row]:
+    def read(self, block: Block) -> list[InputRow]:
         (Path(self.notes) / f"{block.first} {os.getpid()}").touch()
         return super().read(block)

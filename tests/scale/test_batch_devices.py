@@ -8,7 +8,7 @@ from batches import DeadlySource
 from dynaroute.scale.devices import list_gpus, name_kind
 from dynaroute.scale.local import LocalEngine
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.work import Work
 from dynaroute.solving.options import SolveOptions
 
@@ -44,6 +44,6 @@ def test_several_workers_share_each_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int, workers: int
 ) -> None:
     monkeypatch.setattr("dynaroute.scale.local.count_cores", lambda: cores)
-    work = Work(DeadlySource.make([], 0), Parts(Place(str(tmp_path))), SolveOptions(), 1, 0)
+    work = Work(DeadlySource.make([], 0), Parts(StoragePlace(str(tmp_path))), SolveOptions(), 1, 0)
     assert LocalEngine().count_workers(work) == workers
     assert LocalEngine(5).count_workers(work) == 5

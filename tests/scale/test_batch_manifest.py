@@ -7,7 +7,7 @@ import pytest
 
 from dynaroute.errors import FileError, FormatError, OptionError
 from dynaroute.scale.manifest import Manifest, Shard
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 
 
 @pytest.mark.parametrize("text", ["", "2", "0/3", "4/3", "1/0", "-1/3", "a/b", "1/2/3", "²/3"])
@@ -29,17 +29,17 @@ def test_shards_share_all_rows_out_between_groups(count: int, rows: int, group: 
 
 def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
     manifest = Manifest("in.parquet", "abc", 7, {"seed": 1}, 4, 8, "1/2")
-    manifest.write(Place(str(tmp_path)))
-    assert Manifest.read(Place(str(tmp_path))) == manifest
+    manifest.write(StoragePlace(str(tmp_path)))
+    assert Manifest.read(StoragePlace(str(tmp_path))) == manifest
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="no manifest"):
-        Manifest.read(Place(str(tmp_path)))
+        Manifest.read(StoragePlace(str(tmp_path)))
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"surprise": 1}'])
 def test_a_damaged_manifest_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "_manifest.json").write_text(content)
     with pytest.raises(FormatError, match="not a valid manifest"):
-        Manifest.read(Place(str(tmp_path)))
+        Manifest.read(StoragePlace(str(tmp_path)))

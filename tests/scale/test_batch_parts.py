@@ -8,19 +8,19 @@ import pytest
 from batches import run, write_input
 
 from dynaroute.errors import FileError, FormatError
-from dynaroute.scale.outcomes import Outcome
+from dynaroute.scale.outcomes import RowOutcome
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
 
 FOUND = [
-    Outcome("a", 3, ((1, 2), (3,)), 4.5, "greedy", 0.25, "amd-20", 7, None, True, (0, 1)),
-    Outcome("b", 4, seed=7, error="it cannot be solved."),
+    RowOutcome("a", 3, ((1, 2), (3,)), 4.5, "greedy", 0.25, "amd-20", 7, None, True, (0, 1)),
+    RowOutcome("b", 4, seed=7, error="it cannot be solved."),
 ]
 
 
 def parts_in(folder: Path) -> Parts:
-    return Parts(Place(str(folder)))
+    return Parts(StoragePlace(str(folder)))
 
 
 def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:

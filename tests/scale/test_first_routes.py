@@ -12,8 +12,8 @@ from dynaroute.instance import Instance
 from dynaroute.scale.file_sources import SetSource
 from dynaroute.scale.first_routes import are_built_apart, build_first_routes, search_from_first_routes
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
-from dynaroute.scale.rows import Block, FirstRoutes, Row
+from dynaroute.scale.places import StoragePlace
+from dynaroute.scale.rows import Block, FirstRoutes, InputRow
 from dynaroute.scale.work import Work, Worker
 from dynaroute.solver import solve_all
 from dynaroute.solving.options import SolveOptions
@@ -22,7 +22,7 @@ SEARCH = SolveOptions(model="amd-20", decode="sample", samples=2, iterations=20,
 
 
 def make_worker(out: Path, options: SolveOptions = SEARCH) -> Worker:
-    return Worker(Work(SetSource("", "", 3), Parts(Place(str(out))), options, group=2, rows=3))
+    return Worker(Work(SetSource("", "", 3), Parts(StoragePlace(str(out))), options, group=2, rows=3))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_routes_are_not_built_again() -> None:
 def test_a_policy_is_not_asked_for_what_it_does_not_know() -> None:
     limited = replace(draw(1)[0], vehicles=(VehicleType(capacity=20, max_stops=2),))
     measured = Instance(None, np.array([0, 1, 1]), 2, distances=1.0 - np.eye(3))
-    rows = [Row(0, "limited", limited), Row(1, "measured", measured)]
+    rows = [InputRow(0, "limited", limited), InputRow(1, "measured", measured)]
     assert build_first_routes(rows, SEARCH) == rows
 
 

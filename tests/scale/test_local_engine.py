@@ -10,7 +10,7 @@ from dynaroute.errors import DynarouteError
 from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.local import LocalEngine
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import Work
 from dynaroute.solving.options import SolveOptions
@@ -18,7 +18,7 @@ from dynaroute.solving.options import SolveOptions
 
 def make_work(source: DeadlySource, out: Path, options: SolveOptions = SAVINGS) -> Work:
     out.mkdir(exist_ok=True)
-    return Work(source, Parts(Place(str(out))), options, group=2, rows=len(source))
+    return Work(source, Parts(StoragePlace(str(out))), options, group=2, rows=len(source))
 
 
 def test_a_worker_that_dies_is_replaced_and_its_block_solved_again(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from batches import SAVINGS, change_column, routes_of, run, write_input
 from dynaroute.errors import DynarouteError, FileError, OptionError, SolutionError
 from dynaroute.scale.manifest import Manifest, Shard
 from dynaroute.scale.merging import Merging
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 from dynaroute.solving.options import SolveOptions
 
 
@@ -38,7 +38,7 @@ def test_shards_make_the_output_of_one_run(tmp_path: Path, shards: list[str]) ->
 
 def test_what_was_merged_can_be_merged_again(tmp_path: Path, shards: list[str]) -> None:
     Merging(shards).write(str(tmp_path / "out"))
-    assert Manifest.read(Place(str(tmp_path / "out"))).shard == "1/1"
+    assert Manifest.read(StoragePlace(str(tmp_path / "out"))).shard == "1/1"
     assert Merging([str(tmp_path / "out")]).find_wrong() == []
 
 

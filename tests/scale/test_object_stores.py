@@ -19,7 +19,7 @@ from batches import SAVINGS, SameProcess, read_out, routes_of, run, write_input
 from dynaroute.errors import FileError, FormatError
 from dynaroute.scale.local import LocalEngine
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.run import BatchRequest, run_batch
 
 pytest.importorskip("moto", reason="moto, the local S3 server, is not installed")
@@ -49,7 +49,7 @@ def resolve_slowly(address):
     system, path = resolve(address)
     return Store(system), path
 places._resolve = resolve_slowly
-places.Place(sys.argv[1]).write("part", bytes(12_000_000))
+places.StoragePlace(sys.argv[1]).write("part", bytes(12_000_000))
 """
 
 
@@ -92,7 +92,7 @@ def bucket(port: int, tmp_path: Path) -> str:
 
 def upload(file: Path, bucket: str) -> str:
     """Copy a file into the store; its address there."""
-    Place(bucket.format("in")).write(file.name, file.read_bytes())
+    StoragePlace(bucket.format("in")).write(file.name, file.read_bytes())
     return bucket.format(f"in/{file.name}")
 
 
@@ -104,13 +104,13 @@ def test_a_batch_goes_from_store_to_store(bucket: str, tmp_path: Path) -> None:
     run(file, tmp_path / "here", block=4)
 
     assert routes_of(bucket.format("out")) == routes_of(tmp_path / "here")
-    assert list(Place(bucket.format("out")).list_files())[:2] == ["_manifest.json", "_summary.json"]
+    assert list(StoragePlace(bucket.format("out")).list_files())[:2] == ["_manifest.json", "_summary.json"]
 
 
 def test_double_ids_in_files_of_the_store_are_refused(bucket: str, tmp_path: Path) -> None:
     file = write_input(tmp_path, 3)
     for name in ("a.parquet", "b.parquet"):
-        Place(bucket.format("in")).write(name, file.read_bytes())
+        StoragePlace(bucket.format("in")).write(name, file.read_bytes())
 
     with pytest.raises(FormatError, match="the same id"):
         run_batch(BatchRequest(bucket.format("in"), bucket.format("out"), SAVINGS), SameProcess())
@@ -120,7 +120,7 @@ def test_a_run_in_the_store_continues(bucket: str, tmp_path: Path) -> None:
     address, out = upload(write_input(tmp_path, 10), bucket), bucket.format("out")
     run_batch(BatchRequest(address, out, SAVINGS, block=4), SameProcess())
     before = routes_of(out)
-    Place(out).remove("part-000000000004-000000000008.parquet")
+    StoragePlace(out).remove("part-000000000004-000000000008.parquet")
 
     summary = run_batch(BatchRequest(address, out, SAVINGS, block=4, resumes=True), SameProcess())
 
@@ -134,7 +134,7 @@ def test_a_driver_that_was_killed_leaves_whole_parts_in_the_store(bucket: str, t
     options = ["--iterations", "20000", "--workers", "1"]
     with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
         end = time.monotonic() + SOON
-        while not Parts(Place(out)).find():
+        while not Parts(StoragePlace(out)).find():
             assert driver.poll() is None and time.monotonic() < end
             time.sleep(0.05)
         driver.send_signal(signal.SIGKILL)
@@ -152,7 +152,7 @@ def test_an_upload_that_was_not_completed_is_not_there(bucket: str) -> None:
     died = subprocess.run([sys.executable, "-c", DIES_DURING_AN_UPLOAD, bucket.format("out")], env=os.environ)
 
     assert died.returncode == -signal.SIGKILL
-    assert Place(bucket.format("out")).list_files() == {}
+    assert StoragePlace(bucket.format("out")).list_files() == {}
 
 
 def test_an_address_of_no_known_kind_is_refused(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from dynaroute.errors import DynarouteError, FileError, FormatError, Unsupported
 from dynaroute.formats import write
 from dynaroute.scale.opening import open_source
 from dynaroute.scale.parquet_source import ParquetSource
-from dynaroute.scale.places import Place
-from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.places import StoragePlace
+from dynaroute.scale.rows import Block, InputRow
 
 
 def open_parquet(path: Path) -> ParquetSource:
@@ -38,7 +38,7 @@ def damage(file: Path, column: int) -> None:
     file.write_bytes(content)
 
 
-def ids(rows: list[Row]) -> list[str]:
+def ids(rows: list[InputRow]) -> list[str]:
     return [row.id for row in rows]
 
 
@@ -135,7 +135,7 @@ def test_a_file_that_is_cut_off_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_down_is_no_fault_of_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Place(f"memory://{tmp_path.name}")
+    store = StoragePlace(f"memory://{tmp_path.name}")
     store.make()
     store.write("in.parquet", write_input(tmp_path, 8).read_bytes())
     source = open_source(store.address)

@@ -29,7 +29,7 @@ from dynaroute.formats import write
 from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.file_sources import SetSource
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.ray_engine import RayEngine
 from dynaroute.scale.rows import Block
 from dynaroute.scale.run import BatchRequest, run_batch
@@ -41,7 +41,7 @@ pytest_plugins = ("ray_cluster",)
 
 def make_work(source: DeadlySource, out: Path) -> Work:
     out.mkdir()
-    return Work(source, Parts(Place(str(out))), SAVINGS, group=2, rows=len(source))
+    return Work(source, Parts(StoragePlace(str(out))), SAVINGS, group=2, rows=len(source))
 
 
 def test_gpu_actors_find_the_routes_of_processes_here(nodes: TwoNodes, model: Path, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_gpu_actors_build_what_others_search(nodes: TwoNodes, model: Path, tmp_p
         (tmp_path / name).mkdir()
     source = NotingSource("", "", 6, make_rows(draw(6)), str(tmp_path / "notes"))
     options = SolveOptions(model=model, iterations=20, device="cpu", seed=5)
-    work = Work(source, Parts(Place(str(tmp_path / "ray"))), options, group=2, rows=6)
+    work = Work(source, Parts(StoragePlace(str(tmp_path / "ray"))), options, group=2, rows=6)
     blocks, engine = [Block(0, 4), Block(4, 6)], RayEngine(nodes.address, workers=1, gpus=1)
 
     assert engine.count_workers(work) == 2  # one of each
@@ -73,7 +73,7 @@ def test_gpu_actors_build_what_others_search(nodes: TwoNodes, model: Path, tmp_p
     processes = {process for _, process in readers}
     assert sorted(readers) == sorted([first, process] for first in ("0", "4") for process in processes)
     assert len(processes) == 2
-    here = Worker(replace(work, parts=Parts(Place(str(tmp_path / "here")))))
+    here = Worker(replace(work, parts=Parts(StoragePlace(str(tmp_path / "here")))))
     for block in blocks:
         here.solve(source.prepare(block))
     assert routes_of(tmp_path / "ray") == routes_of(tmp_path / "here")

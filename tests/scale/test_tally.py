@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import math
 
-from dynaroute.scale.outcomes import Outcome
+from dynaroute.scale.outcomes import RowOutcome
 from dynaroute.scale.tally import Tally
 
-RIGHT = Outcome("a", 0, ((1,),), 10.0, "savings", 0.5, checked=True)
-WRONG = Outcome("b", 1, error="it cannot be solved.")
+RIGHT = RowOutcome("a", 0, ((1,),), 10.0, "savings", 0.5, checked=True)
+WRONG = RowOutcome("b", 1, error="it cannot be solved.")
 
 
 def test_rows_with_errors_are_counted_and_told() -> None:
@@ -31,7 +31,7 @@ def test_costs_are_known_to_a_per_cent() -> None:
 
 
 def test_a_cost_of_zero_has_a_place() -> None:
-    free = Outcome("c", 2, ((1,),), 0.0, "savings", checked=True)
+    free = RowOutcome("c", 2, ((1,),), 0.0, "savings", checked=True)
     assert Tally.of([free]).cost_counts == {0.0: 1}
 
 

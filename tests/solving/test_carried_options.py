@@ -21,8 +21,8 @@ from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.file_sources import SetSource
 from dynaroute.scale.manifest import OF_INPUT, Manifest, Shard
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.places import Place
-from dynaroute.scale.rows import Block, FirstRoutes, Row
+from dynaroute.scale.places import StoragePlace
+from dynaroute.scale.rows import Block, FirstRoutes, InputRow
 from dynaroute.scale.run import BatchRequest
 from dynaroute.scale.work import BlockReport, Work, Worker
 from dynaroute.service.job import Job
@@ -181,8 +181,8 @@ def test_option_reaches_rows_of_a_batch_whose_first_routes_are_known(
     known = FirstRoutes(PLAN.routes, "amd-20", 0.0)
     options = make(name, improve="search")
 
-    Worker(Work(SetSource("", "", 1), Parts(Place(str(tmp_path))), options, group=1, rows=1)).solve(
-        Block(0, 1, (Row(0, "row", INSTANCE),), first_routes=(known,))
+    Worker(Work(SetSource("", "", 1), Parts(StoragePlace(str(tmp_path))), options, group=1, rows=1)).solve(
+        Block(0, 1, (InputRow(0, "row", INSTANCE),), first_routes=(known,))
     )
 
     assert [getattr(options, name) for options in seen] == [getattr(options, name)]
@@ -194,7 +194,7 @@ def test_run_is_neither_continued_nor_merged_with_another_value(name: str, tmp_p
     if name in OF_WORKERS:
         pytest.skip("it does not decide the routes")
     needed = {other: value for other, value in EXAMPLES[name].items() if other != name}
-    place = Place(str(tmp_path))
+    place = StoragePlace(str(tmp_path))
     for options in (make(name), SolveOptions(**needed)):
         described = run._describe_options(options, "cpu")
         Manifest("in", "digest", 1, described, 1, 1).write(place)

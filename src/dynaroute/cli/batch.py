@@ -14,7 +14,7 @@ from dynaroute.errors import OptionError, Where
 from dynaroute.solving.options import SolveOptions
 
 if TYPE_CHECKING:
-    from dynaroute.scale.engine import Engine
+    from dynaroute.scale.engine import BatchEngine
     from dynaroute.scale.summary import BatchSummary
 
 EngineName = Literal["local", "ray"]
@@ -101,7 +101,7 @@ def batch(
         raise typer.Exit(ROWS_WITH_ERRORS)
 
 
-def _choose_engine(name: EngineName, workers: int | None, address: str | None, gpus: float | None) -> Engine:
+def _choose_engine(name: EngineName, workers: int | None, address: str | None, gpus: float | None) -> BatchEngine:
     if name == "ray":
         from dynaroute.scale.ray_engine import RayEngine
 

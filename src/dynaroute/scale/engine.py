@@ -10,7 +10,7 @@ from typing import Protocol
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import BlockReport, Work
 
-__all__ = ["MOST_DEATHS", "Engine", "Retries", "WorkersNow"]
+__all__ = ["MOST_DEATHS", "BatchEngine", "Retries", "WorkersNow"]
 
 MOST_DEATHS = 2  # workers that may die on a block before it is cut to find the cause
 
@@ -23,7 +23,7 @@ class WorkersNow:
     replaced: int = 0
 
 
-class Engine(Protocol):
+class BatchEngine(Protocol):
     """Lets workers solve blocks, on this machine or others."""
 
     def count_workers(self, work: Work) -> int:

@@ -14,7 +14,7 @@ from dynaroute.files import read_bytes
 from dynaroute.formats.read import read_set
 from dynaroute.formats.table import FORMATS
 from dynaroute.instance import Instance
-from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.rows import Block, InputRow
 
 __all__ = ["FolderSource", "SetSource", "open_folder", "open_set"]
 
@@ -34,7 +34,7 @@ class SetSource:
     address: str
     digest: str
     count: int
-    _rows: tuple[Row, ...] = field(default=(), compare=False, repr=False)
+    _rows: tuple[InputRow, ...] = field(default=(), compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_rows": ()}
@@ -46,13 +46,13 @@ class SetSource:
         """Add the rows to a block."""
         return Block(block.first, block.end, self._rows[block.first : block.end], block.fault)
 
-    def read(self, block: Block) -> list[Row]:
+    def read(self, block: Block) -> list[InputRow]:
         """Return the rows that were sent with the block."""
         return list(block.rows or ())
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _FolderEntry:
     """A row of a folder: a file, the number of the instance in it, and its id."""
 
     file: str
@@ -74,7 +74,7 @@ class FolderSource:
 
     address: str
     digest: str
-    entries: tuple[_Entry, ...]
+    entries: tuple[_FolderEntry, ...]
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -83,18 +83,18 @@ class FolderSource:
         """Return the block unchanged: workers read their files themselves."""
         return block
 
-    def read(self, block: Block) -> list[Row]:
+    def read(self, block: Block) -> list[InputRow]:
         """Read the rows of a block; rows of a file that cannot be read carry the error."""
         return [self._read_row(number) for number in range(block.first, block.end)]
 
-    def _read_row(self, number: int) -> Row:
+    def _read_row(self, number: int) -> InputRow:
         entry = self.entries[number]
         try:
-            return Row(number, entry.id, _read_file(str(Path(self.address) / entry.file))[entry.index])
+            return InputRow(number, entry.id, _read_file(str(Path(self.address) / entry.file))[entry.index])
         except DynarouteError as error:
             if isinstance(error, UnsupportedError):
                 error.address_command_without_option()
-            return Row(number, entry.id, error=str(error))
+            return InputRow(number, entry.id, error=str(error))
 
 
 def open_set(address: str) -> SetSource:
@@ -108,7 +108,7 @@ def open_set(address: str) -> SetSource:
     path = Path(address)
     instances = read_set(path)
     names = _name_instances(path.stem, len(instances))
-    rows = tuple(Row(number, name, each) for number, (name, each) in enumerate(zip(names, instances, strict=True)))
+    rows = tuple(InputRow(number, name, each) for number, (name, each) in enumerate(zip(names, instances, strict=True)))
     return SetSource(address, hashlib.sha256(read_bytes(path)).hexdigest(), len(rows), rows)
 
 
@@ -131,7 +131,7 @@ def open_folder(address: str, names: Sequence[str]) -> FolderSource:
         except DynarouteError as error:
             content, count = str(error).encode(), 1  # a row with this error
         digest.update(f"{len(name)} {len(content)} {name}".encode() + content)
-        entries += [_Entry(name, index, each) for index, each in enumerate(_name_instances(path.stem, count))]
+        entries += [_FolderEntry(name, index, each) for index, each in enumerate(_name_instances(path.stem, count))]
     _refuse_double_names(address, entries)
     return FolderSource(address, digest.hexdigest(), tuple(entries))
 
@@ -153,7 +153,7 @@ def _read_file(path: str) -> list[Instance]:
         return read_set(path)
 
 
-def _refuse_double_names(address: str, entries: Sequence[_Entry]) -> None:
+def _refuse_double_names(address: str, entries: Sequence[_FolderEntry]) -> None:
     seen: dict[str, str] = {}
     for entry in entries:
         if entry.id in seen:

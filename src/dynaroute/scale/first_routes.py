@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dynaroute.scale.rows import FirstRoutes, Row
+from dynaroute.scale.rows import FirstRoutes, InputRow
 from dynaroute.solution import Solution
 from dynaroute.solver import solve_all
 from dynaroute.solving.carried_options import continue_from
@@ -24,7 +24,7 @@ def are_built_apart(options: SolveOptions) -> bool:
     return options.uses_policy and options.searches and options.search_seconds is None
 
 
-def build_first_routes(rows: Sequence[Row], options: SolveOptions) -> list[Row]:
+def build_first_routes(rows: Sequence[InputRow], options: SolveOptions) -> list[InputRow]:
     """Return the rows, with first routes where a policy can build them.
 
     Parameters
@@ -43,7 +43,7 @@ def build_first_routes(rows: Sequence[Row], options: SolveOptions) -> list[Row]:
     return [replace(row, first=found.get(row.number, row.first)) for row in rows]
 
 
-def search_from_first_routes(row: Row, options: SolveOptions) -> Result:
+def search_from_first_routes(row: InputRow, options: SolveOptions) -> Result:
     """Search a row, and report its first routes as if the search had built them.
 
     Parameters
@@ -60,7 +60,7 @@ def search_from_first_routes(row: Row, options: SolveOptions) -> Result:
     return replace(result, start=start, seconds=row.first.seconds + result.seconds)
 
 
-def _can_build(row: Row, options: SolveOptions) -> bool:
+def _can_build(row: InputRow, options: SolveOptions) -> bool:
     """Whether policies can solve this problem, and its search would use one."""
     instance = row.instance
     return (

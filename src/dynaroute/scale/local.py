@@ -26,7 +26,7 @@ __all__ = ["LocalEngine"]
 
 _MOST_ON_GPU = 4  # workers per GPU: reading, checking and writing use the CPU, and take longer than decoding
 _MOST_FALSE_STARTS = 3  # give up when so many workers in a row die before they are ready
-_FAREWELL_SECONDS = 5.0  # time for a worker to exit by itself
+_EXIT_SECONDS = 5.0  # time for a worker to exit by itself
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class LocalEngine:
         return max(gpus, min(count_cores(), _MOST_ON_GPU * gpus)) if gpus else count_cores()
 
     def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
-        """Solve all blocks; see `Engine`."""
-        team = _Team(work, self.count_workers(work), iter(blocks), tell)
+        """Solve all blocks; see `BatchEngine`."""
+        processes = _WorkerProcesses(work, self.count_workers(work), iter(blocks), tell)
         try:
-            yield from team.solve()
+            yield from processes.solve()
         finally:
-            team.end()
+            processes.end()
 
 
 class _Ready(NamedTuple):
@@ -62,7 +62,7 @@ class _Ready(NamedTuple):
 
 
 @dataclass
-class _Member:
+class _WorkerProcess:
     """A worker process, the connection to it, and the block that it is solving."""
 
     process: BaseProcess
@@ -72,7 +72,7 @@ class _Member:
     block: Block | None = None
 
 
-class _Team:
+class _WorkerProcesses:
     """The worker processes of one run, and the blocks waiting for them."""
 
     def __init__(self, work: Work, size: int, upcoming: Iterator[Block], tell: Callable[[WorkersNow], None]) -> None:
@@ -85,57 +85,57 @@ class _Team:
         # PyTorch and PyArrow start threads, and a process with threads cannot be forked safely
         self.context = multiprocessing.get_context("spawn")
         gpus = list_gpus(work.options)
-        self.members = [self._start(gpus[index % len(gpus)] if gpus else None) for index in range(len(self.waiting))]
+        self.workers = [self._start(gpus[index % len(gpus)] if gpus else None) for index in range(len(self.waiting))]
 
     def solve(self) -> Iterator[BlockReport]:
         """Hand out blocks and collect reports until all work is done."""
-        while any(member.block is not None for member in self.members) or self._peek() is not None:
-            for member in self._wait():
-                if (report := self._listen(member)) is not None:
+        while any(worker.block is not None for worker in self.workers) or self._peek() is not None:
+            for worker in self._wait():
+                if (report := self._listen(worker)) is not None:
                     yield report
 
     def end(self) -> None:
         """Stop all workers: ask the idle ones to exit, and kill the busy ones."""
-        for member in self.members:
-            if member.block is None:
-                _say(member, None)
+        for worker in self.workers:
+            if worker.block is None:
+                _say(worker, None)
             else:
-                member.process.kill()
-        for member in self.members:
-            member.process.join(_FAREWELL_SECONDS)
-            if member.process.is_alive():
-                member.process.kill()
-                member.process.join()
-            member.line.close()
+                worker.process.kill()
+        for worker in self.workers:
+            worker.process.join(_EXIT_SECONDS)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+            worker.line.close()
 
-    def _wait(self) -> list[_Member]:
-        """Wait until some members have sent a message or died."""
-        heard = wait([end for member in self.members for end in (member.line, member.process.sentinel)])
-        return [member for member in self.members if member.line in heard or member.process.sentinel in heard]
+    def _wait(self) -> list[_WorkerProcess]:
+        """Wait until some workers have sent a message or died."""
+        heard = wait([end for worker in self.workers for end in (worker.line, worker.process.sentinel)])
+        return [worker for worker in self.workers if worker.line in heard or worker.process.sentinel in heard]
 
-    def _listen(self, member: _Member) -> BlockReport | None:
+    def _listen(self, worker: _WorkerProcess) -> BlockReport | None:
         """Read a worker's message, or replace the worker if it died."""
         try:
-            message = member.line.recv() if member.line.poll() else None
+            message = worker.line.recv() if worker.line.poll() else None
         except (EOFError, OSError):
             message = None
         if message is None:
-            return self._replace(member) if not member.process.is_alive() or _is_gone(member) else None
+            return self._replace(worker) if not worker.process.is_alive() or _is_gone(worker) else None
         if isinstance(message, DynarouteError):
             raise message
-        member.is_ready, member.block = True, None
+        worker.is_ready, worker.block = True, None
         self.false_starts = 0
-        self._occupy(member)
+        self._occupy(worker)
         return message if isinstance(message, BlockReport) else None
 
-    def _occupy(self, member: _Member) -> None:
+    def _occupy(self, worker: _WorkerProcess) -> None:
         """Give a worker its next block, if there is one."""
         if self._peek() is None:
             return
         block = self.waiting.popleft()
         prepared = block if block.rows is not None else self.work.source.prepare(block)
-        member.block = block
-        _say(member, prepared)
+        worker.block = block
+        _say(worker, prepared)
 
     def _peek(self) -> Block | None:
         """The next block, if there is one."""
@@ -143,51 +143,51 @@ class _Team:
             self.waiting.extend(islice(self.upcoming, 1))
         return self.waiting[0] if self.waiting else None
 
-    def _start(self, device: str | None) -> _Member:
+    def _start(self, device: str | None) -> _WorkerProcess:
         ours, theirs = self.context.Pipe()
         process = self.context.Process(target=_serve, args=(theirs, self.work, device), daemon=True)
         process.start()
         theirs.close()  # otherwise the end of the process would go unnoticed
-        return _Member(process, ours, device)
+        return _WorkerProcess(process, ours, device)
 
-    def _replace(self, member: _Member) -> BlockReport | None:
+    def _replace(self, worker: _WorkerProcess) -> BlockReport | None:
         """Replace a worker that died, and retry its block; returns a report if its part is already written."""
-        member.process.join()
-        reason = _describe_death(member.process.exitcode)
-        member.line.close()
-        if not member.is_ready:
+        worker.process.join()
+        reason = _describe_death(worker.process.exitcode)
+        worker.line.close()
+        if not worker.is_ready:
             self.false_starts += 1
         if self.false_starts >= _MOST_FALSE_STARTS:
-            self.members.remove(member)
+            self.workers.remove(worker)
             raise DynarouteError(
                 f"{self.false_starts} workers died before they were ready: {reason}.",
                 remedy="If memory is short, use fewer workers, such as --workers 1.",
             )
         self.replaced += 1
-        report, block = None, member.block
+        report, block = None, worker.block
         if block is not None:
             tally = self.work.parts.find_tally(block)
             if tally is not None:
                 report = BlockReport(block, tally)
             else:
                 self.waiting.extendleft(reversed(self.retries.blame(block, reason)))
-        self.members[self.members.index(member)] = self._start(member.device)
-        for idle in self.members:
+        self.workers[self.workers.index(worker)] = self._start(worker.device)
+        for idle in self.workers:
             if idle.is_ready and idle.block is None:
                 self._occupy(idle)
-        self.tell(WorkersNow(len(self.members), self.replaced))
+        self.tell(WorkersNow(len(self.workers), self.replaced))
         return report
 
 
-def _say(member: _Member, message: Block | None) -> None:
+def _say(worker: _WorkerProcess, message: Block | None) -> None:
     with suppress(OSError):  # if it died, `_listen` will notice
-        member.line.send(message)
+        worker.line.send(message)
 
 
-def _is_gone(member: _Member) -> bool:
+def _is_gone(worker: _WorkerProcess) -> bool:
     """Whether the process exits soon, now that its end of the connection is closed."""
-    member.process.join(_FAREWELL_SECONDS)
-    return not member.process.is_alive()
+    worker.process.join(_EXIT_SECONDS)
+    return not worker.process.is_alive()
 
 
 def _describe_death(code: int | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from dynaroute import __version__
 from dynaroute.errors import FileError, FormatError, OptionError, Where
 from dynaroute.scale.parts import MANIFEST
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 
 __all__ = ["OF_INPUT", "Manifest", "Shard"]
 
@@ -90,13 +90,13 @@ class Manifest:
     shard: str = "1/1"
     version: str = __version__
 
-    def write(self, place: Place) -> None:
+    def write(self, place: StoragePlace) -> None:
         """Write it into the output folder."""
         document = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         place.write(MANIFEST, json.dumps(document, indent=1).encode() + b"\n")
 
     @classmethod
-    def read(cls, place: Place) -> Manifest:
+    def read(cls, place: StoragePlace) -> Manifest:
         """Read the manifest of a run.
 
         Raises
@@ -113,7 +113,7 @@ class Manifest:
         except (ValueError, TypeError) as error:
             raise FormatError("this is not a valid manifest.", where=where, remedy="Start a new run.") from error
 
-    def refuse_other(self, other: Manifest, place: Place) -> None:
+    def refuse_other(self, other: Manifest, place: StoragePlace) -> None:
         """Refuse to continue this run with a different input or options.
 
         Parameters

@@ -10,10 +10,10 @@ from dynaroute.errors import FileError, OptionError, SolutionError, Where, in_fi
 from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.manifest import OF_INPUT, Manifest
 from dynaroute.scale.opening import open_source
-from dynaroute.scale.outcomes import Outcome, judge_outcome
+from dynaroute.scale.outcomes import RowOutcome, judge_outcome
 from dynaroute.scale.parts import SUMMARY, Parts, name_part
-from dynaroute.scale.places import Place
-from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.places import StoragePlace
+from dynaroute.scale.rows import Block, InputRow
 from dynaroute.scale.sources import Source
 from dynaroute.scale.summary import BatchSummary
 from dynaroute.scale.tally import Tally
@@ -57,7 +57,7 @@ class Merging:
     """
 
     def __init__(self, folders: Sequence[str], input: str | None = None) -> None:
-        places = [Place(folder) for folder in folders]
+        places = [StoragePlace(folder) for folder in folders]
         manifests = [Manifest.read(place) for place in places]
         self.manifest = replace(manifests[0], shard="1/1")
         for place, manifest in zip(places, manifests, strict=True):
@@ -85,7 +85,7 @@ class Merging:
         out
             Its address.
         """
-        place = Place(out)
+        place = StoragePlace(out)
         if place.list_files():
             raise FileError("the folder is not empty.", where=Where(file=out), remedy="Use a new one.")
         place.make()
@@ -134,11 +134,11 @@ class Merging:
     def _name(self, first: int, end: int) -> list[str]:
         return [row.id for row in self._read(Block(first, end))]
 
-    def _read(self, block: Block) -> list[Row]:
+    def _read(self, block: Block) -> list[InputRow]:
         return self.source.read(self.source.prepare(block))
 
 
-def _refuse_other_run(first: Manifest, first_place: Place, other: Manifest, place: Place) -> None:
+def _refuse_other_run(first: Manifest, first_place: StoragePlace, other: Manifest, place: StoragePlace) -> None:
     for what, here, there in first.compare(other, OF_INPUT):
         raise OptionError(
             f"{what} is {there!r} here, but {here!r} in {first_place.address}.",
@@ -158,7 +158,7 @@ def _open_input(address: str, manifest: Manifest) -> Source:
     return source
 
 
-def _refuse_other_ids(rows: Sequence[Row], outcomes: dict[str, Outcome], count: int) -> None:
+def _refuse_other_ids(rows: Sequence[InputRow], outcomes: dict[str, RowOutcome], count: int) -> None:
     """Refuse a file that does not contain exactly its ids."""
     if missing := [row.id for row in rows if row.id not in outcomes]:
         raise SolutionError(f"the id {missing[0]!r} is missing.", remedy="Remove the part, and continue: --resume.")

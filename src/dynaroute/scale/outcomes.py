@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dynaroute.scale.rows import Row
+from dynaroute.scale.rows import InputRow
 from dynaroute.solution import Solution, check
 from dynaroute.solving.result import Result
 
-__all__ = ["Outcome", "judge_outcome"]
+__all__ = ["RowOutcome", "judge_outcome"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RowOutcome:
     """The result for one row of the input: a row of the output. The fields are its columns, in order.
 
     Attributes
@@ -50,7 +50,7 @@ class Outcome:
     vehicles: tuple[int, ...] | None = None
 
     @classmethod
-    def of_result(cls, row: Row, result: Result, seed: int) -> Outcome:
+    def of_result(cls, row: InputRow, result: Result, seed: int) -> RowOutcome:
         """Make the outcome of a solved row, verified by `check`."""
         types = result.solution.vehicle_types(result.instance) if result.instance.vehicles is not None else None
         found = cls(
@@ -67,7 +67,7 @@ class Outcome:
         return judge_outcome(row, found)
 
     @classmethod
-    def of_fault(cls, row: Row, error: str, seed: int) -> Outcome:
+    def of_fault(cls, row: InputRow, error: str, seed: int) -> RowOutcome:
         """Make the outcome of a row without routes."""
         return cls(row.id, row.number, seed=seed, error=error)
 
@@ -77,7 +77,7 @@ class Outcome:
         return self.method or "" if self.model is None else f"{self.model} ({self.method})"
 
 
-def judge_outcome(row: Row, found: Outcome) -> Outcome:
+def judge_outcome(row: InputRow, found: RowOutcome) -> RowOutcome:
     """Return the outcome with the present verdict of `check`.
 
     Parameters

@@ -16,8 +16,8 @@ from dynaroute.display import show_list
 from dynaroute.errors import DynarouteError, FileError, FormatError, Where, gather_notes, in_file, warn_of_input
 from dynaroute.formats.parquet import InstanceTable, open_table
 from dynaroute.formats.parquet_columns import COLUMNS, refuse_constraints, refuse_other_schema
-from dynaroute.scale.places import Place
-from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.places import StoragePlace
+from dynaroute.scale.rows import Block, InputRow
 
 __all__ = ["ParquetSource", "open_parquet"]
 
@@ -51,9 +51,9 @@ class ParquetSource:
 
     address: str
     digest: str
-    place: Place
+    place: StoragePlace
     files: tuple[_File, ...]
-    _streams: dict[str, _Stream] = field(default_factory=dict, compare=False, repr=False)
+    _streams: dict[str, _ForwardReader] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_streams": {}}  # open files stay here
@@ -65,7 +65,7 @@ class ParquetSource:
         """Return the block unchanged: workers read their rows themselves."""
         return block
 
-    def read(self, block: Block) -> list[Row]:
+    def read(self, block: Block) -> list[InputRow]:
         """Read the rows of a block; rows that cannot be read carry the error."""
         return [row for file, first, end in self._pieces(block) for row in self._read_piece(file, first, end)]
 
@@ -97,7 +97,7 @@ class ParquetSource:
                 yield file, max(block.first, file.first), min(block.end, file.first + file.rows)
             index += 1
 
-    def _read_piece(self, file: _File, first: int, end: int) -> list[Row]:
+    def _read_piece(self, file: _File, first: int, end: int) -> list[InputRow]:
         try:
             batches = self._stream(file).read(first - file.first, end - file.first)
         except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
@@ -114,7 +114,7 @@ class ParquetSource:
                 remedy="Copy the file again.",
             )
             return self._fail_piece(file, first, end, str(fault))
-        rows: list[Row] = []
+        rows: list[InputRow] = []
         with gather_notes():  # nobody would read notes on millions of rows
             for batch in batches:
                 rows += _make_rows(InstanceTable(batch), first + len(rows), self.place.file(file.name))
@@ -125,23 +125,23 @@ class ParquetSource:
         begins = self._streams[file.name].begins if file.name in self._streams else []
         return next((file.first + begin for begin in begins if first < file.first + begin < end), None)
 
-    def _fail_piece(self, file: _File, first: int, end: int, error: str) -> list[Row]:
+    def _fail_piece(self, file: _File, first: int, end: int, error: str) -> list[InputRow]:
         """Make rows with an error for a piece that cannot be read."""
         names: list[str] = []
         for number, found in self._read_ids_of(file):
             names += found[max(0, first - number) : max(0, end - number)]
             if number + len(found) >= end:
                 break
-        return [Row(first + index, name, error=error) for index, name in enumerate(names)]
+        return [InputRow(first + index, name, error=error) for index, name in enumerate(names)]
 
-    def _stream(self, file: _File) -> _Stream:
+    def _stream(self, file: _File) -> _ForwardReader:
         if file.name not in self._streams:
             self._streams.clear()  # one open file is enough
-            self._streams[file.name] = _Stream(self.place, file.name)
+            self._streams[file.name] = _ForwardReader(self.place, file.name)
         return self._streams[file.name]
 
 
-class _Stream:
+class _ForwardReader:
     """A file that is read forwards; a jump starts at the beginning of a row group.
 
     Row groups may be as large as the file, so consecutive blocks continue where the last one ended.
@@ -152,7 +152,7 @@ class _Stream:
         The folder and the name of the file.
     """
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: StoragePlace, name: str) -> None:
         self.file = open_table(place.open(name), _BYTES_AT_ONCE)
         metadata = self.file.metadata
         sizes = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
@@ -197,7 +197,7 @@ class _Stream:
         return batch
 
 
-def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSource:
+def open_parquet(address: str, place: StoragePlace, names: Sequence[str]) -> ParquetSource:
     """Check all files of an input before anything is solved.
 
     Parameters
@@ -231,7 +231,7 @@ def open_parquet(address: str, place: Place, names: Sequence[str]) -> ParquetSou
     return source
 
 
-def _look_at(place: Place, name: str, digest: Any) -> tuple[Any, int]:
+def _look_at(place: StoragePlace, name: str, digest: Any) -> tuple[Any, int]:
     """Check the columns of a file, read its schema and number of rows, and update the digest with its contents."""
     with place.open(name) as file:
         try:
@@ -271,15 +271,15 @@ def refuse_double_ids(source: ParquetSource) -> None:
                 )
 
 
-def _make_rows(table: InstanceTable, first: int, file: str) -> list[Row]:
+def _make_rows(table: InstanceTable, first: int, file: str) -> list[InputRow]:
     rows = []
     for index, name in enumerate(_name_rows(table.read_ids(), first)):
         number = first + index
         try:
             with in_file(file):
-                rows.append(Row(number, name, table.make_instance(index, name)))
+                rows.append(InputRow(number, name, table.make_instance(index, name)))
         except DynarouteError as error:
-            rows.append(Row(number, name, error=str(error)))
+            rows.append(InputRow(number, name, error=str(error)))
     return rows
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from dynaroute.errors import FileError, FormatError, Where, in_file
 from dynaroute.formats.parquet import format_table, open_table
 from dynaroute.formats.parquet_columns import load_pyarrow
-from dynaroute.scale.outcomes import Outcome
-from dynaroute.scale.places import Place
+from dynaroute.scale.outcomes import RowOutcome
+from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
 from dynaroute.scale.tally import Tally
 
@@ -37,23 +37,23 @@ class Parts:
         The folder.
     """
 
-    place: Place
+    place: StoragePlace
 
-    def write(self, block: Block, outcomes: Sequence[Outcome]) -> None:
+    def write(self, block: Block, outcomes: Sequence[RowOutcome]) -> None:
         """Write the outcomes of a whole block."""
-        columns = [[getattr(each, entry.name) for each in outcomes] for entry in fields(Outcome)]
+        columns = [[getattr(each, entry.name) for each in outcomes] for entry in fields(RowOutcome)]
         table = load_pyarrow().table(columns, schema=_make_schema())
         self.place.write(name_part(block.first, block.end), format_table(table))
 
-    def read(self, block: Block) -> list[Outcome]:
+    def read(self, block: Block) -> list[RowOutcome]:
         """Read the outcomes of a written block."""
-        return self._read_columns(block, [entry.name for entry in fields(Outcome)])
+        return self._read_columns(block, [entry.name for entry in fields(RowOutcome)])
 
     def read_tally(self, block: Block) -> Tally:
         """Read the tally of a written block."""
         return Tally.of(self._read_columns(block, _TALLIED))
 
-    def _read_columns(self, block: Block, names: Sequence[str]) -> list[Outcome]:
+    def _read_columns(self, block: Block, names: Sequence[str]) -> list[RowOutcome]:
         name = name_part(block.first, block.end)
         with in_file(self.place.file(name)), self.place.open(name) as file:
             try:
@@ -125,7 +125,7 @@ def _make_schema() -> Any:
         "checked": pa.bool_(),
         "vehicles": pa.list_(pa.int32()),
     }
-    return pa.schema([(entry.name, types[entry.name]) for entry in fields(Outcome)])
+    return pa.schema([(entry.name, types[entry.name]) for entry in fields(RowOutcome)])
 
 
 def _require_column(name: str, there: Sequence[str]) -> None:
@@ -134,9 +134,9 @@ def _require_column(name: str, there: Sequence[str]) -> None:
         raise FormatError("this column is missing.", where=Where(field=name), remedy=remedy)
 
 
-def _make_outcome(values: dict[str, Any]) -> Outcome:
+def _make_outcome(values: dict[str, Any]) -> RowOutcome:
     if values.get("routes") is not None:
         values["routes"] = tuple(map(tuple, values["routes"]))
     if values.get("vehicles") is not None:
         values["vehicles"] = tuple(values["vehicles"])
-    return Outcome(**values)
+    return RowOutcome(**values)

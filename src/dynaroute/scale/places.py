@@ -16,7 +16,7 @@ from dynaroute.errors import FileError, Where
 from dynaroute.files import write_bytes
 from dynaroute.formats.parquet_columns import load_pyarrow
 
-__all__ = ["Place", "find_place", "is_remote"]
+__all__ = ["StoragePlace", "find_place", "is_remote"]
 
 _SCHEME = "://"
 _BYTES_AT_ONCE = 1 << 22
@@ -28,7 +28,7 @@ def is_remote(address: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Place:
+class StoragePlace:
     """A folder, which need not exist yet. It can be sent to other processes.
 
     Attributes
@@ -105,7 +105,7 @@ class Place:
             system.delete_file(f"{path}/{name}")
 
 
-def find_place(address: str) -> tuple[Place, str | None]:
+def find_place(address: str) -> tuple[StoragePlace, str | None]:
     """Find the folder at an address; for a file, its folder and its name.
 
     Raises
@@ -118,13 +118,13 @@ def find_place(address: str) -> tuple[Place, str | None]:
     with _translate_errors(address, "read"):
         kind = system.get_file_info(path).type
     if kind == kinds.Directory:
-        return Place(address), None
+        return StoragePlace(address), None
     if kind == kinds.File:
         if not is_remote(address):
-            return Place(str(Path(address).parent)), Path(address).name
+            return StoragePlace(str(Path(address).parent)), Path(address).name
         before, mark, query = address.partition("?")
         folder, _, name = before.rpartition("/")
-        return Place(f"{folder}{mark}{query}"), name
+        return StoragePlace(f"{folder}{mark}{query}"), name
     raise FileError("there is no such file or folder.", where=Where(file=address), remedy="Check the path.")
 
 

@@ -66,19 +66,19 @@ class RayEngine:
     def count_workers(self, work: Work) -> int:
         """Return the number of workers for this work."""
         self._connect()
-        crew = self._choose_crew(work)
-        return crew.workers + crew.builders
+        actors = self._count_actors(work)
+        return actors.workers + actors.builders
 
     def solve(self, work: Work, blocks: Iterable[Block], tell: Callable[[WorkersNow], None]) -> Iterator[BlockReport]:
-        """Solve all blocks; see `Engine`."""
+        """Solve all blocks; see `BatchEngine`."""
         self._connect()
-        pool = _Pool(work, self._choose_crew(work), tell)
+        pool = _Pool(work, self._count_actors(work), tell)
         try:
             yield from pool.solve(blocks)
         finally:
             self._leave()
 
-    def _choose_crew(self, work: Work) -> _Crew:
+    def _count_actors(self, work: Work) -> _ActorCounts:
         has: dict[str, float] = _load_ray().cluster_resources()
         gpus = self._gpus_of(work)
         with_gpus = int(has.get("GPU", 0.0) / gpus) if gpus else 0
@@ -93,8 +93,8 @@ class RayEngine:
                 remedy="Use --gpus 0 with --device cpu, or a cluster with GPUs.",
             )
         if gpus and are_built_apart(work.options):
-            return _Crew(min(self.workers or cores, cores), gpus, builders=with_gpus)
-        return _Crew(min(self.workers or possible, possible), gpus)
+            return _ActorCounts(min(self.workers or cores, cores), gpus, builders=with_gpus)
+        return _ActorCounts(min(self.workers or possible, possible), gpus)
 
     def _gpus_of(self, work: Work) -> float:
         if self.gpus is not None:
@@ -143,7 +143,7 @@ def _refuse_silent(address: str | None) -> None:
 
 
 @dataclass(frozen=True)
-class _Crew:
+class _ActorCounts:
     """The number of actors of each kind, and their GPUs.
 
     Attributes
@@ -164,9 +164,9 @@ class _Crew:
 class _Pool:
     """The actors of one run."""
 
-    def __init__(self, work: Work, crew: _Crew, tell: Callable[[WorkersNow], None]) -> None:
+    def __init__(self, work: Work, actors: _ActorCounts, tell: Callable[[WorkersNow], None]) -> None:
         self.work = work
-        self.crew = crew
+        self.actors = actors
         self.tell = tell
         self.replaced = 0
 
@@ -181,7 +181,7 @@ class _Pool:
                 assert isinstance(answer, Done)
                 if answer.deaths:
                     self.replaced += answer.deaths
-                    self.tell(WorkersNow(self.crew.workers + self.crew.builders, self.replaced))
+                    self.tell(WorkersNow(self.actors.workers + self.actors.builders, self.replaced))
                 yield from answer.reports
 
     def _answer(self, blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
@@ -206,14 +206,14 @@ class _Pool:
 
     def _pass_on(self, blocks: Any, ledger: Any) -> Any:
         """Map a Ray data set of blocks to one of answers."""
-        crew = self.crew
+        actors = self.actors
         # only the kind of device, because Ray shows an actor only its own GPUs, numbered from 0
         kind = name_kind(self.work.options)
-        if not crew.builders:
-            return _map(blocks, _Actor, (self.work, kind, ledger), crew.workers, num_cpus=1, num_gpus=crew.gpus)
+        if not actors.builders:
+            return _map(blocks, _Actor, (self.work, kind, ledger), actors.workers, num_cpus=1, num_gpus=actors.gpus)
         # builders reserve no core, because they need little CPU time: all cores search
-        built = _map(blocks, _Builder, (self.work, kind, ledger), crew.builders, num_cpus=0, num_gpus=crew.gpus)
-        return _map(built, _Actor, (self.work, "cpu", ledger), crew.workers, num_cpus=1, num_gpus=0)
+        built = _map(blocks, _Builder, (self.work, kind, ledger), actors.builders, num_cpus=0, num_gpus=actors.gpus)
+        return _map(built, _Actor, (self.work, "cpu", ledger), actors.workers, num_cpus=1, num_gpus=0)
 
 
 def _map(blocks: Any, kind: type, arguments: tuple[Any, ...], size: int, **resources: float) -> Any:

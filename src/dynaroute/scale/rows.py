@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dynaroute.instance import Instance
 
-__all__ = ["Block", "FirstRoutes", "Row"]
+__all__ = ["Block", "FirstRoutes", "InputRow"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class FirstRoutes:
 
 
 @dataclass(frozen=True)
-class Row:
+class InputRow:
     """One row of the input: an instance, or the reason why it has none.
 
     Attributes
@@ -71,7 +71,7 @@ class Block:
 
     first: int
     end: int
-    rows: tuple[Row, ...] | None = None
+    rows: tuple[InputRow, ...] | None = None
     fault: str = ""
     first_routes: tuple[FirstRoutes | None, ...] | None = None
 

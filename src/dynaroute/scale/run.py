@@ -12,12 +12,12 @@ from typing import Any
 from dynaroute.errors import FileError, Where
 from dynaroute.files import is_unfinished
 from dynaroute.scale.devices import name_kind
-from dynaroute.scale.engine import Engine, WorkersNow
+from dynaroute.scale.engine import BatchEngine, WorkersNow
 from dynaroute.scale.first_routes import are_built_apart
 from dynaroute.scale.manifest import Manifest, Shard
 from dynaroute.scale.opening import open_source
 from dynaroute.scale.parts import MANIFEST, SUMMARY, Parts, find_gaps
-from dynaroute.scale.places import Place
+from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
 from dynaroute.scale.sources import Source
 from dynaroute.scale.summary import BatchSummary
@@ -90,7 +90,7 @@ class Progress:
 
 
 def run_batch(
-    request: BatchRequest, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None
+    request: BatchRequest, engine: BatchEngine, watch: Callable[[Progress], None] = lambda progress: None
 ) -> BatchSummary:
     """Solve all rows of the input that are not yet solved.
 
@@ -109,7 +109,7 @@ def run_batch(
         If the input cannot be read or the output cannot be written. An error in a row is written to its row instead.
     """
     began = time.perf_counter()
-    place = Place(request.out)
+    place = StoragePlace(request.out)
     earlier = _find_earlier(place, request.resumes)
     source = open_source(request.input)
     manifest = _plan(request, source, earlier)
@@ -123,7 +123,7 @@ def run_batch(
     gaps = list(find_gaps(written, first, end))
     work = Work(source, parts, request.options, manifest.group, end - first)
     work = replace(work, workers=engine.count_workers(work))
-    state = _RunState(end - first, sum(map(parts.read_tally, written), Tally()), WorkersNow(work.workers), watch)
+    state = _BatchState(end - first, sum(map(parts.read_tally, written), Tally()), WorkersNow(work.workers), watch)
     for report in engine.solve(work, cut_blocks(gaps, manifest.block), state.note_workers):
         state.add(report)
     for gap in parts.find_gaps(first, end):
@@ -137,7 +137,7 @@ def run_batch(
 
 
 @dataclass
-class _RunState:
+class _BatchState:
     """The state of a run; every change is reported to `watch`."""
 
     total: int
@@ -171,7 +171,7 @@ def cut_blocks(gaps: list[Block], size: int) -> Iterator[Block]:
             first = end
 
 
-def _find_earlier(place: Place, resumes: bool) -> Manifest | None:
+def _find_earlier(place: StoragePlace, resumes: bool) -> Manifest | None:
     """Read the manifest of the run to continue; None if the folder is empty.
 
     Raises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.rows import Block, InputRow
 
 __all__ = ["Source"]
 
@@ -30,6 +30,6 @@ class Source(Protocol):
         """Add to a block the rows that workers cannot read themselves. Called by the driver."""
         ...
 
-    def read(self, block: Block) -> list[Row]:
+    def read(self, block: Block) -> list[InputRow]:
         """Read the rows of a prepared block; invalid ones carry an error. Called by workers."""
         ...

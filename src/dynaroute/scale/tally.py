@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from dynaroute.scale.outcomes import Outcome
+from dynaroute.scale.outcomes import RowOutcome
 
 __all__ = ["Tally"]
 
@@ -46,7 +46,7 @@ class Tally:
     faults: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, outcomes: Iterable[Outcome]) -> Tally:
+    def of(cls, outcomes: Iterable[RowOutcome]) -> Tally:
         """Count outcomes."""
         every = list(outcomes)
         priced = [each for each in every if each.cost is not None]

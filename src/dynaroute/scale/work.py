@@ -13,9 +13,9 @@ from dynaroute.instance import Instance
 from dynaroute.limits import find_factor, raise_limits
 from dynaroute.scale.devices import name_device
 from dynaroute.scale.first_routes import are_built_apart, build_first_routes, search_from_first_routes
-from dynaroute.scale.outcomes import Outcome
+from dynaroute.scale.outcomes import RowOutcome
 from dynaroute.scale.parts import Parts
-from dynaroute.scale.rows import Block, Row
+from dynaroute.scale.rows import Block, InputRow
 from dynaroute.scale.sources import Source
 from dynaroute.scale.tally import Tally
 from dynaroute.solver import refuse_improving_fleets, refuse_too_large, solve_all
@@ -116,7 +116,7 @@ class Worker:
         found = {row.number: row.first for row in built}
         return replace(block, first_routes=tuple(map(found.get, range(block.first, block.end))))
 
-    def _group(self, block: Block) -> Iterator[list[Row]]:
+    def _group(self, block: Block) -> Iterator[list[InputRow]]:
         """Read a block, and yield groups of rows to solve together."""
         rows = self.work.source.read(block)
         if block.fault:
@@ -126,9 +126,9 @@ class Worker:
         for _, group in groupby(rows, key=lambda row: row.number // self.work.group):
             yield [row if row.error else replace(row, error=self._find_obstacle(row.instance)) for row in group]
 
-    def _solve_group(self, rows: Sequence[Row]) -> list[Outcome]:
+    def _solve_group(self, rows: Sequence[InputRow]) -> list[RowOutcome]:
         found = {outcome.row: outcome for outcome in self._solve_sound([row for row in rows if not row.error])}
-        return [found.get(row.number) or Outcome.of_fault(row, row.error, self.options.usual_seed) for row in rows]
+        return [found.get(row.number) or RowOutcome.of_fault(row, row.error, self.options.usual_seed) for row in rows]
 
     def _find_obstacle(self, instance: Instance | None) -> str:
         """Return why this instance cannot be solved; empty if it can."""
@@ -141,13 +141,13 @@ class Worker:
             return str(error)
         return ""
 
-    def _solve_sound(self, rows: Sequence[Row]) -> list[Outcome]:
+    def _solve_sound(self, rows: Sequence[InputRow]) -> list[RowOutcome]:
         """Solve rows without errors: together, or separately after building their first routes together."""
         if not are_built_apart(self.options):
             return self._solve_together(rows)
         return [outcome for row in self._build_sound(rows) for outcome in self._solve_together([row])]
 
-    def _build_sound(self, rows: Sequence[Row]) -> Sequence[Row]:
+    def _build_sound(self, rows: Sequence[InputRow]) -> Sequence[InputRow]:
         """Build first routes; if that fails, leave it to the search of each row, so that the error goes to its row."""
         if all(row.first is not None for row in rows):
             return rows
@@ -157,7 +157,7 @@ class Worker:
         except Exception:
             return rows
 
-    def _solve_together(self, rows: Sequence[Row]) -> list[Outcome]:
+    def _solve_together(self, rows: Sequence[InputRow]) -> list[RowOutcome]:
         """Solve rows together; if that fails, solve each half, down to the row that fails."""
         if not rows:
             return []
@@ -166,12 +166,12 @@ class Worker:
             results = self._solve_all(rows)
         except Exception as error:  # no error may affect the other rows
             if len(rows) == 1:
-                return [Outcome.of_fault(rows[0], describe_fault(error), seed)]
+                return [RowOutcome.of_fault(rows[0], describe_fault(error), seed)]
             middle = len(rows) // 2
             return [*self._solve_together(rows[:middle]), *self._solve_together(rows[middle:])]
-        return [Outcome.of_result(row, result, seed) for row, result in zip(rows, results, strict=True)]
+        return [RowOutcome.of_result(row, result, seed) for row, result in zip(rows, results, strict=True)]
 
-    def _solve_all(self, rows: Sequence[Row]) -> list[Result]:
+    def _solve_all(self, rows: Sequence[InputRow]) -> list[Result]:
         if len(rows) == 1 and rows[0].first is not None:
             return [search_from_first_routes(rows[0], self.options)]
         instances = [row.instance for row in rows if row.instance is not None]
