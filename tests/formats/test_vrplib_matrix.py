@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from dynaroute.errors import InputWarning
 from dynaroute.formats.vrplib_matrix import EDGE_WEIGHT_FORMATS, read_matrix
-from dynaroute.formats.vrplib_outline import Field, Row, Section
+from dynaroute.formats.vrplib_outline import Field, Section, SectionLine
 
 
 def section_of(rows: list[list[str]]) -> Section:
-    return Section(1, [Row(tokens, line) for line, tokens in enumerate(rows, start=2)])
+    return Section(1, [SectionLine(tokens, line) for line, tokens in enumerate(rows, start=2)])
 
 
 def written(matrix: np.ndarray, layout: str) -> list[list[str]]:

@@ -11,7 +11,7 @@ import numpy as np
 from dynaroute.errors import FormatError, UnsupportedError, Where
 from dynaroute.formats.numbers import format_load, format_number
 from dynaroute.formats.tables.headers import score_header
-from dynaroute.formats.tables.stops import Reading, parse_stops
+from dynaroute.formats.tables.stops import ReadingOptions, parse_stops
 from dynaroute.formats.tables.text_cells import cut_text
 from dynaroute.formats.tables.words import STOPS, is_depot
 from dynaroute.formats.unsupported import find_request
@@ -45,10 +45,10 @@ def parse_csv(text: str, *, capacity: float | Decimal | str | None = None, sourc
     DynarouteError
         If the table cannot be read or is not a valid problem.
     """
-    return parse_text_table(text, Reading(capacity), source)
+    return parse_text_table(text, ReadingOptions(capacity), source)
 
 
-def parse_text_table(text: str, reading: Reading, source: str) -> Instance:
+def parse_text_table(text: str, reading: ReadingOptions, source: str) -> Instance:
     """Read an instance from a table with the user's options."""
     _refuse_other_kinds(text)
     score = partial(score_header, vocabulary=STOPS, renames=reading.columns)

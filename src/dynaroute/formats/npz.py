@@ -157,7 +157,7 @@ def _load_other(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) ->
 
 
 @dataclass(frozen=True)
-class _Header:
+class _ArrayHeader:
     """What an array's header declares, and how many bytes follow it."""
 
     shape: tuple[int, ...]
@@ -165,7 +165,7 @@ class _Header:
     size: int
 
 
-def _read_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Header:
+def _read_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _ArrayHeader:
     key = member.filename.removesuffix(".npy")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # numpy never writes the others, and Python unpacks them in blocks of any size
@@ -179,10 +179,10 @@ def _read_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Header:
     version = np.lib.format.read_magic(start)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(start)
-    return _Header(shape, dtype, member.file_size - start.tell())
+    return _ArrayHeader(shape, dtype, member.file_size - start.tell())
 
 
-def _refuse_faulty_header(key: str, header: _Header, kinds: str = "iuf") -> None:
+def _refuse_faulty_header(key: str, header: _ArrayHeader, kinds: str = "iuf") -> None:
     """Check the declared kind of values, and the declared shape against the bytes, before allocating memory."""
     if header.dtype.kind not in kinds:
         kind = "objects, which could run code" if header.dtype.hasobject else f"values of type {header.dtype}"

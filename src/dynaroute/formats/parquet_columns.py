@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dynaroute.errors import FormatError, OptionError, Where
 from dynaroute.formats.unread import refuse_constraint
 
-__all__ = ["COLUMNS", "Column", "load_pyarrow", "refuse_constraints", "refuse_other_schema"]
+__all__ = ["COLUMNS", "ParquetColumn", "load_pyarrow", "refuse_constraints", "refuse_other_schema"]
 
 
 def load_pyarrow() -> Any:
@@ -62,7 +62,7 @@ def _is_structs(kind: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Column:
+class ParquetColumn:
     """A column of the table.
 
     Attributes
@@ -78,19 +78,19 @@ class Column:
 
 
 COLUMNS = {
-    "id": Column("a text or a whole number", _is_name),
-    "coordinates": Column("a list of pairs of numbers, the depot's first", _is_table),
-    "demands": Column("a list of numbers, one for each customer, or also the depot's 0 first", _is_numbers),
-    "capacity": Column("a number", _is_number),
-    "distances": Column("a list of lists of numbers", _is_table),
-    "rounding": Column("a text", _is_text),
-    "metric": Column("a text", _is_text),
-    "customer_names": Column("a list of texts", partial(_is_list, _is_text)),
-    "vehicles": Column("a list of structures with capacity, name, count, ...", _is_structs),
-    "service": Column("a list of seconds, one for each customer, or also the depot's 0 first", _is_numbers),
-    "windows": Column("a list of pairs of seconds, the depot's first", _is_table),
-    "durations": Column("a list of lists of seconds", _is_table),
-    "speed": Column("a number", _is_number),
+    "id": ParquetColumn("a text or a whole number", _is_name),
+    "coordinates": ParquetColumn("a list of pairs of numbers, the depot's first", _is_table),
+    "demands": ParquetColumn("a list of numbers, one for each customer, or also the depot's 0 first", _is_numbers),
+    "capacity": ParquetColumn("a number", _is_number),
+    "distances": ParquetColumn("a list of lists of numbers", _is_table),
+    "rounding": ParquetColumn("a text", _is_text),
+    "metric": ParquetColumn("a text", _is_text),
+    "customer_names": ParquetColumn("a list of texts", partial(_is_list, _is_text)),
+    "vehicles": ParquetColumn("a list of structures with capacity, name, count, ...", _is_structs),
+    "service": ParquetColumn("a list of seconds, one for each customer, or also the depot's 0 first", _is_numbers),
+    "windows": ParquetColumn("a list of pairs of seconds, the depot's first", _is_table),
+    "durations": ParquetColumn("a list of lists of seconds", _is_table),
+    "speed": ParquetColumn("a number", _is_number),
 }
 _ROWS_AT_ONCE = 4096
 _NEEDED = (("demands",), ("coordinates", "distances"), ("capacity", "vehicles"))

@@ -19,7 +19,7 @@ from dynaroute.formats.table import (
     require_suffix,
 )
 from dynaroute.formats.tables.headers import read_renames
-from dynaroute.formats.tables.stops import Reading
+from dynaroute.formats.tables.stops import ReadingOptions
 from dynaroute.formats.tables.units import find_unit
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
@@ -148,7 +148,7 @@ def read_set(
                 remedy="Use the option only with tables and .json files.",
             )
         unit = find_unit(fleet.vehicles.unit) if isinstance(fleet.vehicles, VehicleList) else None
-        reading = Reading(
+        reading = ReadingOptions(
             capacity,
             sheet,
             read_renames(columns),

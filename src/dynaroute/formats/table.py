@@ -19,7 +19,7 @@ from dynaroute.formats.npz import format_npz, parse_npz
 from dynaroute.formats.parquet import format_parquet, parse_parquet
 from dynaroute.formats.sol import format_sol, parse_sol
 from dynaroute.formats.solomon import format_solomon, looks_like_solomon, parse_solomon
-from dynaroute.formats.tables.stops import Reading
+from dynaroute.formats.tables.stops import ReadingOptions
 from dynaroute.formats.text import decode_text
 from dynaroute.formats.torch_set import parse_torch_set
 from dynaroute.formats.vrplib import format_vrplib, parse_vrplib
@@ -78,7 +78,7 @@ class Format:
         Whether it can hold extra columns of a table; other formats drop them with a note.
     """
 
-    parse: Callable[[bytes, str, Reading], list[Instance]] | None = None
+    parse: Callable[[bytes, str, ReadingOptions], list[Instance]] | None = None
     format_one: Callable[[Instance], str] | None = None
     format_set: Callable[[Sequence[Instance]], str | bytes] | None = None
     parse_solution: Callable[[str, str], Solution] | None = None
@@ -89,7 +89,7 @@ class Format:
     holds_details: bool = False
 
 
-def _parse_text(content: bytes, source: str, reading: Reading) -> list[Instance]:
+def _parse_text(content: bytes, source: str, reading: ReadingOptions) -> list[Instance]:
     if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise FormatError(
             "this is a workbook or an archive, not text.", remedy="If it is an Excel workbook, rename it to .xlsx."
@@ -97,15 +97,15 @@ def _parse_text(content: bytes, source: str, reading: Reading) -> list[Instance]
     return [parse_text_table(decode_text(content), reading, source)]
 
 
-def _parse_workbook(content: bytes, source: str, reading: Reading) -> list[Instance]:
+def _parse_workbook(content: bytes, source: str, reading: ReadingOptions) -> list[Instance]:
     return [parse_xlsx(content, reading, source)]
 
 
-def _parse_txt(content: bytes, source: str, reading: Reading) -> list[Instance]:
+def _parse_txt(content: bytes, source: str, reading: ReadingOptions) -> list[Instance]:
     text = decode_text(content)
     if not looks_like_solomon(text):
         return _parse_text(content, source, reading)
-    if reading != Reading():
+    if reading != ReadingOptions():
         raise OptionError(
             "a file in Solomon's format is not a table, and states its own capacity.",
             remedy="Leave out the options for tables.",

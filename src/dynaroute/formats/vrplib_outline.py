@@ -13,8 +13,8 @@ from dynaroute.formats.text import shorten, split_lines
 __all__ = [
     "Field",
     "Outline",
-    "Row",
     "Section",
+    "SectionLine",
     "outline_vrplib",
     "read_rows",
     "require_field",
@@ -36,7 +36,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Row:
+class SectionLine:
     """One line of a section, split at white space."""
 
     tokens: list[str]
@@ -48,7 +48,7 @@ class Section:
     """The rows below a section's title."""
 
     line: int
-    rows: list[Row]
+    rows: list[SectionLine]
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ def outline_vrplib(text: str) -> Outline:
         if title := _SECTION.fullmatch(line):
             section = _open_section(sections, title[1].upper(), number)
             if title[2]:
-                section.rows.append(Row(title[2].split(), number))
+                section.rows.append(SectionLine(title[2].split(), number))
         elif field := _FIELD.fullmatch(line):
             section = None
             _add_field(fields, _field_name(field[1].rstrip()), Field(field[2], number))
         elif section is not None:
-            section.rows.append(Row(line.split(), number))
+            section.rows.append(SectionLine(line.split(), number))
         else:
             raise FormatError(
                 f"{shorten(line)} is neither a field 'KEY : VALUE' nor part of a section.",
@@ -106,7 +106,7 @@ def require_section(outline: Outline, name: str, remedy: str) -> Section:
     return section
 
 
-def read_rows(outline: Outline, name: str, words: Sequence[str], count: int) -> list[Row]:
+def read_rows(outline: Outline, name: str, words: Sequence[str], count: int) -> list[SectionLine]:
     """Read a section's rows in order of their numbers, checking the number of values in each.
 
     Parameters
@@ -121,7 +121,7 @@ def read_rows(outline: Outline, name: str, words: Sequence[str], count: int) -> 
         Required number of rows.
     """
     section = require_section(outline, name, "Was the file cut off?")
-    rows: dict[int, Row] = {}
+    rows: dict[int, SectionLine] = {}
     for row in section.rows:
         where = Where(line=row.line, field=name)
         if len(row.tokens) != len(words):

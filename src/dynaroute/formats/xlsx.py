@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dynaroute.formats.tables.stops import Reading, has_header, parse_stops
+from dynaroute.formats.tables.stops import ReadingOptions, has_header, parse_stops
 from dynaroute.formats.tables.workbook import cut_workbook
 from dynaroute.instance import Instance
 
 __all__ = ["parse_xlsx"]
 
 
-def parse_xlsx(content: bytes, reading: Reading, source: str) -> Instance:
+def parse_xlsx(content: bytes, reading: ReadingOptions, source: str) -> Instance:
     """Read an instance from a sheet of a workbook.
 
     Parameters

@@ -4,7 +4,7 @@
 >>> write_plan(plan, "drivers.pdf")
 """
 
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop
 from dynaroute.plans.read import ROUTE_SUFFIXES, read_plan, read_routes
 from dynaroute.plans.write import PLAN_SUFFIXES, write_plan, write_sheets
 
@@ -13,7 +13,7 @@ __all__ = [
     "ROUTE_SUFFIXES",
     "Plan",
     "PlannedRoute",
-    "Stop",
+    "PlannedStop",
     "read_plan",
     "read_routes",
     "write_plan",

@@ -18,7 +18,7 @@ from dynaroute.formats.json_document import load_json, require, require_list
 from dynaroute.formats.json_ignored import leave_out_of_customers
 from dynaroute.formats.numbers import format_load
 from dynaroute.formats.table import FORMATS, require_suffix
-from dynaroute.formats.tables.stops import Reading
+from dynaroute.formats.tables.stops import ReadingOptions
 from dynaroute.formats.text import decode_text
 from dynaroute.instance import Instance
 
@@ -58,7 +58,7 @@ def read_customers(path: str | os.PathLike[str], instance: Instance, ignore: str
             return leave_out_of_customers(list_customers(document), ignored)
         parse = FORMATS[suffix].parse
         assert parse is not None  # or the suffix would have been refused
-        reading = Reading(capacity=format_load(instance, instance.capacity), has_depot=False, ignored=ignored)
+        reading = ReadingOptions(capacity=format_load(instance, instance.capacity), has_depot=False, ignored=ignored)
         (table,) = parse(read_bytes(file), source, reading)
         customers: Any = instance_to_json(table)["customers"]
         return list(customers)

@@ -12,7 +12,7 @@ from dynaroute.errors import FormatError, Where
 from dynaroute.formats.json_document import load_json, require_list, require_object
 from dynaroute.instance import Instance
 from dynaroute.plans.links import SERVICES, list_links
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop, UnservedStop, require_degrees
+from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop, require_degrees
 from dynaroute.plans.table import NamedStop, number_stops
 from dynaroute.plans.words import show_time
 from dynaroute.solution import Solution
@@ -81,7 +81,7 @@ def _describe_route(plan: Plan, route: PlannedRoute) -> dict[str, object]:
     }
 
 
-def _describe_stop(plan: Plan, route: PlannedRoute, stop: Stop) -> dict[str, object]:
+def _describe_stop(plan: Plan, route: PlannedRoute, stop: PlannedStop) -> dict[str, object]:
     return {
         **stop.details,
         "kind": "stop",
@@ -101,7 +101,7 @@ def _describe_stop(plan: Plan, route: PlannedRoute, stop: Stop) -> dict[str, obj
     }
 
 
-def _point(plan: Plan, stop: Stop) -> dict[str, object]:
+def _point(plan: Plan, stop: PlannedStop) -> dict[str, object]:
     return {"type": "Point", "coordinates": _position(plan, stop)}
 
 
@@ -129,7 +129,7 @@ def _cut_at_date_line(positions: Sequence[Position]) -> list[list[Position]]:
     return parts
 
 
-def _position(plan: Plan, stop: Stop) -> Position:
+def _position(plan: Plan, stop: PlannedStop) -> Position:
     latitude, longitude = plan.place(stop)
     return [round(longitude, _DECIMALS), round(latitude, _DECIMALS)]
 

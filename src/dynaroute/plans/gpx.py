@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement
 
 from dynaroute.plans.links import SERVICES, list_links
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop, UnservedStop, require_degrees
+from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop, require_degrees
 from dynaroute.plans.words import describe_route, describe_stop, describe_unserved, list_warnings
 from dynaroute.plans.xml_text import add_text, write_xml
 
@@ -63,14 +63,14 @@ def _add_route(root: Element, plan: Plan, route: PlannedRoute) -> None:
         _add_point(element, plan, stop)
 
 
-def _add_point(parent: Element, plan: Plan, stop: Stop) -> None:
+def _add_point(parent: Element, plan: Plan, stop: PlannedStop) -> None:
     point = SubElement(parent, "rtept", _write_place(plan, stop))
     add_text(point, "name", stop.label)
     if description := describe_stop(plan, stop):
         add_text(point, "desc", description)
 
 
-def _write_place(plan: Plan, stop: Stop) -> dict[str, str]:
+def _write_place(plan: Plan, stop: PlannedStop) -> dict[str, str]:
     latitude, longitude = plan.place(stop)
     east = f"{longitude:.7f}"
     if east == "180.0000000":

@@ -17,7 +17,7 @@ from dynaroute.plans.sheet import (
     list_unserved_cells,
     list_unserved_columns,
 )
-from dynaroute.plans.sketch import Sketch, sketch_plan
+from dynaroute.plans.sketch import PlanSketch, sketch_plan
 from dynaroute.plans.words import describe_load, describe_plan, describe_route, list_warnings
 from dynaroute.plotting.style import RED
 from dynaroute.unserved import count_unserved
@@ -222,7 +222,7 @@ def _end(stop: int, route: PlannedRoute | None = None) -> str:
     return "depot" if is_depot else f"stop {stop}"
 
 
-def _draw(sketch: Sketch | None, label: str) -> str:
+def _draw(sketch: PlanSketch | None, label: str) -> str:
     """Draw the map as SVG; empty if there is none."""
     if sketch is None:
         return ""

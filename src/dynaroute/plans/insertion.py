@@ -155,7 +155,7 @@ def insert_customers(plan: Plan, customers: Customers) -> InsertionResult:
         As in JSON: {"id"?, "x", "y", "demand", ...}.
     """
     instance = extend_instance(plan.instance, customers)
-    work = _Work(instance, plan.solution)
+    work = _WaitingCustomers(instance, plan.solution)
     costs = work.insert_all(range(plan.instance.size + 1, instance.size + 1))
     after = Plan(instance, work.solution)
     insertions = tuple(_list_insertions(after.solution, costs, plan.instance.size, instance.size))
@@ -208,7 +208,7 @@ def add_new_customers(known: KnownRoutes, routes: Collection[int] = (), stops: C
         Indices of routes that take no customer, and stops that no customer may come beside.
     """
     instance = known.instance
-    work = _Work(instance, known.solution, frozenset(routes), frozenset(stops))
+    work = _WaitingCustomers(instance, known.solution, frozenset(routes), frozenset(stops))
     most = max(1, _MOST_OFFERS // (len(known.solution.routes) + 1))
     work.insert_all(known.new[:most])
     for customer in known.new[most:] if instance.is_plain else ():
@@ -218,7 +218,7 @@ def add_new_customers(known: KnownRoutes, routes: Collection[int] = (), stops: C
     return replace(solution, statements=replace(solution.statements, waiting=waiting))
 
 
-class _Work:
+class _WaitingCustomers:
     """Growing routes, and the best place in each for every waiting customer.
 
     No customer comes to the `closed` routes, or beside the `held` stops.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from xml.etree.ElementTree import Element, SubElement
 
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop, require_degrees
+from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, require_degrees
 from dynaroute.plans.words import describe_route, describe_stop, describe_unserved, list_warnings
 from dynaroute.plans.xml_text import add_text, write_xml, xml_text
 from dynaroute.plotting.colours import colour_routes
@@ -71,12 +71,12 @@ def _add_route(document: Element, plan: Plan, route: PlannedRoute) -> None:
         _add_stop(folder, plan, stop)
 
 
-def _add_stop(parent: Element, plan: Plan, stop: Stop) -> None:
+def _add_stop(parent: Element, plan: Plan, stop: PlannedStop) -> None:
     name = stop.label if stop.customer == 0 else f"{stop.number}. {stop.label}"
     _add_mark(parent, plan, stop, name, describe_stop(plan, stop))
 
 
-def _add_mark(parent: Element, plan: Plan, stop: Stop, name: str, description: str, style: str = "") -> None:
+def _add_mark(parent: Element, plan: Plan, stop: PlannedStop, name: str, description: str, style: str = "") -> None:
     mark = SubElement(parent, "Placemark")
     add_text(mark, "name", name)
     if description:
@@ -91,7 +91,7 @@ def _add_mark(parent: Element, plan: Plan, stop: Stop, name: str, description: s
     add_text(SubElement(mark, "Point"), "coordinates", _write_place(plan, stop))
 
 
-def _write_place(plan: Plan, stop: Stop) -> str:
+def _write_place(plan: Plan, stop: PlannedStop) -> str:
     latitude, longitude = plan.place(stop)
     return f"{longitude:.7f},{latitude:.7f}"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynaroute.plans.links import SERVICES, list_links
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop
 from dynaroute.plans.sheet import (
     SheetColumn,
     describe_further,
@@ -18,7 +18,7 @@ from dynaroute.plans.sheet import (
     list_unserved_cells,
     list_unserved_columns,
 )
-from dynaroute.plans.sketch import Sketch, sketch_plan
+from dynaroute.plans.sketch import PlanSketch, sketch_plan
 from dynaroute.plans.words import describe_plan, describe_route
 from dynaroute.plotting.style import RED
 from dynaroute.unserved import count_unserved
@@ -117,7 +117,7 @@ def _add_map(document: FPDF, plan: Plan, routes: tuple[int, ...] | None = None) 
 
 
 def _add_table(
-    document: FPDF, plan: Plan, columns: Sequence[SheetColumn], places: Sequence[tuple[list[str], Stop]]
+    document: FPDF, plan: Plan, columns: Sequence[SheetColumn], places: Sequence[tuple[list[str], PlannedStop]]
 ) -> None:
     """Add a list of places, each with its cells."""
     from fpdf.enums import CellBordersLayout
@@ -183,7 +183,7 @@ def _add_links(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
         document.cell(text=text, link=address, new_x="LMARGIN", new_y="NEXT", h=4.5)
 
 
-def _draw(document: FPDF, sketch: Sketch) -> None:
+def _draw(document: FPDF, sketch: PlanSketch) -> None:
     """Draw the map at the cursor, and move the cursor below it."""
     left, top = document.l_margin, document.get_y()
 

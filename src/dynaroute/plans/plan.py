@@ -15,7 +15,7 @@ from dynaroute.schedule import schedule_route
 from dynaroute.solution import Solution, check
 from dynaroute.unserved import explain_unserved
 
-__all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "Stop", "UnservedStop", "require_degrees"]
+__all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "PlannedStop", "UnservedStop", "require_degrees"]
 
 _Times = tuple[float | None, float | None, float | None]
 _NO_TIMES: _Times = (None, None, None)
@@ -31,7 +31,7 @@ _NAME_COLUMN = re.compile(
 
 
 @dataclass(frozen=True)
-class Stop:
+class PlannedStop:
     """One stop of a route, or its start or end at the depot.
 
     Attributes
@@ -92,12 +92,12 @@ class PlannedRoute:
     number: int
     vehicle: str
     capacity: int | Decimal
-    start: Stop
-    stops: tuple[Stop, ...]
-    end: Stop | None
+    start: PlannedStop
+    stops: tuple[PlannedStop, ...]
+    end: PlannedStop | None
 
     @property
-    def places(self) -> tuple[Stop, ...]:
+    def places(self) -> tuple[PlannedStop, ...]:
         """All places in order, including the depot."""
         return (self.start, *self.stops, *([] if self.end is None else [self.end]))
 
@@ -129,7 +129,7 @@ class UnservedStop:
         Why no route serves it, as `dynaroute.unserved` explains it.
     """
 
-    stop: Stop
+    stop: PlannedStop
     reason: str
 
 
@@ -234,11 +234,13 @@ class Plan:
         stops: list[_Times] = [(stop.arrival, stop.start, stop.leave) for stop in times.stops]
         return [(None, None, times.departure), *stops, (times.end, None, None)]
 
-    def _make_stop(self, number: int, node: int, amounts: tuple[int, int], distance: float, times: _Times) -> Stop:
+    def _make_stop(
+        self, number: int, node: int, amounts: tuple[int, int], distance: float, times: _Times
+    ) -> PlannedStop:
         instance = self.instance
         details = {} if instance.details is None else dict(instance.details.of(node))
         name = details.pop(self.name_column, "") if self.name_column is not None else ""
-        return Stop(
+        return PlannedStop(
             number=number,
             customer=node,
             id="" if node == 0 else instance.customer_name(node),
@@ -252,7 +254,7 @@ class Plan:
             details=details,
         )
 
-    def place(self, stop: Stop) -> tuple[float, float]:
+    def place(self, stop: PlannedStop) -> tuple[float, float]:
         """Latitude and longitude of a stop; call `require_degrees` first."""
         assert self.instance.coordinates is not None
         latitude, longitude = self.instance.coordinates[stop.customer].tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dynaroute.display import show_length
-from dynaroute.plans.plan import Plan, Stop, UnservedStop
+from dynaroute.plans.plan import Plan, PlannedStop, UnservedStop
 from dynaroute.plans.words import describe_window, show_minute
 
 __all__ = [
@@ -36,7 +36,7 @@ def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
     return [SheetColumn("Stop", True), *_list_place_columns(plan), *amounts]
 
 
-def list_sheet_cells(plan: Plan, stop: Stop) -> list[str]:
+def list_sheet_cells(plan: Plan, stop: PlannedStop) -> list[str]:
     """List the cells of one stop, or of the depot at the start or end of a route."""
     is_depot = stop.customer == 0
     depot = "Start" if stop.number == 0 else "End"
@@ -66,7 +66,7 @@ def _list_place_columns(plan: Plan) -> list[SheetColumn]:
     return [*(SheetColumn(text, False) for text in ("Id", *name, *_own_columns(plan))), *window]
 
 
-def _list_place_cells(plan: Plan, stop: Stop) -> list[str]:
+def _list_place_cells(plan: Plan, stop: PlannedStop) -> list[str]:
     return [
         stop.id or (stop.name if plan.name_column is None else ""),
         *([stop.name] if plan.name_column is not None else []),
@@ -75,7 +75,7 @@ def _list_place_cells(plan: Plan, stop: Stop) -> list[str]:
     ]
 
 
-def describe_further(plan: Plan, stop: Stop) -> str:
+def describe_further(plan: Plan, stop: PlannedStop) -> str:
     """The other details of a stop, which have no column: a separate line below it."""
     own = _own_columns(plan)
     return "; ".join(f"{column}: {text}" for column, text in stop.details.items() if column not in own)

@@ -15,7 +15,7 @@ from dynaroute.plotting.colours import colour_routes
 from dynaroute.plotting.plane import project
 from dynaroute.plotting.scale import round_down, show_scale
 
-__all__ = ["ScaleBar", "Sketch", "SketchedRoute", "sketch_plan"]
+__all__ = ["PlanSketch", "ScaleBar", "SketchedRoute", "sketch_plan"]
 
 Point = tuple[float, float]
 
@@ -54,7 +54,7 @@ class ScaleBar:
 
 
 @dataclass(frozen=True)
-class Sketch:
+class PlanSketch:
     """A map, in points from the upper left corner.
 
     Attributes
@@ -82,7 +82,7 @@ class Sketch:
     scale: ScaleBar | None
 
 
-def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float = 360.0) -> Sketch | None:
+def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float = 360.0) -> PlanSketch | None:
     """Draw some routes of a plan, in the same colours as in a map of all routes.
 
     Parameters
@@ -96,7 +96,7 @@ def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float 
 
     Returns
     -------
-    Sketch | None
+    PlanSketch | None
         None if the instance has no coordinates.
     """
     instance = plan.instance
@@ -112,7 +112,7 @@ def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float 
     inside = {node for node in range(len(places)) if _is_inside(places[node], width, height)}
     unserved = {left_out.stop.customer for left_out in plan.unserved}
     numbered = len(visited) - 1 <= _MOST_NUMBERS
-    return Sketch(
+    return PlanSketch(
         width=width,
         height=height,
         depot=_point(places[0]),

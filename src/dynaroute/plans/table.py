@@ -12,7 +12,7 @@ from dynaroute.display import show_list
 from dynaroute.errors import FormatError, SolutionError, Where
 from dynaroute.formats.text import shorten
 from dynaroute.instance import Instance
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop
+from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop
 from dynaroute.plans.words import show_time
 from dynaroute.solution import Solution
 
@@ -76,7 +76,7 @@ def list_rows(plan: Plan) -> Iterator[list[Cell]]:
             yield _make_row(plan, route, stop)
 
 
-def _make_row(plan: Plan, route: PlannedRoute | None, stop: Stop, reason: str = "") -> list[Cell]:
+def _make_row(plan: Plan, route: PlannedRoute | None, stop: PlannedStop, reason: str = "") -> list[Cell]:
     """Make the row of a stop; without a route, of a customer that is not served, with the reason."""
     ours: list[Cell] = [NOT_SERVED if route is None else route.number]
     if _names_vehicles(plan):

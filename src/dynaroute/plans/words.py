@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from dynaroute.display import count_of, show_length
-from dynaroute.plans.plan import Plan, PlannedRoute, Stop, UnservedStop
+from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop
 from dynaroute.unserved import count_unserved
 
 __all__ = [
@@ -80,7 +80,7 @@ def show_minute(plan: Plan, seconds: float | None) -> str:
     return shown if seconds is None or ":" not in shown else show_time(plan, 60.0 * round(seconds / 60))
 
 
-def describe_window(plan: Plan, stop: Stop) -> str:
+def describe_window(plan: Plan, stop: PlannedStop) -> str:
     """The time window of a stop; empty if service may start at any time."""
     if plan.instance.windows is None:
         return ""
@@ -91,7 +91,7 @@ def describe_window(plan: Plan, stop: Stop) -> str:
     return f"{opening}-{closing}" if earliest > 0 else f"until {closing}"
 
 
-def describe_stop(plan: Plan, stop: Stop) -> str:
+def describe_stop(plan: Plan, stop: PlannedStop) -> str:
     """The demand, distance, times and details of a stop; only times and details of a depot."""
     facts = [] if stop.customer == 0 else [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)]
     if stop.customer and stop.arrival is not None:
@@ -105,7 +105,7 @@ def describe_unserved(plan: Plan, left_out: UnservedStop) -> str:
     return "; ".join([f"not served: {left_out.reason}", f"demand {stop.demand}", *_list_wishes(plan, stop)])
 
 
-def _list_wishes(plan: Plan, stop: Stop) -> list[str]:
+def _list_wishes(plan: Plan, stop: PlannedStop) -> list[str]:
     """The time window and the details of a stop; only the details of a depot."""
     window = describe_window(plan, stop) if stop.customer else ""
     details = [f"{column}: {text}" for column, text in stop.details.items()]

@@ -39,7 +39,7 @@ class SheetMarks:
 
 
 @dataclass
-class _Reader:
+class _MarkCollector:
     """Collects the marks while expat parses the sheet."""
 
     hidden_rows: set[int] = field(default_factory=set)
@@ -112,7 +112,7 @@ def read_marks(file: IO[bytes]) -> SheetMarks:
     ValueError
         If it is not XML.
     """
-    reader = _Reader()
+    reader = _MarkCollector()
     parser = expat.ParserCreate()
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end

@@ -42,7 +42,7 @@ from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.formats.unsupported import find_request
 from dynaroute.instance import Instance
 
-__all__ = ["Reading", "has_header", "parse_stops"]
+__all__ = ["ReadingOptions", "has_header", "parse_stops"]
 
 _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
@@ -56,7 +56,7 @@ _WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """The user's options for reading a table.
 
     Attributes
@@ -100,7 +100,7 @@ def has_header(grid: Grid, columns: Renames, ignored: Ignored = NOTHING_IGNORED)
     return "demand" in header.columns and len(header.columns) > 1
 
 
-def parse_stops(grid: Grid, reading: Reading, source: str) -> Instance:
+def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
     """Make an instance from a table with one stop per row.
 
     Parameters
