@@ -16,7 +16,7 @@ from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
 from dynaroute.service.engine import Engine
 from dynaroute.service.gathering import Gathering
-from dynaroute.service.searches import Search, SearchPool
+from dynaroute.service.searches import PendingSearch, SearchPool
 from dynaroute.solution import Solution, check
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import SAVINGS, Result
@@ -165,7 +165,7 @@ def test_wider_pool_runs_more_at_the_same_time() -> None:
 
     async def run() -> int:
 
-        return len(await asyncio.gather(*(pool.submit(Search(work, 1.0)) for _ in range(3))))
+        return len(await asyncio.gather(*(pool.submit(PendingSearch(work, 1.0)) for _ in range(3))))
 
     try:
         assert asyncio.run(run()) == 3

@@ -37,7 +37,7 @@ class SearchTogether(Protocol):
 
 
 @dataclass(eq=False)
-class _Member:
+class _GatheredSearch:
     """One search, whose thread waits for the outcome."""
 
     instance: Instance
@@ -68,11 +68,11 @@ class _Member:
 
 
 @dataclass(eq=False)
-class _Group:
+class _SearchGroup:
     """Searches with the same options."""
 
     options: SolveOptions
-    members: list[_Member]
+    members: list[_GatheredSearch]
 
 
 class Gathering:
@@ -90,7 +90,7 @@ class Gathering:
         self._search = search
         self._patience = patience
         self._lock = Lock()
-        self._open: list[_Group] = []
+        self._open: list[_SearchGroup] = []
 
     @staticmethod
     def takes(options: SolveOptions) -> bool:
@@ -118,7 +118,7 @@ class Gathering:
         on_improvement
             Called with every better solution, in the searching thread.
         """
-        member = _Member(instance, is_cancelled, on_improvement)
+        member = _GatheredSearch(instance, is_cancelled, on_improvement)
         group = self._join(member, options)
         if group is not None:
             time.sleep(self._patience)
@@ -127,18 +127,18 @@ class Gathering:
             self._run(group)
         return member.outcome.result()
 
-    def _join(self, member: _Member, options: SolveOptions) -> _Group | None:
+    def _join(self, member: _GatheredSearch, options: SolveOptions) -> _SearchGroup | None:
         """Join an open group, or else create and return a new one."""
         with self._lock:
             for group in self._open:
                 if can_be_solved_together(group.options, options):
                     group.members.append(member)
                     return None
-            begun = _Group(options, [member])
+            begun = _SearchGroup(options, [member])
             self._open.append(begun)
             return begun
 
-    def _run(self, group: _Group) -> None:
+    def _run(self, group: _SearchGroup) -> None:
         try:
             self._search_until_all_are_done(group)
         except BaseException as error:
@@ -148,7 +148,7 @@ class Gathering:
             if not isinstance(error, Exception):
                 raise
 
-    def _search_until_all_are_done(self, group: _Group) -> None:
+    def _search_until_all_are_done(self, group: _SearchGroup) -> None:
         """Search for the group's time; a cancelled member leaves with its best, and the others continue."""
         assert group.options.time_limit is not None
         options = replace(group.options, time_limit=None, total_time=group.options.time_limit)
@@ -167,13 +167,13 @@ class Gathering:
             left = [member for member in left if not member.outcome.done()]
 
 
-def _list_starts(members: Sequence[_Member]) -> list[Solution] | None:
+def _list_starts(members: Sequence[_GatheredSearch]) -> list[Solution] | None:
     """Return the solutions to continue from; None at the start."""
     found = [member.so_far for member in members]
     return [result.solution for result in found if result is not None] or None
 
 
-def _observe(members: list[_Member]) -> Observers:
+def _observe(members: list[_GatheredSearch]) -> Observers:
     """Make observers that interrupt the search when a member is cancelled, so that it can leave."""
     return Observers(
         on_improvement=lambda row, improvement: members[row].report(improvement),

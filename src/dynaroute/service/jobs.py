@@ -18,7 +18,7 @@ from dynaroute.service.engine import Engine
 from dynaroute.service.job import Job
 from dynaroute.service.job_archive import JobArchive
 from dynaroute.service.refusals import RequestError, make_busy_error
-from dynaroute.service.searches import Search, SearchPool
+from dynaroute.service.searches import PendingSearch, SearchPool
 from dynaroute.solving.result import Result
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class JobStore:
         self._age = age
         self._longest = longest
         self._jobs: dict[str, Job] = {}  # oldest first
-        self._searches: dict[str, Search] = {}
+        self._searches: dict[str, PendingSearch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
@@ -159,7 +159,7 @@ class JobStore:
             )
 
         longest = math.inf if job.options.searches else self._longest
-        search = Search(work, job.options.time_limit or 1.0, longest)
+        search = PendingSearch(work, job.options.time_limit or 1.0, longest)
         self._searches[job.identifier] = search
         task = asyncio.create_task(self._follow(job, search, self._pool.submit(search)))
         self._tasks.add(task)
@@ -182,7 +182,7 @@ class JobStore:
         search.cancel()
         self._pool.withdraw(search)
 
-    async def _follow(self, job: Job, search: Search, outcome: asyncio.Future[Result]) -> None:
+    async def _follow(self, job: Job, search: PendingSearch, outcome: asyncio.Future[Result]) -> None:
         try:
             result = await outcome
             if not job.is_suspended:

@@ -10,13 +10,13 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from dynaroute.service.refusals import RequestError
 
-__all__ = ["Part", "read_form"]
+__all__ = ["FormField", "read_form"]
 
 _MOST_PARTS = 32
 
 
 @dataclass
-class Part:
+class FormField:
     """One field of a form.
 
     Attributes
@@ -34,7 +34,7 @@ class Part:
     content: bytearray = field(default_factory=bytearray)
 
 
-def read_form(body: bytes, content_type: str) -> list[Part]:
+def read_form(body: bytes, content_type: str) -> list[FormField]:
     """Parse a form.
 
     Raises
@@ -73,7 +73,7 @@ class _Collector:
     """Collects the parser's events."""
 
     def __init__(self) -> None:
-        self.parts: list[Part] = []
+        self.parts: list[FormField] = []
         self.is_complete = False
         self._header_name = bytearray()
         self._header_value = bytearray()
@@ -82,7 +82,7 @@ class _Collector:
     def begin_part(self) -> None:
         if len(self.parts) == _MOST_PARTS:
             raise _no_form(f"the form has more than {_MOST_PARTS} fields.")
-        self.parts.append(Part())
+        self.parts.append(FormField())
         self._disposition = b""
 
     def add_header_name(self, data: bytes, start: int, end: int) -> None:

@@ -14,13 +14,13 @@ from typing import Any
 from dynaroute.errors import DynarouteError
 from dynaroute.service.refusals import make_large_error
 
-__all__ = ["Reading", "keep_reading"]
+__all__ = ["ParsingOutcome", "keep_reading"]
 
 Parse = Callable[[bytes], Any]
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsingOutcome:
     """The outcome of parsing: a value, a `DynarouteError`, or the text of an unexpected failure."""
 
     value: Any = None
@@ -43,15 +43,15 @@ def keep_reading(questions: Connection, memory: int) -> None:
             del outcome
 
 
-def _read(parse: Parse, body: bytes) -> Reading:
+def _read(parse: Parse, body: bytes) -> ParsingOutcome:
     try:
-        return Reading(parse(body))
+        return ParsingOutcome(parse(body))
     except DynarouteError as error:
-        return Reading(error=error.with_traceback(None))
+        return ParsingOutcome(error=error.with_traceback(None))
     except MemoryError:
-        return Reading(error=make_large_error("parsing this body takes more memory than a request may use."))
+        return ParsingOutcome(error=make_large_error("parsing this body takes more memory than a request may use."))
     except Exception:
-        return Reading(failure=traceback.format_exc())
+        return ParsingOutcome(failure=traceback.format_exc())
 
 
 def _bound_memory(more: int) -> None:

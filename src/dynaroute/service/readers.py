@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
-from dynaroute.service.reader_process import Reading, keep_reading
+from dynaroute.service.reader_process import ParsingOutcome, keep_reading
 from dynaroute.service.refusals import make_large_error
 
 __all__ = ["Reader"]
@@ -79,20 +79,20 @@ class Reader:
         with self._lock:
             self._end()
 
-    def _ask(self, parse: Callable[[bytes], object], body: bytes) -> Reading:
+    def _ask(self, parse: Callable[[bytes], object], body: bytes) -> ParsingOutcome:
         """Wait for the process's answer, in the thread."""
         try:
             questions = self._connect()
             questions.send((parse, body))
             if questions.poll(self._seconds):
-                outcome: Reading = questions.recv()
+                outcome: ParsingOutcome = questions.recv()
                 return outcome
             message = f"parsing this body takes more than {self._seconds:g} s."
         except (EOFError, OSError):  # it died, because of the body or with the service
             message = "parsing this body takes more memory than a request may use."
         with self._lock:
             self._end()
-        return Reading(error=make_large_error(message))
+        return ParsingOutcome(error=make_large_error(message))
 
     def _connect(self) -> Connection:
         with self._lock:

@@ -22,7 +22,7 @@ from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.json_document import load_json, require, require_list, require_object
 from dynaroute.formats.json_ignored import leave_out_of_customers
 from dynaroute.formats.solomon import looks_like_solomon, parse_solomon
-from dynaroute.formats.tables.stops import Reading
+from dynaroute.formats.tables.stops import ReadingOptions
 from dynaroute.formats.text import decode_text
 from dynaroute.formats.xlsx import parse_xlsx
 from dynaroute.impossible import refuse_impossible
@@ -235,7 +235,7 @@ def _read_text(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[s
         raise FormatError("the body is empty.", remedy="Send the file's text.")
     options = dict(upload.options)
     capacity, ignored = options.pop("capacity", None), Ignored.of(options.pop("ignore", ()))
-    reading = Reading(capacity, ignored=ignored)
+    reading = ReadingOptions(capacity, ignored=ignored)
     if upload.suffix == ".xlsx":
         limits.refuse_large_workbook(upload.content)
         return parse_xlsx(upload.content, reading, upload.name), options

@@ -15,14 +15,14 @@ from contextlib import suppress
 from dynaroute.service.refusals import make_busy_error
 from dynaroute.solving.result import Result
 
-__all__ = ["Search", "SearchPool"]
+__all__ = ["PendingSearch", "SearchPool"]
 
 _NICENESS = 5
 
 Work = Callable[[Callable[[], bool]], Result]
 
 
-class Search:
+class PendingSearch:
     """One search, waiting or running.
 
     Parameters
@@ -69,7 +69,7 @@ class SearchPool:
         self._threads = _make_threads(workers)
         self._workers = workers
         self._most_waiting = most_waiting
-        self._outcomes: dict[Search, Future[Result]] = {}
+        self._outcomes: dict[PendingSearch, Future[Result]] = {}
         self._is_ending = False
 
     def widen(self, workers: int) -> None:
@@ -107,7 +107,7 @@ class SearchPool:
         if len(self._outcomes) >= self._workers + self._most_waiting:
             raise make_busy_error(self.delay, "searches")
 
-    def submit(self, search: Search) -> asyncio.Future[Result]:
+    def submit(self, search: PendingSearch) -> asyncio.Future[Result]:
         """Queue a search."""
         if self._is_ending:
             search.cancel()
@@ -118,7 +118,7 @@ class SearchPool:
         outcome.add_done_callback(lambda _: self._forget(search, loop))
         return asyncio.wrap_future(outcome)
 
-    def withdraw(self, search: Search) -> None:
+    def withdraw(self, search: PendingSearch) -> None:
         """Drop a search that has not started, and cancel whoever awaits it."""
         if search in self._outcomes:
             self._outcomes[search].cancel()
@@ -134,7 +134,7 @@ class SearchPool:
         self.end_all()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _forget(self, search: Search, loop: asyncio.AbstractEventLoop) -> None:
+    def _forget(self, search: PendingSearch, loop: asyncio.AbstractEventLoop) -> None:
         with suppress(RuntimeError):  # the service has ended meanwhile
             loop.call_soon_threadsafe(self._outcomes.pop, search, None)
 

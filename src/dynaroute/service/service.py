@@ -24,7 +24,7 @@ from dynaroute.service.reading import Problem
 from dynaroute.service.refusals import RequestError, make_unavailable_error
 from dynaroute.service.request_options import choose_options, count_work, refuse_excess
 from dynaroute.service.response_schemas import SolveResponse, TimingSchema
-from dynaroute.service.searches import Search, SearchPool
+from dynaroute.service.searches import PendingSearch, SearchPool
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.service.sizes import ReadingLimits
 from dynaroute.service.streams import Streams
@@ -187,7 +187,7 @@ class Service:
         if self.is_batched(problem, options):
             solved = await self._batcher.solve(problem.instance, options)
             return self._describe(problem, options, solved.result, solved.timing)
-        search = Search(
+        search = PendingSearch(
             lambda is_cancelled: self._engine.search(problem.instance, options, is_cancelled, lambda _: None),
             options.time_limit or 1.0,
             math.inf if options.searches else self.settings.solve_seconds,

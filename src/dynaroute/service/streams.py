@@ -50,7 +50,7 @@ class Streams:
             raise refusal
         self._by_job[job] += 1
         self._by_client[client] += 1
-        return _Stream(events, self, job, client)
+        return _CountedStream(events, self, job, client)
 
     def refuse_client(self, client: str) -> RequestError | None:
         """Return why a client may not open a stream, whatever the job; None if it may."""
@@ -68,7 +68,7 @@ class Streams:
                 del counter[key]  # otherwise it would grow with every client
 
 
-class _Stream(StreamingResponse):
+class _CountedStream(StreamingResponse):
     """Server-sent events, counted until they end."""
 
     def __init__(self, events: AsyncIterator[bytes], streams: Streams, job: str, client: str) -> None:
