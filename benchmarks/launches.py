@@ -23,8 +23,8 @@ from dynaroute.construct import fused_stream
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.kernels import attention, token_layer
-from dynaroute.kernels.attention import AttentionShape, Stream, attention_backward, attention_forward
-from dynaroute.kernels.token_layer import Launch, TokenLayer, run_token_layer
+from dynaroute.kernels.attention import AttentionShape, StreamLaunch, attention_backward, attention_forward
+from dynaroute.kernels.token_layer import TokenLaunch, TokenLayer, run_token_layer
 from dynaroute.model import Policy
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.training.instances import TrainingTask
@@ -105,13 +105,13 @@ def main() -> None:
     lengths = torch.full((count,), nodes, device="cuda")
     offsets, shape = torch.arange(count, device="cuda") * nodes, AttentionShape(nodes, HEADS, 1.0)
 
-    streams = [Stream(*each) for each in product((64, 128), (32, 64), (2, 4), (3, 4), (None, 128))]
+    streams = [StreamLaunch(*each) for each in product((64, 128), (32, 64), (2, 4), (3, 4), (None, 128))]
     forward = lambda: attention_forward(packed, offsets, lengths, shape)  # noqa: E731 (several of a kind)
     if "forward" in arguments.only:
         sweep("attention, forward", attention, ("_STREAM_FORWARD",), streams[:few], forward)
     attended = attention_forward(packed, offsets, lengths, shape)
     tiles = ((64, 64, 4), (64, 128, 4), (32, 128, 4), (64, 128, 8), (128, 128, 8))  # queries, keys, warps
-    blocks = [Stream(*tile, *each) for tile, each in product(tiles, product((1, 2, 3), (None, 128)))]
+    blocks = [StreamLaunch(*tile, *each) for tile, each in product(tiles, product((1, 2, 3), (None, 128)))]
     backward = lambda: attention_backward(packed, attended, attended.out, offsets, lengths, shape)  # noqa: E731
     if "backward" in arguments.only:
         sweep("attention, backward", attention, ("_STREAM_BACKWARD",), blocks[:few], backward)
@@ -124,14 +124,16 @@ def main() -> None:
         hidden, tokens = attended.out, torch.tensor([count * nodes], device="cuda")
         sizes = ((64, 4, 128), (64, 4, 168), (128, 8, 128))  # tile, warps, registers
         launches = [
-            Launch(tile, inner, warps, stages, registers, is_described)
+            TokenLaunch(tile, inner, warps, stages, registers, is_described)
             for (tile, warps, registers), inner, stages, is_described in product(sizes, (32, 64), (2, 3), (True, False))
         ]
         run_layer = lambda: run_token_layer(hidden, hidden, tokens, rest)  # noqa: E731
         if "tokens" in arguments.only:
             sweep("tokens", token_layer, ("_HALF", "_HALF_FEW"), launches[:few], run_layer)
 
-        drives = [fused_stream.Launch(*each) for each in product((32, 64, 128), (2, 3), (2, 4, 8), (None, 128, 168))]
+        drives = [
+            fused_stream.RouteLaunch(*each) for each in product((32, 64, 128), (2, 3), (2, 4, 8), (None, 128, 168))
+        ]
         build = lambda: construct_once(policy, batch, MostLikely())  # noqa: E731
         if "drive" in arguments.only:
             sweep("greedy routes by drive", fused_stream, ("_NARROW", "_WIDE"), drives[:few], build)

@@ -130,12 +130,12 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin 
         unfinished = is_open.any(1).nonzero().squeeze(1)  # (P,)
         if not len(unfinished):
             return
-        drive = _Drive(policy, begin, batch, folded, unfinished, is_open, steps, routes)
+        drive = _RouteSteps(policy, begin, batch, folded, unfinished, is_open, steps, routes)
         yield from drive.decide(chooser)
         is_open, steps, routes = drive.finish(is_open, steps, routes)
 
 
-class _Drive:
+class _RouteSteps:
     """From one encoding to the next: one route per unfinished instance, or all routes if nothing is re-encoded."""
 
     def __init__(

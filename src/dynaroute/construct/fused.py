@@ -30,7 +30,7 @@ _LARGEST_TILE = 128
 
 
 @dataclass(frozen=True)
-class _Launch:
+class _WholeLaunch:
     """Launch parameters of the kernel, found by measurement.
 
     Attributes
@@ -54,10 +54,10 @@ class _Launch:
     is_resident: bool
 
 
-_WHOLE_TILE = _Launch(tile=128, warps=8, stages=2, programs=1, is_resident=True)
-_EXACT_TILE = _Launch(tile=128, warps=8, stages=1, programs=1, is_resident=False)
-_TWO_TILES = _Launch(tile=64, warps=4, stages=2, programs=2, is_resident=True)
-_THREE_TILES = _Launch(tile=64, warps=4, stages=2, programs=3, is_resident=True)
+_WHOLE_TILE = _WholeLaunch(tile=128, warps=8, stages=2, programs=1, is_resident=True)
+_EXACT_TILE = _WholeLaunch(tile=128, warps=8, stages=1, programs=1, is_resident=False)
+_TWO_TILES = _WholeLaunch(tile=64, warps=4, stages=2, programs=2, is_resident=True)
+_THREE_TILES = _WholeLaunch(tile=64, warps=4, stages=2, programs=3, is_resident=True)
 
 
 def is_supported(policy: Policy, chooser: Chooser) -> bool:
@@ -176,7 +176,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
     return routes
 
 
-def _choose_launch(batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> _Launch:
+def _choose_launch(batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> _WholeLaunch:
     """Choose the launch that was fastest on an H200 (docs/results.md); an instance must fit in the tile."""
     if precision == torch.float32:
         return _EXACT_TILE

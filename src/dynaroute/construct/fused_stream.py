@@ -24,14 +24,14 @@ from dynaroute.kernels.token_layer import TokenLayer, run_token_layer
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.policy import Policy
 
-__all__ = ["Launch", "construct_streamed"]
+__all__ = ["RouteLaunch", "construct_streamed"]
 
 _LAY_OUT_BLOCK = 32
 _AHEAD = 4  # turns that are prepared before the first of them is known to be over
 
 
 @dataclass(frozen=True)
-class Launch:
+class RouteLaunch:
     """How the driving kernel is laid out on the machine; found by measurement (benchmarks/launches.py).
 
     Attributes
@@ -53,8 +53,8 @@ class Launch:
 
 
 # several narrow programs on a multiprocessor hide each other's waits; one or two had better be wide
-_NARROW = Launch(block=32, stages=3, warps=4, registers=128)
-_WIDE = Launch(block=128, stages=2, warps=8, registers=None)
+_NARROW = RouteLaunch(block=32, stages=3, warps=4, registers=128)
+_WIDE = RouteLaunch(block=128, stages=2, warps=8, registers=None)
 
 
 def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -72,15 +72,15 @@ def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, pre
         Of the embeddings and the operands of matrix products.
     """
     with torch.no_grad():
-        encoder = _Encoder(policy, precision)
-        drive = _Drive(policy, batch, choice)
+        encoder = _StreamedEncoder(policy, precision)
+        drive = _RouteKernels(policy, batch, choice)
         counts = _LateCounts(batch)
         # each route visits a customer at least; a static policy drives all routes in one turn
         for turn in range(batch.nodes - 1 if policy.encodes_anew else 1):
             room = counts.room_for(turn)
             if room.segments == 0:
                 break
-            segments = _Segments.of(drive.left, room)
+            segments = _OpenSegments.of(drive.left, room)
             tokens = drive.lay_out(encoder, segments)
             drive.drive(tokens, encoder.project(tokens, segments), segments, counts.of_turn(turn), turn)
             counts.fetch(turn)
@@ -136,7 +136,7 @@ class _LateCounts:
         return _Room(*self._host[self._known - 1, :3].tolist()) if self._known else self._before
 
 
-class _Segments(NamedTuple):
+class _OpenSegments(NamedTuple):
     """What is left of the trajectories, longest first; those past the last unfinished one are empty.
 
     Attributes
@@ -156,7 +156,7 @@ class _Segments(NamedTuple):
     room: _Room
 
     @classmethod
-    def of(cls, left: Tensor, room: _Room) -> _Segments:
+    def of(cls, left: Tensor, room: _Room) -> _OpenSegments:
         """Lay out segments for (B,) customers left."""
         in_order = left.sort(descending=True, stable=True)
         customers = in_order.values[: room.segments]  # (P,)
@@ -188,7 +188,7 @@ class _Tokens(NamedTuple):
     attended: Tensor
 
 
-class _Encoder:
+class _StreamedEncoder:
     """A policy's encoder, with the decoder's projections, in the precision of its products."""
 
     def __init__(self, policy: Policy, precision: torch.dtype) -> None:
@@ -206,7 +206,7 @@ class _Encoder:
             for module, own, next_one in zip(modules, weights, following, strict=True)
         ]
 
-    def project(self, tokens: _Tokens, segments: _Segments) -> Tensor:
+    def project(self, tokens: _Tokens, segments: _OpenSegments) -> Tensor:
         """Eqs 4 to 11, 13, 17 and 18: (T, 5 d_h), or (T, 6 d_h) with edges, from initial embeddings."""
         hidden, packed = tokens.hidden, tokens.packed
         for layer in self.layers:
@@ -226,7 +226,7 @@ class _Layer(NamedTuple):
     module: AttentionLayer
     rest: TokenLayer
 
-    def run(self, hidden: Tensor, packed: Tensor, attended: Tensor, segments: _Segments) -> tuple[Tensor, Tensor]:
+    def run(self, hidden: Tensor, packed: Tensor, attended: Tensor, segments: _OpenSegments) -> tuple[Tensor, Tensor]:
         """Eqs 3 to 10: (T, d_h), and its products with what follows, from (T, 3 d_h) queries, keys and values."""
         shape = AttentionShape(segments.room.longest, self.module.heads, self.module.scale, self.module.grows)
         attention_forward(packed, segments.offsets, segments.lengths, shape, attended)
@@ -244,7 +244,7 @@ def _normalise(normalisation: nn.Module, hidden: Tensor) -> Tensor:
     return normalised.to(hidden.dtype)
 
 
-class _Drive:
+class _RouteKernels:
     """Where all trajectories are, and the kernels that move them."""
 
     def __init__(self, policy: Policy, batch: InstanceBatch, choice: Choice) -> None:
@@ -261,7 +261,7 @@ class _Drive:
         self.routes = RouteBatch.unvisited(batch)
         self._tokens: _Tokens | None = None
 
-    def lay_out(self, encoder: _Encoder, segments: _Segments) -> _Tokens:
+    def lay_out(self, encoder: _StreamedEncoder, segments: _OpenSegments) -> _Tokens:
         """Pack and embed what is left."""
         room, device = segments.room, self.left.device
         if self._tokens is None:
@@ -291,7 +291,7 @@ class _Drive:
         )
         return tokens
 
-    def drive(self, tokens: _Tokens, projected: Tensor, segments: _Segments, counts: Tensor, turn: int) -> None:
+    def drive(self, tokens: _Tokens, projected: Tensor, segments: _OpenSegments, counts: Tensor, turn: int) -> None:
         """Drive a route of every trajectory, or, if the policy is static, all of them."""
         choice, launch = self.choice, self._choose_launch(segments.room.segments)
         drive_routes[(segments.room.segments,)](
@@ -331,7 +331,7 @@ class _Drive:
             maxnreg=launch.registers,
         )
 
-    def _choose_launch(self, programs: int) -> Launch:
+    def _choose_launch(self, programs: int) -> RouteLaunch:
         if self.left.device.type == "cpu":
             return _WIDE
         processors = torch.cuda.get_device_properties(self.left.device).multi_processor_count

@@ -16,7 +16,7 @@ from dynaroute.kernels import LONGEST_SEGMENT, dot_precision
 from dynaroute.kernels.attention_stream import streamed_backward_kernel, streamed_kernel
 from dynaroute.kernels.attention_tile import backward_kernel, forward_kernel
 
-__all__ = ["Attended", "AttentionShape", "SegmentAttention", "Stream", "attention_backward", "attention_forward"]
+__all__ = ["Attended", "AttentionShape", "SegmentAttention", "StreamLaunch", "attention_backward", "attention_forward"]
 
 # tiles from 2^first to 2^last, and the warps of a program
 _WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))
@@ -60,7 +60,7 @@ class AttentionShape(NamedTuple):
     grows: bool = False
 
 
-class Stream(NamedTuple):
+class StreamLaunch(NamedTuple):
     """How kernels for long segments are laid out on the machine; found by measurement (benchmarks/launches.py).
 
     Attributes
@@ -80,9 +80,9 @@ class Stream(NamedTuple):
     registers: int | None = None
 
 
-_STREAM_FORWARD = Stream(queries=128, keys=32, warps=2, stages=3, registers=128)
+_STREAM_FORWARD = StreamLaunch(queries=128, keys=32, warps=2, stages=3, registers=128)
 _STREAM_EXACT = _STREAM_FORWARD._replace(registers=None)  # of float32
-_STREAM_BACKWARD = Stream(queries=64, keys=64, warps=4, stages=1)
+_STREAM_BACKWARD = StreamLaunch(queries=64, keys=64, warps=4, stages=1)
 
 
 def attention_forward(

@@ -13,7 +13,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from dynaroute.kernels import dot_precision
 from dynaroute.kernels.arithmetic import native_tanh, tanh
 
-__all__ = ["Launch", "TokenLayer", "run_token_layer"]
+__all__ = ["TokenLaunch", "TokenLayer", "run_token_layer"]
 
 _PART = tl.constexpr(64)  # columns of a square matrix that take their turn together
 
@@ -116,7 +116,7 @@ def _exchange(cells, tile):
     return tl.load(cells)
 
 
-class Launch(NamedTuple):
+class TokenLaunch(NamedTuple):
     """How the kernel is laid out on the machine; found by measurement (benchmarks/launches.py).
 
     Attributes
@@ -142,9 +142,9 @@ class Launch(NamedTuple):
 
 
 _MANY = 1 << 15  # tokens for which the launch does not matter
-_HALF = Launch(tile=64, inner=32, warps=4, stages=3, registers=168, is_described=True)
+_HALF = TokenLaunch(tile=64, inner=32, warps=4, stages=3, registers=168, is_described=True)
 _HALF_FEW = _HALF._replace(is_described=False)
-_EXACT = Launch(tile=32, inner=64, warps=4, stages=1, registers=None, is_described=False)
+_EXACT = TokenLaunch(tile=32, inner=64, warps=4, stages=1, registers=None, is_described=False)
 
 
 def run_token_layer(attended: Tensor, hidden: Tensor, tokens: Tensor, layer: TokenLayer) -> tuple[Tensor, Tensor]:
