@@ -23,7 +23,7 @@ import numpy as np
 import dynaroute
 from dynaroute.cores import count_cores
 from dynaroute.distributions import draw_published_set
-from dynaroute.improve.batch_search import BatchRequest, SideBySide
+from dynaroute.improve.batch_search import BatchSearchRequest, SideBySide
 from dynaroute.improve.search import load_machine_code
 from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
@@ -31,7 +31,7 @@ from dynaroute.instance import Instance
 
 def count_iterations(instances: Sequence[Instance], seconds: float, threads: int) -> list[int]:
     """Search instances in threads of this process, and return the iterations of each."""
-    request = BatchRequest(instances, begin=lambda: Stopping.after(seconds))
+    request = BatchSearchRequest(instances, begin=lambda: Stopping.after(seconds))
     return [outcome.iterations for outcome in SideBySide(threads).search(request)]
 
 

@@ -33,7 +33,7 @@ def build_by_savings(instance: Instance) -> Solution:
         Feasible routes with their cost stated, never longer than one route per customer.
     """
     first, second = _sort_pairs_by_saving(instance)
-    fleet = _Fleet(instance)
+    fleet = _RoutesByCustomer(instance)
     step = 4 * instance.size  # a chunk should be much larger than the n entries that its filter copies
     for start in range(0, len(first), step):
         chunk = slice(start, start + step)
@@ -62,7 +62,7 @@ def _sort_pairs_by_saving(instance: Instance) -> tuple[_Customers, _Customers]:
     return np.concatenate(firsts)[order], np.concatenate(seconds)[order]
 
 
-class _Fleet:
+class _RoutesByCustomer:
     """Routes while they are merged, indexed by customer; entry 0 is unused.
 
     Plain lists, because numpy is slower at reading and writing single entries.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dynaroute.distributions import draw_paper_set
-from dynaroute.improve.batch_search import BatchRequest, BatchSearcher, SideBySide
+from dynaroute.improve.batch_search import BatchSearcher, BatchSearchRequest, SideBySide
 from dynaroute.improve.search import Improvement, search
 from dynaroute.improve.stopping import Stopping
 from dynaroute.savings import build_by_savings
@@ -21,8 +21,8 @@ from dynaroute.solution import Solution, check
 SEVERAL = draw_paper_set(25, 4, np.random.default_rng(3)).instances()
 
 
-def make_request(iterations: int = 300, size: int = len(SEVERAL), **settings: Any) -> BatchRequest:
-    return BatchRequest(SEVERAL[:size], begin=lambda: Stopping(iterations=iterations), **settings)
+def make_request(iterations: int = 300, size: int = len(SEVERAL), **settings: Any) -> BatchSearchRequest:
+    return BatchSearchRequest(SEVERAL[:size], begin=lambda: Stopping(iterations=iterations), **settings)
 
 
 @pytest.mark.parametrize("threads", [1, 3, None])
@@ -85,14 +85,14 @@ def test_each_of_many_has_its_time_from_when_it_is_taken_up() -> None:
         next(begins)
         return Stopping.after(0.05)
 
-    outcomes = SideBySide(1).search(BatchRequest(SEVERAL, begin))
+    outcomes = SideBySide(1).search(BatchSearchRequest(SEVERAL, begin))
     assert next(begins) == len(SEVERAL)
     assert all(outcome.iterations > 0 and outcome.seconds < 10 for outcome in outcomes)
 
 
 def test_cancelling_ends_all_with_their_best_so_far() -> None:
     is_found = Event()
-    request = BatchRequest(
+    request = BatchSearchRequest(
         SEVERAL,
         begin=lambda: Stopping(deadline=time.perf_counter() + 20, is_cancelled=is_found.is_set),
         on_improvement=lambda *_: is_found.set(),
@@ -134,5 +134,5 @@ def test_machine_code_is_loaded_before_the_clock_of_any_of_many_starts(monkeypat
         return Stopping(iterations=10)
 
     monkeypatch.setattr("dynaroute.improve.batch_search.load_machine_code", lambda: events.append("load"))
-    SideBySide(2).search(BatchRequest(SEVERAL, begin))
+    SideBySide(2).search(BatchSearchRequest(SEVERAL, begin))
     assert events == ["load"] + ["begin"] * len(SEVERAL)

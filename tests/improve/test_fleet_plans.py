@@ -8,7 +8,7 @@ from collections import Counter
 from fleet_problems import make_delivery_day
 
 from dynaroute.improve.fleet_annealing import FleetAnnealing, FleetSettings
-from dynaroute.improve.fleet_plans import FleetPlans, Plan, cross_plans
+from dynaroute.improve.fleet_plans import FleetPlans, PricedRoutes, cross_plans
 from dynaroute.improve.fleet_problem import FleetProblem
 from dynaroute.improve.pacing import Pace
 from dynaroute.improve.random_numbers import make_random_state
@@ -23,9 +23,9 @@ def make_plans(*prices: float, most: int = 8) -> FleetPlans:
     return plans
 
 
-def make_plan(price: float) -> Plan:
+def make_plan(price: float) -> PricedRoutes:
     """A plan of this price; others of the same price are the same."""
-    return Plan(price, ((0, int(price)),))
+    return PricedRoutes(price, ((0, int(price)),))
 
 
 def test_without_plans_the_best_has_no_routes() -> None:
@@ -61,7 +61,7 @@ def test_a_better_child_takes_its_mothers_place() -> None:
     assert len(plans) == 2
 
 
-def make_mother(plans: FleetPlans, price: float) -> Plan:
+def make_mother(plans: FleetPlans, price: float) -> PricedRoutes:
     """The plan of this price, when it is its turn."""
     return next(mother for mother, _ in iter(lambda: plans.choose_parents(_STATE), None) if mother.price == price)
 

@@ -12,7 +12,7 @@ import pytest
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.distributions import draw_paper_set
-from dynaroute.improve.batch_search import BatchRequest
+from dynaroute.improve.batch_search import BatchSearchRequest
 from dynaroute.improve.genetic import add_children, add_feasible, conceive, evolve, find_best_child, raise_children
 from dynaroute.improve.improvers import IMPROVERS, Improver
 from dynaroute.improve.local_search import descend
@@ -44,7 +44,7 @@ KERNELS: tuple[Any, ...] = (
 def improve(improver: Improver, instance: Instance, start: Solution) -> Solution:
     if not improver.takes_limits:
         return improver.improve([instance], [start], 2)[0]
-    request = BatchRequest([instance], begin=lambda: Stopping(iterations=500), find_start=lambda *_: start)
+    request = BatchSearchRequest([instance], begin=lambda: Stopping(iterations=500), find_start=lambda *_: start)
     return improver.make_searcher(2).search(request)[0].solution
 
 

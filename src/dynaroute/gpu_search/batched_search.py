@@ -89,7 +89,7 @@ def search_batch(
             remedy="Use a time limit instead of a total time, to search on the CPU.",
         )
     rules = settings or PopulationSettings()
-    search = _Search(device, seed, rules, on_launch)
+    search = _BatchedSearch(device, seed, rules, on_launch)
     copies = len(starts) // len(batch)
     best = starts[torch.arange(0, len(starts), copies, device=batch.device)]
     iterations = torch.zeros(len(batch), dtype=torch.int64)
@@ -200,7 +200,7 @@ def _halve(parts: Sequence[Tensor]) -> list[list[Tensor]]:
 
 
 @dataclass
-class _Search:
+class _BatchedSearch:
     """What all rounds share."""
 
     device: KernelDevice

@@ -10,16 +10,16 @@ from dynaroute.gpu_search.devices import KernelDevice
 from dynaroute.gpu_search.islands import Islands, estimate_island_bytes
 from dynaroute.gpu_search.kernel_problem import NEAR, KernelProblem
 from dynaroute.gpu_search.launches import BREEDING_WARPS, Launch, Layout
-from dynaroute.gpu_search.schedule import LEVELS, Generation, GeneticSettings, Plan
+from dynaroute.gpu_search.schedule import LEVELS, Generation, GeneticSettings, SearchPlan
 
-__all__ = ["Group", "estimate_bytes"]
+__all__ = ["ChainGroup", "estimate_bytes"]
 
 _SLICES = 8  # least number per launch, if they are not too short, so that early warps take over work
 _SHORTEST_SLICE = 32
 _FRACTION = 32  # bits
 
 
-class Group:
+class ChainGroup:
     """The chains of a problem, in the device's memory.
 
     Parameters
@@ -71,7 +71,7 @@ class Group:
         self._launch.generation = generation
         self._start("recombine", self._size, self._jobs)
 
-    def settle(self, plan: Plan, settings: GeneticSettings) -> None:
+    def settle(self, plan: SearchPlan, settings: GeneticSettings) -> None:
         """End the chains, and start islands with what they found."""
         self._start("commit", None, self._jobs)
         self.islands = Islands(self._device, self.problem, self._launch, plan, settings)

@@ -8,7 +8,7 @@ from torch import Tensor
 from dynaroute.gpu_search.devices import KernelDevice
 from dynaroute.gpu_search.kernel_problem import KernelProblem, list_near
 from dynaroute.gpu_search.launches import BREEDING_WARPS, Launch, Nursery
-from dynaroute.gpu_search.schedule import GeneticSettings, Plan
+from dynaroute.gpu_search.schedule import GeneticSettings, SearchPlan
 
 __all__ = ["Islands", "estimate_island_bytes"]
 
@@ -35,7 +35,7 @@ class Islands:
     """
 
     def __init__(
-        self, device: KernelDevice, problem: KernelProblem, chains: Launch, plan: Plan, settings: GeneticSettings
+        self, device: KernelDevice, problem: KernelProblem, chains: Launch, plan: SearchPlan, settings: GeneticSettings
     ) -> None:
         self.made = 0  # children per island
         self._device = device

@@ -55,7 +55,7 @@ class PartSettings:
 
 
 @dataclass(frozen=True)
-class Part:
+class RoutePart:
     """Some routes of one instance.
 
     Attributes
@@ -124,7 +124,9 @@ def search_in_parts(
     return SearchedBatch(routes, iterations, is_interrupted)
 
 
-def cut_into_parts(batch: InstanceBatch, routes: RouteBatch, random: np.random.Generator, most: int) -> Iterator[Part]:
+def cut_into_parts(
+    batch: InstanceBatch, routes: RouteBatch, random: np.random.Generator, most: int
+) -> Iterator[RoutePart]:
     """Cut every instance into parts: the routes nearest to some customer, as many as fit.
 
     Parameters
@@ -154,10 +156,10 @@ def cut_into_parts(batch: InstanceBatch, routes: RouteBatch, random: np.random.G
             is_left[chosen] = False
             customers = 1 + np.flatnonzero(np.isin(route_of, chosen))
             _, route = np.unique(route_of[customers - 1], return_inverse=True)
-            yield Part(row, customers, route.astype(np.int32), places[row, customers].astype(np.int32))
+            yield RoutePart(row, customers, route.astype(np.int32), places[row, customers].astype(np.int32))
 
 
-def _gather(batch: InstanceBatch, parts: list[Part]) -> tuple[InstanceBatch, RouteBatch]:
+def _gather(batch: InstanceBatch, parts: list[RoutePart]) -> tuple[InstanceBatch, RouteBatch]:
     """Make instances from the parts, with their routes."""
     count, nodes = len(parts), 1 + max(len(part.customers) for part in parts)
     node = np.zeros((count, nodes), dtype=np.int64)  # padding is the depot, which has no demand
@@ -184,7 +186,7 @@ def _gather(batch: InstanceBatch, parts: list[Part]) -> tuple[InstanceBatch, Rou
     return problems, RouteBatch(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
 
 
-def _merge(batch: InstanceBatch, parts: list[Part], found: RouteBatch) -> RouteBatch:
+def _merge(batch: InstanceBatch, parts: list[RoutePart], found: RouteBatch) -> RouteBatch:
     """Merge the routes of the parts into those of whole instances."""
     route, position = (np.full((len(batch), batch.nodes), -1, dtype=np.int32) for _ in range(2))
     used = np.zeros(len(batch), dtype=np.int32)

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.gpu_search.devices import KernelDevice
-from dynaroute.gpu_search.group import Group
+from dynaroute.gpu_search.group import ChainGroup
 from dynaroute.gpu_search.islands import Islands
 from dynaroute.gpu_search.kernel_problem import KernelProblem, find_group
-from dynaroute.gpu_search.schedule import Generation, Plan, PopulationSettings, plan_search
+from dynaroute.gpu_search.schedule import Generation, PopulationSettings, SearchPlan, plan_search
 from dynaroute.improve.stopping import Stopping
 
 __all__ = ["BatchProgress", "RunningGroup"]
@@ -55,8 +55,8 @@ class RunningGroup:
     settings: PopulationSettings
     stopping: Stopping
     began: float
-    plan: Plan = field(init=False)
-    group: Group = field(init=False)
+    plan: SearchPlan = field(init=False)
+    group: ChainGroup = field(init=False)
     is_finished: bool = field(default=False, init=False)
     _number: int = field(default=0, init=False)  # number of the generation
     _done: int = field(default=0, init=False)  # iterations per chain in this generation
@@ -122,9 +122,9 @@ class RunningGroup:
     def _size(self) -> int:
         return find_group(int(self.problem.sizes.max()))  # independent of the rest of the batch
 
-    def _adopt(self, plan: Plan) -> None:
+    def _adopt(self, plan: SearchPlan) -> None:
         self.plan = plan
-        self.group = Group(self.device, self.problem, plan.chains, self.seed)
+        self.group = ChainGroup(self.device, self.problem, plan.chains, self.seed)
         self.group.set_temperatures(plan.generations[0])
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynaroute.gpu_search.launches import BREEDING_WARPS, LARGEST_SMALL
 
-__all__ = ["LEVELS", "Generation", "GeneticSettings", "Plan", "PopulationSettings", "plan_search"]
+__all__ = ["LEVELS", "Generation", "GeneticSettings", "PopulationSettings", "SearchPlan", "plan_search"]
 
 LEVELS = 1024  # temperatures of a generation
 
@@ -139,7 +139,7 @@ class Generation:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """The plan of a search: chains, generations and islands per instance.
 
     Attributes
@@ -165,7 +165,7 @@ class Plan:
 
 def plan_search(
     iterations: float, size: int, settings: PopulationSettings | None = None, least_chains: int = 1
-) -> Plan:
+) -> SearchPlan:
     """Choose chains, generations and islands.
 
     Parameters
@@ -192,14 +192,14 @@ def plan_search(
     children = 0 if chains == 1 else int(of_chain * (1 - rules.first_share) / rules.child_iterations)
     children = min(children, _MOST_GENERATIONS)
     if children == 0:
-        return Plan(chains, (Generation(0.0, 1.0, hottest, coolest),))
+        return SearchPlan(chains, (Generation(0.0, 1.0, hottest, coolest),))
     first = Generation(0.0, rules.first_share, hottest, coolest)
     edges = np.linspace(rules.first_share, 1.0, children + 1).tolist()
     later = (Generation(begins, ends, rules.child_hottest, rules.child_coolest) for begins, ends in pairwise(edges))
-    return Plan(chains, (first, *later))
+    return SearchPlan(chains, (first, *later))
 
 
-def _plan_islands(scaled: float, rules: PopulationSettings, least_chains: int) -> Plan:
+def _plan_islands(scaled: float, rules: PopulationSettings, least_chains: int) -> SearchPlan:
     """Plan chains first, and then islands that start with their best solutions."""
     genetic = rules.genetic
     chains = max(genetic.chains, least_chains)
@@ -207,7 +207,7 @@ def _plan_islands(scaled: float, rules: PopulationSettings, least_chains: int) -
     first = Generation(0.0, share, *_choose_temperatures(scaled * share / chains, rules))
     islands = max(1, least_chains // BREEDING_WARPS)
     children = scaled * (1 - share) / max(0.01, 100 * genetic.child_iterations) / islands
-    return Plan(chains, (first,), share, islands, genetic.count_survivors(children))
+    return SearchPlan(chains, (first,), share, islands, genetic.count_survivors(children))
 
 
 def _choose_temperatures(of_chain: float, rules: PopulationSettings) -> tuple[float, float]:

@@ -20,13 +20,13 @@ from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 from dynaroute.vocabulary import Objective
 
-__all__ = ["BatchRequest", "BatchSearcher", "SideBySide"]
+__all__ = ["BatchSearchRequest", "BatchSearcher", "SideBySide"]
 
 _NAP_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
-class BatchRequest:
+class BatchSearchRequest:
     """What to search, for how long, and which callbacks to call.
 
     Attributes
@@ -65,7 +65,7 @@ class BatchRequest:
 class BatchSearcher(Protocol):
     """A search of many instances; `Searcher` is a search of one."""
 
-    def search(self, request: BatchRequest) -> list[SearchOutcome]:
+    def search(self, request: BatchSearchRequest) -> list[SearchOutcome]:
         """Search until told to stop; returns one outcome per instance, in order.
 
         Ctrl-C ends all searches and returns the best so far. An error in one of them ends all.
@@ -85,7 +85,7 @@ class SideBySide:
 
     threads: int | None = None
 
-    def search(self, request: BatchRequest) -> list[SearchOutcome]:
+    def search(self, request: BatchSearchRequest) -> list[SearchOutcome]:
         """Search every instance for its time, which begins when it starts."""
         searches, count = _Searches(request), len(request.instances)
         if count == 1:
@@ -113,7 +113,7 @@ class SideBySide:
 class _Searches:
     """The searches of one request, which end together when interrupted."""
 
-    request: BatchRequest
+    request: BatchSearchRequest
     interrupted: Event = field(default_factory=Event)
 
     def search(self, index: int, threads: int, companions: int = 1) -> SearchOutcome:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynaroute.improve.fleet_log import make_fleet_log
-from dynaroute.improve.fleet_plans import FleetPlans, Plan, cross_plans
+from dynaroute.improve.fleet_plans import FleetPlans, PricedRoutes, cross_plans
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes
 from dynaroute.improve.fleet_ruin_recreate import anneal_fleet, make_fleet_best, settle
 from dynaroute.improve.fleet_tours import ABSENT, MOST, make_fleet_tours, read_fleet_routes
@@ -75,7 +75,7 @@ class FleetSettings:
     neighbours: int = 40
 
 
-class _Stage(NamedTuple):
+class _AnnealingStage(NamedTuple):
     """A part of the search in which one plan is annealed.
 
     Attributes
@@ -123,7 +123,7 @@ class FleetAnnealing:
         self._stages = _list_stages(settings, saves_vehicles=problem.vehicle_price > 0)
         self._turn = 0  # stages that are over
         self._newcomers = 0  # new plans to anneal before any are crossed again
-        self._mother: Plan | None = None  # first parent of the present plan, if it is a child
+        self._mother: PricedRoutes | None = None  # first parent of the present plan, if it is a child
         self._effort = 1  # factor on its iterations; grows while no child improves
         self._begun = 0  # first iteration of the present plan
         self._first_iterations = 1  # iterations of each of the first plans
@@ -143,7 +143,7 @@ class FleetAnnealing:
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Add a plan to the present ones."""
-        self._plans.keep(Plan(cost, tuple(map(tuple, routes))))
+        self._plans.keep(PricedRoutes(cost, tuple(map(tuple, routes))))
         if self._problem.vehicle_price > 0 and cost < self._problem.absence_price:
             self._most = min(self._most, len(routes))
 
@@ -300,17 +300,18 @@ class FleetAnnealing:
         """The unit of temperatures."""
         return self._problem.cost(routes) / max(self._problem.size + len(routes), 1)
 
-    def _find_best(self) -> Plan:
+    def _find_best(self) -> PricedRoutes:
         best = self._plans.best
         if best.price < self._best.costs[2] * (1 - LEAST_GAIN):
             return best  # unchanged, and reading it again takes time
         return min(best, self._read_best(), key=lambda plan: plan.price)
 
-    def _read_best(self) -> Plan:
+    def _read_best(self) -> PricedRoutes:
         """The best version of the present plan, priced by its legs: the sum of all changes has rounding errors."""
         if self._best.costs[2] != self._summed_price:
             routes = read_fleet_routes(self._best.after, self._best.kinds)
-            self._summed_price, self._cooled = float(self._best.costs[2]), Plan(self._problem.price(routes), routes)
+            self._summed_price = float(self._best.costs[2])
+            self._cooled = PricedRoutes(self._problem.price(routes), routes)
         return self._cooled
 
     # Fewer vehicles
@@ -329,10 +330,10 @@ class FleetAnnealing:
         self._begin(tuple(route for route in routes if route is not easiest), self._most)
 
 
-def _list_stages(settings: FleetSettings, saves_vehicles: bool) -> list[_Stage]:
+def _list_stages(settings: FleetSettings, saves_vehicles: bool) -> list[_AnnealingStage]:
     """The stages in which the first plans are annealed, one after the other."""
     begins = settings.fewer_share if saves_vehicles else 0.0
     share = settings.first_share if settings.plans > 1 else 1.0
     edges = np.linspace(begins, begins + (1 - begins) * share, settings.plans + 1).tolist()
-    first = [_Stage(0.0, begins, saves_vehicles=True)] if saves_vehicles else []
-    return first + [_Stage(early, late) for early, late in pairwise(edges)]
+    first = [_AnnealingStage(0.0, begins, saves_vehicles=True)] if saves_vehicles else []
+    return first + [_AnnealingStage(early, late) for early, late in pairwise(edges)]

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from dynaroute.improve.fleet_problem import FleetProblem, FleetRoutes
 from dynaroute.improve.random_numbers import RandomState, draw_below
 
-__all__ = ["FleetPlans", "Plan", "cross_plans"]
+__all__ = ["FleetPlans", "PricedRoutes", "cross_plans"]
 
 
-class Plan(NamedTuple):
+class PricedRoutes(NamedTuple):
     """Routes and their price: the length, plus what missing customers and vehicles count."""
 
     price: float
@@ -29,8 +29,8 @@ class FleetPlans:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._present: list[Plan] = []
-        self._champions: list[Plan] = []  # the best plan of each finished round
+        self._present: list[PricedRoutes] = []
+        self._champions: list[PricedRoutes] = []  # the best plan of each finished round
         self._idle = 0  # children in a row that were not better than their mothers
         self._are_champions = False  # whether the present plans are champions
 
@@ -38,9 +38,9 @@ class FleetPlans:
         return len(self._present)
 
     @property
-    def best(self) -> Plan:
+    def best(self) -> PricedRoutes:
         """The best plan of all; no routes and an infinite price if there is none."""
-        return min((*self._present, *self._champions), default=Plan(math.inf, ()))
+        return min((*self._present, *self._champions), default=PricedRoutes(math.inf, ()))
 
     @property
     def idle_children(self) -> int:
@@ -52,11 +52,11 @@ class FleetPlans:
         """Whether there are champions that are not in this round."""
         return bool(self._champions)
 
-    def keep(self, plan: Plan) -> None:
+    def keep(self, plan: PricedRoutes) -> None:
         """Add a plan unless it is known already; if there are too many, drop the worst."""
         self._present = self._add(plan, self._present)
 
-    def replace_mother(self, mother: Plan, child: Plan) -> None:
+    def replace_mother(self, mother: PricedRoutes, child: PricedRoutes) -> None:
         """Replace a mother by her child if it is better and not known already."""
         if child.price >= mother.price or any(child.routes == plan.routes for plan in self._present):
             self._idle += 1
@@ -64,7 +64,7 @@ class FleetPlans:
         self._idle = 0
         self._present = [*(plan for plan in self._present if plan is not mother), child]
 
-    def choose_parents(self, state: RandomState) -> tuple[Plan, Plan]:
+    def choose_parents(self, state: RandomState) -> tuple[PricedRoutes, PricedRoutes]:
         """Choose the next plan in turn as the mother, and the better of two random others as the father."""
         mother, *others = self._present
         self._present = [*others, mother]
@@ -84,7 +84,7 @@ class FleetPlans:
         """Reset the count of children without improvement."""
         self._idle = 0
 
-    def _add(self, plan: Plan, plans: list[Plan]) -> list[Plan]:
+    def _add(self, plan: PricedRoutes, plans: list[PricedRoutes]) -> list[PricedRoutes]:
         if any(plan.routes == other.routes for other in plans):
             return plans
         longer = [*plans, plan]

@@ -26,7 +26,7 @@ _ROUNDS = 60  # per search; parts are redrawn after each
 Routes = tuple[tuple[int, ...], ...]
 
 
-class _Part(NamedTuple):
+class _SearchedPart(NamedTuple):
     """A part of the routes: its customers' numbers in the whole problem, and its searcher."""
 
     customers: NDArray[np.int32]
@@ -132,7 +132,7 @@ class PartedAnnealing:
         present = [route for part in self._parts for route in part.translate(part.searcher.present_routes)]
         self._parts = self._cut(present)
 
-    def _cut(self, routes: Sequence[Sequence[int]]) -> list[_Part]:
+    def _cut(self, routes: Sequence[Sequence[int]]) -> list[_SearchedPart]:
         """Cut the routes into compact parts with about equally many customers."""
         middles = np.array([self._places[list(route)].mean(axis=0) for route in routes])
         sizes = np.array([len(route) for route in routes])
@@ -140,7 +140,7 @@ class PartedAnnealing:
         shares = _halve(np.arange(len(routes)), self._count, middles, sizes, random)
         return [self._make_part(number, [routes[index] for index in share]) for number, share in enumerate(shares)]
 
-    def _make_part(self, number: int, routes: Sequence[Sequence[int]]) -> _Part:
+    def _make_part(self, number: int, routes: Sequence[Sequence[int]]) -> _SearchedPart:
         customers = np.array(sorted(customer for route in routes for customer in route), dtype=np.int32)
         numbers = np.zeros(self._problem.size + 1, dtype=np.int32)
         numbers[customers] = np.arange(1, len(customers) + 1)
@@ -154,7 +154,7 @@ class PartedAnnealing:
             mean_leg=self._mean_leg,
             done=self._done,
         )
-        return _Part(customers, searcher)
+        return _SearchedPart(customers, searcher)
 
 
 def cut_problem(problem: SearchProblem, customers: NDArray[np.int32], numbers: NDArray[np.int32]) -> SearchProblem:

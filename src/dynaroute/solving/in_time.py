@@ -97,7 +97,7 @@ def choose_attempts(strategy: Strategy, first: int, count: int, stopping: Stoppi
     stopping
         Its deadline and cancellation apply; None: no limit.
     """
-    return _Part(strategy, first, count, stopping or Stopping())
+    return _TimedAttempts(strategy, first, count, stopping or Stopping())
 
 
 def _keep_building(
@@ -108,12 +108,12 @@ def _keep_building(
     for first in (0, *range(1, strategy.attempts, _ATTEMPTS_AT_ONCE)):
         count = 1 if first == 0 else min(_ATTEMPTS_AT_ONCE, strategy.attempts - first)
         generator = torch.Generator().manual_seed(seed)  # each part gets the same seed as all attempts together
-        routes = construct(policy, batch, _Part(strategy, first, count, stopping), generator)
+        routes = construct(policy, batch, _TimedAttempts(strategy, first, count, stopping), generator)
         found.add(routes.to_solutions(batch)[0], count)
 
 
 @dataclass(frozen=True)
-class _Part:
+class _TimedAttempts:
     """Some attempts of another strategy, with a time limit."""
 
     strategy: Strategy

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dynaroute.cores import count_cores
 from dynaroute.device import choose_device
-from dynaroute.improve.batch_search import BatchRequest
+from dynaroute.improve.batch_search import BatchSearchRequest
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.search import SearchOutcome
 from dynaroute.improve.stopping import Stopping
@@ -56,8 +56,8 @@ def search_all(
 
         return search_together(instances, starts, options, observers, entered)
     entered += _load_machine_code(instances, options)
-    first = _FirstRoutesOfAll.prepare(instances, starts, options)
-    request = BatchRequest(
+    first = _StartRoutesOfAll.prepare(instances, starts, options)
+    request = BatchSearchRequest(
         instances,
         begin=_choose_beginning(len(instances), options, observers, entered),
         find_start=first.find,
@@ -134,7 +134,7 @@ def _begin(options: SolveOptions, observers: Observers, began: float, limit: flo
     )
 
 
-class _FirstRoutes(NamedTuple):
+class _StartRoutes(NamedTuple):
     """Routes to start from; None for savings, which the search builds itself."""
 
     start: Start
@@ -142,7 +142,7 @@ class _FirstRoutes(NamedTuple):
     messages: tuple[str, ...] = ()
 
 
-def _report(instance: Instance, first: _FirstRoutes, outcome: SearchOutcome, options: SolveOptions) -> Result:
+def _report(instance: Instance, first: _StartRoutes, outcome: SearchOutcome, options: SolveOptions) -> Result:
     result = Result(
         instance,
         outcome.solution,
@@ -159,42 +159,42 @@ def _report(instance: Instance, first: _FirstRoutes, outcome: SearchOutcome, opt
 
 
 @dataclass(frozen=True)
-class _FirstRoutesOfAll:
+class _StartRoutesOfAll:
     """Builds the first routes of each instance, and records how."""
 
     instances: Sequence[Instance]
     starts: Sequence[Solution] | None
     options: SolveOptions
     policy: Policy | None
-    found: list[_FirstRoutes] = field(default_factory=list)
+    found: list[_StartRoutes] = field(default_factory=list)
 
     @classmethod
     def prepare(
         cls, instances: Sequence[Instance], starts: Sequence[Solution] | None, options: SolveOptions
-    ) -> _FirstRoutesOfAll:
+    ) -> _StartRoutesOfAll:
         is_built = options.model not in ("auto", "savings")
         policy = load_policy(options.model, options.device) if is_built else None
-        return cls(instances, starts, options, policy, [_FirstRoutes(SAVINGS)] * len(instances))
+        return cls(instances, starts, options, policy, [_StartRoutes(SAVINGS)] * len(instances))
 
     def find(self, index: int, stopping: Stopping) -> Solution | None:
         """Return routes to start from; None for savings."""
         self.found[index] = self._find(index, stopping)
         return self.found[index].solution
 
-    def _find(self, index: int, stopping: Stopping) -> _FirstRoutes:
+    def _find(self, index: int, stopping: Stopping) -> _StartRoutes:
         if self.starts is not None:
-            return _FirstRoutes(GIVEN, self.starts[index])
+            return _StartRoutes(GIVEN, self.starts[index])
         if not self.instances[index].is_plain or self.options.objective == "vehicles":
             message = "Policies and savings only handle capacities, so the search starts from insertion."
-            return _FirstRoutes(INSERTION, messages=() if self.policy is None else (message,))
+            return _StartRoutes(INSERTION, messages=() if self.policy is None else (message,))
         if self.policy is None:
-            return _FirstRoutes(SAVINGS)
+            return _StartRoutes(SAVINGS)
         if self.instances[index].coordinates is None:
             message = "Policies need coordinates, and there are none, so the search starts from savings."
-            return _FirstRoutes(SAVINGS, messages=(message,))
+            return _StartRoutes(SAVINGS, messages=(message,))
         return self._build_by_policy(self.policy, self.instances[index], stopping)
 
-    def _build_by_policy(self, policy: Policy, instance: Instance, stopping: Stopping) -> _FirstRoutes:
+    def _build_by_policy(self, policy: Policy, instance: Instance, stopping: Stopping) -> _StartRoutes:
         from dynaroute.solving.in_time import build_in_time
 
         strategy, began = make_strategy(self.options), stopping.began
@@ -203,8 +203,8 @@ class _FirstRoutesOfAll:
         start = Start.by_policy(name_policy(policy, self.options.model), self.options.decoding)
         builder = f"{start.model} ({start})"
         if built.solution is None:
-            return _FirstRoutes(SAVINGS, messages=(f"There was no time for {builder}.",))
+            return _StartRoutes(SAVINGS, messages=(f"There was no time for {builder}.",))
         messages: tuple[str, ...] = ()
         if built.attempts < strategy.attempts:
             messages = (f"There was time for {built.attempts} of the {strategy.attempts} attempts of {builder}.",)
-        return _FirstRoutes(start, built.solution, messages)
+        return _StartRoutes(start, built.solution, messages)

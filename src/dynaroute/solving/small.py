@@ -71,7 +71,7 @@ def _load_once(folder: Path, date: int) -> SmallPolicy | None:
     return SmallPolicy(description["card"]["name"], settings, load(weights))
 
 
-class _Memory(NamedTuple):
+class _StepInputs(NamedTuple):
     """What the steps of one route need: a row for each remaining node, the depot first."""
 
     key: Floats  # (heads, T, d_k)
@@ -150,17 +150,17 @@ class SmallPolicy:
             hidden = np.tanh(hidden + self._apply(f"{layer}.feed_forward_out", inner))
         return hidden
 
-    def _remember(self, hidden: Floats, positions: Floats) -> _Memory:
+    def _remember(self, hidden: Floats, positions: Floats) -> _StepInputs:
         dimension = hidden.shape[1]
         projected = hidden @ self._folded.T
         key, value, logit_key, graph, last, *edge = np.split(projected, projected.shape[1] // dimension, 1)
         places = positions * np.float32(len(hidden) ** 0.5)
-        return _Memory(
+        return _StepInputs(
             self._split_heads(key), self._split_heads(value), logit_key, graph, last, edge[0] if edge else None, places
         )
 
     def _score(
-        self, memory: _Memory, mean: Floats, previous: int, fraction: np.float32, feasible: NDArray[np.bool_]
+        self, memory: _StepInputs, mean: Floats, previous: int, fraction: np.float32, feasible: NDArray[np.bool_]
     ) -> Floats:
         """(T,) logits of the next node, minus infinity where infeasible."""
         query = mean + memory.last[previous] + fraction * self._capacity[0]  # (d_h,)
