@@ -61,7 +61,7 @@ def test_a_static_policy_is_compared_in_what_it_has(monkeypatch: pytest.MonkeyPa
 
 
 def test_nan_is_never_right() -> None:
-    assert not selftest.Outcome("any", 1, float("nan"), 1.0).is_right
+    assert not selftest.Comparison("any", 1, float("nan"), 1.0).is_right
 
 
 @needs_compiler

@@ -158,7 +158,7 @@ def _require_costs(best: Sequence[float], count: int) -> None:
         )
 
 
-class _Measured(NamedTuple):
+class _MethodLengths(NamedTuple):
     """Lengths of all solutions, total seconds, and for how many instances each method was best."""
 
     lengths: list[float]
@@ -166,21 +166,21 @@ class _Measured(NamedTuple):
     methods: Counter[str]
 
 
-def _measure_results(results: Sequence[Result]) -> _Measured:
+def _measure_results(results: Sequence[Result]) -> _MethodLengths:
     if any(result.is_interrupted for result in results):
         raise KeyboardInterrupt
     for result in results:
         _refuse_broken_limits(result)
     for result in results[_pick_some(len(results))]:
         require_right(result.instance, result.solution)
-    return _Measured(
+    return _MethodLengths(
         [result.cost for result in results],
         math.fsum(result.seconds for result in results),
         Counter(result.model_and_method for result in results),
     )
 
 
-def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observers: Observers) -> _Measured:
+def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observers: Observers) -> _MethodLengths:
     """Measure on tensors, which is faster than making ten thousand `Solution` objects."""
     built = build_by_policy(instances, options.model, options, observers)
     began = time.perf_counter()
@@ -191,7 +191,7 @@ def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observ
         require_right(instance, solution)
     method = describe_method(Start.by_policy(built.model, options.decoding), options.improver, options.limit)
     methods = Counter({f"{built.model} ({method})": len(instances)})
-    return _Measured(routes.lengths(built.batch).tolist(), seconds, methods)
+    return _MethodLengths(routes.lengths(built.batch).tolist(), seconds, methods)
 
 
 def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:

@@ -57,7 +57,7 @@ _LARGEST_PLAIN = 128  # customers up to which plain operations can keep all step
 _SAMPLES = 8  # samples of an instance, to test that their common part is computed once
 
 
-class Outcome(NamedTuple):
+class Comparison(NamedTuple):
     """One comparison.
 
     Attributes
@@ -81,16 +81,16 @@ class Outcome(NamedTuple):
         return self.difference <= self.limit
 
 
-def compare_routes(policy: Policy, batch: InstanceBatch, chooser: Chooser, size: int, what: str) -> Outcome:
+def compare_routes(policy: Policy, batch: InstanceBatch, chooser: Chooser, size: int, what: str) -> Comparison:
     """Measure the share of solutions that differ between the engines, apart from ties."""
     fused = construct_fused(policy, batch, chooser, precision=torch.float32)
     eager = construct_eagerly(policy, batch, chooser)
     differs = (fused.route != eager.route).any(1) | (fused.position != eager.position).any(1)  # (B,)
     tied = _meets_tie(policy, batch, chooser, eager)
-    return Outcome(what, size, float((differs & ~tied).float().mean()), 0.0)
+    return Comparison(what, size, float((differs & ~tied).float().mean()), 0.0)
 
 
-def compare_half_precision(policy: Policy, batch: InstanceBatch, size: int) -> Outcome:
+def compare_half_precision(policy: Policy, batch: InstanceBatch, size: int) -> Comparison:
     """Compare mean lengths of samples in float16, which training uses, and in float32; infinite if a route is wrong."""
     sample = torch.arange(len(batch), device=batch.device) % _SAMPLES
     chooser = Sample(make_stream_keys(9, batch.keys, sample))
@@ -99,12 +99,12 @@ def compare_half_precision(policy: Policy, batch: InstanceBatch, size: int) -> O
     limit = 0.01 + 0.2 * len(batch) ** -0.5  # rounding changes some samples
     loads = torch.zeros_like(half.route).scatter_add(1, half.route.clamp(min=0).long(), batch.demands)  # (B, M)
     if (half.route[:, 1:] < 0).any() or (loads > batch.capacity[:, None]).any():
-        return Outcome("lengths in fp16", size, float("inf"), limit)
+        return Comparison("lengths in fp16", size, float("inf"), limit)
     difference = half.lengths(batch).double().mean() / exact.lengths(batch).double().mean() - 1
-    return Outcome("lengths in fp16", size, abs(float(difference)), limit)
+    return Comparison("lengths in fp16", size, abs(float(difference)), limit)
 
 
-def compare_pointer_scores(size: int, count: int, device: str) -> Iterator[Outcome]:
+def compare_pointer_scores(size: int, count: int, device: str) -> Iterator[Comparison]:
     """Compare the scores of a pointer network and their gradients, with as many steps as nodes."""
     from dynaroute.kernels.pointer_score import PointerScore
 
@@ -115,7 +115,7 @@ def compare_pointer_scores(size: int, count: int, device: str) -> Iterator[Outco
     parts[-1] /= width  # otherwise the scores, which are long sums, would be large
     learned = [part.requires_grad_() for number, part in enumerate(parts) if number != 1]
     found, expected = PointerScore.apply(*parts), score_plainly(*parts)  # type: ignore[no-untyped-call]
-    yield Outcome("pointer's scores", size, float((found - expected).detach().abs().max()), 1e-5)
+    yield Comparison("pointer's scores", size, float((found - expected).detach().abs().max()), 1e-5)
     weights = torch.randn(expected.shape, generator=generator, device=device)
     pairs = zip(
         torch.autograd.grad((found * weights).sum(), learned),
@@ -123,10 +123,10 @@ def compare_pointer_scores(size: int, count: int, device: str) -> Iterator[Outco
         strict=True,
     )
     largest = max(float((mine - theirs).abs().max() / theirs.abs().max()) for mine, theirs in pairs)
-    yield Outcome("pointer's scores, gradient", size, largest, 1e-4)
+    yield Comparison("pointer's scores, gradient", size, largest, 1e-4)
 
 
-def compare_pointer_routes(size: int, count: int, device: str) -> Outcome:
+def compare_pointer_routes(size: int, count: int, device: str) -> Comparison:
     """The share of a pointer network's samples that differ from the plain engine's; rounding may decide a few."""
     policy = PointerNetwork(PointerConfig(), generator=torch.Generator().manual_seed(1)).to(device)
     task, generator = TrainingTask(size, (20 + size // 3,)), torch.Generator(device).manual_seed(size)
@@ -135,7 +135,7 @@ def compare_pointer_routes(size: int, count: int, device: str) -> Outcome:
     fused = construct_fused(policy, copies, chooser, precision=torch.float32)
     plain = construct_eagerly(policy, copies, chooser)
     differs = (fused.route != plain.route).any(1) | (fused.position != plain.position).any(1)  # (B,)
-    return Outcome("pointer's routes", size, float(differs.float().mean()), 0.01)
+    return Comparison("pointer's routes", size, float(differs.float().mean()), 0.01)
 
 
 def _meets_tie(policy: Policy, batch: InstanceBatch, chooser: Chooser, routes: RouteBatch) -> Tensor:
@@ -150,7 +150,7 @@ def _meets_tie(policy: Policy, batch: InstanceBatch, chooser: Chooser, routes: R
     return met
 
 
-def compare_layers(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[Outcome]:
+def compare_layers(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[Comparison]:
     """Compare the output and gradients of each encoder layer in float32, given the twin's input.
 
     Tokens with an input of ReLU so close to 0 that rounding decides its sign are left out of the gradients.
@@ -172,11 +172,11 @@ def compare_layers(policy: Policy, batch: InstanceBatch, size: int) -> Iterator[
         outputs.append(float((fast - plain).detach().abs().max()))
         gradients.append(_differ(found, expected))
         hidden = plain.detach()
-    yield Outcome("encoder's layers", size, max(outputs), 1e-5)
-    yield Outcome("encoder's layers, gradient", size, max(gradients), 1e-4)
+    yield Comparison("encoder's layers", size, max(outputs), 1e-5)
+    yield Comparison("encoder's layers, gradient", size, max(gradients), 1e-4)
 
 
-def compare_replay(policy: Policy, batch: InstanceBatch, samples: int, size: int) -> Iterator[Outcome]:
+def compare_replay(policy: Policy, batch: InstanceBatch, samples: int, size: int) -> Iterator[Comparison]:
     """Compare log-probabilities and gradients of the parallel replay with the sequential ones.
 
     First with an exact encoder; then in float32, with wider limits because rounding switches some ReLUs; then in half
@@ -190,20 +190,20 @@ def compare_replay(policy: Policy, batch: InstanceBatch, samples: int, size: int
     expected = torch.autograd.grad((plain * weights).sum(), list(policy.parameters()))
     plain = plain.detach()
     exact = replay_log_probabilities(policy, batch, routes, samples)  # (B,)
-    yield Outcome("replay, log p", size, float((plain - exact.detach()).abs().max()), 2e-4)
+    yield Comparison("replay, log p", size, float((plain - exact.detach()).abs().max()), 2e-4)
     found = torch.autograd.grad((exact * weights).sum(), list(policy.parameters()))
-    yield Outcome("replay, gradient", size, _differ(found, expected), 1e-4)
+    yield Comparison("replay, gradient", size, _differ(found, expected), 1e-4)
     rounded = replay_log_probabilities(policy, batch, routes, samples, precision=torch.float32)  # (B,)
-    yield Outcome("replay, log p in fp32", size, float((plain - rounded.detach()).abs().max()), 1e-3)
+    yield Comparison("replay, log p in fp32", size, float((plain - rounded.detach()).abs().max()), 1e-3)
     found = torch.autograd.grad((rounded * weights).sum(), list(policy.parameters()))
-    yield Outcome("replay, gradient in fp32", size, _differ(found, expected), 1e-2)
+    yield Comparison("replay, gradient in fp32", size, _differ(found, expected), 1e-2)
     entropy = -float(plain.mean())
     for name, precision, share in (("fp16", torch.float16, 0.05), ("bf16", torch.bfloat16, 0.3)):
         if precision == torch.bfloat16 and batch.device.type == "cpu":
             continue  # the interpreter does not support it
         half = replay_log_probabilities(policy, batch, routes, samples, precision=precision)
         difference = float((plain - half.detach()).abs().mean())
-        yield Outcome(f"replay, log p in {name} (mean)", size, difference, 0.02 + share * entropy)
+        yield Comparison(f"replay, log p in {name} (mean)", size, difference, 0.02 + share * entropy)
 
 
 def _differ(found: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
@@ -211,7 +211,7 @@ def _differ(found: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
     return max(float((a - b).norm() / b.norm().clamp(min=1e-12)) for a, b in zip(found, expected, strict=True))
 
 
-def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> Iterator[Outcome]:
+def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> Iterator[Comparison]:
     """Every comparison at every size."""
     for size in sizes:
         count = min(count, max(_SAMPLES, 100_000 // size))  # the plain twin stores the scores of all pairs of nodes
@@ -237,7 +237,7 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
         yield from compare_replay(policy, copies[: 8 * _SAMPLES], _SAMPLES, size)
 
 
-def compare_search(kernels: KernelDevice, size: int, count: int = _SEARCHED) -> Iterator[Outcome]:
+def compare_search(kernels: KernelDevice, size: int, count: int = _SEARCHED) -> Iterator[Comparison]:
     """Compare the batched search: with a population of chains, and for small instances with islands."""
     yield from _compare_search(kernels, size, count, "chains", _CHAINS)
     if size <= LARGEST_SMALL:
@@ -246,7 +246,7 @@ def compare_search(kernels: KernelDevice, size: int, count: int = _SEARCHED) -> 
 
 def _compare_search(
     kernels: KernelDevice, size: int, count: int, what: str, settings: PopulationSettings
-) -> Iterator[Outcome]:
+) -> Iterator[Comparison]:
     """Check that routes are valid, shorter than the start, and equal to those of the emulation."""
     batch = TrainingTask(size, (20 + size // 3,)).draw(count, torch.Generator().manual_seed(size), first_key=0)
     here = batch.to(kernels.place)
@@ -255,14 +255,14 @@ def _compare_search(
     found = search_batch(kernels, here, starts, stopping, settings=settings).routes
     loads = torch.zeros_like(found.route).scatter_add(1, found.route.clamp(min=0).long(), here.demands)  # (B, M)
     is_wrong = ((found.route < 0) & here.is_customer).any(1) | (loads > here.capacity[:, None]).any(1)  # (B,)
-    yield Outcome(f"{what}, share of wrong routes", size, float(is_wrong.float().mean()), 0.0)
+    yield Comparison(f"{what}, share of wrong routes", size, float(is_wrong.float().mean()), 0.0)
     ratio = found.lengths(here) / starts.lengths(here)
-    yield Outcome(f"{what}, length beside the start", size, float(ratio.mean()), 1.0 if size < 5 else 0.8)
+    yield Comparison(f"{what}, length beside the start", size, float(ratio.mean()), 1.0 if size < 5 else 0.8)
     if find_compiler() is None:
         return
     expected = search_batch(emulate(1), batch, RouteBatch.alone(batch), stopping, settings=settings).routes
     differs = (found.route.cpu() != expected.route).any(1) | (found.position.cpu() != expected.position).any(1)
-    yield Outcome(f"{what}, share that differs", size, float(differs.float().mean()), 0.0)
+    yield Comparison(f"{what}, share that differs", size, float(differs.float().mean()), 0.0)
 
 
 def list_configurations() -> Iterator[tuple[str, PolicyConfig]]:
@@ -320,7 +320,7 @@ def main() -> int:
     return 0 if is_right else 1
 
 
-def _print_outcomes(outcomes: Iterator[Outcome]) -> bool:
+def _print_outcomes(outcomes: Iterator[Comparison]) -> bool:
     """Print a line for each; returns whether all are right."""
     is_right = True
     for outcome in outcomes:

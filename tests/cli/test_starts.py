@@ -7,13 +7,13 @@ from command_line import RIGHT_SOLUTION, save
 from policies import draw_instances
 
 from dynaroute import write
-from dynaroute.cli.jobs import Job, read_starts
+from dynaroute.cli.jobs import SolveJob, read_starts
 from dynaroute.errors import DynarouteError, FileError, OptionError, SolutionError
 from dynaroute.savings import build_by_savings
 
 
-def jobs(*sizes: int) -> list[Job]:
-    return [Job(instance, Path("set.npz"), f"set-{instance.size}") for instance in draw_instances(*sizes)]
+def jobs(*sizes: int) -> list[SolveJob]:
+    return [SolveJob(instance, Path("set.npz"), f"set-{instance.size}") for instance in draw_instances(*sizes)]
 
 
 @pytest.mark.parametrize("name", ["a.sol", "a.json"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from policies import draw_instances
 
-from dynaroute.cli.jobs import Job
+from dynaroute.cli.jobs import SolveJob
 from dynaroute.cli.trace_file import check_trace, open_trace
 from dynaroute.errors import FileError, OptionError
 from dynaroute.improve.search import Improvement
@@ -17,9 +17,10 @@ SEARCH = SolveOptions(time_limit=1.0)
 FIRST, SECOND = (Improvement(seconds, cost, Solution(((1,),))) for seconds, cost in ((0.25, 30.0), (1.5, 28.5)))
 
 
-def jobs(count: int) -> list[Job]:
+def jobs(count: int) -> list[SolveJob]:
     return [
-        Job(instance, Path("set.npz"), f"set-{number}") for number, instance in enumerate(draw_instances(*[3] * count))
+        SolveJob(instance, Path("set.npz"), f"set-{number}")
+        for number, instance in enumerate(draw_instances(*[3] * count))
     ]
 
 

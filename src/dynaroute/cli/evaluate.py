@@ -10,7 +10,7 @@ import typer
 
 from dynaroute.cli.comparison import Compared, format_comparison, list_rows, parse_decodings, require_table
 from dynaroute.cli.gaps import print_gaps, write_gaps
-from dynaroute.cli.jobs import Job, gather_jobs
+from dynaroute.cli.jobs import SolveJob, gather_jobs
 from dynaroute.cli.loading import preload_search
 from dynaroute.cli.options import (
     BestOption,
@@ -155,7 +155,7 @@ def _describe_decoding(options: SolveOptions) -> str:
     return built if options.improver == "none" else f"{built} + {options.improver}"
 
 
-def _read_best(data: Path, best: Path | None, jobs: Sequence[Job], limit: int | None) -> BestCosts | None:
+def _read_best(data: Path, best: Path | None, jobs: Sequence[SolveJob], limit: int | None) -> BestCosts | None:
     """Read the best known costs from the given table or the one in the folder, for the measured instances."""
     from dynaroute.formats.collection import BestCosts, Collection, find_best_costs, read_best_costs
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from dynaroute.instance import Instance
     from dynaroute.plans.matching import KnownRoutes
 
-__all__ = ["Job", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
+__all__ = ["SolveJob", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
 
 
 @dataclass(frozen=True)
-class Job:
+class SolveJob:
     """One instance to solve.
 
     Parameters
@@ -42,7 +42,7 @@ class Job:
         return self.instance.name or self.label
 
 
-def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
+def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[SolveJob]:
     """Read all instances of all files and folders.
 
     Parameters
@@ -58,7 +58,7 @@ def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
         With one error per unreadable file.
     """
     files = [file for path in paths for file in (_list_folder(path) if path.is_dir() else [path])]
-    jobs: list[Job] = []
+    jobs: list[SolveJob] = []
     faults: list[DynarouteError] = []
     for file in files:
         try:
@@ -70,7 +70,7 @@ def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[Job]:
     return jobs
 
 
-def refuse_impossible_jobs(jobs: Iterable[Job]) -> None:
+def refuse_impossible_jobs(jobs: Iterable[SolveJob]) -> None:
     """Raise if an instance has no feasible plan, before search code is loaded.
 
     Raises
@@ -105,15 +105,15 @@ def _list_folder(folder: Path) -> list[Path]:
     return files
 
 
-def _read_jobs(file: Path, tables: TableOptions) -> list[Job]:
+def _read_jobs(file: Path, tables: TableOptions) -> list[SolveJob]:
     instances = tables.read_set(file)
     label = "stdin" if str(file) == "-" else file.stem
     if len(instances) == 1:
-        return [Job(instances[0], file, label)]
-    return [Job(instance, file, f"{label}-{number}") for number, instance in enumerate(instances, start=1)]
+        return [SolveJob(instances[0], file, label)]
+    return [SolveJob(instance, file, f"{label}-{number}") for number, instance in enumerate(instances, start=1)]
 
 
-def read_starts(path: Path, jobs: Sequence[Job]) -> list[KnownRoutes]:
+def read_starts(path: Path, jobs: Sequence[SolveJob]) -> list[KnownRoutes]:
     """Read known routes of each instance, and check them.
 
     Parameters
@@ -140,14 +140,14 @@ def read_starts(path: Path, jobs: Sequence[Job]) -> list[KnownRoutes]:
     return [_read_start(file, job) for file, job in zip(list_starts(path, jobs), jobs, strict=True)]
 
 
-def list_starts(path: Path | None, jobs: Sequence[Job]) -> list[Path]:
+def list_starts(path: Path | None, jobs: Sequence[SolveJob]) -> list[Path]:
     """List the files that `read_starts` reads."""
     if path is None:
         return []
     return [path / f"{job.label}.sol" for job in jobs] if path.is_dir() else [path]
 
 
-def _read_start(path: Path, job: Job) -> KnownRoutes:
+def _read_start(path: Path, job: SolveJob) -> KnownRoutes:
     from dynaroute.plans.read import read_known_routes
     from dynaroute.solver import refuse_wrong_start
 

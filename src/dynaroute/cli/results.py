@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynaroute.cli.jobs import Job
+from dynaroute.cli.jobs import SolveJob
 from dynaroute.cli.output import count_of, print_line, print_note, print_table, show_counts, show_length
 from dynaroute.cli.places import refuse_missing_folder
 from dynaroute.decimals import plain_number
@@ -42,7 +42,7 @@ LONGEST_TABLE = 40  # instances; a longer list is summarised
 # Writing
 
 
-def describe(job: Job, result: Result) -> dict[str, Any]:
+def describe(job: SolveJob, result: Result) -> dict[str, Any]:
     """Return a result under the keys of ``solve --json``."""
     document = {**result.to_json(), "instance": job.name}
     if not result.trace:
@@ -55,7 +55,7 @@ def describe(job: Job, result: Result) -> dict[str, Any]:
     }
 
 
-def check_destinations(jobs: Sequence[Job], outs: Sequence[Path], plot: Path | None, sheets: Path | None) -> None:
+def check_destinations(jobs: Sequence[SolveJob], outs: Sequence[Path], plot: Path | None, sheets: Path | None) -> None:
     """Raise if results cannot be written to these places, before any work is done."""
     if plot is not None:
         _check_plot(jobs, plot)
@@ -65,7 +65,7 @@ def check_destinations(jobs: Sequence[Job], outs: Sequence[Path], plot: Path | N
         _check_out(jobs, out)
 
 
-def _check_out(jobs: Sequence[Job], out: Path) -> None:
+def _check_out(jobs: Sequence[SolveJob], out: Path) -> None:
     from dynaroute.plans import PLAN_SUFFIXES
     from dynaroute.plans.plan import NEEDS_DEGREES
 
@@ -92,7 +92,7 @@ def require_degrees_of(instance: Instance, out: Path) -> None:
         require_degrees(instance, out.suffix.lower())
 
 
-def _check_sheets(jobs: Sequence[Job], sheets: Path) -> None:
+def _check_sheets(jobs: Sequence[SolveJob], sheets: Path) -> None:
     if len(jobs) > 1:
         remedy = "Write plans with --out, and sheets for each with dynaroute convert."
         raise _fault("--sheets", sheets, f"sheets are for one instance, not for {len(jobs)}.", remedy)
@@ -101,17 +101,17 @@ def _check_sheets(jobs: Sequence[Job], sheets: Path) -> None:
         raise _fault("--sheets", sheets, "this is a file, not a folder.", "Name a folder; or --out FILE.html for one.")
 
 
-def list_route_files(jobs: Sequence[Job], outs: Sequence[Path]) -> list[Path]:
+def list_route_files(jobs: Sequence[SolveJob], outs: Sequence[Path]) -> list[Path]:
     """List the files that `write_results` writes, except the sheets."""
     return [file for out in outs for file in _list_files(jobs, out)]
 
 
-def _list_files(jobs: Sequence[Job], out: Path) -> list[Path]:
+def _list_files(jobs: Sequence[SolveJob], out: Path) -> list[Path]:
     return [out / f"{job.label}.sol" for job in jobs] if _is_folder(out) else [out]
 
 
 def write_results(
-    jobs: Sequence[Job], results: Sequence[Result], outs: Sequence[Path], plot: Path | None, sheets: Path | None
+    jobs: Sequence[SolveJob], results: Sequence[Result], outs: Sequence[Path], plot: Path | None, sheets: Path | None
 ) -> None:
     """Write routes and plot to the places that `check_destinations` approved."""
     # plotted before anything is written, because not every instance can be plotted
@@ -129,7 +129,7 @@ def write_results(
         save_figure(drawing, plot)
 
 
-def _draw(job: Job, result: Result) -> Axes:
+def _draw(job: SolveJob, result: Result) -> Axes:
     from dynaroute.plotting import plot_solution, plot_solution_and_timetable, plot_solution_and_trace
 
     with in_file(job.file):
@@ -140,14 +140,14 @@ def _draw(job: Job, result: Result) -> Axes:
         return plot_solution_and_trace(job.instance, result.solution, result.trace, until=result.seconds)
 
 
-def _make_plans(jobs: Sequence[Job], results: Sequence[Result]) -> list[Plan]:
+def _make_plans(jobs: Sequence[SolveJob], results: Sequence[Result]) -> list[Plan]:
     """Make each plan once for all files, because a plan keeps what it has found out about itself."""
     from dynaroute.plans import Plan
 
     return [Plan(job.instance, result.solution) for job, result in zip(jobs, results, strict=True)]
 
 
-def _write_routes(jobs: Sequence[Job], results: Sequence[Result], plans: Sequence[Plan], out: Path) -> None:
+def _write_routes(jobs: Sequence[SolveJob], results: Sequence[Result], plans: Sequence[Plan], out: Path) -> None:
     from dynaroute.files import write_bytes
     from dynaroute.formats import write
     from dynaroute.plans import write_plan
@@ -163,7 +163,7 @@ def _write_routes(jobs: Sequence[Job], results: Sequence[Result], plans: Sequenc
         write_bytes(out, json.dumps(documents, allow_nan=False).encode())
 
 
-def _check_plot(jobs: Sequence[Job], plot: Path) -> None:
+def _check_plot(jobs: Sequence[SolveJob], plot: Path) -> None:
     from dynaroute.plotting import check_picture_path
 
     if len(jobs) > 1:
@@ -176,7 +176,7 @@ def _is_folder(out: Path) -> bool:
     return out.is_dir() or not out.suffix
 
 
-def _refuse_unusable_folder(jobs: Sequence[Job], out: Path) -> None:
+def _refuse_unusable_folder(jobs: Sequence[SolveJob], out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise _fault("--out", out, "this is a file, not a folder.", "Name a folder, or a .sol or .json file.")
     label, uses = Counter(job.label for job in jobs).most_common(1)[0]
@@ -192,7 +192,7 @@ def _fault(option: str, path: Path, message: str, remedy: str) -> OptionError:
 # Printing
 
 
-def print_results(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+def print_results(jobs: Sequence[SolveJob], results: Sequence[Result]) -> None:
     """Print the routes of one instance, or one line per instance and a summary."""
     if len(jobs) == 1:
         _print_routes(jobs[0], results[0])
@@ -200,7 +200,7 @@ def print_results(jobs: Sequence[Job], results: Sequence[Result]) -> None:
         _print_summary(jobs, results)
 
 
-def print_notes(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+def print_notes(jobs: Sequence[SolveJob], results: Sequence[Result]) -> None:
     """Print each message once, with the instance's name if it is about one of many.
 
     The table of many instances already shows their improvements.
@@ -222,7 +222,7 @@ def print_notes(jobs: Sequence[Job], results: Sequence[Result]) -> None:
         print_note(f"and so on, {len(distinct) - MOST_NOTES} more.")
 
 
-def print_violations(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+def print_violations(jobs: Sequence[SolveJob], results: Sequence[Result]) -> None:
     """List what is wrong with plans that break limits or leave customers out."""
     for job, result in zip(jobs, results, strict=True):
         for message in _describe_violations(result):
@@ -250,7 +250,7 @@ def _describe_violations(result: Result) -> list[str]:
     ]
 
 
-def _print_routes(job: Job, result: Result) -> None:
+def _print_routes(job: SolveJob, result: Result) -> None:
     instance, routes = job.instance, result.solution.routes
     separator = " " if instance.customer_names is None else ", "
     types = result.solution.vehicle_types(instance)
@@ -296,7 +296,7 @@ def _make_timetable(result: Result) -> Sequence[RouteSchedule | None]:
     return make_timetable(result.instance, result.solution)
 
 
-def _print_summary(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+def _print_summary(jobs: Sequence[SolveJob], results: Sequence[Result]) -> None:
     if len(jobs) <= LONGEST_TABLE:
         _print_table(jobs, results)
     mean = math.fsum(result.cost for result in results) / len(results)
@@ -309,7 +309,7 @@ def _print_summary(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     print_line(f"{len(jobs)} instances, mean cost {shown}{saved}, {seconds:.2f} s in total; {methods}")
 
 
-def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+def _print_table(jobs: Sequence[SolveJob], results: Sequence[Result]) -> None:
     is_improved = any(result.trace for result in results)
     rows = [
         (
@@ -326,7 +326,7 @@ def _print_table(jobs: Sequence[Job], results: Sequence[Result]) -> None:
     print_table(("Instance", "Customers", "Routes", *first_cost, "Cost", "How"), rows)
 
 
-def _name_job(job: Job) -> str:
+def _name_job(job: SolveJob) -> str:
     return show_text(job.name, LONGEST_NAME)
 
 

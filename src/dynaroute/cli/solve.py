@@ -12,7 +12,7 @@ import typer
 
 from dynaroute.cli.exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from dynaroute.cli.interrupt import note_interrupt
-from dynaroute.cli.jobs import Job, gather_jobs, list_starts, read_starts, refuse_impossible_jobs
+from dynaroute.cli.jobs import SolveJob, gather_jobs, list_starts, read_starts, refuse_impossible_jobs
 from dynaroute.cli.loading import preload_search
 from dynaroute.cli.options import (
     PANELS,
@@ -181,7 +181,11 @@ def solve(
 
 
 def _search_around(
-    jobs: Sequence[Job], starts: Sequence[KnownRoutes], options: SolveOptions, keep: Sequence[str], trace: Path | None
+    jobs: Sequence[SolveJob],
+    starts: Sequence[KnownRoutes],
+    options: SolveOptions,
+    keep: Sequence[str],
+    trace: Path | None,
 ) -> Result:
     """Search the part of the problem that is not kept, and merge both parts."""
     from dynaroute.plans.insertion import add_new_customers
@@ -233,21 +237,21 @@ def _is_left_open(options: SolveOptions) -> bool:
     return options.model == "auto" and not options.given_decoding and options.improve is None and not options.searches
 
 
-def _settle(options: SolveOptions, jobs: Sequence[Job]) -> SolveOptions:
+def _settle(options: SolveOptions, jobs: Sequence[SolveJob]) -> SolveOptions:
     """Fill in defaults: a few instances are searched, for a time that suits the largest."""
     if len(jobs) > _MOST_SEARCHED_BY_DEFAULT:
         return options
     return replace(options, time_limit=choose_search_seconds(max(job.instance.size for job in jobs)))
 
 
-def _solve_jobs(jobs: Sequence[Job], options: SolveOptions) -> list[Result]:
+def _solve_jobs(jobs: Sequence[SolveJob], options: SolveOptions) -> list[Result]:
     from dynaroute.solver import solve_all
 
     with show_progress(len(jobs), "solving") as advance:
         return solve_all([job.instance for job in jobs], options, Observers(advance))
 
 
-def _search_jobs(jobs: Sequence[Job], options: SolveOptions, trace: Path | None) -> list[Result]:
+def _search_jobs(jobs: Sequence[SolveJob], options: SolveOptions, trace: Path | None) -> list[Result]:
     """Search every instance. The first Ctrl-C ends the search with the best so far; the second ends the program."""
     from dynaroute.solver import solve_all
 
@@ -266,7 +270,7 @@ def _search_jobs(jobs: Sequence[Job], options: SolveOptions, trace: Path | None)
 
 
 @contextmanager
-def _show_one(jobs: Sequence[Job], seconds: float | None) -> Iterator[Callable[[int, Improvement], None]]:
+def _show_one(jobs: Sequence[SolveJob], seconds: float | None) -> Iterator[Callable[[int, Improvement], None]]:
     """Show the progress of a single search; many have a bar."""
     if len(jobs) > 1:
         yield lambda index, improvement: None

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TextIO
 
-from dynaroute.cli.jobs import Job
+from dynaroute.cli.jobs import SolveJob
 from dynaroute.cli.places import refuse_missing_folder
 from dynaroute.decimals import plain_number
 from dynaroute.errors import OptionError, Where
@@ -41,7 +41,7 @@ def check_trace(path: Path | None, options: SolveOptions) -> None:
 
 
 @contextmanager
-def open_trace(path: Path | None, jobs: Sequence[Job]) -> Iterator[Callable[[int, Improvement], None]]:
+def open_trace(path: Path | None, jobs: Sequence[SolveJob]) -> Iterator[Callable[[int, Improvement], None]]:
     """Write every improvement at once as a line, so that the file can be watched.
 
     Parameters

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from dynaroute.errors import UnsupportedError, Where
 from dynaroute.instance import Instance
 
-__all__ = ["Plane", "project"]
+__all__ = ["DrawnPlane", "project"]
 
 
-class Plane(NamedTuple):
+class DrawnPlane(NamedTuple):
     """Positions as drawn, and the ratio of a unit of y to a unit of x."""
 
     points: NDArray[np.float64]
@@ -22,7 +22,7 @@ class Plane(NamedTuple):
     labels: tuple[str, str]
 
 
-def project(instance: Instance) -> Plane:
+def project(instance: Instance) -> DrawnPlane:
     """Project positions onto a map.
 
     Raises
@@ -37,10 +37,10 @@ def project(instance: Instance) -> Plane:
             remedy="Add coordinates (in a .vrp file: NODE_COORD_SECTION or DISPLAY_DATA_SECTION).",
         )
     if instance.metric == "euclidean":
-        return Plane(instance.coordinates, 1.0, ("x", "y"))
+        return DrawnPlane(instance.coordinates, 1.0, ("x", "y"))
     latitudes, longitudes = instance.coordinates[:, 0], instance.coordinates[:, 1]
     if np.ptp(longitudes) > 180:  # keep places on both sides of the date line together
         longitudes = longitudes % 360
     middle = math.radians(float(latitudes.min() + latitudes.max()) / 2)
     aspect = 1 / max(math.cos(middle), 0.05)  # near the poles every flat map is distorted
-    return Plane(np.column_stack([longitudes, latitudes]), aspect, ("longitude", "latitude"))
+    return DrawnPlane(np.column_stack([longitudes, latitudes]), aspect, ("longitude", "latitude"))

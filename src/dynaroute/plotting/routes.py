@@ -13,7 +13,7 @@ from dynaroute.display import count_of, show_text
 from dynaroute.instance import Instance
 from dynaroute.lengths import EARTH_RADIUS_METRES
 from dynaroute.plotting.colours import colour_routes
-from dynaroute.plotting.plane import Plane, project
+from dynaroute.plotting.plane import DrawnPlane, project
 from dynaroute.plotting.scale import round_down, show_scale
 from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, RED, tidy_axes
 from dynaroute.solution import Solution
@@ -120,7 +120,7 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     return axes
 
 
-def _prepare(plane: Plane, ax: Axes | None) -> Axes:
+def _prepare(plane: DrawnPlane, ax: Axes | None) -> Axes:
     """Set up axes around the points, with equal scales and a small margin."""
     if ax is None:
         from matplotlib.figure import Figure
@@ -139,7 +139,7 @@ def _prepare(plane: Plane, ax: Axes | None) -> Axes:
     return ax
 
 
-def _draw_customers(ax: Axes, plane: Plane, instance: Instance, colours: list[str]) -> None:
+def _draw_customers(ax: Axes, plane: DrawnPlane, instance: Instance, colours: list[str]) -> None:
     demands = instance.demands[1:]
     largest = max(int(demands.max()), 1)
     room = float(np.clip(6000 / instance.size, 8, 110))  # square points for the largest customer
@@ -150,12 +150,12 @@ def _draw_customers(ax: Axes, plane: Plane, instance: Instance, colours: list[st
     ax.scatter(points[:, 0], points[:, 1], s=sizes, c=colours, edgecolors=edges, linewidths=widths, zorder=3)
 
 
-def _draw_depot(ax: Axes, plane: Plane) -> None:
+def _draw_depot(ax: Axes, plane: DrawnPlane) -> None:
     x, y = plane.points[0]
     ax.plot([x], [y], "s", color=INK, markersize=10, markeredgecolor="white", markeredgewidth=1.5, zorder=5)
 
 
-def _draw_routes(ax: Axes, plane: Plane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
+def _draw_routes(ax: Axes, plane: DrawnPlane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
     from matplotlib.collections import LineCollection
 
     stops = [plane.points[list(route)] for route in solution.routes]
@@ -170,7 +170,7 @@ def _draw_routes(ax: Axes, plane: Plane, solution: Solution, colours: list[str],
     )
 
 
-def _draw_numbers(ax: Axes, plane: Plane, solution: Solution, colours: list[str]) -> None:
+def _draw_numbers(ax: Axes, plane: DrawnPlane, solution: Solution, colours: list[str]) -> None:
     """Write each route's number next to its farthest customer, because colours are hard to tell apart."""
     from matplotlib.patheffects import withStroke
 
@@ -195,7 +195,7 @@ def _draw_numbers(ax: Axes, plane: Plane, solution: Solution, colours: list[str]
         )
 
 
-def _draw_arrows(ax: Axes, plane: Plane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
+def _draw_arrows(ax: Axes, plane: DrawnPlane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
     """Draw arrows on long legs."""
     shortest = LEAST_ARROW * float(np.ptp(ax.get_xlim()))
     stretch = np.array([1.0, plane.aspect])
@@ -233,7 +233,7 @@ def _draw_arrows(ax: Axes, plane: Plane, solution: Solution, colours: list[str],
     )
 
 
-def _draw_order(ax: Axes, plane: Plane, solution: Solution) -> None:
+def _draw_order(ax: Axes, plane: DrawnPlane, solution: Solution) -> None:
     """Write each customer's stop number on it."""
     from matplotlib.patheffects import withStroke
 
@@ -252,7 +252,7 @@ def _draw_order(ax: Axes, plane: Plane, solution: Solution) -> None:
             )
 
 
-def _draw_unserved(ax: Axes, plane: Plane, instance: Instance, solution: Solution, *, names: bool) -> None:
+def _draw_unserved(ax: Axes, plane: DrawnPlane, instance: Instance, solution: Solution, *, names: bool) -> None:
     """Write above the map who is not served and why, and the names of the first few on the map."""
     number = len(solution.unserved(instance))
     if number == 0:
@@ -280,7 +280,7 @@ def _draw_unserved(ax: Axes, plane: Plane, instance: Instance, solution: Solutio
         _draw_names(ax, plane, instance, [found.customer for found in told])
 
 
-def _draw_names(ax: Axes, plane: Plane, instance: Instance, customers: Iterable[int]) -> None:
+def _draw_names(ax: Axes, plane: DrawnPlane, instance: Instance, customers: Iterable[int]) -> None:
     """Write each customer's name next to it."""
     from matplotlib.patheffects import withStroke
 
@@ -299,7 +299,7 @@ def _draw_names(ax: Axes, plane: Plane, instance: Instance, customers: Iterable[
         )
 
 
-def _draw_scale(ax: Axes, plane: Plane, instance: Instance) -> None:
+def _draw_scale(ax: Axes, plane: DrawnPlane, instance: Instance) -> None:
     """Draw a scale bar in the lower left corner, if places are in degrees."""
     if instance.metric != "great_circle":
         return
