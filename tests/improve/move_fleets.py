@@ -1,4 +1,4 @@
-"""Fleets of compiled local search, made from and read back as plain routes."""
+"""Route tables of compiled local search, made from and read back as plain routes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis.strategies import DrawFn
 from strategies import solutions_of
 
 from dynaroute.improve.local_search_paths import longest_path, split_path, write_path
-from dynaroute.improve.moves_fleet import Fleet, Task, load_path, make_fleet, make_task, unload_path
+from dynaroute.improve.moves_fleet import RouteTable, Task, load_path, make_route_table, make_task, unload_path
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
@@ -31,15 +31,15 @@ def starts_of(draw: DrawFn, instance: Instance, penalty: float) -> Solution:
     return Solution(tuple(tuple(order[first:last]) for first, last in pairwise((0, *cuts, instance.size))))
 
 
-def make_everything(instance: Instance, solution: Solution) -> tuple[Fleet, Task, int]:
-    """The fleet of a solution, the task, and the number of routes in use."""
-    task, fleet = make_task(SearchProblem.from_instance(instance)), make_fleet(instance.size)
-    return fleet, task, load_path(write_path(solution), fleet, task)
+def make_everything(instance: Instance, solution: Solution) -> tuple[RouteTable, Task, int]:
+    """The route table of a solution, the task, and the number of routes in use."""
+    task, table = make_task(SearchProblem.from_instance(instance)), make_route_table(instance.size)
+    return table, task, load_path(write_path(solution), table, task)
 
 
-def read_routes(fleet: Fleet, used: int, size: int) -> Routes:
+def read_routes(table: RouteTable, used: int, size: int) -> Routes:
     path = np.empty(longest_path(size), dtype=np.int32)
-    unload_path(np.arange(used, dtype=np.int32), fleet, size, path)
+    unload_path(np.arange(used, dtype=np.int32), table, size, path)
     return split_path(path)
 
 

@@ -77,14 +77,14 @@ def replace_routes(routes: Routes, changed: dict[int, tuple[int, ...]]) -> Route
 def test_a_move_beside_a_customer_is_found_whenever_one_gains(data: DataObject, penalty: float) -> None:
     instance = data.draw(instances(sizes=st.integers(2, 9)))
     start = data.draw(starts_of(instance, penalty))
-    fleet, task, _ = make_everything(instance, start)
+    table, task, _ = make_everything(instance, start)
     before = price(instance, start.routes, penalty)
     for u in range(1, instance.size + 1):
         for v in range(1, instance.size + 1):
             if u == v:
                 continue
             best = min(price(instance, routes, penalty) for routes in neighbours_by_moves(start.routes, u, v))
-            is_found = find_move_beside(u, v, fleet, task, penalty) != NO_MOVE
+            is_found = find_move_beside(u, v, table, task, penalty) != NO_MOVE
             if abs(best - before + task.tolerance) > 1e-9 * max(1.0, before):  # else it is too close to say
                 assert is_found == (best < before - task.tolerance)
 
@@ -93,7 +93,7 @@ def test_a_move_beside_a_customer_is_found_whenever_one_gains(data: DataObject, 
 def test_a_move_to_the_head_of_a_route_is_found_whenever_one_gains(data: DataObject, penalty: float) -> None:
     instance = data.draw(instances(sizes=st.integers(1, 9)))
     start = data.draw(starts_of(instance, penalty))
-    fleet, task, used = make_everything(instance, start)
+    table, task, used = make_everything(instance, start)
     before = price(instance, start.routes, penalty)
     for u in range(1, instance.size + 1):
         depots = [
@@ -105,7 +105,7 @@ def test_a_move_to_the_head_of_a_route_is_found_whenever_one_gains(data: DataObj
             if u in routes[0]:
                 continue  # within a route, the moves to its head are fewer
             best = min(price(instance, changed, penalty) for changed in neighbours_by_moves(routes, u, 0))
-            is_found = find_move_after_depot(u, depot, fleet, task, penalty) != NO_MOVE
+            is_found = find_move_after_depot(u, depot, table, task, penalty) != NO_MOVE
             if abs(best - before + task.tolerance) > 1e-9 * max(1.0, before):
                 assert is_found == (best < before - task.tolerance)
 
@@ -113,7 +113,7 @@ def test_a_move_to_the_head_of_a_route_is_found_whenever_one_gains(data: DataObj
 @given(st.data(), PENALTIES)
 def test_a_move_that_is_made_gains_and_loses_nobody(data: DataObject, penalty: float) -> None:
     instance = data.draw(instances(sizes=st.integers(1, 12)))
-    fleet, task, used = make_everything(instance, data.draw(starts_of(instance, penalty)))
+    table, task, used = make_everything(instance, data.draw(starts_of(instance, penalty)))
     size = instance.size
     customers = st.integers(1, size)
     for u, v in data.draw(st.lists(st.tuples(customers, st.integers(1, size + 2 * used)), max_size=30)):
@@ -122,18 +122,18 @@ def test_a_move_that_is_made_gains_and_loses_nobody(data: DataObject, penalty: f
         if u == v or u not in range(1, size + 1):
             continue
         find = find_move_beside if is_customer else find_move_after_depot
-        move = find(u, target, fleet, task, penalty)
+        move = find(u, target, table, task, penalty)
         if move == NO_MOVE:
             continue
-        before = price(instance, read_routes(fleet, used, size), penalty)
-        touched = {int(fleet.stops[stop]["route"]) for stop in (u, target)}
-        apply_move(move, u, target, fleet.stops, size)
+        before = price(instance, read_routes(table, used, size), penalty)
+        touched = {int(table.stops[stop]["route"]) for stop in (u, target)}
+        apply_move(move, u, target, table.stops, size)
         for route in touched:
-            refresh_route(route, 1, fleet, task)
-        after = read_routes(fleet, used, size)
+            refresh_route(route, 1, table, task)
+        after = read_routes(table, used, size)
         assert sorted(stop for route in after for stop in route) == list(range(1, size + 1))
         assert price(instance, after, penalty) < before
-        assert fleet.routes["length"][:used].sum() == pytest.approx(Solution(after).cost(instance))
+        assert table.routes["length"][:used].sum() == pytest.approx(Solution(after).cost(instance))
 
 
 def test_all_nine_moves_are_made_on_ordinary_instances() -> None:
@@ -145,14 +145,14 @@ def test_all_nine_moves_are_made_on_ordinary_instances() -> None:
 
 def moves_of(instance: Instance) -> set[int]:
     start = Solution(tuple((*range(first, min(first + 5, instance.size + 1)),) for first in range(1, 31, 5)))
-    fleet, task, _ = make_everything(instance, start)
+    table, task, _ = make_everything(instance, start)
     made = set()
     for u in range(1, instance.size + 1):
         for v in range(1, instance.size + 1):
-            if u != v and (move := find_move_beside(u, v, fleet, task, 0.1)) != NO_MOVE:
+            if u != v and (move := find_move_beside(u, v, table, task, 0.1)) != NO_MOVE:
                 made.add(move)
-                touched = {int(fleet.stops[stop]["route"]) for stop in (u, v)}
-                apply_move(move, u, v, fleet.stops, instance.size)
+                touched = {int(table.stops[stop]["route"]) for stop in (u, v)}
+                apply_move(move, u, v, table.stops, instance.size)
                 for route in touched:
-                    refresh_route(route, 1, fleet, task)
+                    refresh_route(route, 1, table, task)
     return made

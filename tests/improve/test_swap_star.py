@@ -45,15 +45,15 @@ def test_the_best_exchange_of_two_routes_is_made(data: DataObject, penalty: floa
     start = Solution((tuple(order[:cut]), tuple(order[cut:])))
     before = price(instance, start.routes, penalty)
     assume(before < float("inf"))
-    fleet, task, used = make_everything(instance, start)
+    table, task, used = make_everything(instance, start)
     best = min(price(instance, routes, penalty) for routes in exchanges(*start.routes))
     assume(abs(best - before + task.tolerance) > 1e-9 * max(1.0, before))  # else it is too close to say
-    is_made = swap_best_pair(0, 1, 0, fleet, task, penalty)
+    is_made = swap_best_pair(0, 1, 0, table, task, penalty)
     assert is_made == (best < before - task.tolerance)
     if is_made:
         for route in (0, 1):
-            refresh_route(route, 1, fleet, task)
-        after = price(instance, read_routes(fleet, used, instance.size), penalty)
+            refresh_route(route, 1, table, task)
+        after = price(instance, read_routes(table, used, instance.size), penalty)
         assert after == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
@@ -64,9 +64,9 @@ def test_with_any_distances_an_exchange_gains(data: DataObject, penalty: float) 
     start = Solution((tuple(range(1, cut + 1)), tuple(range(cut + 1, instance.size + 1))))
     before = price(instance, start.routes, penalty)
     assume(before < float("inf"))
-    fleet, task, used = make_everything(instance, start)
-    if swap_best_pair(0, 1, 0, fleet, task, penalty):
-        after = read_routes(fleet, used, instance.size)
+    table, task, used = make_everything(instance, start)
+    if swap_best_pair(0, 1, 0, table, task, penalty):
+        after = read_routes(table, used, instance.size)
         assert sorted(stop for route in after for stop in route) == list(range(1, instance.size + 1))
         assert price(instance, after, penalty) < before
 
@@ -74,5 +74,5 @@ def test_with_any_distances_an_exchange_gains(data: DataObject, penalty: float) 
 def test_load_that_changes_from_one_full_vehicle_to_another_is_no_gain() -> None:
     demands = np.array([0, 42, 0, 3, 42, 42])
     instance = Instance(coordinates=np.zeros((6, 2)), demands=demands, capacity=42)
-    fleet, task, _ = make_everything(instance, Solution(((1,), (2, 3, 4, 5))))
-    assert not swap_best_pair(0, 1, 0, fleet, task, 0.01)  # 0.45 is to be paid in any case, if rounded differently
+    table, task, _ = make_everything(instance, Solution(((1,), (2, 3, 4, 5))))
+    assert not swap_best_pair(0, 1, 0, table, task, 0.01)  # 0.45 is to be paid in any case, if rounded differently

@@ -195,16 +195,16 @@ def _educate(
     halt: NDArray[np.int8],
 ) -> int:
     """Improve the routes in the nursery, sort them by direction, and store them in the litter; returns the excess."""
-    fleet, size = nursery.fleet, len(litter.order)
-    used = load_path(nursery.path, fleet, task)
+    table, size = nursery.table, len(litter.order)
+    used = load_path(nursery.path, table, task)
     _shuffle(litter.order, random)
-    used = descend(litter.order, used, fleet, task, penalty, halt)
+    used = descend(litter.order, used, table, task, penalty, halt)
     _sort_routes(used, size, nursery)
-    unload_path(nursery.route_order[:used], fleet, size, nursery.path)
-    excess = total_excess(fleet, used, task.capacity)
+    unload_path(nursery.route_order[:used], table, size, nursery.path)
+    excess = total_excess(table, used, task.capacity)
     place = litter.counts[child]
     litter.paths[child, place] = nursery.path
-    litter.lengths[child, place] = total_length(fleet, used)
+    litter.lengths[child, place] = total_length(table, used)
     litter.excesses[child, place] = excess
     litter.counts[child] += 1
     return excess
@@ -306,7 +306,7 @@ def _cross(one: Tour, other: Tour, is_taken: NDArray[np.bool_], random: RandomSt
 @compiled_inline
 def _sort_routes(used: int, size: int, nursery: Nursery) -> None:
     """Sort routes by the direction of their centre, so that neighbours in a tour are neighbours on the map."""
-    stops, places, angles, order = nursery.fleet.stops, nursery.places, nursery.angles, nursery.route_order
+    stops, places, angles, order = nursery.table.stops, nursery.places, nursery.angles, nursery.route_order
     for route in range(used):
         start = first_stop(route, size)
         x, y = 0.0, 0.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dynaroute.improve.legs import place_around_depot
 from dynaroute.improve.local_search_paths import Path, longest_path, write_path
-from dynaroute.improve.moves_fleet import Fleet, make_fleet
+from dynaroute.improve.moves_fleet import RouteTable, make_route_table
 from dynaroute.improve.population import Population, make_population
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.split import make_split_room
@@ -67,7 +67,7 @@ class Nursery(NamedTuple):
 
     Attributes
     ----------
-    fleet, path
+    table, path
         Routes during local search, and (longest path,) before and after it.
     cuts
         Memory for the split.
@@ -77,7 +77,7 @@ class Nursery(NamedTuple):
         (M, 2) places of the nodes, with the depot at the origin.
     """
 
-    fleet: Fleet
+    table: RouteTable
     path: Path
     cuts: NDArray[Any]
     route_order: NDArray[np.int32]
@@ -125,7 +125,7 @@ def make_nursery(problem: SearchProblem) -> Nursery:
     assert isinstance(problem.distances, np.ndarray)  # instances without a matrix would take hours
     size = problem.size
     return Nursery(
-        fleet=make_fleet(size),
+        table=make_route_table(size),
         path=np.zeros(longest_path(size), dtype=np.int32),
         cuts=make_split_room(size),
         route_order=np.zeros(size + 1, dtype=np.int32),

@@ -24,12 +24,12 @@ from dynaroute.improve.local_search_paths import (
 )
 from dynaroute.improve.moves import NO_MOVE, apply_move, find_move_after_depot, find_move_beside
 from dynaroute.improve.moves_fleet import (
-    Fleet,
+    RouteTable,
     Task,
     find_empty_route,
     first_stop,
     load_path,
-    make_fleet,
+    make_route_table,
     make_task,
     refresh_route,
     unload_path,
@@ -145,13 +145,13 @@ def _improve_all(instance_at: Callable[[int], Instance], paths: list[Path], thre
 def _improve_path(instance: Instance, path: Path) -> Path:
     size = instance.size
     problem = SearchProblem.from_instance(instance, _NEIGHBOURS)
-    task, fleet = make_task(problem), make_fleet(size)
+    task, table = make_task(problem), make_route_table(size)
     customers = np.arange(1, size + 1, dtype=np.int32)
     never = np.zeros(1, dtype=np.int8)
-    used = load_path(path, fleet, task)
-    used = descend(customers, used, fleet, task, np.inf, never)
+    used = load_path(path, table, task)
+    used = descend(customers, used, table, task, np.inf, never)
     improved = np.empty(longest_path(size), dtype=np.int32)
-    unload_path(np.arange(used, dtype=np.int32), fleet, size, improved)
+    unload_path(np.arange(used, dtype=np.int32), table, size, improved)
     # sums of gains have rounding errors, so compare actual lengths
     return improved if price_path(improved, task.distances) < price_path(path, task.distances) else path
 
@@ -173,7 +173,7 @@ def _refuse_overload(instance: Instance, path: Path, number: int) -> None:
 
 @compiled_inline
 def descend(
-    order: NDArray[np.int32], count: int, fleet: Fleet, task: Task, penalty: float, halt: NDArray[np.int8]
+    order: NDArray[np.int32], count: int, table: RouteTable, task: Task, penalty: float, halt: NDArray[np.int8]
 ) -> int:
     """Improve routes until no move gains; length plus penalty never grows.
 
@@ -181,7 +181,7 @@ def descend(
     of routes in use afterwards. An infinite penalty allows no excess. Setting `halt` to a value other than 0 from
     another thread stops it within microseconds.
     """
-    stops, routes = fleet.stops, fleet.routes
+    stops, routes = table.stops, table.routes
     moves, loop, is_improving = 0, 0, True
     while is_improving:
         moves_before = moves
@@ -190,15 +190,15 @@ def descend(
                 return count
             tested = stops[u].tested
             stops[u].tested = moves
-            moves = _move_beside_neighbours(u, tested, loop == 0, moves, fleet, task, penalty)
+            moves = _move_beside_neighbours(u, tested, loop == 0, moves, table, task, penalty)
             if loop == 1 or (loop > 1 and routes[stops[u].route].changed > tested):
-                empty = find_empty_route(count, fleet, task)
+                empty = find_empty_route(count, table, task)
                 count = max(count, empty + 1)
-                moves = _move_to_empty_route(u, empty, moves, fleet, task, penalty)
+                moves = _move_to_empty_route(u, empty, moves, table, task, penalty)
         for route in range(count):
             if halt[0] != 0:
                 return count
-            moves = _swap_with_touching_routes(route, count, loop, moves, fleet, task, penalty)
+            moves = _swap_with_touching_routes(route, count, loop, moves, table, task, penalty)
         is_improving = moves > moves_before or loop == 0  # the first loop does not try empty routes
         loop += 1
     return count
@@ -206,50 +206,50 @@ def descend(
 
 @compiled_inline
 def _move_beside_neighbours(
-    u: int, tested: int, is_first: bool, moves: int, fleet: Fleet, task: Task, penalty: float
+    u: int, tested: int, is_first: bool, moves: int, table: RouteTable, task: Task, penalty: float
 ) -> int:
     """Make every gaining move of customer u next to its neighbours, skipping pairs of unchanged routes."""
-    stops, routes = fleet.stops, fleet.routes
+    stops, routes = table.stops, table.routes
     for rank in range(task.neighbours.shape[1]):
         v = task.neighbours[u, rank]
         if not is_first and max(routes[stops[u].route].changed, routes[stops[v].route].changed) <= tested:
             continue
         target = v
-        move = find_move_beside(u, v, fleet, task, penalty)
+        move = find_move_beside(u, v, table, task, penalty)
         if move == NO_MOVE and stops[stops[v].before].node == 0:
             target = stops[v].before
-            move = find_move_after_depot(u, target, fleet, task, penalty)
+            move = find_move_after_depot(u, target, table, task, penalty)
         if move != NO_MOVE:
             moves += 1
-            _make_move(move, u, target, moves, fleet, task)
+            _make_move(move, u, target, moves, table, task)
     return moves
 
 
 @compiled_inline
-def _move_to_empty_route(u: int, empty: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> int:
+def _move_to_empty_route(u: int, empty: int, moves: int, table: RouteTable, task: Task, penalty: float) -> int:
     target = first_stop(empty, len(task.demands) - 1)
-    move = find_move_after_depot(u, target, fleet, task, penalty)
+    move = find_move_after_depot(u, target, table, task, penalty)
     if move == NO_MOVE:
         return moves
-    _make_move(move, u, target, moves + 1, fleet, task)
+    _make_move(move, u, target, moves + 1, table, task)
     return moves + 1
 
 
 @compiled_inline
-def _make_move(move: int, u: int, target: int, moves: int, fleet: Fleet, task: Task) -> None:
-    route_u, route_v = fleet.stops[u].route, fleet.stops[target].route
-    apply_move(move, u, target, fleet.stops, len(task.demands) - 1)
-    refresh_route(route_u, moves, fleet, task)
+def _make_move(move: int, u: int, target: int, moves: int, table: RouteTable, task: Task) -> None:
+    route_u, route_v = table.stops[u].route, table.stops[target].route
+    apply_move(move, u, target, table.stops, len(task.demands) - 1)
+    refresh_route(route_u, moves, table, task)
     if route_u != route_v:
-        refresh_route(route_v, moves, fleet, task)
+        refresh_route(route_v, moves, table, task)
 
 
 @compiled_inline
 def _swap_with_touching_routes(
-    route: int, count: int, loop: int, moves: int, fleet: Fleet, task: Task, penalty: float
+    route: int, count: int, loop: int, moves: int, table: RouteTable, task: Task, penalty: float
 ) -> int:
     """Try SWAP* on one route and each later route that holds a near neighbour of its customers."""
-    stops, routes, neighbours = fleet.stops, fleet.routes, task.neighbours
+    stops, routes, neighbours = table.stops, table.routes, task.neighbours
     swapped = routes[route].swapped
     routes[route].swapped = moves
     mark = loop * len(routes) + route
@@ -265,8 +265,8 @@ def _swap_with_touching_routes(
             continue
         if loop > 0 and max(routes[route].changed, routes[other].changed) <= swapped:
             continue
-        if swap_best_pair(route, other, moves, fleet, task, penalty):
+        if swap_best_pair(route, other, moves, table, task, penalty):
             moves += 1
-            refresh_route(route, moves, fleet, task)
-            refresh_route(other, moves, fleet, task)
+            refresh_route(route, moves, table, task)
+            refresh_route(other, moves, table, task)
     return moves

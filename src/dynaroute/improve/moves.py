@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import measure_leg
-from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
+from dynaroute.improve.moves_fleet import RouteTable, Task, first_stop, price_two_loads
 
 __all__ = ["NO_MOVE", "apply_move", "find_move_after_depot", "find_move_beside", "put_after"]
 
@@ -52,9 +52,9 @@ def _gains(change: float, moved: int, balance: _Balance) -> bool:
 
 
 @compiled_inline
-def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -> int:
+def find_move_beside(u: int, v: int, table: RouteTable, task: Task, penalty: float) -> int:
     """Find a gaining move of customer u next to customer v, or none."""
-    stops, distances, demands = fleet.stops, task.distances, task.demands
+    stops, distances, demands = table.stops, task.distances, task.demands
     at_u, at_v = stops[u], stops[v]
     p, x, q, y = at_u.before, at_u.after, at_v.before, at_v.after
     at_x, at_y = stops[x], stops[y]
@@ -75,7 +75,7 @@ def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -
         balance = _Balance(0, 0, 0.0, task.capacity, penalty, task.tolerance)
     else:
         demand_u, demand_v, demand_x, demand_y = demands[u], demands[v], demands[node_x], demands[node_y]
-        route_u, route_v = fleet.routes[at_u.route], fleet.routes[at_v.route]
+        route_u, route_v = table.routes[at_u.route], table.routes[at_v.route]
         paid = price_two_loads(route_u.load, route_v.load, task.capacity, penalty)
         balance = _Balance(route_u.load, route_v.load, paid, task.capacity, penalty, task.tolerance)
 
@@ -111,9 +111,9 @@ def find_move_beside(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -
 
 
 @compiled_inline
-def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: float) -> int:
+def find_move_after_depot(u: int, v: int, table: RouteTable, task: Task, penalty: float) -> int:
     """Find a gaining move of customer u to the start of a route, or none."""
-    stops, distances, demands = fleet.stops, task.distances, task.demands
+    stops, distances, demands = table.stops, task.distances, task.demands
     at_u, at_v = stops[u], stops[v]
     at_x, at_y = stops[at_u.after], stops[at_v.after]
     node_p, node_x, node_xx, node_y = stops[at_u.before].node, at_x.node, stops[at_x.after].node, at_y.node
@@ -130,7 +130,7 @@ def find_move_after_depot(u: int, v: int, fleet: Fleet, task: Task, penalty: flo
         balance = _Balance(0, 0, 0.0, task.capacity, penalty, task.tolerance)
     else:
         demand_u, demand_x = demands[u], demands[node_x]
-        route_u, route_v = fleet.routes[at_u.route], fleet.routes[at_v.route]
+        route_u, route_v = table.routes[at_u.route], table.routes[at_v.route]
         paid = price_two_loads(route_u.load, route_v.load, task.capacity, penalty)
         balance = _Balance(route_u.load, route_v.load, paid, task.capacity, penalty, task.tolerance)
 

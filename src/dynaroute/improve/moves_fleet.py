@@ -17,12 +17,12 @@ from dynaroute.improve.local_search_paths import Path
 from dynaroute.improve.problem import SearchProblem
 
 __all__ = [
-    "Fleet",
+    "RouteTable",
     "Task",
     "find_empty_route",
     "first_stop",
     "load_path",
-    "make_fleet",
+    "make_route_table",
     "make_task",
     "price_excess",
     "price_two_loads",
@@ -100,7 +100,7 @@ class Task(NamedTuple):
     tolerance: float
 
 
-class Fleet(NamedTuple):
+class RouteTable(NamedTuple):
     """A solution under construction; allocated once per instance and reused.
 
     Attributes
@@ -123,11 +123,11 @@ def make_task(problem: SearchProblem) -> Task:
     return Task(problem.distances, problem.demands, neighbours, problem.capacity, tolerance)
 
 
-def make_fleet(size: int) -> Fleet:
+def make_route_table(size: int) -> RouteTable:
     """Allocate memory for any solution of n customers: at most n routes, plus an empty one."""
     nodes = size + 1
     kept = max(2, min(nodes, _KEPT_ROUTES, _KEPT_INSERTIONS // nodes))
-    return Fleet(
+    return RouteTable(
         stops=np.zeros(nodes + 2 * nodes, dtype=_STOP),
         routes=np.zeros(nodes, dtype=_ROUTE),
         insertions=np.zeros((kept, nodes), dtype=_INSERTION),
@@ -158,10 +158,10 @@ def price_two_loads(load_u: int, load_v: int, capacity: int, penalty: float) -> 
 
 
 @compiled_inline
-def load_path(path: Path, fleet: Fleet, task: Task) -> int:
+def load_path(path: Path, table: RouteTable, task: Task) -> int:
     """Link the stops along a path; returns the number of routes, the last one empty."""
-    stops, size, route = fleet.stops, len(task.demands) - 1, 0
-    _open_route(route, fleet, size)
+    stops, size, route = table.stops, len(task.demands) - 1, 0
+    _open_route(route, table, size)
     last = first_stop(route, size)
     for node in path:
         if node != 0:
@@ -171,33 +171,33 @@ def load_path(path: Path, fleet: Fleet, task: Task) -> int:
             stops[node].before = last
             last = node
         elif last != first_stop(route, size):
-            _close_ring(last, route, fleet, size)
-            refresh_route(route, 0, fleet, task)
+            _close_ring(last, route, table, size)
+            refresh_route(route, 0, table, task)
             route += 1
-            _open_route(route, fleet, size)
+            _open_route(route, table, size)
             last = first_stop(route, size)
-    _close_ring(last, route, fleet, size)
-    refresh_route(route, 0, fleet, task)
+    _close_ring(last, route, table, size)
+    refresh_route(route, 0, table, task)
     return route + 1
 
 
 @compiled_inline
-def _open_route(route: int, fleet: Fleet, size: int) -> None:
+def _open_route(route: int, table: RouteTable, size: int) -> None:
     start = first_stop(route, size)
     for depot in (start, start + 1):
-        fleet.stops[depot].node = 0
-        fleet.stops[depot].route = route
-    fleet.routes[route].swapped = -1
-    fleet.routes[route].mark = -1
-    row = route % len(fleet.insertions)
+        table.stops[depot].node = 0
+        table.stops[depot].route = route
+    table.routes[route].swapped = -1
+    table.routes[route].mark = -1
+    row = route % len(table.insertions)
     for customer in range(1, size + 1):
-        fleet.insertions[row, customer].route = _NO_ROUTE
+        table.insertions[row, customer].route = _NO_ROUTE
 
 
 @compiled_inline
-def _close_ring(last: int, route: int, fleet: Fleet, size: int) -> None:
+def _close_ring(last: int, route: int, table: RouteTable, size: int) -> None:
     """Link the last stop to the depot, and that to the start, so that every stop has two on either side."""
-    stops, start = fleet.stops, first_stop(route, size)
+    stops, start = table.stops, first_stop(route, size)
     stops[last].after = start + 1
     stops[start + 1].before = last
     stops[start + 1].after = start
@@ -205,9 +205,9 @@ def _close_ring(last: int, route: int, fleet: Fleet, size: int) -> None:
 
 
 @compiled_inline
-def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
+def refresh_route(route: int, moves: int, table: RouteTable, task: Task) -> None:
     """Update a route's positions, loads and lengths after its links changed; `moves` is the time stamp."""
-    stops, distances, demands = fleet.stops, task.distances, task.demands
+    stops, distances, demands = table.stops, task.distances, task.demands
     stop = first_stop(route, len(demands) - 1)
     end = stop + 1
     position, load, length, previous = 0, 0, 0.0, 0
@@ -225,7 +225,7 @@ def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
         stops[stop].load = load
         stops[stop].arrival = arrival
         previous = node
-    record = fleet.routes[route]
+    record = table.routes[route]
     record.size = position - 1
     record.load = load
     record.length = length
@@ -233,22 +233,22 @@ def refresh_route(route: int, moves: int, fleet: Fleet, task: Task) -> None:
 
 
 @compiled_inline
-def find_empty_route(count: int, fleet: Fleet, task: Task) -> int:
+def find_empty_route(count: int, table: RouteTable, task: Task) -> int:
     """Find an empty route among the first `count`, or else return the next one."""
     for route in range(count):
-        if fleet.routes[route].size == 0:
+        if table.routes[route].size == 0:
             return route
     size = len(task.demands) - 1
-    _open_route(count, fleet, size)
-    _close_ring(first_stop(count, size), count, fleet, size)
-    refresh_route(count, 0, fleet, task)
+    _open_route(count, table, size)
+    _close_ring(first_stop(count, size), count, table, size)
+    refresh_route(count, 0, table, task)
     return count
 
 
 @compiled_inline
-def unload_path(route_order: NDArray[np.int32], fleet: Fleet, size: int, path: Path) -> None:
+def unload_path(route_order: NDArray[np.int32], table: RouteTable, size: int, path: Path) -> None:
     """Write routes in this order into a path, skipping empty ones; the rest is set to 0."""
-    stops, place = fleet.stops, 1
+    stops, place = table.stops, 1
     path[:] = 0
     for route in route_order:
         start = first_stop(route, size)
@@ -263,18 +263,18 @@ def unload_path(route_order: NDArray[np.int32], fleet: Fleet, size: int, path: P
 
 
 @compiled_inline
-def total_length(fleet: Fleet, count: int) -> float:
+def total_length(table: RouteTable, count: int) -> float:
     """Sum the lengths of the first `count` routes."""
     total = 0.0
     for route in range(count):
-        total += fleet.routes[route].length
+        total += table.routes[route].length
     return total
 
 
 @compiled_inline
-def total_excess(fleet: Fleet, count: int, capacity: int) -> int:
+def total_excess(table: RouteTable, count: int, capacity: int) -> int:
     """Sum the load above the capacity over the first `count` routes."""
     total = 0
     for route in range(count):
-        total += max(0, fleet.routes[route].load - capacity)
+        total += max(0, table.routes[route].load - capacity)
     return total

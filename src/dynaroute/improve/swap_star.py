@@ -11,13 +11,13 @@ import numpy as np
 from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.legs import measure_leg
 from dynaroute.improve.moves import put_after
-from dynaroute.improve.moves_fleet import Fleet, Task, first_stop, price_two_loads
+from dynaroute.improve.moves_fleet import RouteTable, Task, first_stop, price_two_loads
 
 __all__ = ["swap_best_pair"]
 
 
 @compiled_inline
-def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: Task, penalty: float) -> bool:
+def swap_best_pair(route_u: int, route_v: int, moves: int, table: RouteTable, task: Task, penalty: float) -> bool:
     """Make the best swap of two customers of two routes, or the best move of one, if it gains.
 
     Parameters
@@ -26,7 +26,7 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
         Two routes.
     moves
         Number of moves made so far.
-    fleet, task
+    table, task
         The routes and the problem.
     penalty
         Price of one unit of load above the capacity.
@@ -36,13 +36,13 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
     bool
         Whether a move was made; then both routes must be refreshed.
     """
-    stops, insertions, demands, capacity = fleet.stops, fleet.insertions, task.demands, task.capacity
+    stops, insertions, demands, capacity = table.stops, table.insertions, task.demands, task.capacity
     into_u, into_v = route_u % len(insertions), route_v % len(insertions)
     start_u, start_v = first_stop(route_u, len(demands) - 1), first_stop(route_v, len(demands) - 1)
-    load_u, load_v = fleet.routes[route_u].load, fleet.routes[route_v].load
+    load_u, load_v = table.routes[route_u].load, table.routes[route_v].load
     paid = price_two_loads(load_u, load_v, capacity, penalty)
-    _list_insertions(start_u, route_v, moves, fleet, task)
-    _list_insertions(start_v, route_u, moves, fleet, task)
+    _list_insertions(start_u, route_v, moves, table, task)
+    _list_insertions(start_v, route_u, moves, table, task)
 
     best, best_u, best_v, best_place_u, best_place_v = -task.tolerance, 0, 0, 0, 0
     u = stops[start_u].after
@@ -60,9 +60,9 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
                 moved = demands[v] - demands[u]
                 change += price_two_loads(load_u + moved, load_v - moved, capacity, penalty) - paid
                 if change < best:  # insertions cost something if the triangle inequality holds
-                    cost_u, place_u = _insert_in_absence(u, v, into_v, fleet, task)
+                    cost_u, place_u = _insert_in_absence(u, v, into_v, table, task)
                     if change + cost_u < best:
-                        cost_v, place_v = _insert_in_absence(v, u, into_u, fleet, task)
+                        cost_v, place_v = _insert_in_absence(v, u, into_u, table, task)
                         change += cost_u + cost_v
                         if change < best:
                             best, best_u, best_v, best_place_u, best_place_v = change, u, v, place_u, place_v
@@ -85,10 +85,10 @@ def swap_best_pair(route_u: int, route_v: int, moves: int, fleet: Fleet, task: T
 
 
 @compiled_inline
-def _list_insertions(start: int, route: int, moves: int, fleet: Fleet, task: Task) -> None:
+def _list_insertions(start: int, route: int, moves: int, table: RouteTable, task: Task) -> None:
     """For each customer of one route, find the gain of removing it and its three cheapest places on another route."""
-    stops, insertions, distances = fleet.stops, fleet.insertions, task.distances
-    row, changed = route % len(insertions), fleet.routes[route].changed
+    stops, insertions, distances = table.stops, table.insertions, task.distances
+    row, changed = route % len(insertions), table.routes[route].changed
     customer = stops[start].after
     while customer != start + 1:
         before, after = stops[customer].before, stops[customer].after
@@ -98,13 +98,13 @@ def _list_insertions(start: int, route: int, moves: int, fleet: Fleet, task: Tas
         if insertion.route != route or insertion.tested < changed:
             insertion.route = route
             insertion.tested = moves
-            _find_cheapest_insertions(customer, first_stop(route, len(task.demands) - 1), row, fleet, task)
+            _find_cheapest_insertions(customer, first_stop(route, len(task.demands) - 1), row, table, task)
         customer = after
 
 
 @compiled_inline
-def _find_cheapest_insertions(customer: int, start: int, row: int, fleet: Fleet, task: Task) -> None:
-    stops, distances = fleet.stops, task.distances
+def _find_cheapest_insertions(customer: int, start: int, row: int, table: RouteTable, task: Task) -> None:
+    stops, distances = table.stops, task.distances
     first, second, third = np.inf, np.inf, np.inf
     after_first, after_second, after_third = 0, 0, 0
     stop, leg = start, measure_leg(distances, customer, 0)
@@ -122,7 +122,7 @@ def _find_cheapest_insertions(customer: int, start: int, row: int, fleet: Fleet,
         elif cost < third:
             third, after_third = cost, stop
         stop, leg = following, next_leg
-    insertion = fleet.insertions[row, customer]
+    insertion = table.insertions[row, customer]
     insertion.first = first
     insertion.second = second
     insertion.third = third
@@ -132,9 +132,9 @@ def _find_cheapest_insertions(customer: int, start: int, row: int, fleet: Fleet,
 
 
 @compiled_inline
-def _insert_in_absence(u: int, v: int, row: int, fleet: Fleet, task: Task) -> tuple[float, int]:
+def _insert_in_absence(u: int, v: int, row: int, table: RouteTable, task: Task) -> tuple[float, int]:
     """Find the cheapest insertion of u into the route of v without v: its price, and the stop before it."""
-    stops, insertions, distances = fleet.stops, fleet.insertions, task.distances
+    stops, insertions, distances = table.stops, table.insertions, task.distances
     at_v = stops[v]
     before, at_after = at_v.before, stops[at_v.after]
     bridge = at_v.removal + at_v.arrival + at_after.arrival  # the leg that closes the gap
