@@ -78,12 +78,12 @@ def test_children_of_an_earlier_population_do_not_join_the_next() -> None:
     search = make_breeding()
     search.run(10_000, NO_PACE)
     before = search.best_cost
-    assert search._lineage.population.counts[:2].sum() > 0
-    search._lineage.progress["idle"] = 20_000
-    search.run(1200, NO_PACE)  # fewer litters than there are places, so that all of them have earlier parents
-    assert search._lineage.population.counts[:2].sum() == 0
+    assert search._evolution.population.counts[:2].sum() > 0
+    search._evolution.progress["idle"] = 20_000
+    search.run(1200, NO_PACE)  # fewer batches than there are slots, so that all of them have earlier parents
+    assert search._evolution.population.counts[:2].sum() == 0
     search.run(20_000, NO_PACE)
-    assert search._lineage.population.counts[:2].sum() > 0
+    assert search._evolution.population.counts[:2].sum() > 0
     assert search.best_cost <= before
 
 
@@ -92,7 +92,7 @@ def test_an_error_on_a_core_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> 
         raise MemoryError
 
     search = make_breeding()
-    monkeypatch.setattr(breeding, "raise_children", fail)
+    monkeypatch.setattr(breeding, "improve_children", fail)
     with pytest.raises(MemoryError):
         search.run(5000, NO_PACE)
         search.run(5000, NO_PACE)
@@ -102,7 +102,7 @@ def test_an_error_on_one_core_reaches_the_caller_and_leaves_no_core_waiting(monk
     def fail(*_: object) -> float:
         raise MemoryError
 
-    monkeypatch.setattr(breeding, "conceive", fail)
+    monkeypatch.setattr(breeding, "draw_children", fail)
     search = make_breeding()
     search.run(6000, NO_PACE)
     with pytest.raises(MemoryError):

@@ -106,9 +106,9 @@ def test_it_goes_on_after_it_began_anew() -> None:
     search = make_search(instance)
     make_solutions(search, 100)
     cost, routes = search.best_cost, search.best_routes
-    search._lineage.progress["idle"] = 20_000
+    search._evolution.progress["idle"] = 20_000
     make_solutions(search, 1)
-    assert search._lineage.population.counts[:2].sum() <= 2
+    assert search._evolution.population.counts[:2].sum() <= 2
     assert (search.best_cost, search.best_routes) == (cost, routes)
     make_solutions(search, 100)
     assert search.best_cost <= cost
@@ -117,15 +117,15 @@ def test_it_goes_on_after_it_began_anew() -> None:
 def test_a_halted_search_does_no_more() -> None:
     search = make_search(an_instance())
     make_solutions(search, 50)
-    cost, routes, counts = search.best_cost, search.best_routes, search._lineage.population.counts.copy()
+    cost, routes, counts = search.best_cost, search.best_routes, search._evolution.population.counts.copy()
     search.halt()
     make_solutions(search, 1000)
     assert (search.best_cost, search.best_routes) == (cost, routes)
-    np.testing.assert_array_equal(search._lineage.population.counts, counts)
+    np.testing.assert_array_equal(search._evolution.population.counts, counts)
 
 
 def test_iterations_that_are_too_few_for_a_solution_count_in_the_next_run() -> None:
     search = make_search(an_instance())
     for count in (search.weight - 1, 1, search.weight // 2):
         search.run(count, NO_PACE)
-    assert search._lineage.population.counts[:2].sum() in (1, 2)  # one, and perhaps its repaired twin
+    assert search._evolution.population.counts[:2].sum() in (1, 2)  # one, and perhaps its repaired twin

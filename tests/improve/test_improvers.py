@@ -13,7 +13,14 @@ import pytest
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.batch_search import BatchSearchRequest
-from dynaroute.improve.genetic import add_children, add_feasible, conceive, evolve, find_best_child, raise_children
+from dynaroute.improve.genetic import (
+    add_children,
+    add_feasible,
+    draw_children,
+    evolve,
+    find_best_child,
+    improve_children,
+)
 from dynaroute.improve.improvers import IMPROVERS, Improver
 from dynaroute.improve.local_search import descend
 from dynaroute.improve.ruin_recreate import anneal
@@ -32,8 +39,8 @@ KERNELS: tuple[Any, ...] = (
     anneal,
     evolve,
     add_feasible,
-    conceive,
-    raise_children,
+    draw_children,
+    improve_children,
     add_children,
     find_best_child,
     descend,

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled, compiled_inline, make_apart
 from dynaroute.improve.genetic_memory import (
-    Lineage,
-    Litter,
-    Nursery,
-    bring_in,
-    make_lineage,
-    make_litter,
-    make_nursery,
+    ChildBatch,
+    Evolution,
+    Workspace,
+    fill_in,
+    make_child_batch,
+    make_evolution,
+    make_workspace,
 )
 from dynaroute.improve.local_search import descend
 from dynaroute.improve.local_search_paths import split_path
@@ -46,11 +46,11 @@ __all__ = [
     "GeneticSearch",
     "add_children",
     "add_feasible",
-    "conceive",
     "count_iterations_per_child",
+    "draw_children",
     "evolve",
     "find_best_child",
-    "raise_children",
+    "improve_children",
 ]
 
 _ITERATIONS_PER_CUSTOMER = 1.3  # iterations of ruin and recreate that take as long as one new solution
@@ -87,25 +87,25 @@ class GeneticSearch:
         self._credit = 0  # requested iterations that are too few for another solution
         self._halt = make_apart(1, np.int8)
         self._task = make_task(problem)
-        self._lineage = make_lineage(problem, initial)
-        self._litter = make_litter(problem.size)
-        self._nursery = make_nursery(problem)
+        self._evolution = make_evolution(problem, initial)
+        self._batch = make_child_batch(problem.size)
+        self._workspace = make_workspace(problem)
         self._random = make_random_state(seed, stream)
 
     @property
     def best_cost(self) -> float:
         """Cost of the best feasible solution; infinite before there is one."""
-        return float(self._lineage.progress[0]["best_length"])
+        return float(self._evolution.progress[0]["best_length"])
 
     @property
     def best_routes(self) -> tuple[tuple[int, ...], ...]:
         """Routes of the best feasible solution; empty before there is one."""
-        return split_path(self._lineage.best_path)
+        return split_path(self._evolution.best_path)
 
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Improve a feasible solution by local search, and add it to the population."""
-        bring_in(routes, self._nursery)
-        add_feasible(self._task, self._lineage, self._litter, self._nursery, self._random, self._halt)
+        fill_in(routes, self._workspace)
+        add_feasible(self._task, self._evolution, self._batch, self._workspace, self._random, self._halt)
 
     def halt(self) -> None:
         """Stop a run in another thread within about a millisecond, and prevent later runs."""
@@ -114,7 +114,7 @@ class GeneticSearch:
     def run(self, count: int, pace: Pace) -> int:
         """Run some iterations. The pace is ignored, and splitting the run into several calls changes nothing."""
         solutions, self._credit = divmod(self._credit + count, self.weight)
-        made = evolve(solutions, self._task, self._lineage, self._litter, self._nursery, self._random, self._halt)
+        made = evolve(solutions, self._task, self._evolution, self._batch, self._workspace, self._random, self._halt)
         return count if made == solutions else min(count, made * self.weight)
 
 
@@ -127,9 +127,9 @@ def count_iterations_per_child(size: int) -> int:
 def evolve(
     count: int,
     task: Task,
-    lineage: Lineage,
-    litter: Litter,
-    nursery: Nursery,
+    evolution: Evolution,
+    batch: ChildBatch,
+    workspace: Workspace,
     random: RandomState,
     halt: NDArray[np.int8],
 ) -> int:
@@ -138,128 +138,133 @@ def evolve(
     Returns the number of solutions created.
     """
     for made in range(count):
-        penalty = conceive(lineage, litter, random)
-        if not raise_children(task, litter, nursery, penalty, random, halt):
-            _keep_if_best(lineage, litter)
+        penalty = draw_children(evolution, batch, random)
+        if not improve_children(task, batch, workspace, penalty, random, halt):
+            _keep_if_best(evolution, batch)
             return made
-        add_children(lineage, litter)
+        add_children(evolution, batch)
     return count
 
 
 @compiled
-def conceive(lineage: Lineage, litter: Litter, random: RandomState) -> float:
-    """Create the children's tours by crossover, or at random at the start; returns the penalty to raise them with."""
-    population, progress = lineage.population, lineage.progress[0]
+def draw_children(evolution: Evolution, batch: ChildBatch, random: RandomState) -> float:
+    """Create the children's tours by crossover, or at random at the start; returns the penalty to improve them with."""
+    population, progress = evolution.population, evolution.progress[0]
     if progress.idle >= _PATIENCE:
         empty(population)
         progress.drawn = 0
         progress.idle = 0
         progress.restarts += 1
-    litter.restarts[0] = progress.restarts
-    for child in range(len(litter.tours)):
-        litter.counts[child] = 0
-        tour = litter.tours[child]
+    batch.restarts[0] = progress.restarts
+    for child in range(len(batch.tours)):
+        batch.counts[child] = 0
+        tour = batch.tours[child]
         if progress.drawn < progress.initial or is_empty(population):
             progress.drawn += 1
             _shuffle(tour, random)
         else:
             one, other = draw_parent(random, population), draw_parent(random, population)
-            _cross(population.tours[one], population.tours[other], lineage.is_taken, random, tour)
+            _cross(population.tours[one], population.tours[other], evolution.is_taken, random, tour)
     return float(progress.penalty)
 
 
 @compiled
-def raise_children(
-    task: Task, litter: Litter, nursery: Nursery, penalty: float, random: RandomState, halt: NDArray[np.int8]
+def improve_children(
+    task: Task, batch: ChildBatch, workspace: Workspace, penalty: float, random: RandomState, halt: NDArray[np.int8]
 ) -> bool:
     """Cut the children's tours into routes and improve them by local search; returns false if halted."""
-    for child in range(len(litter.tours)):
-        split_tour(litter.tours[child], nursery.cuts, task, penalty, nursery.path)
-        excess = _educate(child, task, litter, nursery, penalty, random, halt)
+    for child in range(len(batch.tours)):
+        split_tour(batch.tours[child], workspace.cuts, task, penalty, workspace.path)
+        excess = _improve_child(child, task, batch, workspace, penalty, random, halt)
         if halt[0] == 0 and excess > 0 and draw_unit(random) < _REPAIR_PROBABILITY:
-            excess = _educate(child, task, litter, nursery, penalty * _REPAIR_FACTOR, random, halt)
-            litter.counts[child] -= excess > 0  # still overloaded, so of no use
+            excess = _improve_child(child, task, batch, workspace, penalty * _REPAIR_FACTOR, random, halt)
+            batch.counts[child] -= excess > 0  # still overloaded, so of no use
         if halt[0] != 0:
             return False
     return True
 
 
 @compiled
-def _educate(
+def _improve_child(
     child: int,
     task: Task,
-    litter: Litter,
-    nursery: Nursery,
+    batch: ChildBatch,
+    workspace: Workspace,
     penalty: float,
     random: RandomState,
     halt: NDArray[np.int8],
 ) -> int:
-    """Improve the routes in the nursery, sort them by direction, and store them in the litter; returns the excess."""
-    table, size = nursery.table, len(litter.order)
-    used = load_path(nursery.path, table, task)
-    _shuffle(litter.order, random)
-    used = descend(litter.order, used, table, task, penalty, halt)
-    _sort_routes(used, size, nursery)
-    unload_path(nursery.route_order[:used], table, size, nursery.path)
+    """Improve the routes in the workspace, sort them by direction, and store them in the batch; returns the excess."""
+    table, size = workspace.table, len(batch.order)
+    used = load_path(workspace.path, table, task)
+    _shuffle(batch.order, random)
+    used = descend(batch.order, used, table, task, penalty, halt)
+    _sort_routes(used, size, workspace)
+    unload_path(workspace.route_order[:used], table, size, workspace.path)
     excess = total_excess(table, used, task.capacity)
-    place = litter.counts[child]
-    litter.paths[child, place] = nursery.path
-    litter.lengths[child, place] = total_length(table, used)
-    litter.excesses[child, place] = excess
-    litter.counts[child] += 1
+    place = batch.counts[child]
+    batch.paths[child, place] = workspace.path
+    batch.lengths[child, place] = total_length(table, used)
+    batch.excesses[child, place] = excess
+    batch.counts[child] += 1
     return excess
 
 
 @compiled
-def add_children(lineage: Lineage, litter: Litter) -> None:
+def add_children(evolution: Evolution, batch: ChildBatch) -> None:
     """Add children to the population and adapt the penalty, unless their parents' population was discarded."""
-    progress = lineage.progress[0]
-    progress.idle += len(litter.tours)
-    _keep_if_best(lineage, litter)
-    if litter.restarts[0] != progress.restarts:
+    progress = evolution.progress[0]
+    progress.idle += len(batch.tours)
+    _keep_if_best(evolution, batch)
+    if batch.restarts[0] != progress.restarts:
         return
-    for child in range(len(litter.tours)):
-        for place in range(litter.counts[child]):
-            length, excess = litter.lengths[child, place], litter.excesses[child, place]
-            add_individual(litter.paths[child, place], length, excess, progress.penalty, lineage.population)
+    for child in range(len(batch.tours)):
+        for place in range(batch.counts[child]):
+            length, excess = batch.lengths[child, place], batch.excesses[child, place]
+            add_individual(batch.paths[child, place], length, excess, progress.penalty, evolution.population)
         progress.judged += 1
-        progress.feasible += litter.excesses[child, 0] == 0
+        progress.feasible += batch.excesses[child, 0] == 0
         if progress.judged >= _PENALTY_PERIOD:
-            _adapt_penalty(progress, lineage.population)
+            _adapt_penalty(progress, evolution.population)
 
 
 @compiled
 def add_feasible(
-    task: Task, lineage: Lineage, litter: Litter, nursery: Nursery, random: RandomState, halt: NDArray[np.int8]
+    task: Task,
+    evolution: Evolution,
+    batch: ChildBatch,
+    workspace: Workspace,
+    random: RandomState,
+    halt: NDArray[np.int8],
 ) -> None:
-    """Improve the feasible solution in the nursery by feasible moves, and add it to the population."""
-    litter.counts[:] = 0
-    _educate(0, task, litter, nursery, np.inf, random, halt)
-    _keep_if_best(lineage, litter)
-    progress = lineage.progress[0]
-    add_individual(litter.paths[0, 0], litter.lengths[0, 0], 0, progress.penalty, lineage.population)
+    """Improve the feasible solution in the workspace by feasible moves, and add it to the population."""
+    batch.counts[:] = 0
+    _improve_child(0, task, batch, workspace, np.inf, random, halt)
+    _keep_if_best(evolution, batch)
+    progress = evolution.progress[0]
+    add_individual(batch.paths[0, 0], batch.lengths[0, 0], 0, progress.penalty, evolution.population)
 
 
 @compiled
-def find_best_child(litter: Litter) -> tuple[float, int, int]:
+def find_best_child(batch: ChildBatch) -> tuple[float, int, int]:
     """Return the length of the best feasible child, and where its routes are; infinite if there is none."""
     best, best_child, best_place = np.inf, 0, 0
-    for child in range(len(litter.tours)):
-        for place in range(litter.counts[child]):
-            if litter.excesses[child, place] == 0 and litter.lengths[child, place] < best:
-                best, best_child, best_place = litter.lengths[child, place], child, place
+    for child in range(len(batch.tours)):
+        for place in range(batch.counts[child]):
+            if batch.excesses[child, place] == 0 and batch.lengths[child, place] < best:
+                best, best_child, best_place = batch.lengths[child, place], child, place
     return best, best_child, best_place
 
 
 @compiled
-def _keep_if_best(lineage: Lineage, litter: Litter) -> None:
+def _keep_if_best(evolution: Evolution, batch: ChildBatch) -> None:
     """Record the best child if it is the best so far."""
-    progress = lineage.progress[0]
-    length, child, place = find_best_child(litter)
+    progress = evolution.progress[0]
+    length, child, place = find_best_child(batch)
     if length < progress.best_length:
         progress.best_length = length
         progress.idle = 0
-        lineage.best_path[:] = litter.paths[child, place]
+        evolution.best_path[:] = batch.paths[child, place]
 
 
 @compiled
@@ -304,9 +309,9 @@ def _cross(one: Tour, other: Tour, is_taken: NDArray[np.bool_], random: RandomSt
 
 
 @compiled_inline
-def _sort_routes(used: int, size: int, nursery: Nursery) -> None:
+def _sort_routes(used: int, size: int, workspace: Workspace) -> None:
     """Sort routes by the direction of their centre, so that neighbours in a tour are neighbours on the map."""
-    stops, places, angles, order = nursery.table.stops, nursery.places, nursery.angles, nursery.route_order
+    stops, places, angles, order = workspace.table.stops, workspace.places, workspace.angles, workspace.route_order
     for route in range(used):
         start = first_stop(route, size)
         x, y = 0.0, 0.0

@@ -16,7 +16,7 @@ from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.split import make_split_room
 from dynaroute.solution import Solution
 
-__all__ = ["Lineage", "Litter", "Nursery", "bring_in", "make_lineage", "make_litter", "make_nursery"]
+__all__ = ["ChildBatch", "Evolution", "Workspace", "fill_in", "make_child_batch", "make_evolution", "make_workspace"]
 
 _FIRST_PENALTY = 0.4
 
@@ -36,7 +36,7 @@ _PROGRESS = np.dtype(
 )
 
 
-class Litter(NamedTuple):
+class ChildBatch(NamedTuple):
     """C new solutions (children), from crossover until they are added to a population.
 
     Attributes
@@ -62,8 +62,8 @@ class Litter(NamedTuple):
     restarts: NDArray[np.int64]
 
 
-class Nursery(NamedTuple):
-    """Memory for raising one child; nothing is kept for the next.
+class Workspace(NamedTuple):
+    """Memory for improving one child; nothing is kept for the next.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Nursery(NamedTuple):
     places: NDArray[np.float64]
 
 
-class Lineage(NamedTuple):
+class Evolution(NamedTuple):
     """A population and its progress.
 
     Attributes
@@ -106,10 +106,10 @@ class Lineage(NamedTuple):
     progress: NDArray[Any]
 
 
-def make_litter(size: int, children: int = 1) -> Litter:
+def make_child_batch(size: int, children: int = 1) -> ChildBatch:
     """Allocate memory for some children."""
     customers = np.arange(1, size + 1, dtype=np.int32)
-    return Litter(
+    return ChildBatch(
         tours=np.tile(customers, (children, 1)),
         paths=np.zeros((children, 2, longest_path(size)), dtype=np.int32),
         lengths=np.zeros((children, 2)),
@@ -120,11 +120,11 @@ def make_litter(size: int, children: int = 1) -> Litter:
     )
 
 
-def make_nursery(problem: SearchProblem) -> Nursery:
-    """Allocate memory for raising children one after the other."""
+def make_workspace(problem: SearchProblem) -> Workspace:
+    """Allocate memory for improving children one after the other."""
     assert isinstance(problem.distances, np.ndarray)  # instances without a matrix would take hours
     size = problem.size
-    return Nursery(
+    return Workspace(
         table=make_route_table(size),
         path=np.zeros(longest_path(size), dtype=np.int32),
         cuts=make_split_room(size),
@@ -134,7 +134,7 @@ def make_nursery(problem: SearchProblem) -> Nursery:
     )
 
 
-def make_lineage(problem: SearchProblem, initial: int) -> Lineage:
+def make_evolution(problem: SearchProblem, initial: int) -> Evolution:
     """Make an empty population that will start with so many random solutions."""
     progress = np.zeros(1, dtype=_PROGRESS)
     penalty = _guess_penalty(problem.demands, np.asarray(problem.distances))
@@ -142,7 +142,7 @@ def make_lineage(problem: SearchProblem, initial: int) -> Lineage:
     progress["lowest_penalty"], progress["highest_penalty"] = 1e-4 * penalty, 1e3 * penalty
     progress["best_length"] = np.inf
     progress["initial"] = initial
-    return Lineage(
+    return Evolution(
         population=make_population(problem.size),
         best_path=np.zeros(longest_path(problem.size), dtype=np.int32),
         is_taken=np.zeros(problem.size + 1, dtype=np.bool_),
@@ -156,8 +156,8 @@ def _guess_penalty(demands: NDArray[np.int64], distances: NDArray[np.float64]) -
     return _FIRST_PENALTY * (outward or float(distances.max()) or 1.0) / demand
 
 
-def bring_in(routes: Sequence[Sequence[int]], nursery: Nursery) -> None:
-    """Write routes to the nursery, for `add_feasible`."""
+def fill_in(routes: Sequence[Sequence[int]], workspace: Workspace) -> None:
+    """Write routes to the workspace, for `add_feasible`."""
     path = write_path(Solution(tuple(map(tuple, routes))))
-    nursery.path[:] = 0
-    nursery.path[: len(path)] = path
+    workspace.path[:] = 0
+    workspace.path[: len(path)] = path
