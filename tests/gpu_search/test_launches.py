@@ -9,7 +9,7 @@ import pytest
 from kernel_devices import device_of, needs_compiler
 
 from dynaroute.gpu_search.compiler import SOURCE, list_sources
-from dynaroute.gpu_search.launches import Launch, Layout, Nursery
+from dynaroute.gpu_search.launches import IslandLayout, Launch, Layout
 
 
 @needs_compiler
@@ -31,18 +31,18 @@ def test_a_warp_has_room_for_all_that_it_writes(layout: Layout) -> None:
 @pytest.mark.parametrize("layout", [Layout(2, 1), Layout(101, 20), Layout(128, 127)])
 @pytest.mark.parametrize("room", [2, 66, 128])
 def test_a_warp_has_room_for_a_child_and_to_tell_who_survives(layout: Layout, room: int) -> None:
-    library, nursery = device_of().library, Nursery(layout, room)
+    library, island = device_of().library, IslandLayout(layout, room)
 
-    needed = library.nursery_bytes(layout.nodes, layout.slots)
+    needed = library.workspace_bytes(layout.nodes, layout.slots)
 
-    assert needed <= nursery.warp_bytes < needed + 16
-    assert library.terrain_bytes(layout.nodes) == nursery.common_bytes
-    assert library.registry_bytes(room) <= nursery.registry_bytes < library.registry_bytes(room) + 16
-    assert nursery.block_bytes <= 232_448
+    assert needed <= island.warp_bytes < needed + 16
+    assert library.common_bytes_of(layout.nodes) == island.common_bytes
+    assert library.registry_bytes(room) <= island.registry_bytes < library.registry_bytes(room) + 16
+    assert island.block_bytes <= 232_448
 
 
 def test_a_multiprocessor_holds_enough_warps_that_breed() -> None:
-    assert 232_448 // Nursery(Layout(101, 21), 66).block_bytes >= 4
+    assert 232_448 // IslandLayout(Layout(101, 21), 66).block_bytes >= 4
 
 
 def test_a_multiprocessor_holds_enough_chains_of_100_customers() -> None:

@@ -57,29 +57,29 @@ FN void copy_record(const Launch& launch, u8* to, i64 to_index, const u8* from, 
 }
 
 // All warps of a block load the instance.
-FN Terrain load_terrain(const Launch& launch, int instance, char* common) {
+FN SharedInstance load_shared_instance(const Launch& launch, int instance, char* common) {
   int nodes = launch.nodes;
-  Terrain land = terrain_at(common, nodes);
+  SharedInstance shared = shared_at(common, nodes);
   const int* lengths = launch.lengths + (i64)instance * nodes * nodes;
   const u8* beside = launch.beside + (i64)instance * nodes * BESIDE;
   for (int i = BLOCK_LANE; i < nodes * nodes; i += BLOCK_WIDTH) {
     int leg = (lengths[i] + (1 << (LEG_BITS - 1))) >> LEG_BITS;
-    land.legs[i] = (u16)(leg < 65535 ? leg : 65535);
+    shared.legs[i] = (u16)(leg < 65535 ? leg : 65535);
   }
-  for (int i = BLOCK_LANE; i < nodes * BESIDE; i += BLOCK_WIDTH) land.beside[i] = beside[i];
-  for (int i = BLOCK_LANE; i < nodes; i += BLOCK_WIDTH) land.demands[i] = launch.demands[(i64)instance * nodes + i];
+  for (int i = BLOCK_LANE; i < nodes * BESIDE; i += BLOCK_WIDTH) shared.beside[i] = beside[i];
+  for (int i = BLOCK_LANE; i < nodes; i += BLOCK_WIDTH) shared.demands[i] = launch.demands[(i64)instance * nodes + i];
   BLOCK_SYNC();
-  land.size = launch.sizes[instance];
-  land.slots = launch.slots;
-  land.own_slots = launch.slots_of[instance];
+  shared.size = launch.sizes[instance];
+  shared.slots = launch.slots;
+  shared.own_slots = launch.slots_of[instance];
   int total = launch.total_demands[instance];
-  land.capacity = launch.capacities[instance] < total ? launch.capacities[instance] : total;
-  return land;
+  shared.capacity = launch.capacities[instance] < total ? launch.capacities[instance] : total;
+  return shared;
 }
 
 // Order crossover: keeps a part of one tour, and adds the other customers in the order of the other tour.
-FN void cross(const Terrain& land, const Nursery& at, const u8* one, const u8* other, Draws& draws) {
-  int size = land.size, start = below(draw(draws), size), length = 1 + below(draw(draws), size);
+FN void cross(const SharedInstance& shared, const Workspace& at, const u8* one, const u8* other, Draws& draws) {
+  int size = shared.size, start = below(draw(draws), size), length = 1 + below(draw(draws), size);
   for (int i = LANE; i < size; i += WIDTH) {
     at.order[i] = other[i];
     at.tested[i + 1] = 0;
@@ -105,28 +105,28 @@ FN void cross(const Terrain& land, const Nursery& at, const u8* one, const u8* o
 }
 
 // Split the tour into routes with the least length and priced excess; false if there would be too many routes.
-FN bool split_tour(const Terrain& land, const Nursery& at, float penalty) {
-  int size = land.size;
+FN bool split_tour(const SharedInstance& shared, const Workspace& at, float penalty) {
+  int size = shared.size;
   if (LANE == 0) {
     int length = 0, load = 0;
     at.load_upto[0] = at.length[0] = at.cost[0] = 0;
     for (int place = 1; place <= size; place++) {
       int customer = at.tour[place - 1];
-      length += place > 1 ? leg_of(land, at.tour[place - 2], customer) : 0;
-      load += land.demands[customer];
+      length += place > 1 ? leg_of(shared, at.tour[place - 2], customer) : 0;
+      load += shared.demands[customer];
       at.length[place] = length;
       at.load_upto[place] = load;
     }
   }
   SYNC();
   for (int place = 1; place <= size; place++) {
-    int upto = at.length[place] + leg_of(land, 0, at.tour[place - 1]), load = at.load_upto[place];
+    int upto = at.length[place] + leg_of(shared, 0, at.tour[place - 1]), load = at.load_upto[place];
     Place best{NOTHING, NOTHING};
     for (int cut = place - 1 - LANE; cut >= 0; cut -= WIDTH) {
       int carried = load - at.load_upto[cut];
-      if (cut < place - 1 && carried > 2 * land.capacity) break;
-      int cost = at.cost[cut] + leg_of(land, 0, at.tour[cut]) + upto - at.length[cut + 1];
-      prefer(best, (u32)(cost + (int)price_excess(carried - land.capacity, penalty)), (u32)cut);
+      if (cut < place - 1 && carried > 2 * shared.capacity) break;
+      int cost = at.cost[cut] + leg_of(shared, 0, at.tour[cut]) + upto - at.length[cut + 1];
+      prefer(best, (u32)(cost + (int)price_excess(carried - shared.capacity, penalty)), (u32)cut);
     }
     best = agree(best);
     if (LANE == 0) {
@@ -137,18 +137,18 @@ FN bool split_tour(const Terrain& land, const Nursery& at, float penalty) {
   }
   int used = 0;
   for (int end = size; end > 0; end = at.cut[end - 1]) used++;
-  if (used > land.own_slots) return false;
-  for (int r = LANE; r < land.slots; r += WIDTH) at.next[land.nodes + r] = at.prev[land.nodes + r] = (u8)(land.nodes + r);
+  if (used > shared.own_slots) return false;
+  for (int r = LANE; r < shared.slots; r += WIDTH) at.next[shared.nodes + r] = at.prev[shared.nodes + r] = (u8)(shared.nodes + r);
   SYNC();
   if (LANE == 0) {
     int route = 0;
     for (int end = size; end > 0; route++) {
-      int begin = at.cut[end - 1], stop = land.nodes + route;
+      int begin = at.cut[end - 1], stop = shared.nodes + route;
       for (int place = begin; place < end; place++) {
         link_stops(at, stop, at.tour[place]);
         stop = at.tour[place];
       }
-      link_stops(at, stop, land.nodes + route);
+      link_stops(at, stop, shared.nodes + route);
       end = begin;
     }
   }
@@ -157,9 +157,9 @@ FN bool split_tour(const Terrain& land, const Nursery& at, float penalty) {
 }
 
 // Copy the best routes of a chain.
-FN void adopt_chain(const Launch& launch, const Terrain& land, const Nursery& at, i64 chain) {
-  Tour<u8> tour = tour_at<u8>(launch.population + chain * launch.words, land.nodes, land.slots);
-  for (int stop = 1 + LANE; stop < land.nodes + land.slots; stop += WIDTH) {
+FN void adopt_chain(const Launch& launch, const SharedInstance& shared, const Workspace& at, i64 chain) {
+  Tour<u8> tour = tour_at<u8>(launch.population + chain * launch.words, shared.nodes, shared.slots);
+  for (int stop = 1 + LANE; stop < shared.nodes + shared.slots; stop += WIDTH) {
     at.next[stop] = tour.next[stop];
     at.prev[stop] = tour.prev[stop];
   }
@@ -167,23 +167,23 @@ FN void adopt_chain(const Launch& launch, const Terrain& land, const Nursery& at
 }
 
 // Copy routes that the search started with.
-FN void adopt_start(const Launch& launch, const Terrain& land, const Nursery& at, i64 start) {
-  const int* visits = launch.start_visits + start * (land.nodes - 1);
-  const int* routes = launch.start_routes + start * land.nodes;
-  for (int r = LANE; r < land.slots; r += WIDTH) at.next[land.nodes + r] = at.prev[land.nodes + r] = (u8)(land.nodes + r);
+FN void adopt_start(const Launch& launch, const SharedInstance& shared, const Workspace& at, i64 start) {
+  const int* visits = launch.start_visits + start * (shared.nodes - 1);
+  const int* routes = launch.start_routes + start * shared.nodes;
+  for (int r = LANE; r < shared.slots; r += WIDTH) at.next[shared.nodes + r] = at.prev[shared.nodes + r] = (u8)(shared.nodes + r);
   SYNC();
-  for (int i = LANE; i < land.size; i += WIDTH) {
-    int stop = visits[i], route = routes[stop], depot = land.nodes + route;
+  for (int i = LANE; i < shared.size; i += WIDTH) {
+    int stop = visits[i], route = routes[stop], depot = shared.nodes + route;
     if (i == 0 || routes[visits[i - 1]] != route) link_stops(at, depot, stop);
-    link_stops(at, stop, i < land.size - 1 && routes[visits[i + 1]] == route ? visits[i + 1] : depot);
+    link_stops(at, stop, i < shared.size - 1 && routes[visits[i + 1]] == route ? visits[i + 1] : depot);
   }
   SYNC();
 }
 
-FN void draw_tour(const Terrain& land, const Nursery& at, u32 salt) {
-  for (int i = LANE; i < land.size; i += WIDTH) at.tour[i] = (u8)(i + 1);
+FN void draw_tour(const SharedInstance& shared, const Workspace& at, u32 salt) {
+  for (int i = LANE; i < shared.size; i += WIDTH) at.tour[i] = (u8)(i + 1);
   SYNC();
-  if (LANE == 0) shuffle(at.tour, land.size, salt);
+  if (LANE == 0) shuffle(at.tour, shared.size, salt);
   SYNC();
 }
 
@@ -195,47 +195,47 @@ FN float direction_of(float x, float y) {
 }
 
 // Join the routes to a tour, sorted by direction, so that neighbours in the tour are neighbours on the map.
-FN void write_record(const Launch& launch, int instance, const Terrain& land, const Nursery& at, const Record& to) {
+FN void write_record(const Launch& launch, int instance, const SharedInstance& shared, const Workspace& at, const Record& to) {
   float* directions = (float*)at.cost;  // (slots), at most as many as customers
-  const float* places = launch.places + (i64)instance * 2 * land.nodes;
+  const float* places = launch.places + (i64)instance * 2 * shared.nodes;
   SYNC();
-  for (int r = LANE; r < land.own_slots; r += WIDTH) {
+  for (int r = LANE; r < shared.own_slots; r += WIDTH) {
     float x = 0.0f, y = 0.0f;
-    for (int stop = at.next[land.nodes + r]; stop < land.nodes; stop = at.next[stop]) {
+    for (int stop = at.next[shared.nodes + r]; stop < shared.nodes; stop = at.next[stop]) {
       x += places[2 * stop];
       y += places[2 * stop + 1];
     }
     directions[r] = direction_of(x, y);
   }
   SYNC();
-  for (int r = LANE; r < land.own_slots; r += WIDTH) {
+  for (int r = LANE; r < shared.own_slots; r += WIDTH) {
     int place = 0;
-    for (int other = 0; other < land.own_slots; other++) {
+    for (int other = 0; other < shared.own_slots; other++) {
       bool is_before = directions[other] < directions[r] || (directions[other] == directions[r] && other < r);
-      place += is_before ? at.position[at.prev[land.nodes + other]] : 0;
+      place += is_before ? at.position[at.prev[shared.nodes + other]] : 0;
     }
-    for (int stop = at.next[land.nodes + r]; stop < land.nodes; stop = at.next[stop]) to.tour[place++] = (u8)stop;
+    for (int stop = at.next[shared.nodes + r]; stop < shared.nodes; stop = at.next[stop]) to.tour[place++] = (u8)stop;
   }
-  for (int u = 1 + LANE; u <= land.size; u += WIDTH) {
-    to.next[u] = (u8)stop_place(land, at.next[u]);
-    to.prev[u] = (u8)stop_place(land, at.prev[u]);
+  for (int u = 1 + LANE; u <= shared.size; u += WIDTH) {
+    to.next[u] = (u8)stop_place(shared, at.next[u]);
+    to.prev[u] = (u8)stop_place(shared, at.prev[u]);
   }
   SYNC();
 }
 
-FN i64 exact_length(const Launch& launch, int instance, const Terrain& land, const Nursery& at) {
-  const int* lengths = launch.lengths + (i64)instance * land.nodes * land.nodes;
+FN i64 exact_length(const Launch& launch, int instance, const SharedInstance& shared, const Workspace& at) {
+  const int* lengths = launch.lengths + (i64)instance * shared.nodes * shared.nodes;
   i64 sum = 0;
-  for (int u = 1 + LANE; u <= land.size; u += WIDTH) {
-    sum += lengths[u * land.nodes + stop_place(land, at.next[u])];
-    if (at.prev[u] >= land.nodes) sum += lengths[u];
+  for (int u = 1 + LANE; u <= shared.size; u += WIDTH) {
+    sum += lengths[u * shared.nodes + stop_place(shared, at.next[u])];
+    if (at.prev[u] >= shared.nodes) sum += lengths[u];
   }
   return ADD64(sum);
 }
 
-FN int total_excess(const Terrain& land, const Nursery& at) {
+FN int total_excess(const SharedInstance& shared, const Workspace& at) {
   int sum = 0;
-  for (int r = LANE; r < land.own_slots; r += WIDTH) sum += larger(at.load[r] - land.capacity, 0);
+  for (int r = LANE; r < shared.own_slots; r += WIDTH) sum += larger(at.load[r] - shared.capacity, 0);
   return ADD(sum);
 }
 
@@ -264,50 +264,50 @@ FN int count_adopted(const Launch& launch, int number) {
 
 // Make the initial routes of a child, and set the price of excess; false if there are none.
 FN bool conceive(
-    const Launch& launch, const Terrain& land, const Nursery& at, const Island& island, int number, int child,
+    const Launch& launch, const SharedInstance& shared, const Workspace& at, const Island& island, int number, int child,
     Draws& draws, float& penalty) {
   int born = island.born + child, adopted = count_adopted(launch, number);
   int of_chains = count_taken(launch, number, launch.chains), offset = number % launch.islands;
   i64 instance = number / launch.islands;
   if (born < of_chains) {
-    adopt_chain(launch, land, at, instance * launch.chains + born * launch.islands + offset);
+    adopt_chain(launch, shared, at, instance * launch.chains + born * launch.islands + offset);
     penalty = FORBIDDEN;  // it is feasible and must stay so
     return true;
   }
   penalty = island.penalty;
   if (born < adopted) {
-    adopt_start(launch, land, at, instance * launch.starts + (born - of_chains) * launch.islands + offset);
+    adopt_start(launch, shared, at, instance * launch.starts + (born - of_chains) * launch.islands + offset);
     return true;
   }
   int drawn = launch.starts > 1 ? 0 : launch.drawn_count;  // different starts are better members than random ones
   if (born < adopted + drawn || island.counts[0] + island.counts[1] == 0) {
-    draw_tour(land, at, draw(draws));
+    draw_tour(shared, at, draw(draws));
   } else {
     const u8* one = draw_parent(launch, island, number, draws);
     const u8* other = draw_parent(launch, island, number, draws);
-    cross(land, at, one, other, draws);
+    cross(shared, at, one, other, draws);
   }
-  return split_tour(land, at, penalty);
+  return split_tour(shared, at, penalty);
 }
 
 // Make one child of an island, in two versions: after local search, and after a second one that removes excess load.
-FN void make_child(const Launch& launch, const Terrain& land, int number, int child, char* scratch) {
+FN void make_child(const Launch& launch, const SharedInstance& shared, int number, int child, char* scratch) {
   int instance = number / launch.islands;
   i64 index = child_index(launch, number, child, 0);
   if (LANE == 0) launch.child_lengths[index] = launch.child_lengths[index + 1] = -1;
   if (launch.total_demands[instance] >= LARGEST_DEMAND) return;
   Island island = launch.island_states[number];
-  Nursery at = nursery_at(scratch, land.nodes, land.slots);
+  Workspace at = workspace_at(scratch, shared.nodes, shared.slots);
   u64 stream = stream_of(launch, instance, number % launch.islands);
   Draws draws = draws_of(mix_64(stream ^ 0x27d4eb2fu), (u32)(island.made + child));
   float penalty = 0.0f;
-  if (!conceive(launch, land, at, island, number, child, draws, penalty)) return;
+  if (!conceive(launch, shared, at, island, number, child, draws, penalty)) return;
   for (int kind = 0; kind < 2; kind++) {
-    descend(land, at, penalty, draw(draws));
-    int excess = total_excess(land, at);
+    descend(shared, at, penalty, draw(draws));
+    int excess = total_excess(shared, at);
     if (kind == 0 || excess == 0) {
-      i64 length = exact_length(launch, instance, land, at);
-      write_record(launch, instance, land, at, record_at(launch, launch.children, index + kind));
+      i64 length = exact_length(launch, instance, shared, at);
+      write_record(launch, instance, shared, at, record_at(launch, launch.children, index + kind));
       if (LANE == 0) {
         launch.child_lengths[index + kind] = length;
         launch.child_excess[index + kind] = excess;

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dynaroute.gpu_search.devices import KernelDevice
 from dynaroute.gpu_search.kernel_problem import KernelProblem, list_near
-from dynaroute.gpu_search.launches import BREEDING_WARPS, Launch, Nursery
+from dynaroute.gpu_search.launches import BREEDING_WARPS, IslandLayout, Launch
 from dynaroute.gpu_search.schedule import GeneticSettings, SearchPlan
 
 __all__ = ["Islands", "estimate_island_bytes"]
@@ -43,17 +43,17 @@ class Islands:
         self._every = len(problem) * plan.islands
         self._survivors = plan.survivors
         self._instances = len(problem)
-        self._nursery = Nursery(problem.layout, _count_members(plan.survivors))
+        self._layout = IslandLayout(problem.layout, _count_members(plan.survivors))
         self._tensors = self._allocate(problem, settings)
         self._launch = self._describe(chains, settings)
         self._start("settle", self._every)
 
     def breed(self, generations: int) -> None:
         """Run this many generations."""
-        shared = self._nursery.block_bytes
+        shared = self._layout.block_bytes
         for _ in range(generations):
             self._device.launch_blocks("breed", self._launch, self._every, BREEDING_WARPS, shared)
-            self._start("survive", self._every, self._nursery.registry_bytes)
+            self._start("survive", self._every, self._layout.registry_bytes)
         self.made += generations * self._launch.children_count
 
     def breed_last(self, children: int) -> None:
@@ -72,13 +72,13 @@ class Islands:
         self._start("export_champions", self._instances)
 
     def _start(self, kernel: str, work: int, bytes_of_warp: int = 0) -> None:
-        self._launch.scratch_bytes = bytes_of_warp or self._nursery.warp_bytes
+        self._launch.scratch_bytes = bytes_of_warp or self._layout.warp_bytes
         warps = 4
         self._device.launch_blocks(kernel, self._launch, -(-work // warps), warps, warps * bytes_of_warp)
-        self._launch.scratch_bytes = self._nursery.warp_bytes
+        self._launch.scratch_bytes = self._layout.warp_bytes
 
     def _allocate(self, problem: KernelProblem, settings: GeneticSettings) -> dict[str, Tensor]:
-        nodes, room, every = problem.layout.nodes, self._nursery.room, self._every
+        nodes, room, every = problem.layout.nodes, self._layout.room, self._every
         children = settings.children
         shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {
             "island_states": ((every, _ISLAND_WORDS), torch.int32),
@@ -92,7 +92,7 @@ class Islands:
             "child_excess": ((every, children, 2), torch.int32),
             "champions": ((every, 3 * nodes), torch.uint8),
             "champion_lengths": ((every,), torch.int64),
-            "scratch": ((self._nursery.emulated_bytes if self._device.place.type == "cpu" else 0,), torch.uint8),
+            "scratch": ((self._layout.emulated_bytes if self._device.place.type == "cpu" else 0,), torch.uint8),
         }
         made = {
             name: torch.empty(shape, dtype=dtype, device=self._device.place) for name, (shape, dtype) in shapes.items()
@@ -110,10 +110,10 @@ class Islands:
         launch.children_count = settings.children
         launch.drawn_count = settings.drawn
         launch.fewest = self._survivors
-        launch.generation_size = self._nursery.room - 1 - self._survivors
+        launch.generation_size = self._layout.room - 1 - self._survivors
         launch.penalty_period = settings.penalty_period
         launch.patience = settings.patience
-        launch.scratch_bytes = self._nursery.warp_bytes
+        launch.scratch_bytes = self._layout.warp_bytes
         return launch
 
 

@@ -73,9 +73,9 @@ void settle(const Launch* launch) {
 }
 void breed(const Launch* launch) {
   for_each(launch->instances * launch->islands, [&](int number) {
-    Terrain land = load_terrain(*launch, number / launch->islands, launch->scratch);
+    SharedInstance shared = load_shared_instance(*launch, number / launch->islands, launch->scratch);
     for (int child = 0; child < launch->children_count; child++)
-      make_child(*launch, land, number, child, launch->scratch + common_bytes(launch->nodes));
+      make_child(*launch, shared, number, child, launch->scratch + common_bytes(launch->nodes));
   });
 }
 void survive(const Launch* launch) {
@@ -84,9 +84,9 @@ void survive(const Launch* launch) {
 void export_champions(const Launch* launch) {
   for_each(launch->instances, [&](int instance) { export_champion(*launch, instance); });
 }
-int nursery_bytes(int nodes, int slots) { return (int)((char*)(nursery_at(nullptr, nodes, slots).is_touched + slots) - (char*)nullptr); }
+int workspace_bytes(int nodes, int slots) { return (int)((char*)(workspace_at(nullptr, nodes, slots).is_touched + slots) - (char*)nullptr); }
 int registry_bytes(int room) { return (int)((char*)(registry_at(nullptr, room).is_clone + room) - (char*)nullptr); }
-int terrain_bytes(int nodes) { return common_bytes(nodes); }
+int common_bytes_of(int nodes) { return common_bytes(nodes); }
 int island_bytes() { return (int)sizeof(Island); }
 }
 
@@ -172,15 +172,15 @@ extern "C" __global__ void settle(const __grid_constant__ Launch launch) {
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_THAT_BREED) breed(const __grid_constant__ Launch launch) {
   char* common = (char*)shared_memory;
   int number = (int)blockIdx.x;
-  if (threadIdx.x == 0) *terrain_at(common, launch.nodes).next_child = 0;
-  Terrain land = load_terrain(launch, number / launch.islands, common);
+  if (threadIdx.x == 0) *shared_at(common, launch.nodes).next_child = 0;
+  SharedInstance shared = load_shared_instance(launch, number / launch.islands, common);
   char* own = common + common_bytes(launch.nodes) + WARP_IN_BLOCK * launch.scratch_bytes;
   for (;;) {
     int child = 0;
-    if (LANE == 0) child = atomicAdd(land.next_child, 1);
+    if (LANE == 0) child = atomicAdd(shared.next_child, 1);
     child = __shfl_sync(ALL, child, 0);
     if (child >= launch.children_count) return;
-    make_child(launch, land, number, child, own);
+    make_child(launch, shared, number, child, own);
     __syncwarp();
   }
 }

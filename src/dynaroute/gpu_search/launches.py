@@ -6,7 +6,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-__all__ = ["BREEDING_WARPS", "LARGEST_SMALL", "Launch", "Layout", "Nursery", "Size"]
+__all__ = ["BREEDING_WARPS", "LARGEST_SMALL", "IslandLayout", "Launch", "Layout", "Size"]
 
 Size = Literal["small", "large", "huge"]
 
@@ -86,7 +86,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Nursery:
+class IslandLayout:
     """Memory for making children.
 
     Attributes

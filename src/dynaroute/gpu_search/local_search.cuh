@@ -28,7 +28,7 @@ enum Move {
 };
 
 // The instance that the warps of a block share.
-struct Terrain {
+struct SharedInstance {
   int* next_child;
   u16* legs;     // (nodes, nodes)
   u8* beside;    // (nodes, BESIDE) customers, nearest first
@@ -37,7 +37,7 @@ struct Terrain {
 };
 
 // The working memory in which a warp makes a solution.
-struct Nursery {
+struct Workspace {
   int* load_upto;  // (nodes + slots) total demand of the route up to this stop
   int* cost;       // (nodes) cost of the routes up to a position of the tour
   int* length;     // (nodes) length of the tour up to a position
@@ -61,19 +61,19 @@ struct Nursery {
 // Includes the number of the next child, because all shared memory is requested at the launch.
 FN int common_bytes(int nodes) { return (4 + 4 * nodes + 2 * nodes * nodes + BESIDE * nodes + 15) / 16 * 16; }
 
-FN Terrain terrain_at(char* common, int nodes) {
-  Terrain land;
-  land.next_child = (int*)common;
-  land.demands = land.next_child + 1;
-  land.legs = (u16*)(land.demands + nodes);
-  land.beside = (u8*)(land.legs + nodes * nodes);
-  land.nodes = nodes;
-  return land;
+FN SharedInstance shared_at(char* common, int nodes) {
+  SharedInstance shared;
+  shared.next_child = (int*)common;
+  shared.demands = shared.next_child + 1;
+  shared.legs = (u16*)(shared.demands + nodes);
+  shared.beside = (u8*)(shared.legs + nodes * nodes);
+  shared.nodes = nodes;
+  return shared;
 }
 
-FN Nursery nursery_at(char* scratch, int nodes, int slots) {
+FN Workspace workspace_at(char* scratch, int nodes, int slots) {
   int all = nodes + slots;
-  Nursery at;
+  Workspace at;
   at.load_upto = (int*)scratch;
   at.cost = at.load_upto + all;
   at.length = at.cost + nodes;
@@ -95,8 +95,8 @@ FN Nursery nursery_at(char* scratch, int nodes, int slots) {
   return at;
 }
 
-FN int leg_of(const Terrain& land, int one, int other) { return land.legs[one * land.nodes + other]; }
-FN int stop_place(const Terrain& land, int stop) { return stop < land.nodes ? stop : 0; }
+FN int leg_of(const SharedInstance& shared, int one, int other) { return shared.legs[one * shared.nodes + other]; }
+FN int stop_place(const SharedInstance& shared, int stop) { return stop < shared.nodes ? stop : 0; }
 FN int larger(int one, int other) { return one > other ? one : other; }
 
 FN float price_excess(int excess, float penalty) {
@@ -105,10 +105,10 @@ FN float price_excess(int excess, float penalty) {
 }
 
 // One lane only: follow a route, and update the data of its stops.
-FN void refresh_route(const Terrain& land, const Nursery& at, int route, int moves) {
-  int depot = land.nodes + route, load = 0, count = 0;
-  for (int stop = at.next[depot]; stop < land.nodes; stop = at.next[stop]) {
-    load += land.demands[stop];
+FN void refresh_route(const SharedInstance& shared, const Workspace& at, int route, int moves) {
+  int depot = shared.nodes + route, load = 0, count = 0;
+  for (int stop = at.next[depot]; stop < shared.nodes; stop = at.next[stop]) {
+    load += shared.demands[stop];
     at.load_upto[stop] = load;
     at.route[stop] = (u8)route;
     at.position[stop] = (u8)++count;
@@ -120,15 +120,15 @@ FN void refresh_route(const Terrain& land, const Nursery& at, int route, int mov
   at.changed[route] = (u16)moves;
 }
 
-FN void refresh_all(const Terrain& land, const Nursery& at) {
-  for (int r = LANE; r < land.slots; r += WIDTH) refresh_route(land, at, r, 1);
+FN void refresh_all(const SharedInstance& shared, const Workspace& at) {
+  for (int r = LANE; r < shared.slots; r += WIDTH) refresh_route(shared, at, r, 1);
   SYNC();
 }
 
-FN u32 find_unused(const Terrain& land, const Nursery& at) {
+FN u32 find_unused(const SharedInstance& shared, const Workspace& at) {
   u32 unused = NOTHING;
-  for (int r = LANE; r < land.own_slots; r += WIDTH)
-    if (at.next[land.nodes + r] == land.nodes + r) {
+  for (int r = LANE; r < shared.own_slots; r += WIDTH)
+    if (at.next[shared.nodes + r] == shared.nodes + r) {
       unused = (u32)r;
       break;
     }
@@ -154,23 +154,23 @@ struct Balance {
   bool is_same;
 };
 
-FN Mover mover_of(const Terrain& land, const Nursery& at, int u) {
+FN Mover mover_of(const SharedInstance& shared, const Workspace& at, int u) {
   Mover m;
   m.u = u;
   m.p = at.prev[u];
   m.x = at.next[u];
   m.xx = at.next[m.x];
   m.route = at.route[u];
-  m.at_p = stop_place(land, m.p);
-  m.at_x = stop_place(land, m.x);
-  m.at_xx = stop_place(land, m.xx);
-  m.leg_pu = leg_of(land, u, m.at_p);
-  m.leg_ux = leg_of(land, u, m.at_x);
-  m.leg_xxx = leg_of(land, m.at_x, m.at_xx);
-  m.bridge_one = leg_of(land, m.at_p, m.at_x);
-  m.bridge_two = leg_of(land, m.at_p, m.at_xx);
-  m.demand_u = land.demands[u];
-  m.demand_x = land.demands[m.at_x];
+  m.at_p = stop_place(shared, m.p);
+  m.at_x = stop_place(shared, m.x);
+  m.at_xx = stop_place(shared, m.xx);
+  m.leg_pu = leg_of(shared, u, m.at_p);
+  m.leg_ux = leg_of(shared, u, m.at_x);
+  m.leg_xxx = leg_of(shared, m.at_x, m.at_xx);
+  m.bridge_one = leg_of(shared, m.at_p, m.at_x);
+  m.bridge_two = leg_of(shared, m.at_p, m.at_xx);
+  m.demand_u = shared.demands[u];
+  m.demand_x = shared.demands[m.at_x];
   m.load = at.load[m.route];
   return m;
 }
@@ -183,15 +183,15 @@ FN void consider(Choice& best, const Balance& balance, int change, int moved, u3
   if (gain >= 1.0f && gain > best.gain) best = Choice{gain, code};
 }
 
-FN void look_beside(const Terrain& land, const Nursery& at, const Mover& m, int v, u32 code, float penalty, Choice& best) {
+FN void look_beside(const SharedInstance& shared, const Workspace& at, const Mover& m, int v, u32 code, float penalty, Choice& best) {
   int q = at.prev[v], y = at.next[v], yy = at.next[y], route = at.route[v];
-  int at_q = stop_place(land, q), at_v = stop_place(land, v), at_y = stop_place(land, y), at_yy = stop_place(land, yy);
+  int at_q = stop_place(shared, q), at_v = stop_place(shared, v), at_y = stop_place(shared, y), at_yy = stop_place(shared, yy);
   int u = m.u, load_v = at.load[route];
-  Balance balance{m.load - land.capacity, load_v - land.capacity, 0, penalty, m.route == route};
+  Balance balance{m.load - shared.capacity, load_v - shared.capacity, 0, penalty, m.route == route};
   balance.excess = larger(balance.load_u, 0) + larger(balance.load_v, 0);
-  int demand_v = land.demands[at_v], demand_y = land.demands[at_y];
-  int uv = leg_of(land, u, at_v), uy = leg_of(land, u, at_y), vx = leg_of(land, m.at_x, at_v);
-  int xy = leg_of(land, m.at_x, at_y), leg_vy = leg_of(land, at_v, at_y);
+  int demand_v = shared.demands[at_v], demand_y = shared.demands[at_y];
+  int uv = leg_of(shared, u, at_v), uy = leg_of(shared, u, at_y), vx = leg_of(shared, m.at_x, at_v);
+  int xy = leg_of(shared, m.at_x, at_y), leg_vy = leg_of(shared, at_v, at_y);
   bool has_x = m.at_x != 0;
   if (u != y) {
     consider(best, balance, m.bridge_one - m.leg_pu - m.leg_ux + uv + uy - leg_vy, -m.demand_u, code | RELOCATE_ONE);
@@ -202,16 +202,16 @@ FN void look_beside(const Terrain& land, const Nursery& at, const Mover& m, int 
     }
   }
   if (at_v != 0 && u != q && u != y) {
-    int pv = leg_of(land, m.at_p, at_v), qu = leg_of(land, u, at_q), leg_qv = leg_of(land, at_v, at_q);
+    int pv = leg_of(shared, m.at_p, at_v), qu = leg_of(shared, u, at_q), leg_qv = leg_of(shared, at_v, at_q);
     int moved = demand_v - m.demand_u;
     int both = pv + qu - m.leg_pu - leg_qv;
     consider(best, balance, both + vx - m.leg_ux + uy - leg_vy, moved, code | SWAP_ONE_ONE);
     if (has_x && m.x != q) {
       moved -= m.demand_x;
       both -= m.leg_xxx;
-      consider(best, balance, both + leg_of(land, m.at_xx, at_v) + xy - leg_vy, moved, code | SWAP_TWO_ONE);
+      consider(best, balance, both + leg_of(shared, m.at_xx, at_v) + xy - leg_vy, moved, code | SWAP_TWO_ONE);
       if (at_y != 0 && y != m.p) {
-        int change = both + leg_of(land, m.at_xx, at_y) + leg_of(land, m.at_x, at_yy) - leg_of(land, at_y, at_yy);
+        int change = both + leg_of(shared, m.at_xx, at_y) + leg_of(shared, m.at_x, at_yy) - leg_of(shared, at_y, at_yy);
         consider(best, balance, change, moved + demand_y, code | SWAP_TWO_TWO);
       }
     }
@@ -227,28 +227,28 @@ FN void look_beside(const Terrain& land, const Nursery& at, const Mover& m, int 
 }
 
 // The stop of a candidate, or -1: near customers, depots of the nearest customers' routes, and an unused depot.
-FN int candidate_stop(const Terrain& land, const Nursery& at, int u, int candidate, u32 unused) {
-  if (candidate == CANDIDATES - 1) return unused == NOTHING ? -1 : land.nodes + (int)unused;
+FN int candidate_stop(const SharedInstance& shared, const Workspace& at, int u, int candidate, u32 unused) {
+  if (candidate == CANDIDATES - 1) return unused == NOTHING ? -1 : shared.nodes + (int)unused;
   int rank = candidate < BESIDE ? candidate : candidate - BESIDE;
-  if (rank >= land.size - 1) return -1;
-  int near = land.beside[u * BESIDE + rank];
-  return candidate < BESIDE ? near : land.nodes + at.route[near];
+  if (rank >= shared.size - 1) return -1;
+  int near = shared.beside[u * BESIDE + rank];
+  return candidate < BESIDE ? near : shared.nodes + at.route[near];
 }
 
 // One lane only, like all functions below: link two stops.
-FN void link_stops(const Nursery& at, int one, int other) {
+FN void link_stops(const Workspace& at, int one, int other) {
   at.next[one] = (u8)other;
   at.prev[other] = (u8)one;
 }
 
-FN void put_after(const Nursery& at, int u, int v) {
+FN void put_after(const Workspace& at, int u, int v) {
   link_stops(at, at.prev[u], at.next[u]);
   int after = at.next[v];
   link_stops(at, v, u);
   link_stops(at, u, after);
 }
 
-FN void swap_stops(const Nursery& at, int u, int v) {
+FN void swap_stops(const Workspace& at, int u, int v) {
   int before_u = at.prev[u], after_u = at.next[u], before_v = at.prev[v], after_v = at.next[v];
   link_stops(at, before_u, v);
   link_stops(at, v, after_u);
@@ -256,7 +256,7 @@ FN void swap_stops(const Nursery& at, int u, int v) {
   link_stops(at, u, after_v);
 }
 
-FN void reverse_links(const Nursery& at, int first, int last) {
+FN void reverse_links(const Workspace& at, int first, int last) {
   for (int stop = first;;) {
     int following = at.next[stop];
     at.next[stop] = at.prev[stop];
@@ -266,15 +266,15 @@ FN void reverse_links(const Nursery& at, int first, int last) {
   }
 }
 
-FN void reverse_between(const Nursery& at, int u, int v) {
+FN void reverse_between(const Workspace& at, int u, int v) {
   int first = at.next[u], after = at.next[v];
   reverse_links(at, first, v);
   link_stops(at, u, v);
   link_stops(at, first, after);
 }
 
-FN void join_heads_and_tails(const Terrain& land, const Nursery& at, int u, int v) {
-  int depot_u = land.nodes + at.route[u], depot_v = land.nodes + at.route[v];
+FN void join_heads_and_tails(const SharedInstance& shared, const Workspace& at, int u, int v) {
+  int depot_u = shared.nodes + at.route[u], depot_v = shared.nodes + at.route[v];
   int x = at.next[u], y = at.next[v], head = at.next[depot_v], tail = at.prev[depot_u];
   if (v != depot_v) {
     reverse_links(at, head, v);
@@ -292,8 +292,8 @@ FN void join_heads_and_tails(const Terrain& land, const Nursery& at, int u, int 
   }
 }
 
-FN void exchange_tails(const Terrain& land, const Nursery& at, int u, int v) {
-  int depot_u = land.nodes + at.route[u], depot_v = land.nodes + at.route[v];
+FN void exchange_tails(const SharedInstance& shared, const Workspace& at, int u, int v) {
+  int depot_u = shared.nodes + at.route[u], depot_v = shared.nodes + at.route[v];
   int x = at.next[u], y = at.next[v], last_u = at.prev[depot_u], last_v = at.prev[depot_v];
   if (y != depot_v) {
     link_stops(at, u, y);
@@ -309,7 +309,7 @@ FN void exchange_tails(const Terrain& land, const Nursery& at, int u, int v) {
   }
 }
 
-FN void make_move(const Terrain& land, const Nursery& at, int move, int u, int v) {
+FN void make_move(const SharedInstance& shared, const Workspace& at, int move, int u, int v) {
   int x = at.next[u], y = at.next[v];
   switch (move) {
     case RELOCATE_ONE:
@@ -341,10 +341,10 @@ FN void make_move(const Terrain& land, const Nursery& at, int move, int u, int v
         reverse_between(at, v, u);
       break;
     case JOIN_HEADS_AND_TAILS:
-      join_heads_and_tails(land, at, u, v);
+      join_heads_and_tails(shared, at, u, v);
       break;
     default:
-      exchange_tails(land, at, u, v);
+      exchange_tails(shared, at, u, v);
   }
 }
 
@@ -358,35 +358,35 @@ FN void shuffle(u8* items, int count, u32 salt) {
 }
 
 // The stop of a candidate of u; -1 if there is none, or if neither route has changed since it was last tried.
-FN int open_candidate(const Terrain& land, const Nursery& at, int u, int candidate, u32 unused, int tested) {
-  int v = candidate_stop(land, at, u, candidate, unused);
+FN int open_candidate(const SharedInstance& shared, const Workspace& at, int u, int candidate, u32 unused, int tested) {
+  int v = candidate_stop(shared, at, u, candidate, unused);
   if (v < 0) return -1;
   return at.changed[at.route[u]] > tested || at.changed[at.route[v]] > tested ? v : -1;
 }
 
 // Make the best move of u next to its candidates, if one gains; returns whether it did.
 FN bool improve_customer(
-    const Terrain& land, const Nursery& at, int u, u32 unused, int tested, float penalty, int moves) {
+    const SharedInstance& shared, const Workspace& at, int u, u32 unused, int tested, float penalty, int moves) {
   Mover m;
   bool is_known = false;
   Choice best{0.0f, NOTHING};
   for (int i = LANE; i < CANDIDATES; i += WIDTH) {
-    int v = open_candidate(land, at, u, i, unused, tested);
+    int v = open_candidate(shared, at, u, i, unused, tested);
     if (v < 0) continue;
-    if (!is_known) m = mover_of(land, at, u);
+    if (!is_known) m = mover_of(shared, at, u);
     is_known = true;
-    look_beside(land, at, m, v, (u32)i << 8, penalty, best);
+    look_beside(shared, at, m, v, (u32)i << 8, penalty, best);
   }
   u32 key = best.code == NOTHING ? NOTHING : ~bits_of(best.gain);
   u32 least = LEAST(key);
   if (least == NOTHING) return false;
   u32 code = LEAST(key == least ? best.code : NOTHING);
-  int v = candidate_stop(land, at, u, (int)(code >> 8), unused), route = at.route[u], other = at.route[v];
+  int v = candidate_stop(shared, at, u, (int)(code >> 8), unused), route = at.route[u], other = at.route[v];
   SYNC();
-  if (LANE == 0) make_move(land, at, (int)(code & 255u), u, v);
+  if (LANE == 0) make_move(shared, at, (int)(code & 255u), u, v);
   SYNC();
   for (int side = LANE; side < 2; side += WIDTH)
-    if (side == 0 || other != route) refresh_route(land, at, side ? other : route, moves + 1);
+    if (side == 0 || other != route) refresh_route(shared, at, side ? other : route, moves + 1);
   SYNC();
   return true;
 }

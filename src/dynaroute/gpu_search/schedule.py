@@ -1,4 +1,4 @@
-"""The schedule of a search: numbers of chains, generations and temperatures."""
+"""The plan of a search: numbers of chains, generations and temperatures."""
 
 from __future__ import annotations
 
