@@ -9,7 +9,7 @@ import pytest
 from dynaroute.errors import FormatError, OptionError
 from dynaroute.training.distribution import BUILT_IN
 from dynaroute.training.own_instances import InstanceFiles
-from dynaroute.training.plan import Schedule, TrainingPlan, read_plan, write_plan
+from dynaroute.training.plan import LearningRate, TrainingPlan, read_plan, write_plan
 from dynaroute.training.stage import Stage
 
 STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
@@ -84,15 +84,15 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
-    schedule = Schedule(1.0, rise=0.1, fall=0.5)
-    assert schedule.rate(0.0) < schedule.rate(0.05) < schedule.rate(0.1)
-    assert schedule.rate(0.1) == schedule.rate(0.5) == 1.0
-    assert 1.0 > schedule.rate(0.6) > schedule.rate(0.9) > schedule.rate(1.0) > 0
+    rate = LearningRate(1.0, rise=0.1, fall=0.5)
+    assert rate.at(0.0) < rate.at(0.05) < rate.at(0.1)
+    assert rate.at(0.1) == rate.at(0.5) == 1.0
+    assert 1.0 > rate.at(0.6) > rate.at(0.9) > rate.at(1.0) > 0
 
 
 def test_a_rise_and_a_fall_that_exceed_the_whole_are_refused() -> None:
     with pytest.raises(OptionError):
-        Schedule(1.0, rise=0.6, fall=0.6)
+        LearningRate(1.0, rise=0.6, fall=0.6)
 
 
 def test_a_plan_holds_distributions_and_files_whole(tmp_path: Path) -> None:

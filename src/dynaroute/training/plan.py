@@ -25,8 +25,8 @@ from dynaroute.training.toml_tables import (
 
 __all__ = [
     "BaselineName",
+    "LearningRate",
     "PolicyName",
-    "Schedule",
     "TrainingPlan",
     "format_plan",
     "parse_plan",
@@ -46,7 +46,7 @@ _CHOICES = {
 
 
 @dataclass(frozen=True)
-class Schedule:
+class LearningRate:
     """A learning rate that rises briefly, stays, and falls to 0, scaled to any budget.
 
     Attributes
@@ -67,7 +67,7 @@ class Schedule:
         if not (0 <= self.rise <= 1 and 0 <= self.fall <= 1 and self.rise + self.fall <= 1):
             raise OptionError.about("rise", "rise and fall are not fractions of 1.", "Give fractions.")
 
-    def rate(self, spent: float) -> float:
+    def at(self, spent: float) -> float:
         """Return the learning rate when this fraction of the budget is spent.
 
         Parameters

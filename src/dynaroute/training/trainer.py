@@ -21,7 +21,7 @@ from dynaroute.training.instances import DistributionTask, InstanceSource, Train
 from dynaroute.training.journal import Journal
 from dynaroute.training.optimiser import make_optimiser
 from dynaroute.training.own_instances import OwnInstancesTask
-from dynaroute.training.plan import Schedule, TrainingPlan, format_plan, refuse_other_plan
+from dynaroute.training.plan import LearningRate, TrainingPlan, format_plan, refuse_other_plan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.recording import record_if_possible
 from dynaroute.training.reinforce import (
@@ -182,7 +182,7 @@ class Trainer:
         if index != self.state.stage:
             self._validate()
             self._enter_stage(index)
-        self.rate.fill_(self.schedule.rate(spent_of_stage))
+        self.rate.fill_(self.rates.at(spent_of_stage))
         report = train_step(self.learner, self.state.step)
         trajectories = self.learner.instances * self.learner.samples * self.ranks.count
         self._note(step=self.state.step + 1, trajectories=self.state.trajectories + trajectories)
@@ -216,7 +216,7 @@ class Trainer:
         """Start a stage with a new optimiser."""
         plan, policy, on_gpu = self.plan, self.policy, self.policy.device.type == "cuda"
         self.stage = stage = plan.stages[index]
-        self.schedule = Schedule(stage.rate, plan.rise, plan.fall)
+        self.rates = LearningRate(stage.rate, plan.rise, plan.fall)
         self.optimiser = make_optimiser(plan.optimiser, list(policy.parameters()), self.rate)
         # float16 has three more bits than bfloat16, and tanh keeps values within its range
         task = self.own_task or _make_task(stage, policy.device)
