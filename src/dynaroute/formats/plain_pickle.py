@@ -26,9 +26,9 @@ __all__ = ["PlainArray", "load_plain_pickle"]
 
 _NEWEST_PROTOCOL = 5
 _LONGEST_NUMBER = 1000  # digits, or bytes
-_MAKERS = b"](ltGFILJ\x8a\x8bVSU\x8cXT\x8d\x85\x86\x87\x94qrpcRBC\x8e\x96\x93"  # instructions that allocate memory
+_ALLOCATING = b"](ltGFILJ\x8a\x8bVSU\x8cXT\x8d\x85\x86\x87\x94qrpcRBC\x8e\x96\x93"  # instructions that allocate memory
 _MOST_SIDES = 32  # dimensions of an array
-_BYTES_OF_MAKER = 100  # at most, in addition to the bytes in the file
+_BYTES_OF_ALLOCATION = 100  # at most, in addition to the bytes in the file
 _REMEDY = "Store plain lists, tuples, numbers, strings and arrays of numbers, or write a .npz file."
 _NUMBERS = re.compile(r"[<>|=]?[iuf][1248]")  # dtypes that hold numbers
 
@@ -104,7 +104,7 @@ def load_plain_pickle(content: bytes) -> object:
     FormatError
         If it is damaged, not a pickle, or too large for memory.
     """
-    refuse_large_content(len(content) + _BYTES_OF_MAKER * sum(content.count(code) for code in _MAKERS))
+    refuse_large_content(len(content) + _BYTES_OF_ALLOCATION * sum(content.count(code) for code in _ALLOCATING))
     machine = _Machine(content)
     try:
         return machine.run()

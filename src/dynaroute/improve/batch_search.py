@@ -22,7 +22,7 @@ from dynaroute.vocabulary import Objective
 
 __all__ = ["BatchSearchRequest", "BatchSearcher", "SideBySide"]
 
-_NAP_SECONDS = 0.2
+_WAKE_UP_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class _Searches:
         while running > 0:
             # wake up now and then, because only the main thread can handle Ctrl-C
             with suppress(Empty):
-                ended.get(timeout=_NAP_SECONDS).result()
+                ended.get(timeout=_WAKE_UP_SECONDS).result()
                 running -= 1
                 self.note_finished()
 

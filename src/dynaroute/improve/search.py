@@ -47,7 +47,7 @@ _CLOSING_SECONDS_PER_CUSTOMER, _CLOSING_SECONDS_PER_LEG = 2e-6, 1e-9
 _USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
 _USUAL_ITERATION_SECONDS = 3.5e-6  # assumed, for choices that must not depend on the machine's speed
 _LARGE_ITERATION_SECONDS = 1e-5  # the same without a matrix
-_MELTING_ITERATIONS_PER_CUSTOMER = 150  # with fewer, a cooler start is better
+_HOT_START_ITERATIONS_PER_CUSTOMER = 150  # with fewer, a cooler start is better
 _LEAST_HOT = 0.05
 _SMALLEST_PART, _FEWEST_ROUTES = 70, 4  # fewest customers and routes per core
 _TEAM_PATIENCE = 2.0  # several cores anneal this many times the core seconds of a single core
@@ -193,7 +193,7 @@ def _choose_settings(problem: SearchProblem, stopping: Stopping) -> AnnealingSet
     if problem.has_matrix:
         return usual
     iterations = stopping.iterations or _expect_seconds(stopping) / _LARGE_ITERATION_SECONDS
-    share = iterations / problem.size / _MELTING_ITERATIONS_PER_CUSTOMER
+    share = iterations / problem.size / _HOT_START_ITERATIONS_PER_CUSTOMER
     return replace(usual, hottest=min(usual.hottest, max(_LEAST_HOT, share * usual.hottest)))
 
 

@@ -16,7 +16,7 @@ from dynaroute.scale.work import BlockReport
 
 __all__ = ["Done", "Ledger"]
 
-_DEATH = "Ray lost its worker, perhaps for lack of memory"
+_LOST_WORKER = "Ray lost its worker, perhaps for lack of memory"
 
 
 class Done(NamedTuple):
@@ -59,7 +59,7 @@ class Ledger:
         if progress is None:
             self.begun[whole] = _BlockProgress([whole])
             return whole
-        return self.blame(whole, _DEATH) if progress.waiting else progress.done
+        return self.blame(whole, _LOST_WORKER) if progress.waiting else progress.done
 
     def blame(self, whole: Block, reason: str) -> Block:
         """Return what to solve next, after the piece in progress failed."""

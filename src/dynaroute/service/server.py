@@ -24,7 +24,7 @@ from dynaroute.service.settings import ServiceSettings
 __all__ = ["serve"]
 
 _KEEP_ALIVE = 5  # seconds that an idle connection is kept
-_LINGER = 0.5  # seconds in which new, and then existing, clients are told that the service stops
+_CLOSING_SECONDS = 0.5  # seconds in which new, and then existing, clients are told that the service stops
 _QUEUED_CONNECTIONS = 1_024  # connections that the system queues until they are accepted
 _TICK = 0.02
 
@@ -121,10 +121,10 @@ class _Server(uvicorn.Server):
         await super().main_loop()
         self._service.begin_to_stop()
         end = asyncio.get_running_loop().time() + self._service.settings.stop_seconds
-        await self._wait_for_answers(_LINGER, end)
+        await self._wait_for_answers(_CLOSING_SECONDS, end)
         await self._stop_accepting()
         if self._service.connections:  # some may have just been accepted, with a request on its way
-            await self._wait_for_answers(_LINGER, end)
+            await self._wait_for_answers(_CLOSING_SECONDS, end)
         self._service.connections.drop_unread()
 
     async def _wait_for_answers(self, least: float, end: float) -> None:

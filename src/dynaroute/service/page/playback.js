@@ -19,7 +19,7 @@ const INSERTION_CAPTION = "Built by insertion, because policies only handle capa
 const HAND_CAPTION = "Changed by hand";
 
 /** The moments of a run. Time is counted in legs. */
-class Film {
+class Timeline {
   constructor(run) {
     this.run = run;
     this.built = run.snapshots[0]?.routes ?? run.routes;
@@ -94,7 +94,7 @@ function captionOf(run) {
 /** Play, pause, scrub and speed. */
 export class Player {
   #store;
-  #film = null;
+  #timeline = null;
   #moment = 0;
   #isPlaying = false;
   #lastTime = null;
@@ -118,8 +118,8 @@ export class Player {
   }
 
   play() {
-    if (this.#film === null) return;
-    if (this.#moment >= this.#film.length) this.#moment = 0;
+    if (this.#timeline === null) return;
+    if (this.#moment >= this.#timeline.length) this.#moment = 0;
     this.#setPlaying(true);
     this.#lastTime = null;
     requestAnimationFrame((time) => this.#tick(time));
@@ -134,43 +134,43 @@ export class Player {
     const isUsable = run !== null && !isSearching(state) && state.comparedRun === null && hasPlaces(run.instance);
     this.#parts.bar.classList.toggle("idle", !isUsable);
     for (const control of [this.#parts.play, this.#parts.scrub, this.#parts.speed]) control.disabled = !isUsable;
-    if (isUsable && this.#film?.run === run) return;
+    if (isUsable && this.#timeline?.run === run) return;
     this.pause();
-    this.#film = isUsable ? new Film(run) : null;
+    this.#timeline = isUsable ? new Timeline(run) : null;
     this.#parts.caption.textContent = state.comparedRun === null ? UNSOLVED_CAPTION : COMPARING_CAPTION;
     if (!isUsable) return;
-    this.#moment = this.#film.length;
-    this.#parts.scrub.max = this.#film.length;
-    this.#parts.scrub.value = this.#film.length;
+    this.#moment = this.#timeline.length;
+    this.#parts.scrub.max = this.#timeline.length;
+    this.#parts.scrub.value = this.#timeline.length;
     this.#parts.caption.textContent = captionOf(run);
   }
 
   #tick(time) {
-    if (!this.#isPlaying || this.#film === null) return;
+    if (!this.#isPlaying || this.#timeline === null) return;
     const elapsed = this.#lastTime === null ? 0 : (time - this.#lastTime) / 1000;
     const speed = Number(this.#parts.speed.value);
     if (this.#wantsStillness.matches) this.#tickStill(time, speed);
     else {
       this.#lastTime = time;
-      this.#seek(this.#moment + (elapsed * speed) / this.#film.legSeconds);
+      this.#seek(this.#moment + (elapsed * speed) / this.#timeline.legSeconds);
     }
-    if (this.#moment >= this.#film.length) this.pause();
+    if (this.#moment >= this.#timeline.length) this.pause();
     else requestAnimationFrame((next) => this.#tick(next));
   }
 
   #tickStill(time, speed) {
     if (this.#lastTime !== null && time - this.#lastTime < (STILL_SECONDS * 1000) / speed) return;
     this.#lastTime = time;
-    this.#seek(this.#film.nextStill(this.#moment));
+    this.#seek(this.#timeline.nextStill(this.#moment));
   }
 
   #seek(moment) {
-    this.#moment = Math.min(moment, this.#film.length);
+    this.#moment = Math.min(moment, this.#timeline.length);
     this.#parts.scrub.value = this.#moment;
-    const { routes, tip, caption } = this.#film.at(this.#moment);
+    const { routes, tip, caption } = this.#timeline.at(this.#moment);
     this.#parts.caption.textContent = caption;
     this.#parts.scrub.setAttribute("aria-valuetext", caption);
-    this.#store.update({ playback: this.#moment >= this.#film.length ? null : { routes, tip } });
+    this.#store.update({ playback: this.#moment >= this.#timeline.length ? null : { routes, tip } });
   }
 
   #setPlaying(isPlaying) {
