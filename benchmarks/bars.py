@@ -92,7 +92,7 @@ def work(run: Run) -> tuple[Run, Found]:
     """Search, and check the solution."""
     import dynaroute
     from dynaroute.improve.search import search
-    from dynaroute.improve.stopping import Stopping
+    from dynaroute.stopping import Stopping
 
     instance = load(run.instance)
     if run.seconds == 0:

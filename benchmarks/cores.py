@@ -25,8 +25,8 @@ from dynaroute.cores import count_cores
 from dynaroute.distributions import draw_published_set
 from dynaroute.improve.batch_search import BatchSearchRequest, SideBySide
 from dynaroute.improve.search import load_machine_code
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
+from dynaroute.stopping import Stopping
 
 
 def count_iterations(instances: Sequence[Instance], seconds: float, threads: int) -> list[int]:

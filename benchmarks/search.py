@@ -31,9 +31,9 @@ from dynaroute.improve.pacing import Pace, Searcher
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.search import search
 from dynaroute.improve.start import build_by_near_savings
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution, check
+from dynaroute.stopping import Stopping
 
 _SLICE_SECONDS = 0.003
 

@@ -14,10 +14,10 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.gpu_search.batched_search import search_batch
 from dynaroute.gpu_search.emulation import EmulatedDevice, emulate, find_compiler
 from dynaroute.gpu_search.schedule import GeneticSettings, PopulationSettings
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
+from dynaroute.stopping import Stopping
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="there is no C++ compiler to emulate a GPU with")
 

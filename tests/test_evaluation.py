@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +56,11 @@ def test_automatic_choice_counts_who_was_better(shelf: Path, monkeypatch: pytest
     make_policy(card=ModelCard(name="amd-9", size=9)).save_pretrained(shelf / "amd-9")
     shipped_models.cache_clear()
 
-    def build_well_for_seven_customers(instance: Instance) -> Solution:
+    def build_well_for_seven_customers(instance: Instance, is_time_up: Callable[[], bool]) -> Solution:
         one_by_one = tuple((customer,) for customer in range(1, instance.size + 1))
         return build_by_savings(instance) if instance.size == 7 else Solution(one_by_one)
 
-    monkeypatch.setattr("dynaroute.solver.build_by_savings", build_well_for_seven_customers)
+    monkeypatch.setattr("dynaroute.solving.by_savings.build_by_savings", build_well_for_seven_customers)
 
     evaluation = evaluate(draw_instances(9, 8, 7), model="auto", decode="sample", samples=2)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dynaroute.errors import InstanceError
-from dynaroute.fleet import VehicleType
+from dynaroute.fleet import VehicleType, merge_alike
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,21 @@ def test_a_limit_makes_a_vehicle_other_than_plain(limit: dict[str, Any]) -> None
 
 def test_an_open_end_makes_a_vehicle_other_than_plain() -> None:
     assert not VehicleType(5, end="open").is_plain
+
+
+def test_types_that_differ_only_in_name_and_number_are_one_type_with_all_their_vehicles() -> None:
+    fleet = (VehicleType(5, "a", 2), VehicleType(7, "b", 1), VehicleType(5, "c", 3), VehicleType(5, "d", 1, end="open"))
+    alike = merge_alike(fleet)
+    assert [each.members for each in alike] == [(0, 2), (1,), (3,)]
+    assert [each.merged.count for each in alike] == [5, 1, 1]
+    assert list(alike[0].list_vehicles(fleet)) == [0, 0, 2, 2, 2]
+
+
+def test_as_many_vehicles_as_needed_of_one_type_are_enough_for_all_that_are_alike() -> None:
+    (alike,) = merge_alike((VehicleType(5, "a", 2), VehicleType(5, "b")))
+    assert alike.merged.count is None
+
+
+@pytest.mark.parametrize("limit", [{"max_duration": 9.0}, {"max_distance": 9.0}, {"shift": (0, 9)}, {"max_stops": 2}])
+def test_any_other_limit_makes_types_different(limit: dict[str, Any]) -> None:
+    assert len(merge_alike((VehicleType(5), VehicleType(5, **limit)))) == 2

@@ -111,3 +111,18 @@ def test_a_way_over_others_counts_where_it_is_shorter() -> None:
 
 def test_windows_without_a_speed_are_refused() -> None:
     assert refusal_of(make_line(windows=[[0, 9]] * 4, speed=None)).where.field == "speed"
+
+
+def test_a_way_round_is_looked_for_no_longer_than_there_is_time() -> None:
+    distances = np.full((4, 4), 50.0)
+    far = make_line(distances=distances, vehicles=(VehicleType(12, max_distance=20.0),))
+    assert "above the longest distance" in refusal_of(far).message
+    answers = iter([False, True])
+    refuse_impossible(far, lambda: next(answers))
+
+
+def test_the_reason_names_the_smallest_capacity_whose_larger_vehicles_are_too_few() -> None:
+    fleet = tuple(VehicleType(1 + number, f"van {number}", count=1) for number in range(1000))
+    refuse_impossible(make_line(vehicles=fleet))
+    refusal = refusal_of(make_line(demands=[0, 999, 999, 999], vehicles=fleet))
+    assert "customers above 998 demand 2997, but the vehicles that can serve them carry 1999" in refusal.message

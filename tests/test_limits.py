@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from dynaroute.errors import FormatError, OptionError
-from dynaroute.limits import LARGEST_CONTENT, LIMITS_VARIABLE, raise_limits, raised, refuse_large_content
+from dynaroute.errors import FormatError, InstanceError, OptionError
+from dynaroute.limits import (
+    LARGEST_CONTENT,
+    LIMITS_VARIABLE,
+    raise_limits,
+    raised,
+    refuse_large_content,
+    refuse_large_fleet,
+)
 
 
 def test_a_limit_is_raised_while_it_is_asked_for() -> None:
@@ -33,3 +40,12 @@ def test_limits_are_not_lowered_and_not_lifted(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv(LIMITS_VARIABLE, factor)
     with pytest.raises(OptionError, match=LIMITS_VARIABLE):
         raised(10)
+
+
+def test_a_fleet_has_only_so_many_types_with_names_that_can_be_read() -> None:
+    refuse_large_fleet(["v" * 1_000] * 1_000)
+    for names, words in ((["v"] * 1_001, "1,001 vehicle types"), (["v", "v" * 1_001], "1,001 characters")):
+        with pytest.raises(InstanceError, match=words):
+            refuse_large_fleet(names)
+        with raise_limits(2):
+            refuse_large_fleet(names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,15 @@ from dynaroute.errors import InstanceError
 from dynaroute.fleet import VehicleType
 from dynaroute.instance import Instance
 from dynaroute.judge import choose_types, judge_fleet, judge_route
-from dynaroute.schedule import assign_vehicles, can_drive, measure_route, schedule_route
+from dynaroute.schedule import (
+    _Limits,
+    assign_vehicles,
+    can_drive,
+    can_serve_alone,
+    measure_depot_legs,
+    measure_route,
+    schedule_route,
+)
 from dynaroute.solution import Solution, check, make_timetable, recompute_cost
 
 LINE = np.array([[0.0, 0.0], [10.0, 0.0], [20.0, 0.0], [30.0, 0.0]])
@@ -148,3 +157,44 @@ def test_routes_that_are_too_many_are_all_given_a_type() -> None:
         choose_types(make_line(vehicles=vehicles), routes),
     ):
         assert max(Counter(kinds).values()) == 2
+
+
+@given(fleet_instances())
+def test_customers_are_judged_alone_all_at_once_as_they_are_one_by_one(instance: Instance) -> None:
+    if instance.has_times and not instance.knows_times:
+        return
+    legs = measure_depot_legs(instance)
+    for index, kind in enumerate(instance.fleet):
+        able = can_serve_alone(instance, kind, legs)[1:].tolist()
+        assert able == [can_drive(instance, (customer,), index) for customer in range(1, instance.size + 1)]
+
+
+@pytest.mark.parametrize("choose", [assign_vehicles, choose_types])
+def test_vehicles_that_are_alike_are_used_one_after_the_other(choose: Callable[..., Sequence[int]]) -> None:
+    vans = (VehicleType(1, "a", count=1), VehicleType(3, "b", count=1), VehicleType(1, "c", count=2))
+    instance = make_line(vehicles=vans)
+    assert tuple(choose(instance, ((1,), (2,), (3,)))) == (0, 2, 2)
+
+
+@pytest.mark.parametrize("choose", [assign_vehicles, choose_types])
+def test_more_routes_than_vehicles_leave_the_first_type_with_too_many(choose: Callable[..., Sequence[int]]) -> None:
+    few = make_line(vehicles=(VehicleType(3, "a", count=2), VehicleType(3, "b", count=1)))
+    assert tuple(choose(few, ((1,), (2,), (3,), (1,)))) == (0, 0, 1, 0)
+
+
+@pytest.mark.parametrize("choose", [assign_vehicles, choose_types])
+def test_a_thousand_types_are_chosen_from_without_comparing_them_in_pairs(choose: Callable[..., Sequence[int]]) -> None:
+    fleet = tuple(VehicleType(3 + number, f"van {number}", count=1) for number in range(1000))
+    assert tuple(choose(make_line(vehicles=fleet), ((1,), (2,), (3,)))) == (0, 1, 2)
+
+
+@given(plans(), st.integers(0, 5))
+def test_a_route_is_judged_for_all_types_at_once_as_for_each(plan: Plan, order: int) -> None:
+    instance = plan.instance
+    limits = _Limits.of(instance, instance.fleet)
+    customers = list(range(1, instance.size + 1))
+    for route in (*plan.solution.routes, customers[order:] + customers[:order], customers[::-1]):
+        able = limits.allow(instance, route).tolist()
+        assert able == [can_drive(instance, route, kind) for kind in range(len(instance.fleet))]
+        lengths = limits.measure(instance, route).tolist()
+        assert lengths == [measure_route(instance, route, kind) for kind in instance.fleet]

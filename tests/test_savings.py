@@ -13,6 +13,7 @@ from dynaroute.distributions import XSettings, draw_paper_set, draw_x_set
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
+from dynaroute.stopping import OutOfTimeError
 
 
 def build_plainly(instance: Instance) -> set[frozenset[tuple[int, int]]]:
@@ -181,3 +182,11 @@ def test_a_wrong_cost_is_found(instance: Instance, error: float, sign: int) -> N
     stated = solution.stated_cost + sign * error * max(1.0, solution.stated_cost)
     (violation,) = check(instance, Solution(solution.routes, stated))
     assert violation.kind == "cost"
+
+
+@pytest.mark.parametrize("asked", range(3))
+def test_it_is_given_up_when_the_time_is_up(asked: int) -> None:
+    answers = iter([False] * asked + [True] * 99)
+    with pytest.raises(OutOfTimeError):
+        (instance,) = draw_paper_set(30, 1, np.random.default_rng(1)).instances()
+        build_by_savings(instance, lambda: next(answers))

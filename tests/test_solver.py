@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ import torch
 from policies import SMALL_AM, SMALL_AMD, draw_instances, make_policy
 
 from dynaroute.errors import ModelError, OptionError, SolutionError
+from dynaroute.fleet import VehicleType
 from dynaroute.instance import Instance
 from dynaroute.model import ModelCard
 from dynaroute.savings import build_by_savings
@@ -76,7 +78,9 @@ def test_a_policy_that_is_better_than_savings_is_returned_and_said_to_be(
 ) -> None:
     put(shelf, "amd-20", 20)
     (instance,) = draw_instances(15)
-    monkeypatch.setattr("dynaroute.solver.build_by_savings", lambda problem: Solution(one_by_one(problem)))
+    monkeypatch.setattr(
+        "dynaroute.solving.by_savings.build_by_savings", lambda problem, _: Solution(one_by_one(problem))
+    )
     result = solve(instance, decode="sample", samples=20)
     assert_right(result)
     assert (result.method, result.model) == ("sample 20", "amd-20")
@@ -91,7 +95,9 @@ def one_by_one(instance: Instance) -> tuple[tuple[int, ...], ...]:
 def test_the_shipped_model_of_the_nearest_size_is_tried(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(shelf, "amd-10", 10)
     put(shelf, "amd-30", 30)
-    monkeypatch.setattr("dynaroute.solver.build_by_savings", lambda problem: Solution(one_by_one(problem)))
+    monkeypatch.setattr(
+        "dynaroute.solving.by_savings.build_by_savings", lambda problem, _: Solution(one_by_one(problem))
+    )
     results = solve(draw_instances(28, 5, 40, 12), decode="sample", samples=8)
     assert [result.model for result in results] == ["amd-30", "amd-10", "amd-30", "amd-10"]
     assert [result.instance.size for result in results] == [28, 5, 40, 12]
@@ -393,4 +399,31 @@ def test_a_time_limit_beyond_all_clocks_is_as_good_as_none(model: str) -> None:
     instance = draw_instances(6)[0]
     chosen = make_policy() if model == "policy" else model
     result = solve(instance, model=chosen, time_limit=1e12, iterations=50)
+    assert not check(instance, result.solution)
+
+
+_FLEET = (VehicleType(9, "van"), VehicleType(5, "car", max_stops=3))
+
+
+@pytest.mark.parametrize("looks", [0, 2, 9])
+@pytest.mark.parametrize(
+    ("vehicles", "settings"),
+    [
+        (None, {"model": "savings"}),
+        (None, {}),
+        (None, {"model": "savings", "improve": "2opt"}),
+        (None, {"model": "savings", "improve": "local"}),
+        (None, {"iterations": 10**9}),
+        (_FLEET, {}),
+        (_FLEET, {"iterations": 10**9}),
+        (_FLEET, {"iterations": 10**9, "objective": "vehicles"}),
+    ],
+)
+def test_every_path_ends_with_feasible_routes_when_it_is_cancelled(
+    looks: int, vehicles: tuple[VehicleType, ...] | None, settings: dict[str, Any]
+) -> None:
+    instance = replace(draw_instances(60)[0], vehicles=vehicles, capacity=20)
+    asked = count()
+    result = solve(instance, **settings, is_cancelled=lambda: next(asked) >= looks)
+    assert result.is_interrupted or (looks > 0 and "iterations" not in settings)  # it may be done by then
     assert not check(instance, result.solution)

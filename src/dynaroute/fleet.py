@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import chain, repeat
 from numbers import Integral, Real
 from typing import Any, get_args
 
 from dynaroute.errors import InstanceError
 from dynaroute.vocabulary import RouteEnd, join_with_or
 
-__all__ = ["TOLERANCE", "VehicleType"]
+__all__ = ["TOLERANCE", "AlikeTypes", "VehicleType", "merge_alike"]
 
 TOLERANCE = 1e-6  # in the instance's units: smaller excesses of any limit count as rounding errors
 
@@ -85,6 +87,54 @@ class VehicleType:
         """Whether only its capacity limits it, and it returns to the depot."""
         limits = (self.count, self.max_duration, self.max_distance, self.shift, self.max_stops)
         return self.end == "depot" and all(limit is None for limit in limits)
+
+
+@dataclass(frozen=True)
+class AlikeTypes:
+    """Vehicle types that differ only in name and number, as one type.
+
+    Attributes
+    ----------
+    merged
+        The type, with as many vehicles as all of them have.
+    members
+        Their indices in the fleet, in order.
+    """
+
+    merged: VehicleType
+    members: tuple[int, ...]
+
+    def list_vehicles(self, fleet: Sequence[VehicleType]) -> Iterator[int]:
+        """List all vehicles by the indices of their types, endlessly if a type has as many as needed."""
+        counts = [fleet[index].count for index in self.members]
+        return chain.from_iterable(
+            repeat(index) if count is None else repeat(index, count)
+            for index, count in zip(self.members, counts, strict=True)
+        )
+
+
+def merge_alike(fleet: Sequence[VehicleType]) -> tuple[AlikeTypes, ...]:
+    """Merge the vehicle types that are alike, so that work grows with the number of different ones.
+
+    Parameters
+    ----------
+    fleet
+        The types; the order of their first members is kept.
+    """
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, kind in enumerate(fleet):
+        groups.setdefault(tuple(getattr(kind, limit) for limit in _LIMITS), []).append(index)
+    return tuple(AlikeTypes(_merge([fleet[index] for index in members]), tuple(members)) for members in groups.values())
+
+
+def _merge(alike: Sequence[VehicleType]) -> VehicleType:
+    if len(alike) == 1:
+        return alike[0]
+    counts = [kind.count for kind in alike if kind.count is not None]
+    return replace(alike[0], name="", count=sum(counts) if len(counts) == len(alike) else None)
+
+
+_LIMITS = tuple(field.name for field in fields(VehicleType) if field.name not in ("name", "count"))
 
 
 def _read_whole(value: Any, field: str) -> int:

@@ -15,7 +15,7 @@ from dynaroute.decimals import unscale
 from dynaroute.details import Details
 from dynaroute.display import LONGEST_ITEM, show_text
 from dynaroute.errors import InstanceError
-from dynaroute.fleet import VehicleType
+from dynaroute.fleet import AlikeTypes, VehicleType, merge_alike
 from dynaroute.instance_checks import (
     LARGEST_INTEGER,
     find_common_power_of_ten,
@@ -193,7 +193,12 @@ class Instance:
         names = ("vehicles", "service", "windows", "durations", "speed")
         return tuple(name for name in names if getattr(self, name) is not None)
 
-    @property
+    @cached_property
+    def alike_types(self) -> tuple[AlikeTypes, ...]:
+        """The vehicle types, those that differ only in name and number as one."""
+        return merge_alike(self.fleet)
+
+    @cached_property
     def has_times(self) -> bool:
         """Whether times are limited, by windows, shifts or longest durations."""
         return self.windows is not None or any(vehicle.limits_time for vehicle in self.vehicles or ())

@@ -14,6 +14,7 @@ from dynaroute.decimals import unscale
 from dynaroute.errors import InstanceError
 from dynaroute.fleet import VehicleType
 from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, SHORTEST_SPREAD, round_lengths
+from dynaroute.limits import refuse_large_fleet
 from dynaroute.vocabulary import Metric, Rounding
 
 __all__ = [
@@ -301,6 +302,7 @@ def read_vehicles(values: object) -> tuple[VehicleType, ...] | None:
         raise InstanceError.about(
             "vehicles", "the vehicles are not a list of VehicleType.", "Give at least one VehicleType."
         )
+    refuse_large_fleet([vehicle.name for vehicle in types])
     names = Counter(vehicle.name for vehicle in types if vehicle.name)
     if names and (twice := names.most_common(1)[0])[1] > 1:
         raise InstanceError.about("vehicles", f"two vehicle types are called {twice[0]!r}.", "Names must differ.")

@@ -170,30 +170,40 @@ def choose_types(instance: Instance, routes: Sequence[_Route]) -> list[int]:
 
     Routes left without a type get the largest that can drive them, or else the largest of all.
     """
-    fleet = instance.fleet
-    if len(fleet) == 1:
+    if len(instance.fleet) == 1:
         return [0] * len(routes)
-    by_size = sorted(range(len(fleet)), key=lambda index: fleet[index].capacity)
+    alike = instance.alike_types
+    kinds = [each.merged for each in alike]
+    by_size = sorted(range(len(kinds)), key=lambda index: kinds[index].capacity)
     lengths: list[dict[int, float]] = []  # per route: its length by each type that can drive it, smallest type first
     for route in routes:
-        able = [index for index in by_size if next(judge_route(instance, 0, route, fleet[index]), None) is None]
-        lengths.append({index: math.fsum(measure_legs(instance, route, fleet[index])) for index in able})
+        able = [index for index in by_size if next(judge_route(instance, 0, route, kinds[index]), None) is None]
+        lengths.append({index: math.fsum(measure_legs(instance, route, kinds[index])) for index in able})
     chosen: list[int | None] = [None] * len(routes)
     for number in range(len(routes)):
-        _choose_one_more(number, chosen, lengths, fleet)
-    return [
-        kind if kind is not None else next(iter(reversed(lengths[number])), by_size[-1])
-        for number, kind in enumerate(chosen)
-    ]
+        _choose_one_more(number, chosen, lengths, kinds)
+    left = [each.list_vehicles(instance.fleet) for each in alike]
+    types = []
+    for number, kind in enumerate(chosen):
+        if kind is None:
+            kind = next(iter(reversed(lengths[number])), by_size[-1])
+        types.append(next(left[kind], alike[kind].members[0]))
+    return types
 
 
 def _choose_one_more(
-    number: int, chosen: list[int | None], lengths: list[dict[int, float]], fleet: Sequence[VehicleType]
+    number: int, chosen: list[int | None], lengths: list[dict[int, float]], kinds: Sequence[VehicleType]
 ) -> None:
     """Give one more route a type, by the cheapest chain of changes."""
+    used = Counter(chosen)
     best = dict(lengths[number])  # by type: least cost of placing the new route there, one too many
+    cheapest = min(best, key=best.__getitem__, default=None)
+    if cheapest is not None and _has_room(kinds[cheapest], used[cheapest]):
+        chosen[number] = cheapest  # no chain is cheaper, because the others already cost the least
+        return
     chain: dict[int, list[tuple[int, int]]] = {kind: [(number, kind)] for kind in best}
-    for _ in fleet:
+    for _ in kinds:
+        before = len(chain), math.fsum(best.values())
         for other, kind in enumerate(chosen):
             if kind is None or kind not in best:
                 continue
@@ -201,11 +211,16 @@ def _choose_one_more(
                 price = best[kind] + length - lengths[other][kind]
                 if price < best.get(new, math.inf) - 1e-9 and all(other != moved for moved, _ in chain[kind]):
                     best[new], chain[new] = price, [*chain[kind], (other, new)]
-    used = Counter(chosen)
-    free = [kind for kind in best if (count := fleet[kind].count) is None or used[kind] < count]
+        if before == (len(chain), math.fsum(best.values())):
+            break
+    free = [kind for kind in best if _has_room(kinds[kind], used[kind])]
     if free:
         for moved, kind in chain[min(free, key=best.__getitem__)]:
             chosen[moved] = kind
+
+
+def _has_room(kind: VehicleType, used: int) -> bool:
+    return kind.count is None or used < kind.count
 
 
 def _judge_times(instance: Instance, number: int, route: _Route, vehicle: VehicleType) -> Iterator[Violation]:

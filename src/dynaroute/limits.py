@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from dynaroute.errors import FormatError, OptionError, Where
+from dynaroute.errors import FormatError, InstanceError, OptionError, Where
 
 __all__ = [
     "LARGEST_CONTENT",
     "LARGEST_FILE",
     "LARGEST_SETTINGS",
     "LIMITS_VARIABLE",
+    "LONGEST_VEHICLE_NAME",
     "MOST_INSTANCES",
+    "MOST_VEHICLE_TYPES",
     "REMEDY",
     "find_factor",
     "raise_limits",
     "raised",
     "refuse_large_content",
+    "refuse_large_fleet",
     "refuse_large_set",
 ]
 
@@ -31,6 +34,8 @@ LARGEST_FILE = 1_000_000_000  # bytes of a file
 LARGEST_SETTINGS = 1_000_000  # bytes of a settings file: a plan, a model's config.json
 LARGEST_CONTENT = 2_000_000_000  # bytes of memory while a file is read
 MOST_INSTANCES = 200_000  # in one file
+MOST_VEHICLE_TYPES = 1_000  # of an instance; alike vehicles can be one type
+LONGEST_VEHICLE_NAME = 1_000  # characters; an answer repeats the name for every route
 
 LIMITS_VARIABLE = "DYNAROUTE_LIMITS"
 REMEDY = (
@@ -90,6 +95,22 @@ def refuse_large_set(instances: int, customers: int, field: str | None = None) -
             remedy=REMEDY,
         )
     refuse_large_content(instances * _BYTES_OF_INSTANCE + customers * _BYTES_OF_CUSTOMER, field)
+
+
+def refuse_large_fleet(names: Sequence[str]) -> None:
+    """Raise if there are too many types of vehicles, given their names, or if a name is too long."""
+    most, longest = raised(MOST_VEHICLE_TYPES), raised(LONGEST_VEHICLE_NAME)
+    if len(names) > most:
+        raise InstanceError.about(
+            "vehicles",
+            f"there are {len(names):,} vehicle types, more than the limit of {most:,}.",
+            "Write vehicles that are alike as one type with a count, or raise the limits: dynaroute --limits 10, or "
+            f"{LIMITS_VARIABLE}=10.",
+        )
+    for index, name in enumerate(names):
+        if len(name) > longest:
+            message = f"the name has {len(name):,} characters, more than the limit of {longest:,}."
+            raise InstanceError.about(f"vehicles[{index}].name", message, "Shorten it.")
 
 
 def _read_factor(value: float | str, field: str) -> float:

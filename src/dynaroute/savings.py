@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from dynaroute.instance import Instance
 from dynaroute.memory import memory_for_savings, require_memory
 from dynaroute.solution import Solution
+from dynaroute.stopping import OutOfTimeError
 
 __all__ = ["build_by_savings"]
 
-_BLOCK_ENTRIES = 1_000_000  # legs measured at once, to bound memory
+_BLOCK_ENTRIES = 1_000_000  # legs measured, or pairs sorted, at once
+_SAMPLED = 10_000  # savings that tell how to cut them
 
 _Customers = NDArray[np.int32]
 
 
-def build_by_savings(instance: Instance) -> Solution:
+def build_by_savings(instance: Instance, is_time_up: Callable[[], bool] = lambda: False) -> Solution:
     """Build routes by repeatedly merging the two routes whose merger saves most (parallel version).
 
     Each customer starts with its own vehicle. Driving from i to j instead of via the depot saves d(0, i) + d(0, j) -
@@ -27,30 +29,46 @@ def build_by_savings(instance: Instance) -> Solution:
     then the lower second customer, so the result is deterministic. Memory is about 40 bytes per pair of customers: 0.5
     GB for 5000 customers.
 
+    Parameters
+    ----------
+    instance
+        Any instance; only its capacity counts.
+    is_time_up
+        Called every few milliseconds; returning true gives up.
+
     Returns
     -------
     Solution
         Feasible routes with their cost stated, never longer than one route per customer.
+
+    Raises
+    ------
+    OutOfTimeError
+        If the time was up before the routes were ready.
     """
-    first, second = _sort_pairs_by_saving(instance)
-    fleet = _RoutesByCustomer(instance)
+    merged = _RoutesByCustomer(instance)
     step = 4 * instance.size  # a chunk should be much larger than the n entries that its filter copies
-    for start in range(0, len(first), step):
-        chunk = slice(start, start + step)
-        for one, other in fleet.mergeable_pairs(first[chunk], second[chunk]):
-            fleet.merge_if_possible(one, other)
-    routes = tuple(tuple(route) for route in fleet.routes[1:])
+    for first, second in _sort_pairs_by_saving(instance, is_time_up):
+        for start in range(0, len(first), step):
+            _refuse_late(is_time_up)
+            chunk = slice(start, start + step)
+            for one, other in merged.mergeable_pairs(first[chunk], second[chunk]):
+                merged.merge_if_possible(one, other)
+    routes = tuple(tuple(route) for route in merged.routes[1:])
     return Solution(routes, stated_cost=Solution(routes).cost(instance))
 
 
-def _sort_pairs_by_saving(instance: Instance) -> tuple[_Customers, _Customers]:
-    """List the pairs i < j whose saving is not negative, the largest saving first."""
+def _sort_pairs_by_saving(
+    instance: Instance, is_time_up: Callable[[], bool]
+) -> Iterator[tuple[_Customers, _Customers]]:
+    """Yield the pairs i < j whose saving is not negative, the largest saving first, many at a time."""
     require_memory(memory_for_savings(instance.size))
     customers = np.arange(1, instance.size + 1, dtype=np.int32)
     from_depot = instance.leg_lengths(0, customers)
     rows = max(1, _BLOCK_ENTRIES // instance.size)
     savings, firsts, seconds = [], [], []
     for start in range(0, instance.size, rows):
+        _refuse_late(is_time_up)
         ones, others = customers[start : start + rows], customers[start:]
         between = instance.leg_lengths(ones[:, None], others[None, :])
         saving = from_depot[ones - 1][:, None] + from_depot[others - 1][None, :] - between
@@ -58,8 +76,27 @@ def _sort_pairs_by_saving(instance: Instance) -> tuple[_Customers, _Customers]:
         savings.append(saving[row, column])
         firsts.append(ones[row])
         seconds.append(others[column])
-    order = np.argsort(-np.concatenate(savings), kind="stable")
-    return np.concatenate(firsts)[order], np.concatenate(seconds)[order]
+    saving, first, second = np.concatenate(savings), np.concatenate(firsts), np.concatenate(seconds)
+    del savings, firsts, seconds
+    for block in _cut_by_size(saving):
+        _refuse_late(is_time_up)
+        order = block[np.argsort(-saving[block], kind="stable")]
+        yield first[order], second[order]
+
+
+def _cut_by_size(saving: NDArray[np.float64]) -> Iterator[NDArray[np.intp]]:
+    """Cut savings into blocks, the largest first, that can be sorted one by one."""
+    sample, above = saving[:: max(1, len(saving) // _SAMPLED)], np.inf
+    shares = np.arange(_BLOCK_ENTRIES, len(saving), _BLOCK_ENTRIES) / len(saving)
+    edges = np.unique(np.quantile(sample, shares)) if len(shares) > 0 else np.array([])
+    for edge in [*edges[::-1].tolist(), -np.inf]:
+        yield np.flatnonzero((saving >= edge) & (saving < above))
+        above = edge
+
+
+def _refuse_late(is_time_up: Callable[[], bool]) -> None:
+    if is_time_up():
+        raise OutOfTimeError
 
 
 class _RoutesByCustomer:

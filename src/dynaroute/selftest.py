@@ -28,13 +28,13 @@ from dynaroute.gpu_search.devices import KernelDevice, find_device
 from dynaroute.gpu_search.emulation import emulate, find_compiler
 from dynaroute.gpu_search.launches import LARGEST_SMALL
 from dynaroute.gpu_search.schedule import GeneticSettings, PopulationSettings
-from dynaroute.improve.stopping import Stopping
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.config import KindName, Normalisation
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerConfig, PointerNetwork, score_plainly
+from dynaroute.stopping import Stopping
 from dynaroute.training.instances import TrainingTask
 from dynaroute.training.replay import replay_log_probabilities, run_layer
 

@@ -25,7 +25,7 @@ from dynaroute.judge import (
     judge_statements,
     measure_legs,
 )
-from dynaroute.schedule import RouteSchedule, assign_vehicles, measure_route, schedule_route
+from dynaroute.schedule import RouteSchedule, assign_vehicles, measure_routes, schedule_route
 from dynaroute.sketch import Sketch
 from dynaroute.statements import NO_STATEMENTS, Statements
 from dynaroute.vocabulary import ViolationKind
@@ -122,7 +122,7 @@ class Solution:
         """Length of each route."""
         _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
         fleet, vehicles = instance.fleet, self.vehicle_types(instance)
-        return [measure_route(instance, route, fleet[kind]) for route, kind in zip(self.routes, vehicles, strict=True)]
+        return measure_routes(instance, self.routes, [fleet[kind] for kind in vehicles])
 
     def vehicle_types(self, instance: Instance) -> tuple[int, ...]:
         """Index of each route's vehicle type: as stated, or else as `assign_vehicles` chooses.

@@ -5,23 +5,24 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from dynaroute.errors import OptionError, UnsupportedError, Where
+from dynaroute.errors import OptionError, SolutionError, UnsupportedError, Where
 from dynaroute.impossible import refuse_impossible
 from dynaroute.improve.improvers import IMPROVERS
-from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
 from dynaroute.memory import memory_for_fleets, memory_for_savings, memory_for_search, require_memory
-from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check, refuse_violations
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
+from dynaroute.solving.by_savings import MOST_IN_PAIRS, construct_by_savings
 from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
-from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
+from dynaroute.solving.result import GIVEN, INSERTION, Result, Start
 from dynaroute.solving.small import SmallPolicy, find_small_policy
 from dynaroute.statements import NO_STATEMENTS
+from dynaroute.stopping import OutOfTimeError, Stopping
 from dynaroute.vocabulary import Objective
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ __all__ = [
 
 NO_OBSERVERS = Observers()
 
-_SMALL = 5000  # customers; up to this size there is always enough memory, and time for the savings of all pairs
+_CHECKING_SHARE = 0.5  # of a search's time, for checks before it
 
 _INSERTION = "insertion"  # used instead of a model if more than capacity limits routes
 _NOT_FOR_POLICIES = "Policies and savings only handle capacities, so insertion built the routes."
@@ -139,8 +140,9 @@ def solve_all(
     The time of a single search counts from `entered`, a value of `time.perf_counter`; None: from now.
     """
     began = time.perf_counter() if entered is None else entered
+    checking = _limit_checks(len(instances), options, observers, began)
     for instance in instances:
-        refuse_impossible(instance)
+        refuse_impossible(instance, checking.is_time_up)
     starts = _take_starts(instances, options.start)
     refuse_too_large(instances, options)
     if options.searches:
@@ -149,17 +151,28 @@ def solve_all(
         return search_all(instances, starts, options, observers, began)
     refuse_improving_fleets(instances, options)
     if starts is None:
-        return _build_all(instances, options, observers)
-    observers.note_progress(len(instances))
-    pairs = zip(instances, starts, strict=True)
-    return _improve([Result(instance, start, start.cost(instance), 0.0, GIVEN) for instance, start in pairs], options)
+        results = _build_all(instances, options, observers)
+    else:
+        observers.note_progress(len(instances))
+        pairs = zip(instances, starts, strict=True)
+        known = [Result(instance, start, start.cost(instance), 0.0, GIVEN) for instance, start in pairs]
+        results = _improve(known, options, observers)
+    is_interrupted = observers.is_cancelled is not None and observers.is_cancelled()
+    return [replace(result, is_interrupted=is_interrupted) for result in results]
+
+
+def _limit_checks(count: int, options: SolveOptions, observers: Observers, began: float) -> Stopping:
+    """Leave half of the time for a search; each of many instances has its own time, which begins later."""
+    seconds = options.search_seconds if options.searches and (count == 1 or options.total_time is not None) else None
+    deadline = None if seconds is None else began + _CHECKING_SHARE * seconds
+    return Stopping(deadline, is_cancelled=observers.is_cancelled)
 
 
 def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> None:
     """Raise if there is not enough memory, before a policy works for minutes."""
     for instance in instances:
         size, is_measured = instance.size, instance.distances is not None
-        if size < _SMALL:
+        if size < MOST_IN_PAIRS:
             continue
         if not instance.is_plain:
             require_memory(memory_for_fleets(size))
@@ -198,7 +211,10 @@ def _take_starts(instances: Sequence[Instance], start: Solution | Sequence[Solut
     if len(starts) != len(instances):
         message = f"there are {len(starts)} known solutions for {len(instances)} instances."
         raise OptionError.about("start", message, "Give one for each.")
-    matched = [_match_start(instance, solution) for instance, solution in zip(instances, starts, strict=True)]
+    matched = [
+        _name_vehicles(instance, _match_start(instance, solution))
+        for instance, solution in zip(instances, starts, strict=True)
+    ]
     for number, (instance, solution) in enumerate(zip(instances, matched, strict=True), start=1):
         refuse_wrong_start(instance, solution, number if len(starts) > 1 else None)
     return matched
@@ -212,6 +228,15 @@ def _match_start(instance: Instance, solution: Solution) -> Solution:
     from dynaroute.plans.matching import match_solution
 
     return add_new_customers(match_solution(solution, None, instance))
+
+
+def _name_vehicles(instance: Instance, start: Solution) -> Solution:
+    """State who drives each route, if the plan does not: with many types it takes long to find out again and again."""
+    if instance.vehicles is None or start.stated_types(instance) is not None:
+        return start
+    with suppress(SolutionError):  # it is for another instance, which is said below
+        return replace(start, vehicles=start.vehicle_types(instance))
+    return start
 
 
 def refuse_wrong_start(instance: Instance, start: Solution, number: int | None = None) -> None:
@@ -270,18 +295,19 @@ def _build_group(
     if model == _INSERTION:
         return [_construct_by_insertion(instance, options, observers) for instance in instances]
     if model == "savings":
-        built = [_construct_by_savings(instance, observers) for instance in instances]
-        return _improve([_note_lack_of_policy(result, options) for result in built], options)
+        built = construct_by_savings(instances, observers)
+        return _improve([_note_lack_of_policy(result, options) for result in built], options, observers)
+    silent = replace(observers, progress=None)
     try:
-        by_policy = _improve(_construct_by_policy(instances, model, options, observers), options)
+        by_policy = _improve(_construct_by_policy(instances, model, options, observers), options, observers)
     except OutOfTimeError:
-        built = [_construct_by_savings(instance, NO_OBSERVERS) for instance in instances]
-        return [replace(result, is_interrupted=True, messages=(_CANCELLED,)) for result in built]
+        built = construct_by_savings(instances, silent)
+        return [replace(result, messages=result.messages or (_CANCELLED,)) for result in built]
     if options.model != "auto":
         return by_policy
     # A policy can be far off on instances unlike its training, so it competes with savings. Improving both costs little
     # next to the policy, and the order may change.
-    by_savings = _improve([_construct_by_savings(instance, NO_OBSERVERS) for instance in instances], options)
+    by_savings = _improve(construct_by_savings(instances, silent), options, observers)
     return [_better(*pair) for pair in zip(by_policy, by_savings, strict=True)]
 
 
@@ -291,29 +317,12 @@ def _build_group(
 def _construct_by_insertion(instance: Instance, options: SolveOptions, observers: Observers) -> Result:
     from dynaroute.improve.fleet_search import search_fleet
 
-    outcome = search_fleet(instance, None, Stopping(iterations=1), seed=options.usual_seed)
+    stopping = Stopping(iterations=1, is_cancelled=observers.is_cancelled)
+    outcome = search_fleet(instance, None, stopping, seed=options.usual_seed)
     observers.note_progress(1)
     is_told = options.model not in ("auto", "savings") or options.given_decoding
     messages = (_NOT_FOR_POLICIES,) if is_told else ()
     return Result(instance, outcome.solution, outcome.cost, outcome.seconds, INSERTION, messages=messages)
-
-
-def _construct_by_savings(instance: Instance, observers: Observers) -> Result:
-    start = time.perf_counter()
-    solution = _build_by_savings(instance)
-    result = Result(instance, solution, solution.cost(instance), time.perf_counter() - start, SAVINGS)
-    observers.note_progress(1)
-    return result
-
-
-def _build_by_savings(instance: Instance) -> Solution:
-    """Build by savings: of all pairs of customers or, if there are many, of near ones."""
-    if instance.size < _SMALL or instance.distances is not None:
-        return build_by_savings(instance)
-    from dynaroute.improve.problem import SearchProblem
-    from dynaroute.improve.start import NEIGHBOURS, build_by_near_savings
-
-    return Solution(build_by_near_savings(SearchProblem.from_instance(instance, NEIGHBOURS)))
 
 
 def _construct_by_policy(
@@ -345,14 +354,14 @@ def _construct_small(
 # Improve
 
 
-def _improve(built: Sequence[Result], options: SolveOptions) -> list[Result]:
-    """Improve all built routes together."""
+def _improve(built: Sequence[Result], options: SolveOptions, observers: Observers) -> list[Result]:
+    """Improve all built routes together, until cancelled."""
     improver = IMPROVERS.get(options.improver)
     if improver is None or not built:
         return list(built)
     began = time.perf_counter()
     instances, solutions = [result.instance for result in built], [result.solution for result in built]
-    improved = improver.improve(instances, solutions, options.threads)
+    improved = improver.improve(instances, solutions, options.threads, observers.is_cancelled)
     share = (time.perf_counter() - began) / len(built)
     return [
         _report_improvement(before, after, share, options.improver)
@@ -388,10 +397,9 @@ def _better(by_policy: Result, by_savings: Result) -> Result:
 
 
 def _note_lack_of_policy(result: Result, options: SolveOptions) -> Result:
+    reason = None
     if result.instance.coordinates is None and options.model != "savings":
-        return replace(
-            result, messages=("Policies need coordinates, and there are none, so savings built the routes.",)
-        )
-    if options.model == "auto":
-        return replace(result, messages=("No trained model ships with this version, so savings built the routes.",))
-    return result
+        reason = "Policies need coordinates, and there are none, so savings built the routes."
+    elif options.model == "auto":
+        reason = "No trained model ships with this version, so savings built the routes."
+    return result if reason is None or result.messages else replace(result, messages=(reason,))

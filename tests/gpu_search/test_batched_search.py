@@ -30,9 +30,9 @@ from dynaroute.gpu_search.batched_search import BatchProgress, search_batch
 from dynaroute.gpu_search.emulation import EmulatedDevice, emulate
 from dynaroute.gpu_search.kernel_problem import KernelProblem
 from dynaroute.gpu_search.schedule import PopulationSettings
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
+from dynaroute.stopping import Stopping
 
 pytestmark = needs_compiler
 

@@ -14,8 +14,8 @@ from dynaroute.gpu_search.islands import _place_around_depot
 from dynaroute.gpu_search.kernel_problem import KernelProblem
 from dynaroute.gpu_search.schedule import GeneticSettings, PopulationSettings
 from dynaroute.improve.legs import place_around_depot
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
+from dynaroute.stopping import Stopping
 
 pytestmark = needs_compiler
 

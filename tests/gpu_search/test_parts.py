@@ -9,8 +9,8 @@ from strategies import instances, solutions_of
 
 from dynaroute.gpu_search.batched_search import BatchProgress
 from dynaroute.gpu_search.parts import PartSettings, cut_into_parts, search_in_parts
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
+from dynaroute.stopping import Stopping
 
 PLACED = instances(placements=st.sampled_from(("plane", "globe", "matrix and plane", "matrix and globe")))
 QUICK = PartSettings(shortest=0.02, rounds=3)

@@ -14,9 +14,9 @@ import pytest
 from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.batch_search import BatchSearcher, BatchSearchRequest, SideBySide
 from dynaroute.improve.search import Improvement, search
-from dynaroute.improve.stopping import Stopping
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
+from dynaroute.stopping import Stopping
 
 SEVERAL = draw_paper_set(25, 4, np.random.default_rng(3)).instances()
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynaroute.improve.fleet_search import search_fleet
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
+from dynaroute.stopping import Stopping
 
 pyvrp = pytest.importorskip("pyvrp", reason="PyVRP comes with the extra bench")
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))

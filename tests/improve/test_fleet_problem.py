@@ -12,9 +12,9 @@ from hypothesis import given, settings
 
 from dynaroute.fleet import VehicleType
 from dynaroute.improve.fleet_problem import FleetProblem
-from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
 from dynaroute.schedule import can_drive, measure_route
+from dynaroute.stopping import OutOfTimeError
 
 _CLOCK = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])
 

@@ -18,10 +18,10 @@ import dynaroute
 from dynaroute.fleet import VehicleType
 from dynaroute.improve.fleet_search import search_fleet
 from dynaroute.improve.search import Improvement
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.schedule import measure_route
 from dynaroute.solution import Solution, check
+from dynaroute.stopping import Stopping
 from dynaroute.vocabulary import Objective
 
 _DAY = make_delivery_day()
@@ -206,6 +206,50 @@ def test_cancelling_ends_it_with_the_best_so_far() -> None:
     told: list[Improvement] = []
     outcome = search_fleet(_DAY, None, Stopping(is_cancelled=lambda: bool(told)), on_improvement=told.append)
     assert not check(_DAY, outcome.solution)
+
+
+@pytest.mark.parametrize("looks", [0, 3, 40])
+def test_cancelled_at_any_moment_it_has_a_plan_within_all_limits(looks: int) -> None:
+    answers = iter([False] * looks + [True] * 10**6)
+    outcome = search_fleet(_DAY, None, Stopping(is_cancelled=lambda: next(answers)))
+    assert not list_broken_limits(_DAY, outcome.solution)
+
+
+# Vehicles that are alike
+
+
+def make_alike_day() -> Instance:
+    """The vans of the day as types of one or two vehicles."""
+    van, bicycle = _DAY.fleet
+    vans = [replace(van, name=f"van {number}", count=1 + number % 2) for number in range(20)]
+    return replace(_DAY, vehicles=(*vans[:7], bicycle, *vans[7:]))
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 500])
+def test_each_of_the_users_types_drives_no_more_routes_than_it_has_vehicles(iterations: int) -> None:
+    day = make_alike_day()
+    outcome = search_fleet(day, None, Stopping(iterations=iterations))
+    assert not check(day, outcome.solution)
+    assert outcome.solution.vehicles is not None and {0, 1} <= set(outcome.solution.vehicles)
+
+
+def test_types_that_are_alike_are_searched_as_one() -> None:
+    van, bicycle = _DAY.fleet
+    merged = replace(_DAY, vehicles=(replace(van, count=sum(1 + number % 2 for number in range(20))), bicycle))
+    assert search_fleet(make_alike_day(), None, Stopping(iterations=500)).cost == pytest.approx(
+        search_fleet(merged, None, Stopping(iterations=500)).cost
+    )
+
+
+def test_a_vehicle_of_a_known_plan_keeps_its_route() -> None:
+    day = make_alike_day()
+    found = search_fleet(day, None, Stopping(iterations=500)).solution
+    assert found.vehicles is not None
+    free = iter(sorted(set(range(21)) - {7} - set(found.vehicles), reverse=True))  # a vehicle of every type is free
+    others = tuple(kind if kind == 7 else next(free) for kind in found.vehicles)
+    start = replace(found, vehicles=others)
+    again = search_fleet(day, start, Stopping(iterations=0)).solution
+    assert dict(zip(again.routes, again.vehicles or (), strict=True)) == dict(zip(start.routes, others, strict=True))
 
 
 # solve()

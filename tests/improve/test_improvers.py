@@ -24,13 +24,13 @@ from dynaroute.improve.genetic import (
 from dynaroute.improve.improvers import IMPROVERS, Improver
 from dynaroute.improve.local_search import descend
 from dynaroute.improve.ruin_recreate import anneal
-from dynaroute.improve.stopping import Stopping
 from dynaroute.improve.two_opt import improve_paths
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
 from dynaroute.solver import solve
 from dynaroute.solving.options import Improve
+from dynaroute.stopping import Stopping
 
 IN_THE_PLANE = Instance(np.random.default_rng(0).random((13, 2)), np.array([0] + [1] * 12), 5)
 ON_THE_GLOBE = Instance(np.random.default_rng(0).random((13, 2)), np.array([0] + [1] * 12), 5, metric="great_circle")

@@ -13,6 +13,7 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.distributions import XSettings, draw_paper_set, draw_x_set
 from dynaroute.errors import SolutionError
 from dynaroute.improve.local_search import improve_by_local_search, improve_routes_by_local_search
+from dynaroute.improve.start import build_by_filling
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
@@ -132,3 +133,12 @@ def test_a_solution_of_another_instance_is_refused() -> None:
     problems = draw_paper_set(20, 1, np.random.default_rng(3)).instances()
     with pytest.raises(SolutionError, match="solution 1 does not visit every customer"):
         improve_by_local_search(problems, [Solution(((1, 2),))])
+
+
+def test_it_ends_early_with_feasible_routes_when_the_time_is_up() -> None:
+    instance = Instance(np.random.default_rng(0).uniform(size=(1501, 2)), np.r_[0, np.ones(1500, dtype=int)], 100)
+    start = build_by_filling(instance)
+    answers = iter([True] * 99)
+    (improved,) = improve_by_local_search([instance], [start], threads=1, is_time_up=lambda: next(answers))
+    assert not check(instance, improved)
+    assert next(answers)

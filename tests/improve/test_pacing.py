@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from dynaroute.improve.pacing import Pace, run_slices
-from dynaroute.improve.stopping import Stopping
+from dynaroute.stopping import Stopping
 
 
 class _Recorder:

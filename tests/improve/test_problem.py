@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from strategies import instances, solutions_of
 
 from dynaroute.improve.problem import SearchProblem
-from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
+from dynaroute.stopping import OutOfTimeError
 
 
 @given(instances())

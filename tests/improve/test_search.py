@@ -15,10 +15,10 @@ from dynaroute.distributions import draw_paper_set
 from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.search import Improvement, Incumbent, _share_cores, search
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution, check
+from dynaroute.stopping import Stopping
 
 _INSTANCE = draw_paper_set(50, 1, np.random.default_rng(7)).instances()[0]
 

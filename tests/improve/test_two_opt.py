@@ -132,3 +132,13 @@ def test_a_large_matrix_among_small_ones_does_not_take_its_memory_for_each() -> 
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 500e6  # 200 matrices of 1501 x 1501 would be 3.6 gigabytes
+
+
+@pytest.mark.parametrize("looks", [0, 1])
+def test_it_ends_early_with_valid_routes_when_the_time_is_up(looks: int) -> None:
+    instance = Instance(np.random.default_rng(0).uniform(size=(3001, 2)), np.r_[0, np.ones(3000, dtype=int)], 3000)
+    start = Solution((tuple(range(1, 3001)),))
+    answers = iter([False] * looks + [True] * 99)
+    (improved,) = improve_by_two_opt([instance], [start], threads=1, is_time_up=lambda: next(answers))
+    assert not check(instance, improved)
+    assert next(answers)  # it did not look until the routes were 2-optimal

@@ -126,3 +126,63 @@ def test_windows_without_a_speed_can_be_read_so_that_one_is_added(client: httpx.
     answer = client.post("/v1/convert", json=make_day(speed=None))
     assert answer.status_code == 200, answer.text
     assert "speed" not in answer.json()
+
+
+# Many types
+
+
+def make_crowd(customers: int, types: int, **parts: Any) -> dict[str, Any]:
+    """A few customers, and vehicles of which each is a type of its own."""
+    return make_day(
+        customers=[{"x": 3000 + number, "y": 50 * number, "demand": 1} for number in range(customers)],
+        vehicles=[{"name": f"van {number}", "capacity": 2, "count": 1, **parts} for number in range(types)],
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"time_limit": 0.5}, {"time_limit": 0.5, "objective": "vehicles"}])
+def test_a_few_customers_and_a_thousand_vehicles_are_solved_with_the_users_names(
+    options: dict[str, Any], client: httpx.Client
+) -> None:
+    instance = make_crowd(3, 1_000)
+    answer = client.post("/v1/solve", json={**instance, "options": options}, timeout=60)
+    assert answer.status_code == 200, answer.text
+    document = answer.json()
+    assert document["vehicles"] == ["van 0", "van 1"]
+    solution = Solution(document["routes"], document["cost"], vehicle_names=document["vehicles"])
+    assert check(instance_from_json(instance), solution) == []
+
+
+def test_a_job_with_a_thousand_different_types_ends_when_it_is_deleted(client: httpx.Client) -> None:
+    instance = make_crowd(6, 1_000)
+    for number, vehicle in enumerate(instance["vehicles"]):
+        vehicle["max_distance"] = 100_000 + number
+    job = client.post("/v1/jobs", json={**instance, "options": {"time_limit": 300}}).json()
+    ended = client.delete(f"/v1/jobs/{job['id']}", timeout=60).json()
+    assert ended["state"] == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("vehicles", "field"),
+    [
+        ([{"capacity": 9}] * 1_001, "vehicles"),
+        ([{"capacity": 9, "name": "van " * 251}], "vehicles[0].name"),
+    ],
+    ids=["too many types", "a long name"],
+)
+def test_fleets_that_would_make_a_large_answer_are_refused_everywhere(
+    vehicles: list[dict[str, Any]], field: str, client: httpx.Client
+) -> None:
+    instance = make_day(vehicles=vehicles)
+    plan = {"instance": instance, "routes": [[1, 2]]}
+    bodies = {
+        "solve": instance,
+        "jobs": instance,
+        "convert": instance,
+        "check": {"instance": instance, "solution": {"routes": [[1, 2]]}},
+        "insert": {"plan": plan, "customers": [{"x": 1, "y": 1, "demand": 1}]},
+    }
+    for endpoint, body in bodies.items():
+        answer = client.post(f"/v1/{endpoint}", json=body)
+        assert answer.status_code == 413, (endpoint, answer.text)
+        assert answer.json()["where"]["field"].endswith(field)
+        assert len(answer.content) < 2_000

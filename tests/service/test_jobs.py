@@ -57,10 +57,10 @@ class FakeEngine:
 class Desk:
     """A store of jobs, and the engine behind it."""
 
-    def __init__(self, *, most: int, age: float, workers: int = 1, waiting: int = 10) -> None:
+    def __init__(self, *, most: int, age: float, workers: int = 1, waiting: int = 10, largest: int = 10**6) -> None:
         self.engine = FakeEngine()
         self.pool = SearchPool(workers, waiting)
-        self.store = JobStore(cast(Engine, self.engine), self.pool, most=most, age=age)
+        self.store = JobStore(cast(Engine, self.engine), self.pool, most=most, age=age, largest_answer=largest)
 
     def add(self) -> Job:
         job = Job(INSTANCE, SEARCH, ("a note",))
@@ -347,3 +347,14 @@ def test_name_of_the_replica_stands_before_the_identifier() -> None:
     assert (replica, dash) == ("one", "-")
     assert len(bytes.fromhex(random)) == 16
     assert "-" not in Job(INSTANCE, SEARCH, ()).identifier
+
+
+def test_a_job_whose_answer_would_be_too_large_fails() -> None:
+    async def scenario(desk: Desk) -> None:
+        answer = (await desk.add_finished()).describe()
+
+        assert (answer.state, answer.result) == ("failed", None)
+        assert answer.error is not None and answer.error.code == "too_large"
+        assert answer.best is not None
+
+    play(scenario, largest=100)

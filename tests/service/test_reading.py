@@ -19,7 +19,7 @@ from dynaroute.service.sizes import ReadingLimits
 JSON, CSV, VRP = "application/json", "text/csv; charset=utf-8", "text/plain"
 NO_OPTIONS = QueryOptions()
 SMALL = instance_from_json(INSTANCE)
-LIMITS = ReadingLimits(customers=100, stops=1_000, name_length=50)
+LIMITS = ReadingLimits(customers=100, stops=1_000, vehicle_types=20, name_length=50)
 
 
 def read(body: bytes | dict[str, Any], content_type: str = JSON, **options: Any) -> Problem:

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from policies import draw_instances
 
+from dynaroute.fleet import VehicleType
 from dynaroute.formats import format_csv, format_vrplib
 from dynaroute.service.refusals import RequestError
 from dynaroute.service.sizes import ReadingLimits
 
-LIMITS = ReadingLimits(customers=10, stops=20, name_length=5)
+LIMITS = ReadingLimits(customers=10, stops=20, vehicle_types=3, name_length=5)
 
 
 @pytest.mark.parametrize("body", [b"{" * 2_000, b'"a":' * 2_000, b"," * 2_000, b"[" * 300_000])
@@ -72,3 +74,23 @@ def test_too_many_different_keys_are_413() -> None:
 
 def test_15_3_lines_that_are_just_not_too_long_are_counted_quickly() -> None:
     LIMITS.refuse_large_table(f"{' ' * 99_000}\n" * 80)  # minutes, when each letter began a new search for the end
+
+
+@pytest.mark.parametrize(
+    ("vehicles", "field"),
+    [([{"capacity": 1}] * 4, "vehicles"), ([{"capacity": 1}, {"capacity": 1, "name": "Mercury"}], "vehicles[1].name")],
+    ids=["too many types", "a long name"],
+)
+def test_fleets_that_are_too_large_are_413(vehicles: list[dict[str, object]], field: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        LIMITS.refuse_large_document({"customers": [], "vehicles": vehicles})
+
+    assert (caught.value.status, caught.value.where.field) == (413, field)
+
+
+def test_vehicles_that_a_text_tells_of_are_limited_too() -> None:
+    (plain,) = draw_instances(5)
+    for vehicles in ([VehicleType(9, f"v{number}") for number in range(4)], [VehicleType(9, "Mercury")]):
+        with pytest.raises(RequestError) as caught:
+            LIMITS.refuse_large_instance(replace(plain, vehicles=tuple(vehicles)))
+        assert caught.value.status == 413

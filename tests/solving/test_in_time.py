@@ -10,9 +10,9 @@ from policies import draw_instances, make_policy
 
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling, Strategy, construct
-from dynaroute.improve.stopping import Stopping
 from dynaroute.solution import Solution, check
 from dynaroute.solving.in_time import RoutesInTime, build_in_time
+from dynaroute.stopping import Stopping
 
 
 def count_down(calls: int) -> Callable[[], bool]:

@@ -19,7 +19,7 @@ from dynaroute.gpu_search.kernel_problem import KernelProblem, list_groups
 from dynaroute.gpu_search.launches import Layout
 from dynaroute.gpu_search.running import BatchProgress, RunningGroup
 from dynaroute.gpu_search.schedule import PopulationSettings
-from dynaroute.improve.stopping import Stopping
+from dynaroute.stopping import Stopping
 
 __all__ = ["LARGEST", "BatchProgress", "SearchedBatch", "pad_routes", "search_batch"]
 

@@ -20,7 +20,7 @@ from dynaroute.gpu_search.batched_search import BatchProgress, SearchedBatch, se
 from dynaroute.gpu_search.devices import KernelDevice
 from dynaroute.gpu_search.launches import LARGEST_SMALL
 from dynaroute.gpu_search.schedule import PopulationSettings
-from dynaroute.improve.stopping import Stopping
+from dynaroute.stopping import Stopping
 
 __all__ = ["PartSettings", "cut_into_parts", "search_in_parts"]
 

@@ -14,7 +14,7 @@ from dynaroute.gpu_search.group import ChainGroup
 from dynaroute.gpu_search.islands import Islands
 from dynaroute.gpu_search.kernel_problem import KernelProblem, find_group
 from dynaroute.gpu_search.schedule import Generation, PopulationSettings, SearchPlan, plan_search
-from dynaroute.improve.stopping import Stopping
+from dynaroute.stopping import Stopping
 
 __all__ = ["BatchProgress", "RunningGroup"]
 

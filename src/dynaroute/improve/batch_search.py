@@ -15,9 +15,9 @@ from typing import Protocol
 from dynaroute.cores import count_cores
 from dynaroute.improve.fleet_search import load_machine_code_of_fleets, search_fleet
 from dynaroute.improve.search import Improvement, SearchOutcome, load_machine_code, search
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
+from dynaroute.stopping import Stopping
 from dynaroute.vocabulary import Objective
 
 __all__ = ["BatchSearchRequest", "BatchSearcher", "SideBySide"]

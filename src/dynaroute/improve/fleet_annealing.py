@@ -10,7 +10,7 @@ customers on the others.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -106,12 +106,22 @@ class FleetAnnealing:
         Temperatures and sizes.
     seed, stream
         Seed of the random numbers; searchers with different streams are independent.
+    is_time_up
+        Called every few milliseconds while a plan begins, also by several threads; returning true leaves the customers
+        out who are not inserted yet.
     """
 
     def __init__(
-        self, problem: FleetProblem, start: FleetRoutes, settings: FleetSettings, seed: int, stream: int = 0
+        self,
+        problem: FleetProblem,
+        start: FleetRoutes,
+        settings: FleetSettings,
+        seed: int,
+        stream: int = 0,
+        is_time_up: Callable[[], bool] | None = None,
     ) -> None:
         self._problem = problem
+        self._is_time_up = is_time_up
         self._settings = settings
         self._state = make_random_state(seed, stream)
         self._log = make_fleet_log(problem.size)
@@ -293,7 +303,8 @@ class FleetAnnealing:
 
     def _begin(self, routes: FleetRoutes, most: int) -> None:
         self._tours = make_fleet_tours(self._problem, routes, most)
-        settle(self._tours, self._best, self._log, self._state, self._settings.neighbours, self._problem)
+        neighbours = self._settings.neighbours
+        settle(self._tours, self._best, self._log, self._state, neighbours, self._problem, self._is_time_up)
         self._summed_price = math.nan  # price of its best version when it was last read
 
     def _measure_mean_leg(self, routes: FleetRoutes) -> float:

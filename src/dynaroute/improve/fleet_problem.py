@@ -28,11 +28,12 @@ Lengths = NDArray[np.float64]
 Longs = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
-FleetRoutes = tuple[tuple[int, ...], ...]  # each route: the number of its type of vehicle, then its customers
+# each route: the number of its type of vehicle among `Instance.alike_types`, then its customers
+FleetRoutes = tuple[tuple[int, ...], ...]
 
 
 class Kinds(NamedTuple):
-    """The types of vehicles; each array has one entry per type.
+    """The types of vehicles, alike ones merged; each array has one entry per type.
 
     Attributes
     ----------
@@ -151,7 +152,8 @@ class FleetProblem(NamedTuple):
             if instance.has_times:
                 durations[rows, : size + 1] = instance.leg_durations(origins, nodes)
         distances[:, size + 1], durations[:, size + 1] = distances[:, 0], durations[:, 0]
-        pace = distances.sum() / max(durations.sum(), 1e-300)  # converts seconds to lengths
+        seconds = durations.sum()
+        pace = float(distances.sum() / seconds) if seconds > 0 else 0.0  # converts seconds to lengths
         if instance.service is not None and instance.has_times:
             durations[: size + 1] += instance.service[:, None]
         earliest, latest = np.zeros(size + 3), np.full(size + 3, np.inf)
@@ -215,7 +217,7 @@ def price_absence(instance: Instance, vehicles_first: bool) -> tuple[float, floa
 
 def _list_kinds(instance: Instance) -> Kinds:
     size = instance.size
-    vehicles = instance.fleet
+    vehicles = [group.merged for group in instance.alike_types]
     is_open = np.array([each.end == "open" for each in vehicles])
     return Kinds(
         capacities=np.array([each.capacity for each in vehicles], dtype=np.int64),
@@ -236,13 +238,16 @@ def _read_limits(values: Iterable[float | None]) -> Lengths:
 def _price_alone(
     distances: Lengths, durations: Lengths, demands: Longs, earliest: Lengths, latest: Lengths, kinds: Kinds
 ) -> Lengths:
-    lengths = distances[0][:, None] + distances[:, kinds.end_nodes]
-    outward, onward = durations[0][:, None], durations[:, kinds.end_nodes]
-    begins = np.maximum(kinds.starts + outward, earliest[:, None])
-    fits = demands[:, None] <= kinds.capacities
-    fits &= (begins <= latest[:, None]) & (begins + onward <= kinds.ends)
-    fits &= (lengths <= kinds.distances) & (outward + onward <= kinds.durations)  # leaving late avoids waiting
-    return np.where(fits, lengths, np.inf)
+    prices = np.empty((len(demands), len(kinds.counts)))
+    for kind, end_node in enumerate(kinds.end_nodes.tolist()):  # one by one, because there may be a thousand
+        lengths, outward, onward = distances[0] + distances[:, end_node], durations[0], durations[:, end_node]
+        begins = np.maximum(kinds.starts[kind] + outward, earliest)
+        fits = demands <= kinds.capacities[kind]
+        fits &= (begins <= latest) & (begins + onward <= kinds.ends[kind])
+        fits &= lengths <= kinds.distances[kind]
+        fits &= outward + onward <= kinds.durations[kind]  # leaving late avoids waiting
+        prices[:, kind] = np.where(fits, lengths, np.inf)
+    return prices
 
 
 def _list_near(

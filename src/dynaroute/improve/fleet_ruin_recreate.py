@@ -8,6 +8,7 @@ all other positions only if none of these is feasible.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ from dynaroute.improve.ruin_recreate import LEAST_GAIN, Annealing
 __all__ = ["FleetBest", "anneal_fleet", "make_fleet_best", "settle"]
 
 _OTHER_KIND_RATE = 0.2
+_PORTION = 100  # customers inserted between two looks at the clock: at most a tenth of a second
 _NEW_ROUTE_RATE = 0.1  # share of iterations that may open a route that does not pay for its first customer
 
 Integers = NDArray[np.int32]
@@ -131,11 +133,30 @@ def anneal_fleet(
     return last_iteration
 
 
-@compiled_inline
 def settle(
-    tours: FleetTours, best: FleetBest, log: FleetLog, state: RandomState, neighbours: int, problem: FleetProblem
+    tours: FleetTours,
+    best: FleetBest,
+    log: FleetLog,
+    state: RandomState,
+    neighbours: int,
+    problem: FleetProblem,
+    is_time_up: Callable[[], bool] | None = None,
 ) -> None:
-    """Remove routes that break a limit, insert customers where there is room, and save the result as the best plan."""
+    """Remove routes that break a limit, insert customers where there is room, and save the result as the best plan.
+
+    Customers who have not had their turn when the time is up stay out.
+    """
+    count = _take_broken_routes_out(tours, log, state, problem)
+    for first in range(0, count, _PORTION):
+        _put_some_back(tours, log, state, neighbours, first, min(first + _PORTION, count), problem)
+        if is_time_up is not None and is_time_up():
+            break
+    _save(tours, best, log, count, problem)
+
+
+@compiled_inline
+def _take_broken_routes_out(tours: FleetTours, log: FleetLog, state: RandomState, problem: FleetProblem) -> int:
+    """Remove routes that break a limit, and sort all missing customers; returns their number."""
     slots, counts, absent = tours.slots, tours.counts, tours.absent
     for place in range(counts[USED] - 1, -1, -1):
         slot = slots[place, SLOT_AT]
@@ -149,8 +170,22 @@ def settle(
     for index in range(count):
         log.order[index] = absent[index]
     sort_order(log, count, state, problem)
-    for index in range(count):
+    return int(count)
+
+
+@compiled_inline
+def _put_some_back(
+    tours: FleetTours, log: FleetLog, state: RandomState, neighbours: int, first: int, last: int, problem: FleetProblem
+) -> None:
+    """Insert the missing customers from `first` to `last` - 1 of the order, where there is room."""
+    for index in range(first, last):
         put_back(tours, log.order[index], log, 0, 1.0, state, neighbours, problem)
+
+
+@compiled_inline
+def _save(tours: FleetTours, best: FleetBest, log: FleetLog, count: int, problem: FleetProblem) -> None:
+    """Save a new plan as the best, after `count` missing customers were tried."""
+    slots, counts = tours.slots, tours.counts
     _note_absent(tours, log, count, count)
     best.costs[0] = 0.0
     for place in range(counts[USED]):

@@ -6,7 +6,7 @@ Each takes any instance (in the plane, on the globe, or with a matrix), routes t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dynaroute.memory import LARGEST_MATRIX
@@ -39,9 +39,13 @@ class Improver:
     takes_tensors = False
 
     def improve(
-        self, instances: Sequence[Instance], solutions: Sequence[Solution], threads: int | None = None
+        self,
+        instances: Sequence[Instance],
+        solutions: Sequence[Solution],
+        threads: int | None = None,
+        is_time_up: Callable[[], bool] | None = None,
     ) -> list[Solution]:
-        """Improve a feasible solution of each instance, on this many threads or all cores."""
+        """Improve a feasible solution of each instance, on this many threads or all cores, until the time is up."""
         raise TypeError(f"{self.label} does not end by itself: use make_searcher.")
 
     def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
@@ -63,11 +67,15 @@ class _TwoOpt(Improver):
     takes_tensors = True
 
     def improve(
-        self, instances: Sequence[Instance], solutions: Sequence[Solution], threads: int | None = None
+        self,
+        instances: Sequence[Instance],
+        solutions: Sequence[Solution],
+        threads: int | None = None,
+        is_time_up: Callable[[], bool] | None = None,
     ) -> list[Solution]:
         from dynaroute.improve.two_opt import improve_by_two_opt
 
-        return improve_by_two_opt(instances, solutions, threads=threads)
+        return improve_by_two_opt(instances, solutions, threads=threads, is_time_up=is_time_up)
 
     def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
         from dynaroute.improve.two_opt import improve_routes_by_two_opt
@@ -80,11 +88,15 @@ class _LocalSearch(Improver):
     takes_tensors = True
 
     def improve(
-        self, instances: Sequence[Instance], solutions: Sequence[Solution], threads: int | None = None
+        self,
+        instances: Sequence[Instance],
+        solutions: Sequence[Solution],
+        threads: int | None = None,
+        is_time_up: Callable[[], bool] | None = None,
     ) -> list[Solution]:
         from dynaroute.improve.local_search import improve_by_local_search
 
-        return improve_by_local_search(instances, solutions, threads=threads)
+        return improve_by_local_search(instances, solutions, threads=threads, is_time_up=is_time_up)
 
     def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
         from dynaroute.improve.local_search import improve_routes_by_local_search

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from dynaroute.errors import SolutionError, Where
 from dynaroute.improve.compiled import compiled_inline
 from dynaroute.improve.local_search_paths import (
+    Halt,
     Path,
     longest_path,
     paths_to_route_tables,
@@ -39,6 +41,7 @@ from dynaroute.improve.swap_star import swap_best_pair
 from dynaroute.instance import Instance
 from dynaroute.lengths import Rounding
 from dynaroute.solution import Solution
+from dynaroute.stopping import OutOfTimeError
 
 if TYPE_CHECKING:
     from dynaroute.batch import InstanceBatch, RouteBatch
@@ -50,7 +53,11 @@ _TOUCHING = 3  # SWAP* tries two routes if a customer of one is among this many 
 
 
 def improve_by_local_search(
-    instances: Sequence[Instance], solutions: Sequence[Solution], *, threads: int | None = None
+    instances: Sequence[Instance],
+    solutions: Sequence[Solution],
+    *,
+    threads: int | None = None,
+    is_time_up: Callable[[], bool] | None = None,
 ) -> list[Solution]:
     """Improve solutions to a local optimum.
 
@@ -65,6 +72,8 @@ def improve_by_local_search(
         A feasible solution for each.
     threads
         Most threads to use; None: all cores of this process.
+    is_time_up
+        Called every few milliseconds; returning true ends the work, and moves may still gain.
 
     Returns
     -------
@@ -85,7 +94,7 @@ def improve_by_local_search(
     for number, (instance, path) in enumerate(zip(instances, paths, strict=True), start=1):
         refuse_wrong_visits(instance, path, number)
         _refuse_overload(instance, path, number)
-    _improve_all(lambda index: instances[index], paths, threads)
+    _improve_all(lambda index: instances[index], paths, threads, Halt(is_time_up))
     return [read_solution(instance, path) for instance, path in zip(instances, paths, strict=True)]
 
 
@@ -112,7 +121,7 @@ def improve_routes_by_local_search(
     padded = np.empty((len(batch), longest_path(batch.nodes - 1)), dtype=np.int32)
     route_tables_to_paths(route, position, sizes, padded, 0, len(batch))
     paths = [path[: longest_path(size)] for path, size in zip(padded, sizes.tolist(), strict=True)]
-    _improve_all(lambda index: _make_instance(batch, index), paths, threads)
+    _improve_all(lambda index: _make_instance(batch, index), paths, threads, Halt())
     for path, improved in zip(padded, paths, strict=True):
         path[: len(improved)] = improved
     paths_to_route_tables(padded, route, position, 0, len(batch))
@@ -132,24 +141,24 @@ def _make_instance(batch: InstanceBatch, index: int) -> Instance:
     )
 
 
-def _improve_all(instance_at: Callable[[int], Instance], paths: list[Path], threads: int | None) -> None:
+def _improve_all(instance_at: Callable[[int], Instance], paths: list[Path], threads: int | None, halt: Halt) -> None:
     """Improve the paths in place, in threads."""
 
     def improve_part(first: int, last: int) -> None:
         for index in range(first, last):
-            paths[index] = _improve_path(instance_at(index), paths[index])
+            with suppress(OutOfTimeError):
+                paths[index] = _improve_path(instance_at(index), paths[index], halt)
 
-    share_among_threads(improve_part, len(paths), threads)
+    share_among_threads(improve_part, len(paths), threads, halt)
 
 
-def _improve_path(instance: Instance, path: Path) -> Path:
+def _improve_path(instance: Instance, path: Path, halt: Halt) -> Path:
     size = instance.size
-    problem = SearchProblem.from_instance(instance, _NEIGHBOURS)
+    problem = SearchProblem.from_instance(instance, _NEIGHBOURS, is_time_up=halt.is_set)
     task, table = make_task(problem), make_route_table(size)
     customers = np.arange(1, size + 1, dtype=np.int32)
-    never = np.zeros(1, dtype=np.int8)
     used = load_path(path, table, task)
-    used = descend(customers, used, table, task, np.inf, never)
+    used = descend(customers, used, table, task, np.inf, halt.flag)
     improved = np.empty(longest_path(size), dtype=np.int32)
     unload_path(np.arange(used, dtype=np.int32), table, size, improved)
     # sums of gains have rounding errors, so compare actual lengths

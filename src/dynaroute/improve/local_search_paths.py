@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from itertools import groupby
 
 import numpy as np
@@ -21,6 +22,7 @@ from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 
 __all__ = [
+    "Halt",
     "Path",
     "longest_path",
     "paths_to_route_tables",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 Path = NDArray[np.int32]
+_WAKE_UP_SECONDS = 0.02  # between two questions whether the time is up
 
 
 def longest_path(size: int) -> int:
@@ -77,7 +80,40 @@ def refuse_wrong_visits(instance: Instance, path: Path, number: int) -> None:
     raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check lists what is wrong.")
 
 
-def share_among_threads(work: Callable[[int, int], object], count: int, threads: int | None) -> None:
+@dataclass(frozen=True)
+class Halt:
+    """Ends compiled work early.
+
+    Attributes
+    ----------
+    is_time_up
+        Whether the work has to end; None: never.
+    flag
+        (1,) 1 when it has to end.
+    """
+
+    is_time_up: Callable[[], bool] | None = None
+    flag: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, dtype=np.int8))
+
+    def is_set(self) -> bool:
+        """Whether the work has to end."""
+        return bool(self.flag[0] != 0)
+
+    def watch(self, pending: Sequence[Future[object]]) -> None:
+        """Wait for work in other threads, and set the flag when the time is up, or after Ctrl-C."""
+        if self.is_time_up is None:
+            return
+        try:
+            while wait(pending, _WAKE_UP_SECONDS).not_done and not self.is_set():
+                self.flag[0] = self.is_time_up()
+        except BaseException:
+            self.flag[0] = 1
+            raise
+
+
+def share_among_threads(
+    work: Callable[[int, int], object], count: int, threads: int | None, halt: Halt | None = None
+) -> None:
     """Split work on a range of items among threads. Only compiled work runs in parallel.
 
     Parameters
@@ -88,17 +124,23 @@ def share_among_threads(work: Callable[[int, int], object], count: int, threads:
         Number of items.
     threads
         Most threads to use; None: all cores of this process.
+    halt
+        What the work looks at; its flag is set here when the time is up.
     """
     if threads is not None and threads < 1:
         raise OptionError(f"the number of threads is {threads}.", where=Where(field="threads"), remedy="Use 1 or more.")
     workers = min(count, threads if threads is not None else count_cores())
-    if workers <= 1:
+    is_watched = halt is not None and halt.is_time_up is not None
+    if workers <= 1 and not is_watched:
         work(0, count)
         return
-    part = -(-count // (4 * workers))  # several parts per thread, because some take longer
-    with ThreadPoolExecutor(workers) as pool:
+    part = -(-count // (4 * workers)) if workers > 1 else count  # several per thread, because some take longer
+    with ThreadPoolExecutor(max(1, workers)) as pool:
         try:
-            for future in [pool.submit(work, first, min(first + part, count)) for first in range(0, count, part)]:
+            pending = [pool.submit(work, first, min(first + part, count)) for first in range(0, count, max(1, part))]
+            if halt is not None:
+                halt.watch(pending)
+            for future in pending:
                 future.result()
         finally:  # after an error or interrupt, do not wait for parts that have not started
             pool.shutdown(wait=False, cancel_futures=True)

@@ -11,13 +11,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from dynaroute.improve.stopping import Stopping
+from dynaroute.stopping import Stopping
 
 __all__ = ["Pace", "Searcher", "run_slices"]
 
 _SLICE_SECONDS = 0.003
 _LONGEST_SLICE_SECONDS = 0.05  # the longest wait after cancelling
-_FIRST_COUNT = 50  # iterations of the first slice
+_FIRST_COUNT = 10  # iterations of the first slice, in which each may take milliseconds
 _LARGEST_GROWTH = 4.0  # factor from one slice to the next, because a single fast slice proves little
 _LARGEST_SPEED = 1e8  # iterations per second; an instance with one customer takes no time
 _FIRST_ROUND = 200_000  # iterations of the first round if only a target or the user ends the search

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dynaroute.improve.compiled import compiled
 from dynaroute.improve.legs import Distances, Globe, Plane, measure_legs, place_nodes
 from dynaroute.improve.neighbours import grow_tree, list_nearest_points
-from dynaroute.improve.stopping import OutOfTimeError
 from dynaroute.instance import Instance
 from dynaroute.lengths import ROUNDING_CODES
 from dynaroute.memory import LARGEST_MATRIX, memory_for_search, require_memory
+from dynaroute.stopping import OutOfTimeError
 
 __all__ = ["SearchProblem", "list_matrix_rows", "list_nearest"]
 

@@ -21,10 +21,10 @@ from dynaroute.improve.pacing import Pace, Searcher, run_slices
 from dynaroute.improve.parted import PartedAnnealing, cut_problem, find_places
 from dynaroute.improve.problem import SearchProblem
 from dynaroute.improve.start import build_by_filling, build_by_near_savings
-from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
 from dynaroute.memory import LARGEST_MATRIX
 from dynaroute.solution import Solution
+from dynaroute.stopping import OutOfTimeError, Stopping
 
 __all__ = [
     "Improvement",
@@ -128,7 +128,8 @@ def search(
         Called with better solutions, including the first, but not so often as to slow the search down.
     """
     incumbent = Incumbent(instance, stopping.began, on_improvement)
-    stopping = leave_time_to_close(stopping, instance)
+    has_matrix = instance.distances is not None or instance.size <= LARGEST_MATRIX
+    stopping = leave_time_to_close(stopping, instance.size, has_matrix)
     iterations = 0
     is_interrupted = False
     try:
@@ -176,14 +177,11 @@ def _make_tiny_instance() -> Instance:
     return Instance(square, np.array([0, 1, 1, 1]), 2)
 
 
-def leave_time_to_close(stopping: Stopping, instance: Instance) -> Stopping:
+def leave_time_to_close(stopping: Stopping, size: int, has_matrix: bool) -> Stopping:
     """Stop slightly earlier, because writing a solution and freeing a large matrix take time."""
     if stopping.deadline is None:
         return stopping
-    size = instance.size
-    seconds = size * _CLOSING_SECONDS_PER_CUSTOMER
-    if instance.distances is not None or size <= LARGEST_MATRIX:
-        seconds += size * size * _CLOSING_SECONDS_PER_LEG
+    seconds = size * _CLOSING_SECONDS_PER_CUSTOMER + (size * size * _CLOSING_SECONDS_PER_LEG if has_matrix else 0.0)
     return replace(stopping, deadline=stopping.deadline - seconds)
 
 
@@ -329,7 +327,7 @@ class Incumbent:
 
     def conclude(self, iterations: int, is_interrupted: bool) -> SearchOutcome:
         """Return the outcome, with at least some routes."""
-        if math.isinf(self.price):
+        if math.isinf(self.price) or not self.is_reportable(self.solution):
             self.offer(self.build_fallback())
         solution = self.solution
         if self._watched is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dynaroute.improve.compiled import compiled
 from dynaroute.improve.local_search_paths import (
+    Halt,
     Path,
     longest_path,
     paths_to_route_tables,
@@ -36,7 +37,11 @@ _PATHS_AT_ONCE = 4096
 
 
 def improve_by_two_opt(
-    instances: Sequence[Instance], solutions: Sequence[Solution], *, threads: int | None = None
+    instances: Sequence[Instance],
+    solutions: Sequence[Solution],
+    *,
+    threads: int | None = None,
+    is_time_up: Callable[[], bool] | None = None,
 ) -> list[Solution]:
     """Make every route 2-optimal: no two of its legs can be exchanged for shorter ones.
 
@@ -50,6 +55,8 @@ def improve_by_two_opt(
         A solution for each, visiting every customer once.
     threads
         Most threads to use; None: all cores of this process.
+    is_time_up
+        Called every few milliseconds; returning true ends the work, and routes may not be 2-optimal yet.
 
     Returns
     -------
@@ -67,10 +74,11 @@ def improve_by_two_opt(
     """
     refuse_unequal_numbers(instances, solutions)
     improved: list[Solution] = []
+    halt = Halt(is_time_up)
     while len(improved) < len(instances):
         first = len(improved)
         last = first + _chunk_length(instances, first)
-        improved += _improve_chunk(instances[first:last], solutions[first:last], first, threads)
+        improved += _improve_chunk(instances[first:last], solutions[first:last], first, threads, halt)
     return improved
 
 
@@ -95,10 +103,11 @@ def improve_routes_by_two_opt(batch: InstanceBatch, routes: RouteBatch, *, threa
     coordinates = batch.coordinates.cpu().numpy()
     distances = np.empty((0, 0, 0)) if batch.distances is None else batch.distances.cpu().numpy()
     paths = np.empty((len(batch), longest_path(batch.nodes - 1)), dtype=np.int32)
+    never = Halt()
 
     def improve_part(first: int, last: int) -> None:
         route_tables_to_paths(route, position, sizes, paths, first, last)
-        improve_paths(paths, coordinates, distances, rounding, first, last)
+        improve_paths(paths, coordinates, distances, rounding, first, last, never.flag)
         paths_to_route_tables(paths, route, position, first, last)
 
     share_among_threads(improve_part, len(batch), threads)
@@ -123,7 +132,7 @@ def _chunk_length(instances: Sequence[Instance], first: int) -> int:
 
 
 def _improve_chunk(
-    instances: Sequence[Instance], solutions: Sequence[Solution], number: int, threads: int | None
+    instances: Sequence[Instance], solutions: Sequence[Solution], number: int, threads: int | None, halt: Halt
 ) -> list[Solution]:
     count, nodes = len(instances), max(instance.size for instance in instances) + 1
     is_plain = _is_plain(instances[0])
@@ -143,9 +152,9 @@ def _improve_chunk(
             distances[index, :used, :used] = instance.leg_lengths(everyone[:, None], everyone)
 
     def improve_part(first: int, last: int) -> None:
-        improve_paths(paths, coordinates, distances, rounding, first, last)
+        improve_paths(paths, coordinates, distances, rounding, first, last, halt.flag)
 
-    share_among_threads(improve_part, count, threads)
+    share_among_threads(improve_part, count, threads, halt)
     return [read_solution(instance, path) for instance, path in zip(instances, paths, strict=True)]
 
 
@@ -157,6 +166,7 @@ def improve_paths(
     rounding: NDArray[np.int8],
     first: int,
     last: int,
+    halt: NDArray[np.int8],
 ) -> None:
     """Make the routes of rows `first` to `last` 2-optimal, in place.
 
@@ -172,6 +182,8 @@ def improve_paths(
         (B,) codes of the rounding rules, for the coordinates.
     first, last
         The rows to improve, `last` excluded.
+    halt
+        (1,) ends the work soon when another thread sets it to 1.
     """
     nowhere, no_lengths = np.empty((0, 2)), np.empty((0, 0))
     for row in range(first, last):
@@ -180,19 +192,27 @@ def improve_paths(
         path, start = paths[row], 0
         for end in range(1, len(path)):
             if path[end] == 0:
-                _improve_route(path, start, end, places, lengths, rounding[row])
+                _improve_route(path, start, end, places, lengths, rounding[row], halt)
                 start = end
 
 
 @compiled
 def _improve_route(
-    path: Path, start: int, end: int, places: NDArray[np.float64], lengths: NDArray[np.float64], rounding: int
+    path: Path,
+    start: int,
+    end: int,
+    places: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+    rounding: int,
+    halt: NDArray[np.int8],
 ) -> None:
     """Exchange legs of the route between two depots of the path until no exchange gains."""
     is_improving = end - start > 3  # with two customers there is only one tour
     while is_improving:
         is_improving = False
         for left in range(start, end - 2):
+            if halt[0] != 0:
+                return
             before, head = path[left], path[left + 1]
             leaving = _leg(before, head, places, lengths, rounding)
             for right in range(left + 2, end):

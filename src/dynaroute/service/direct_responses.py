@@ -1,8 +1,10 @@
-"""Responses that only need the body: checks, conversions and insertions. Made in the process that reads the body."""
+"""Responses that only need the body: checks, conversions and insertions. Made in the process that reads the body.
+
+All have at most `largest` bytes, so that no large answer is sent to the other process.
+"""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 from dynaroute.decimals import plain_number
@@ -10,7 +12,7 @@ from dynaroute.errors import gather_notes
 from dynaroute.formats import instance_to_json
 from dynaroute.plans.insertion import insert_customers, insertions_to_json
 from dynaroute.service.reading import Judgement, read_insertion, read_judgement, read_problem
-from dynaroute.service.replies import refuse_large_answer
+from dynaroute.service.replies import write_json
 from dynaroute.service.request_schemas import FileOptions
 from dynaroute.service.response_schemas import MOST_VIOLATIONS, CheckResponse, UnservedSchema, ViolationSchema
 from dynaroute.service.sizes import ReadingLimits
@@ -20,30 +22,29 @@ from dynaroute.unserved import explain_unserved
 __all__ = ["convert", "insert", "judge"]
 
 
-def judge(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
+def judge(body: bytes, *, content_type: str, limits: ReadingLimits, largest: int) -> bytes:
     """Check the solution in a body."""
     answer = _judge(read_judgement(body, content_type, limits))
-    return answer.model_dump_json(exclude={key for key in ("unserved", "left_out") if getattr(answer, key) is None})
+    absent = {key for key in ("unserved", "left_out") if getattr(answer, key) is None}
+    return write_json(answer.model_dump(exclude=absent), largest)
 
 
-def convert(body: bytes, *, content_type: str, query: FileOptions, limits: ReadingLimits, largest: int) -> str:
+def convert(body: bytes, *, content_type: str, query: FileOptions, limits: ReadingLimits, largest: int) -> bytes:
     """Convert the problem in a body to JSON, with notes about the input."""
     problem = read_problem(body, content_type, query, limits)
     instance = instance_to_json(problem.instance)
     if problem.notes:
         instance["messages"] = list(problem.notes)
-    document = json.dumps(instance, ensure_ascii=False, allow_nan=False)
-    refuse_large_answer(document.encode(), largest)  # checked here, so that it need not be sent to the other process
-    return document
+    return write_json(instance, largest)
 
 
-def insert(body: bytes, *, content_type: str, limits: ReadingLimits) -> str:
+def insert(body: bytes, *, content_type: str, limits: ReadingLimits, largest: int) -> bytes:
     """Insert the new customers in a body into its plan."""
     with gather_notes() as notes:
         plan, customers = read_insertion(body, content_type, limits)
         result = insert_customers(plan, customers)
     messages = [*notes, *(departure.message for departure in result.earlier)]
-    return json.dumps({**insertions_to_json(result, plan.cost), "messages": messages}, allow_nan=False)
+    return write_json({**insertions_to_json(result, plan.cost), "messages": messages}, largest)
 
 
 def _judge(judgement: Judgement) -> CheckResponse:

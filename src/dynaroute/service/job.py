@@ -13,6 +13,7 @@ from dynaroute.instance import Instance
 from dynaroute.service.engine import describe_improvement, describe_result
 from dynaroute.service.job_file import KeptJob
 from dynaroute.service.refusals import INTERNAL, describe_error
+from dynaroute.service.replies import write_json
 from dynaroute.service.response_schemas import (
     ErrorResponse,
     ImprovementSchema,
@@ -142,11 +143,17 @@ class Job:
         self._best = self._best_json = None
         self._announce()
 
-    def finish(self, result: Result, waited: float) -> None:
-        """Record the result."""
+    def finish(self, result: Result, waited: float, largest: int) -> None:
+        """Record the result, if it can be sent.
+
+        Raises
+        ------
+        RequestError
+            413 if the answer would have more than `largest` bytes.
+        """
         timing = TimingSchema(waited=waited, solved=result.seconds, batch=1)
         before = self._seconds_before
-        self.result = describe_result(
+        answer = describe_result(
             replace(
                 result,
                 seconds=before + result.seconds,
@@ -156,6 +163,8 @@ class Job:
             timing,
             self.notes,
         )
+        write_json(answer.model_dump(), largest)  # as a part of events and of the file, too
+        self.result = answer
         # when the routes were found, possibly long before the search ended
         seconds = before + (result.trace[-1][0] if result.trace else result.seconds)
         self._best = describe_improvement(self.instance, result.solution, result.cost, seconds)

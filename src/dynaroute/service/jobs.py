@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import sys
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -44,6 +45,8 @@ class JobStore:
         Seconds that a finished job is kept.
     longest
         Most seconds of a job that builds routes without a search.
+    largest_answer
+        Most bytes of an answer; a job with a larger result fails.
     archive
         Keeps jobs on disk, if at all.
     """
@@ -56,6 +59,7 @@ class JobStore:
         most: int,
         age: float,
         longest: float = math.inf,
+        largest_answer: int = sys.maxsize,
         archive: JobArchive | None = None,
     ) -> None:
         self._engine = engine
@@ -64,6 +68,7 @@ class JobStore:
         self._most = most
         self._age = age
         self._longest = longest
+        self._largest_answer = largest_answer
         self._jobs: dict[str, Job] = {}  # oldest first
         self._searches: dict[str, PendingSearch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -186,7 +191,7 @@ class JobStore:
         try:
             result = await outcome
             if not job.is_suspended:
-                job.finish(result, search.waited)
+                job.finish(result, search.waited, self._largest_answer)
         except asyncio.CancelledError:
             if not job.is_suspended:
                 job.abandon()

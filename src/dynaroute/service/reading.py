@@ -108,8 +108,7 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
             instance, options = _read_document(upload, limits)
         else:
             instance, options = _read_text(upload, limits)
-        limits.refuse_customers(instance.size)
-        limits.refuse_long_names(instance)
+        limits.refuse_large_instance(instance)
     return Problem(instance, options, tuple(notes))
 
 

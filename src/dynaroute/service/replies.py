@@ -1,35 +1,77 @@
-"""Sending responses of limited size. Schemas write their JSON themselves, without a second validation."""
+"""Sending responses of limited size: the bytes are counted while a response is written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 from starlette.responses import Response
 
 from dynaroute.service.refusals import make_large_error
 
-__all__ = ["refuse_large_answer", "reply", "reply_json"]
+__all__ = ["reply", "reply_json", "write_json"]
+
+_AT_ONCE = 1_000  # plain values that are written in one go
 
 
 def reply(
     answer: BaseModel, largest: int, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Send a response."""
-    return reply_json(answer.model_dump_json(), largest, status, headers)
+    """Send a response of at most `largest` bytes."""
+    return reply_json(write_json(answer.model_dump(), largest), status, headers)
 
 
 def reply_json(
-    document: str, largest: int, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+    content: bytes, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Send a response that is already JSON."""
-    content = document.encode()
-    refuse_large_answer(content, largest)
     return Response(content, status.value, headers=headers, media_type="application/json")
 
 
-def refuse_large_answer(content: bytes, largest: int) -> None:
-    """Raise if the response is too large."""
-    if len(content) > largest:
-        raise make_large_error(f"the answer has {len(content)} bytes, more than the limit of {largest}.")
+def write_json(document: object, largest: int) -> bytes:
+    """Write a document of plain data as JSON.
+
+    Raises
+    ------
+    RequestError
+        413, as soon as there are too many bytes.
+    """
+    parts, size = [], 0
+    for part in _write_parts(document):
+        size += len(part)
+        if size > largest:
+            raise make_large_error(f"the answer has more than {largest} bytes.")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _write_parts(value: object) -> Iterator[bytes]:
+    if isinstance(value, Mapping):
+        yield b"{"
+        for index, (key, entry) in enumerate(value.items()):
+            yield b"," if index > 0 else b""
+            yield _write(key) + b":"
+            yield from _write_parts(entry)
+        yield b"}"
+    elif isinstance(value, list | tuple):
+        yield b"["
+        yield from _write_entries(value)
+        yield b"]"
+    else:
+        yield _write(value)
+
+
+def _write_entries(entries: Sequence[object]) -> Iterator[bytes]:
+    is_plain = not any(isinstance(entry, list | tuple | Mapping) for entry in entries)
+    for index in range(0, len(entries), _AT_ONCE if is_plain else 1):
+        yield b"," if index > 0 else b""
+        if is_plain:
+            yield _write(entries[index : index + _AT_ONCE])[1:-1]
+        else:
+            yield from _write_parts(entries[index])
+
+
+def _write(value: object) -> bytes:
+    return to_json(value, inf_nan_mode="null")

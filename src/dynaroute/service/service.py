@@ -73,7 +73,9 @@ class Service:
             most_of_job=settings.job_streams,
             most_of_client=settings.client_streams,
         )
-        self.reading_limits = ReadingLimits(settings.customers, settings.stops, settings.name_length)
+        self.reading_limits = ReadingLimits(
+            settings.customers, settings.stops, settings.vehicle_types, settings.name_length
+        )
         self.intake = Intake(
             largest=settings.body_bytes,
             seconds=settings.body_seconds,
@@ -92,6 +94,7 @@ class Service:
             most=settings.jobs,
             age=settings.job_age_seconds,
             longest=settings.job_seconds,
+            largest_answer=settings.answer_bytes,
             archive=self._archive,
         )
         self._batcher = Batcher(

@@ -76,8 +76,10 @@ class ServiceSettings:
         Largest instance.
     stops
         Most stops, and most routes, of a solution to check.
+    vehicle_types
+        Most types of vehicles of an instance.
     name_length
-        Longest name of an instance or a customer.
+        Longest name of an instance, a customer or a type of vehicles.
     work
         Largest number of customers times solutions: 1,000 customers in 8 orientations are 8,000.
     solve_seconds
@@ -131,6 +133,7 @@ class ServiceSettings:
     client_streams: int = 32
     customers: int = 1_000
     stops: int = 10_000
+    vehicle_types: int = 1_000
     name_length: int = 1_000
     work: int = 16_000
     solve_seconds: float = 30.0

@@ -47,12 +47,15 @@ class ReadingLimits:
         Largest instance.
     stops
         Most stops of a solution, and most routes.
+    vehicle_types
+        Most types of vehicles of an instance.
     name_length
         Longest name, in characters.
     """
 
     customers: int
     stops: int
+    vehicle_types: int
     name_length: int
 
     def refuse_large_json(self, body: bytes) -> None:
@@ -110,16 +113,18 @@ class ReadingLimits:
 
     def refuse_large_document(self, document: Mapping[str, object]) -> None:
         """Check the size of an instance in JSON before parsing it."""
-        customers = document.get("customers")
-        if not isinstance(customers, list):
-            return
-        self.refuse_customers(len(customers))
+        customers, vehicles = document.get("customers"), document.get("vehicles")
+        if isinstance(vehicles, list):
+            self._refuse_vehicle_types(len(vehicles))
+        if isinstance(customers, list):
+            self.refuse_customers(len(customers))
         keys: set[str] = set(document)
         self._refuse_long_name(document.get("name"), "name")
-        for index, customer in enumerate(customers):
-            if isinstance(customer, dict):
-                keys.update(customer)
-                self._refuse_long_name(customer.get("id"), f"customers[{index}].id")
+        for items, what, name in ((customers, "customers", "id"), (vehicles, "vehicles", "name")):
+            for index, item in enumerate(items if isinstance(items, list) else ()):
+                if isinstance(item, dict):
+                    keys.update(item)
+                    self._refuse_long_name(item.get(name), f"{what}[{index}].{name}")
         if len(keys) > _MOST_DIFFERENT_KEYS:
             raise make_large_error(
                 f"there are {len(keys)} different keys, more than the limit of {_MOST_DIFFERENT_KEYS}."
@@ -150,11 +155,20 @@ class ReadingLimits:
                     remedy="Write customer numbers, from 1.",
                 )
 
-    def refuse_long_names(self, instance: Instance) -> None:
-        """Raise if a name is too long."""
+    def refuse_large_instance(self, instance: Instance) -> None:
+        """Check an instance that was read from a text or a table."""
+        self.refuse_customers(instance.size)
+        self._refuse_vehicle_types(len(instance.fleet))
         self._refuse_long_name(instance.name, "name")
         for index, name in enumerate(instance.customer_names or ()):
             self._refuse_long_name(name, f"customers[{index}].id")
+        for index, vehicle in enumerate(instance.fleet):
+            self._refuse_long_name(vehicle.name, f"vehicles[{index}].name")
+
+    def _refuse_vehicle_types(self, count: int) -> None:
+        if count > self.vehicle_types:
+            message = f"there are {count} types of vehicles; this service takes up to {self.vehicle_types}."
+            raise make_large_error(message, "vehicles")
 
     def _refuse_long_name(self, name: object, field: str) -> None:
         if isinstance(name, str) and len(name) > self.name_length:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,7 @@ from dynaroute.device import choose_device
 from dynaroute.errors import OptionError, Where
 from dynaroute.instance import Instance
 from dynaroute.solving.options import Decode, Observers, SolveOptions
+from dynaroute.stopping import Stopping
 from dynaroute.weights import find_model
 
 if TYPE_CHECKING:
@@ -64,17 +65,21 @@ def build_by_policy(
 
     from dynaroute.batch import InstanceBatch
     from dynaroute.construct import construct
-    from dynaroute.improve.stopping import Stopping
-    from dynaroute.solving.in_time import make_interruptible
+    from dynaroute.solving.in_time import make_interruptible, run_until
 
     policy = load_policy(model, options.device)
     start = time.perf_counter()
     batch = InstanceBatch.from_instances(instances)
     generator = torch.Generator().manual_seed(options.usual_seed)
     strategy = make_strategy(options)
-    if observers.is_cancelled is not None:
-        strategy = make_interruptible(strategy, Stopping(is_cancelled=observers.is_cancelled))
-    routes = construct(policy, batch, strategy, generator, progress=observers.progress)
+    if observers.is_cancelled is None:
+        routes = construct(policy, batch, strategy, generator, progress=observers.progress)
+    else:
+        stopping = Stopping(is_cancelled=observers.is_cancelled)
+        interruptible = make_interruptible(strategy, stopping)
+        routes = run_until(
+            stopping, partial(construct, policy, batch, interruptible, generator, progress=observers.progress)
+        )
     return BuiltRoutes(batch, routes, time.perf_counter() - start, name_policy(policy, model))
 
 

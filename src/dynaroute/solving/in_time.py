@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
-from threading import TIMEOUT_MAX
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Strategy, construct
-from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
+from dynaroute.stopping import OutOfTimeError, Stopping
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
     from dynaroute.construct.choose import Chooser, StepInfo
     from dynaroute.model import Policy
 
-__all__ = ["RoutesInTime", "build_in_time", "choose_attempts", "make_interruptible"]
+__all__ = ["RoutesInTime", "build_in_time", "choose_attempts", "make_interruptible", "run_until"]
 
 _ATTEMPTS_AT_ONCE = 8
+_WAKE_UP_SECONDS = 0.02  # between two looks at the clock
+
+Value = TypeVar("Value")
 
 
 @dataclass
@@ -68,16 +73,28 @@ def build_in_time(
         Its deadline and cancellation apply.
     """
     found = RoutesInTime()
-    # In a thread that is abandoned if late, because one encoding of thousands of customers takes a second.
+    with suppress(OutOfTimeError):
+        run_until(stopping, partial(_keep_building, found, policy, instance, strategy, seed, stopping))
+    return RoutesInTime(found.solution, found.attempts)
+
+
+def run_until(stopping: Stopping, work: Callable[[], Value]) -> Value:
+    """Do work in a thread that is abandoned if late, because one encoding of thousands of customers takes seconds.
+
+    Raises
+    ------
+    OutOfTimeError
+        If the time was up, or it was cancelled, before the work was done.
+    """
     worker = ThreadPoolExecutor(1)
     try:
-        work = worker.submit(_keep_building, found, policy, instance, strategy, seed, stopping)
-        work.result(min(stopping.seconds_left, TIMEOUT_MAX))
-    except (TimeoutError, OutOfTimeError):
-        pass
+        future = worker.submit(work)
+        while not wait([future], min(_WAKE_UP_SECONDS, stopping.seconds_left)).done:
+            if stopping.is_time_up():
+                raise OutOfTimeError
+        return future.result()
     finally:
         worker.shutdown(wait=False)
-    return RoutesInTime(found.solution, found.attempts)
 
 
 def make_interruptible(strategy: Strategy, stopping: Stopping) -> Strategy:

@@ -369,8 +369,9 @@ class Observers:
         Called with the index of an instance and a better solution found by a search, including the first. Of several in
         quick succession only the last is reported. With many instances, called from several threads.
     is_cancelled
-        Called repeatedly; True ends the search and returns the best so far. A policy that is building is stopped too,
-        and savings are returned instead.
+        Called repeatedly, possibly from several threads; True ends the work within about half a second. A search
+        returns the best so far; instead of a policy's routes there are those of savings, and instead of savings, if
+        these take longer, vehicles filled one after the other.
     """
 
     progress: Callable[[int], None] | None = None

@@ -13,12 +13,12 @@ from dynaroute.device import choose_device
 from dynaroute.improve.batch_search import BatchSearchRequest
 from dynaroute.improve.improvers import IMPROVERS
 from dynaroute.improve.search import SearchOutcome
-from dynaroute.improve.stopping import Stopping
 from dynaroute.instance import Instance
 from dynaroute.solution import Solution
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
+from dynaroute.stopping import Stopping
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy

@@ -22,14 +22,14 @@ from dynaroute.gpu_search.devices import KernelDevice, find_device
 from dynaroute.gpu_search.parts import PartSettings, search_in_parts
 from dynaroute.gpu_search.schedule import PopulationSettings
 from dynaroute.improve.search import Improvement
-from dynaroute.improve.stopping import OutOfTimeError, Stopping
 from dynaroute.instance import Instance
-from dynaroute.savings import build_by_savings
 from dynaroute.solution import Solution
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
+from dynaroute.solving.by_savings import construct_by_savings
 from dynaroute.solving.in_time import make_interruptible
 from dynaroute.solving.options import Decoding, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
+from dynaroute.stopping import OutOfTimeError, Stopping
 from dynaroute.weights import nearest_shipped_model
 
 if TYPE_CHECKING:
@@ -103,13 +103,14 @@ def search_together(
     for model, rows in groups.items():
         group = [instances[row] for row in rows]
         batch = InstanceBatch.from_instances([_with_positions(instance) for instance in group])
-        known = None if starts is None else [starts[row] for row in rows]
-        if known is None and model is None:
-            known = [build_by_savings(instance) for instance in group]
-        first = None if known is None else RouteBatch.from_solutions(known, batch)
         work = sum(instance.size for instance in group)
         stopping = _share_out(options, observers, entered, work / customers)
         customers -= work
+        known = None if starts is None else [starts[row] for row in rows]
+        if known is None and model is None:
+            built = construct_by_savings(group, Observers(is_cancelled=stopping.is_time_up))
+            known = [result.solution for result in built]
+        first = None if known is None else RouteBatch.from_solutions(known, batch)
         watch = _Watch(stopping.began, rows, observers)
         found = _search_routes(batch, first, model, stopping, options, watch, kernels)
         start = found.start if first is None else (GIVEN if starts is not None else SAVINGS)

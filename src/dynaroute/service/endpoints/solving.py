@@ -57,8 +57,8 @@ def make_solving_router(service: Service) -> APIRouter:
     async def check_solution(request: Request) -> Response:
         """Check a solution: every customer once, no overload, the stated cost."""
         content_type = request.headers.get("content-type", "")
-        work = partial(judge, content_type=content_type, limits=limits)
-        return reply_json(await service.intake.take(request, work), largest)
+        work = partial(judge, content_type=content_type, limits=limits, largest=largest)
+        return reply_json(await service.intake.take(request, work))
 
     @router.post(
         "/convert",
@@ -71,7 +71,7 @@ def make_solving_router(service: Service) -> APIRouter:
         """Convert a problem in any format to JSON."""
         content_type = request.headers.get("content-type", "")
         work = partial(convert, content_type=content_type, query=query, limits=limits, largest=largest)
-        return reply_json(await service.intake.take(request, work), largest)
+        return reply_json(await service.intake.take(request, work))
 
     @router.post(
         "/insert",
@@ -83,8 +83,8 @@ def make_solving_router(service: Service) -> APIRouter:
     async def insert_customers(request: Request) -> Response:
         """Insert new customers into a plan, each where it costs least; other stops do not change."""
         content_type = request.headers.get("content-type", "")
-        work = partial(insert, content_type=content_type, limits=limits)
-        return reply_json(await service.intake.take(request, work), largest)
+        work = partial(insert, content_type=content_type, limits=limits, largest=largest)
+        return reply_json(await service.intake.take(request, work))
 
     return router
 

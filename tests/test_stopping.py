@@ -8,7 +8,7 @@ import time
 import pytest
 
 from dynaroute.errors import OptionError
-from dynaroute.improve.stopping import Stopping
+from dynaroute.stopping import Stopping
 
 
 def test_without_a_deadline_there_is_no_end_of_time() -> None:
