@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from dynaroute.errors import FileError, Where
+from dynaroute.display import count_of, show_list
+from dynaroute.errors import DynarouteError, FileError, FormatError, SolutionError, Where, merge_notes
 from dynaroute.files import is_unfinished
 from dynaroute.scale.devices import name_kind
 from dynaroute.scale.engine import Engine, WorkersNow
@@ -22,6 +23,7 @@ from dynaroute.scale.rows import Block
 from dynaroute.scale.sources import Source
 from dynaroute.scale.summary import BatchSummary
 from dynaroute.scale.tally import Tally
+from dynaroute.scale.verifying import verify_part
 from dynaroute.scale.work import BlockReport, Work
 from dynaroute.solving.options import SolveOptions
 
@@ -106,7 +108,8 @@ def run_batch(
     Raises
     ------
     DynarouteError
-        If the input cannot be read or the output cannot be written. An error in a row is written to its row instead.
+        If the input cannot be read, the output cannot be written, or parts of the run that is continued are not as
+        they were written. An error in a row is written to its row instead.
     """
     began = time.perf_counter()
     place = Place(request.out)
@@ -123,7 +126,8 @@ def run_batch(
     gaps = list(find_gaps(written, first, end))
     work = Work(source, parts, request.options, manifest.group, end - first)
     work = replace(work, workers=engine.count_workers(work))
-    state = _RunState(end - first, sum(map(parts.read_tally, written), Tally()), WorkersNow(work.workers), watch)
+    state = _RunState(end - first, Tally(), WorkersNow(work.workers), watch)
+    _verify_written(parts, written, source, state.add_written)
     for report in engine.solve(work, cut_blocks(gaps, manifest.block), state.note_workers):
         state.add(report)
     for gap in parts.find_gaps(first, end):
@@ -147,6 +151,10 @@ class _RunState:
     solved: int = 0
     began: float = field(default_factory=time.perf_counter)
 
+    def add_written(self, tally: Tally) -> None:
+        self.tally += tally
+        self._tell()
+
     def add(self, report: BlockReport) -> None:
         self.tally += report.tally
         self.solved += report.tally.rows
@@ -159,6 +167,32 @@ class _RunState:
     def _tell(self) -> None:
         rate = self.solved / (time.perf_counter() - self.began)
         self.watch(Progress(self.tally.rows, self.total, self.tally.failed, self.workers, rate))
+
+
+def _verify_written(parts: Parts, written: Sequence[Block], source: Source, note: Callable[[Tally], None]) -> None:
+    """Verify the parts of the run that is continued, and note the tally of each.
+
+    Raises
+    ------
+    DynarouteError
+        If some of them are damaged, changed or wrong; all of these are named.
+    """
+    faults: list[DynarouteError] = []
+    with merge_notes(""):
+        for block in written:
+            try:
+                part = parts.load(block)
+                verify_part(part, source.read(source.prepare(block)))
+            except (FormatError, SolutionError) as fault:
+                faults.append(fault)
+            else:
+                note(Tally.of(part.outcomes))
+    if not faults:
+        return
+    if others := [str(fault.where.file).rpartition("/")[2] for fault in faults[1:]]:
+        faults[0].message += f" {count_of(len(others), 'other part')} cannot be used either: {show_list(others)}."
+        faults[0].remedy = "Remove these parts, and continue: --resume."
+    raise faults[0]
 
 
 def cut_blocks(gaps: list[Block], size: int) -> Iterator[Block]:
