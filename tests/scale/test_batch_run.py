@@ -219,6 +219,16 @@ def test_what_killed_workers_left_is_removed_in_the_end(tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob(".*"))
 
 
+def test_what_a_killed_run_left_is_removed_before_it_goes_on(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 3)
+    run(file, tmp_path / "out", block=1)
+    (tmp_path / "out" / ".dynaroute-0123456789abcdef.tmp").touch()
+    forge(tmp_path / "out", Block(0, 1))
+    with pytest.raises(SolutionError):
+        run(file, tmp_path / "out", resumes=True)
+    assert not list((tmp_path / "out").glob(".*"))
+
+
 def test_there_may_be_nothing_to_continue_yet(tmp_path: Path) -> None:
     assert run(write_input(tmp_path, 3), tmp_path / "out", resumes=True).solved == 3
 

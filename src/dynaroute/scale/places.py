@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dynaroute.errors import FileError, Where
-from dynaroute.files import write_bytes
+from dynaroute.files import remove_unfinished, write_bytes
 from dynaroute.formats.parquet_columns import load_pyarrow
 
 __all__ = ["Place", "find_place", "is_remote"]
@@ -98,11 +98,10 @@ class Place:
             stream.write(content)
             stream.close()  # completes the upload; before that, the file is not visible
 
-    def remove(self, name: str) -> None:
-        """Remove a file."""
-        system, path = _resolve(self.address)
-        with _translate_errors(self.file(name), "removed"):
-            system.delete_file(f"{path}/{name}")
+    def remove_unfinished(self) -> None:
+        """Remove what killed processes had not finished; in an object store, nothing of it is visible."""
+        if not self.is_remote:
+            remove_unfinished(Path(self.address))
 
 
 def find_place(address: str) -> tuple[Place, str | None]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from dynaroute.display import count_of, show_list
 from dynaroute.errors import DynarouteError, FileError, FormatError, SolutionError, Where, merge_notes
-from dynaroute.files import is_unfinished
 from dynaroute.scale.devices import name_kind
 from dynaroute.scale.engine import Engine, WorkersNow
 from dynaroute.scale.first_routes import are_built_apart
@@ -118,6 +117,7 @@ def run_batch(
     manifest = _plan(request, source, earlier)
     if earlier is not None:
         earlier.refuse_other(manifest, place)
+        place.remove_unfinished()
     else:
         place.make()
         manifest.write(place)
@@ -133,8 +133,7 @@ def run_batch(
     for gap in parts.find_gaps(first, end):
         message = f"rows {gap.first} to {gap.end - 1} are missing, although every row was solved."
         raise FileError(message, where=Where(file=request.out), remedy="If parts were deleted, continue with --resume.")
-    for name in filter(is_unfinished, place.list_files()):  # left by killed workers; nothing is writing now
-        place.remove(name)
+    place.remove_unfinished()
     summary = BatchSummary(state.tally, state.workers, time.perf_counter() - began, state.solved)
     place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
     return summary
