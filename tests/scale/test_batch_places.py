@@ -37,6 +37,13 @@ def test_a_folder_that_is_not_there_is_empty(place: Place) -> None:
     assert place.list_files() == {}
 
 
+def test_what_is_removed_is_gone(place: Place) -> None:
+    place.make()
+    place.write("a", b"one")
+    place.remove("a")
+    assert place.list_files() == {}
+
+
 def test_a_file_that_is_not_there_is_named(place: Place) -> None:
     with pytest.raises(FileError, match="new/a"):
         place.read("a")

@@ -98,6 +98,12 @@ class Place:
             stream.write(content)
             stream.close()  # completes the upload; before that, the file is not visible
 
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        system, path = _resolve(self.address)
+        with _translate_errors(self.file(name), "removed"):
+            system.delete_file(f"{path}/{name}")
+
     def remove_unfinished(self) -> None:
         """Remove what killed processes had not finished; in an object store, nothing of it is visible."""
         if not self.is_remote:
