@@ -192,6 +192,16 @@ def test_a_lost_connection_is_no_damage_of_the_ids(tmp_path: Path, monkeypatch: 
         list(source.read_ids())
 
 
+def test_a_row_beyond_the_limits_is_refused_as_a_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "in.parquet"
+    write([draw(1, size=5)[0], draw(1, size=9)[0], draw(1, size=6)[0]], file)
+    source = open_parquet(file)
+    monkeypatch.setattr("dynaroute.limits.LARGEST_CONTENT", 1_700)  # bytes
+    rows = source.read(Block(0, 3))
+    assert ["more than the limit" in row.error for row in rows] == [False, True, False]
+    assert "dynaroute --limits 10" in rows[1].error
+
+
 def make_text_invalid(file: Path, text: bytes) -> None:
     """Write a byte that is no UTF-8 into a text, where no checksum finds it."""
     pq.write_table(pq.read_table(file), file, compression="none", use_dictionary=False)

@@ -132,6 +132,7 @@ class InstanceTable:
         if coordinates is None and distances is None:
             raise _missing("coordinates")
         nodes = len(distances) if coordinates is None else len(coordinates)
+        refuse_large_set(1, nodes - 1)
         try:
             vehicles = read_json_vehicles(self._read("vehicles", index, _read_plain))
         except UnsupportedError as error:

@@ -102,7 +102,7 @@ def run_batch(
     engine
         Runs the workers.
     watch
-        Called after a part is written or a worker is replaced.
+        Called after a part is verified or written, or a worker is replaced.
 
     Raises
     ------
