@@ -145,7 +145,7 @@ def _read_whole(value: Any, field: str) -> int:
         raise InstanceError.about(
             field, f"the {words} {show_number(value)} is not a whole number above 0.", "Give one, or leave it out."
         )
-    if value > LARGEST_INTEGER:
+    if int(value) > LARGEST_INTEGER:
         message = f"the {words} is above {LARGEST_INTEGER}, the largest possible number."
         raise InstanceError.about(field, message, "Leave it out if there is no limit, or use a larger unit.")
     return int(value)

@@ -183,6 +183,7 @@ def test_a_lost_connection_is_no_damage_of_the_ids(tmp_path: Path, monkeypatch: 
     damage(file, column=0)
     store.write("in.parquet", file.read_bytes())
     source = open_source(store.address)
+    assert isinstance(source, ParquetSource)
 
     def fail(*_: object) -> None:
         raise FileError("connection reset")
