@@ -38,15 +38,15 @@ def read_to_solve(body: bytes) -> None:
 
 
 def answer_conversion(body: bytes) -> None:
-    convert(body, content_type=JSON, query=NO_OPTIONS, limits=LIMITS, largest=LARGEST).encode()
+    convert(body, content_type=JSON, query=NO_OPTIONS, limits=LIMITS, largest=LARGEST)
 
 
 def answer_check(body: bytes) -> None:
-    judge(body, content_type=JSON, limits=LIMITS).encode()
+    judge(body, content_type=JSON, limits=LIMITS, largest=LARGEST)
 
 
 def answer_insertion(body: bytes) -> None:
-    insert(body, content_type=JSON, limits=LIMITS).encode()
+    insert(body, content_type=JSON, limits=LIMITS, largest=LARGEST)
 
 
 def read_file(body: bytes) -> None:
