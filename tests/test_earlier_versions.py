@@ -28,6 +28,7 @@ def test_run_of_an_earlier_version_goes_on_to_where_it_would_have_been(tmp_path:
     run = shutil.copytree(WRITTEN / "run", tmp_path / "run")
     command = [sys.executable, "-m", "dynaroute", "train", "--resume", str(run), "--device", "cpu", "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    assert "no checksum" in done.stderr
     outcome = json.loads(done.stdout)
     assert (outcome["updates"], outcome["interrupted"]) == (12, False)
     assert outcome["validation_length"] == pytest.approx(LENGTH_OF_WHOLE_RUN, abs=0.02)  # processors round differently

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dynaroute.errors import FileError, FormatError
-from dynaroute.files import read_bytes, write_bytes
+from dynaroute.files import read_bytes, remove_unfinished, write_bytes
 from dynaroute.limits import LARGEST_FILE
 
 
@@ -161,6 +161,63 @@ def test_a_killed_writer_leaves_the_old_file_whole(tmp_path: Path) -> None:
 
     assert ended.returncode == 9
     assert path.read_bytes() == b"old"
+
+
+def leave_unfinished(folder: Path) -> Path:
+    """Make a file as a killed writer leaves it."""
+    path = folder / ".dynaroute-0123456789abcdef.tmp"
+    path.write_bytes(b"half of it")
+    return path
+
+
+def test_what_a_killed_writer_left_is_removed_with_the_next_file(tmp_path: Path) -> None:
+    unfinished = leave_unfinished(tmp_path)
+    (tmp_path / ".dynaroute-notes.txt").write_bytes(b"of somebody else")
+
+    write_bytes(tmp_path / "file", b"new")
+
+    assert not unfinished.exists()
+    assert names_in(tmp_path) == [".dynaroute-notes.txt", "file"]
+
+
+def test_file_that_a_living_process_writes_is_not_removed(tmp_path: Path) -> None:
+    waits_before_the_end = (
+        "import os, sys\nfrom pathlib import Path\nfrom dynaroute.files import write_bytes\n"
+        "usual = os.fsync\n"
+        "def wait(descriptor):\n    print('written', flush=True)\n    input()\n    usual(descriptor)\n"
+        "os.fsync = wait\nwrite_bytes(Path(sys.argv[1]), b'of the living')\n"
+    )
+    command = [sys.executable, "-c", waits_before_the_end, str(tmp_path / "file")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "written\n"
+
+        remove_unfinished(tmp_path)
+        during = names_in(tmp_path)
+        writer.communicate("\n")
+
+    assert len(during) == 1
+    assert (tmp_path / "file").read_bytes() == b"of the living"
+    assert names_in(tmp_path) == ["file"]
+
+
+def test_file_that_another_machine_took_for_a_leftover_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, removed = os.fsync, list[str]()
+
+    def remove_the_first(descriptor: int) -> None:
+        if not removed:
+            removed.extend(names_in(tmp_path))
+            (tmp_path / removed[0]).unlink()
+        usual(descriptor)
+
+    monkeypatch.setattr(os, "fsync", remove_the_first)
+
+    write_bytes(tmp_path / "file", b"new")
+
+    assert removed
+    assert (tmp_path / "file").read_bytes() == b"new"
 
 
 def test_two_writers_of_one_file_do_not_share_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -512,6 +512,7 @@ def test_a_speed_and_service_times_alone_change_no_routes() -> None:
         ("speed", 0, None),
         ("speed", -3, None),
         ("speed", math.nan, None),
+        ("speed", 5e-324, None),
         ("speed", "fast", None),
     ],
 )

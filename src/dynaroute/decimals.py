@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
+from numbers import Real
 
 from dynaroute.errors import InstanceError
 
-__all__ = ["count_decimals", "plain_number", "scale_to_integers", "unscale"]
+__all__ = [
+    "LARGEST_INTEGER",
+    "count_decimals",
+    "is_finite_number",
+    "plain_number",
+    "scale_to_integers",
+    "show_number",
+    "unscale",
+]
+
+LARGEST_INTEGER = 2**31 - 1  # the GPU adds loads in 32-bit registers
 
 _LARGEST_EXACT = 2**53  # every whole number below this is exact as a float
 _MOST_DIGITS = 40  # before or after the decimal point; far more than a scaled capacity can have
@@ -65,3 +77,21 @@ def plain_number(value: float | Decimal) -> int | float:
     """Return the number as JSON should show it: exact, and as an integer where it is whole."""
     number = float(value)
     return int(number) if number.is_integer() and abs(number) < _LARGEST_EXACT else number
+
+
+def is_finite_number(value: object) -> bool:
+    """Whether a value is a number that a float can hold; true and false are not numbers."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer of more than 308 digits
+        return False
+
+
+def show_number(value: object) -> str:
+    """Write a value that should have been a number, for a message."""
+    try:
+        return repr(value)
+    except ValueError:  # Python does not write integers of more than 4,300 digits
+        return "a number of thousands of digits"

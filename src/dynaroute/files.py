@@ -8,13 +8,27 @@ import secrets
 import stat
 import sys
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
 from dynaroute.errors import FileError, FormatError, in_file
 from dynaroute.limits import LARGEST_FILE, REMEDY, raised
 
-__all__ = ["STDIN", "is_unfinished", "open_to_write", "read_bytes", "read_stdin", "refuse_unreadable", "write_bytes"]
+try:
+    import fcntl
+except ImportError:  # not available on Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "STDIN",
+    "open_to_write",
+    "read_bytes",
+    "read_stdin",
+    "refuse_unreadable",
+    "remove_unfinished",
+    "write_bytes",
+]
 
 STDIN = "standard input"  # its name in messages
 
@@ -22,6 +36,7 @@ STDIN = "standard input"  # its name in messages
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _BEGIN, _END = ".dynaroute-", ".tmp"  # parts of the names of files while they are written
 _STEP = 1 << 24  # bytes read at a time
+_ATTEMPTS = 3  # where locks do not reach, another machine may take a file that is being written for a killed one's
 
 
 def refuse_unreadable(path: Path, largest: int = LARGEST_FILE) -> None:
@@ -159,14 +174,43 @@ def write_bytes(path: Path, content: bytes | memoryview) -> None:
     with in_file(path):
         try:
             target = Path(os.path.realpath(path))
-            _write_beside_and_rename(target, content, _replaceable_mode(target))
+            mode = _replaceable_mode(target)
+            _clean_up(target.parent)
+            _write_beside_and_rename(target, content, mode)
         except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
             raise _unwritable(error) from error
 
 
-def is_unfinished(name: str) -> bool:
-    """Whether a file of this name is one that `write_bytes` had not finished when it was killed."""
-    return name.startswith(_BEGIN) and name.endswith(_END)
+def remove_unfinished(folder: Path) -> None:
+    """Remove what `write_bytes` of killed processes left in a folder. Files of living processes are locked, and stay.
+
+    Parameters
+    ----------
+    folder
+        The folder; it need not exist.
+    """
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name.startswith(_BEGIN) and path.name.endswith(_END):
+                _remove_unless_held(path)
+
+
+@lru_cache(maxsize=64)
+def _clean_up(folder: Path) -> None:
+    """Do the same once per folder and process, because listing a folder for every file would be slow."""
+    remove_unfinished(folder)
+
+
+def _remove_unless_held(path: Path) -> None:
+    with suppress(OSError):  # it is held, gone, or of another user, or this disk has no locks
+        descriptor = os.open(path, os.O_RDWR | _AT_ONCE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+        finally:
+            os.close(descriptor)
 
 
 def _replaceable_mode(target: Path) -> int | None:
@@ -186,20 +230,42 @@ def _replaceable_mode(target: Path) -> int | None:
 
 
 def _write_beside_and_rename(target: Path, content: bytes | memoryview, mode: int | None) -> None:
-    beside = target.parent / f"{_BEGIN}{secrets.token_hex(8)}{_END}"  # a name that no other writer uses
+    for attempt in range(1, _ATTEMPTS + 1):
+        beside = target.parent / f"{_BEGIN}{secrets.token_hex(8)}{_END}"  # a name that no other writer uses
+        try:
+            _write_and_rename(beside, target, content, mode)
+        except FileNotFoundError:
+            if attempt == _ATTEMPTS:
+                raise
+        else:
+            return
+
+
+def _write_and_rename(beside: Path, target: Path, content: bytes | memoryview, mode: int | None) -> None:
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            _hold(file.fileno())
             file.write(content)
             file.flush()
             os.fsync(file.fileno())  # otherwise a power cut could leave the new name with lost content
-        if mode is not None:
-            beside.chmod(mode)
-        beside.replace(target)
+            if mode is not None:
+                beside.chmod(mode)
+            if fcntl is not None:  # while it is held
+                beside.replace(target)
+        if fcntl is None:  # Windows only renames closed files
+            beside.replace(target)
     except BaseException:  # interrupts, too, must leave nothing behind
         with suppress(OSError):  # fails if the disk became read-only
             beside.unlink(missing_ok=True)
         raise
+
+
+def _hold(descriptor: int) -> None:
+    """Lock a file until it is closed, so that others see that its writer lives."""
+    if fcntl is not None:
+        with suppress(OSError):  # some network disks do not support locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _unwritable(error: OSError | ValueError) -> FileError:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain, repeat
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, get_args
 
+from dynaroute.decimals import LARGEST_INTEGER, is_finite_number, show_number
 from dynaroute.errors import InstanceError
 from dynaroute.vocabulary import RouteEnd, join_with_or
 
@@ -143,15 +143,20 @@ def _read_whole(value: Any, field: str) -> int:
         raise InstanceError.about(field, f"the {words} is missing.", "Give a whole number above 0.")
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise InstanceError.about(
-            field, f"the {words} {value!r} is not a whole number above 0.", "Give one, or leave it out."
+            field, f"the {words} {show_number(value)} is not a whole number above 0.", "Give one, or leave it out."
         )
+    if int(value) > LARGEST_INTEGER:
+        message = f"the {words} is above {LARGEST_INTEGER}, the largest possible number."
+        raise InstanceError.about(field, message, "Leave it out if there is no limit, or use a larger unit.")
     return int(value)
 
 
 def _read_limit(value: Any, field: str) -> float:
     number = _read_number(value, field)
     if number <= 0:
-        raise InstanceError.about(field, f"the limit {value!r} is not above 0.", "Leave it out if there is no limit.")
+        raise InstanceError.about(
+            field, f"the limit {show_number(value)} is not above 0.", "Leave it out if there is no limit."
+        )
     return number
 
 
@@ -171,6 +176,6 @@ def _read_shift(value: Any) -> tuple[float, float]:
 
 
 def _read_number(value: Any, field: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise InstanceError.about(field, f"{value!r} is not a finite number.", "Give one, or leave it out.")
+    if not is_finite_number(value):
+        raise InstanceError.about(field, f"{show_number(value)} is not a finite number.", "Give one, or leave it out.")
     return float(value)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.decimals import unscale
+from dynaroute.decimals import LARGEST_INTEGER, show_number, unscale
 from dynaroute.errors import InstanceError
 from dynaroute.fleet import VehicleType
 from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, SHORTEST_SPREAD, round_lengths
@@ -39,7 +39,7 @@ __all__ = [
     "refuse_vanishing_lengths",
 ]
 
-LARGEST_INTEGER = 2**31 - 1  # the GPU adds loads in 32-bit registers
+_SLOWEST_SPEED = 1 / LONGEST_LENGTH  # so that all times are finite
 
 
 def _node(index: int) -> str:
@@ -290,8 +290,10 @@ def read_speed(value: object) -> float:
     speed = _floats(value, "speed")
     if speed.ndim != 0 or not 0 < float(speed) < np.inf:
         raise InstanceError.about(
-            "speed", f"the speed {value!r} is not a number above 0.", "Give distance units per second."
+            "speed", f"the speed {show_number(value)} is not a number above 0.", "Give distance units per second."
         )
+    if speed < _SLOWEST_SPEED:
+        raise InstanceError.about("speed", f"the speed {speed:g} is too small to compute times.", "Check its unit.")
     return float(speed)
 
 
@@ -327,7 +329,9 @@ def read_scale(value: object) -> int:
     while power > 1 and power % 10 == 0:
         power //= 10
     if power != 1:
-        raise InstanceError.about("demand_scale", f"the scale {value!r} is not a power of ten.", "Use 1, 10, 100, ...")
+        raise InstanceError.about(
+            "demand_scale", f"the scale {show_number(value)} is not a power of ten.", "Use 1, 10, 100, ..."
+        )
     return scale
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import invoke, invoke_json
 
-from dynaroute.cli.batch_progress import describe_progress
+from dynaroute.cli.batch_progress import describe_progress, show_batch
 from dynaroute.distributions import draw_paper_set
 from dynaroute.formats import write
 from dynaroute.scale.engine import WorkersNow
@@ -137,6 +137,21 @@ def test_a_driver_that_was_killed_is_continued_as_if_nothing_had_happened(tmp_pa
         str(number): (routes[number - 1], undisturbed[number - 1].cost, True) for number in range(1, 41)
     }
     assert not [file for file in out.iterdir() if file.name.endswith(".tmp")]
+
+
+def test_a_batch_tells_that_it_goes_on_before_any_row_is_done(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dynaroute.cli.progress.FIRST_LINE_AFTER", 0.01)
+    told = ""
+    with show_batch() as watch:
+        while "the first rows are not done yet, after 0 s" not in told:
+            told += capsys.readouterr().err
+        watch(Progress(1, 3, 0, WorkersNow(1), 0.1))
+        while "1 of 3 rows, 0.1 per second, 20 s left" not in told:
+            told += capsys.readouterr().err
+
+    assert capsys.readouterr().out == ""
 
 
 def test_progress_is_told_in_a_line() -> None:

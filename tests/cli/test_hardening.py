@@ -453,6 +453,12 @@ def test_15_12_tensors_of_a_checkpoint_are_finite(run: Path, part: str) -> None:
     refuse_resuming(run, "last.pt", part, "not finite")
 
 
+@pytest.mark.parametrize("change", [{"best_length": 0.5}, {"trajectories": 1}, {"step": 4}], ids=str)
+def test_35_c4_a_checkpoint_with_another_record_is_refused(run: Path, change: dict[str, Any]) -> None:
+    change_record(run, **change)
+    refuse_resuming(run, "last.pt", "was changed after it was written", "best.pt")
+
+
 @pytest.mark.parametrize("value", ["text", None, {"state": 1}], ids=str)
 @pytest.mark.parametrize("part", ["policy", "optimiser", "generator", "ancestor"])
 def test_15_12_parts_of_a_checkpoint_are_what_they_should_be(run: Path, part: str, value: object) -> None:

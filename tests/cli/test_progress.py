@@ -99,6 +99,18 @@ def test_a_set_without_a_terminal_tells_how_far_it_is(
     assert capsys.readouterr().out == ""
 
 
+def test_a_single_instance_that_takes_long_is_told_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dynaroute.cli.progress.FIRST_LINE_AFTER", 0.01)
+    told = ""
+    with show_progress(1, "solving"):
+        while "solving: 0 of 1 after 0 s" not in told:
+            told += capsys.readouterr().err
+
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize("total", [1, 12])
 def test_a_set_that_is_done_at_once_is_not_told_of(total: int, capsys: pytest.CaptureFixture[str]) -> None:
     with show_progress(total, "searching") as advance:

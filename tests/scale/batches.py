@@ -67,6 +67,11 @@ def change_column(file: Path, name: str, change: Callable[[list[Any]], list[Any]
     pq.write_table(table.set_column(table.column_names.index(name), name, pa.array(cells)), file, **settings)
 
 
+def drop_checksum(file: Path) -> None:
+    """Make a part as version 0.1.0 wrote it."""
+    pq.write_table(pq.read_table(file).replace_schema_metadata(None), file)
+
+
 def run(input: Path, out: Path, options: SolveOptions = SAVINGS, **more: Any) -> BatchSummary:
     return run_batch(BatchRequest(str(input), str(out), options, **more), SameProcess())
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from batches import run, write_input
+from batches import change_column, drop_checksum, run, write_input
 
-from dynaroute.errors import FileError, FormatError
+from dynaroute.errors import FileError, FormatError, InputWarning
 from dynaroute.scale.outcomes import RowOutcome
 from dynaroute.scale.parts import Parts
 from dynaroute.scale.places import StoragePlace
@@ -85,6 +85,35 @@ def test_a_part_that_lacks_a_column_is_refused_by_name(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(file).drop_columns("checked"), file)
     with pytest.raises(FormatError, match="field checked: this column is missing"):
         parts.read(Block(3, 5))
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"), [("seconds", [0.0, 0.0]), ("method", ["sample", None]), ("id", ["b", "a"])]
+)
+def test_a_part_that_was_changed_is_refused_by_name(tmp_path: Path, column: str, cells: list[object]) -> None:
+    parts = parts_in(tmp_path)
+    parts.write(Block(3, 5), FOUND)
+    (file,) = tmp_path.iterdir()
+    change_column(file, column, lambda _: cells)
+    with pytest.raises(FormatError, match=f"{file.name}: its checksum does not match its rows"):
+        parts.read(Block(3, 5))
+
+
+def test_a_part_packed_otherwise_is_still_as_it_was_written(tmp_path: Path) -> None:
+    parts = parts_in(tmp_path)
+    parts.write(Block(3, 5), FOUND)
+    (file,) = tmp_path.iterdir()
+    pq.write_table(pq.read_table(file), file, compression="none", row_group_size=1)
+    assert parts.read(Block(3, 5)) == FOUND
+
+
+def test_a_part_without_a_checksum_is_read_with_a_note(tmp_path: Path) -> None:
+    parts = parts_in(tmp_path)
+    parts.write(Block(3, 5), FOUND)
+    (file,) = tmp_path.iterdir()
+    drop_checksum(file)
+    with pytest.warns(InputWarning, match=f"{file.name}: this part has no checksum"):
+        assert parts.read(Block(3, 5)) == FOUND
 
 
 def test_other_libraries_read_the_folder_as_one_table(tmp_path: Path) -> None:

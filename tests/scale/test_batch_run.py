@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batches import SAVINGS, SameProcess, change_column, draw, read_out, routes_of, run, write_input
+from batches import SAVINGS, SameProcess, change_column, draw, drop_checksum, read_out, routes_of, run, write_input
 
-from dynaroute.errors import DynarouteError, FileError, OptionError
+from dynaroute.errors import DynarouteError, FileError, InputWarning, OptionError, SolutionError
 from dynaroute.formats import write
 from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.manifest import Shard
+from dynaroute.scale.parts import Parts
+from dynaroute.scale.places import StoragePlace
+from dynaroute.scale.rows import Block
 from dynaroute.scale.run import BatchRequest, Progress, run_batch
 from dynaroute.solver import solve, solve_all
 from dynaroute.solving.options import SolveOptions
@@ -157,11 +160,72 @@ def test_a_run_that_was_ended_solves_only_what_is_missing(tmp_path: Path) -> Non
     assert routes_of(tmp_path / "out") == routes_of(tmp_path / "whole")
 
 
+def forge(out: Path, *blocks: Block) -> None:
+    """Halve the costs of parts, and write them with the right checksum for it."""
+    parts = Parts(StoragePlace(str(out)))
+    for block in blocks:
+        parts.write(block, [replace(outcome, cost=(outcome.cost or 0.0) / 2) for outcome in parts.read(block)])
+
+
+def test_a_run_is_not_continued_beside_forged_costs(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 12)
+    run(file, tmp_path / "out", block=3)
+    forge(tmp_path / "out", Block(3, 6))
+    (tmp_path / "out" / "part-000000000009-000000000012.parquet").unlink()
+    with pytest.raises(
+        SolutionError, match=r"part-000000000003-000000000006.parquet: id 4: .* In all, 3 rows are wrong\."
+    ):
+        run(file, tmp_path / "out", resumes=True)
+    assert not (tmp_path / "out" / "part-000000000009-000000000012.parquet").exists()
+
+
+def test_all_parts_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 12)
+    run(file, tmp_path / "out", block=3)
+    forge(tmp_path / "out", Block(0, 3))
+    change_column(tmp_path / "out" / "part-000000000003-000000000006.parquet", "seconds", lambda cells: [0.0] * 3)
+    (tmp_path / "out" / "part-000000000006-000000000009.parquet").write_bytes(b"PAR1")
+    with pytest.raises(
+        SolutionError, match=r"2 other parts cannot be used either: part-000000000003-.*, part-000000000006-"
+    ):
+        run(file, tmp_path / "out", resumes=True)
+
+
+def test_a_part_that_was_removed_after_its_refusal_is_solved_again(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 6)
+    run(file, tmp_path / "out", block=3)
+    before = routes_of(tmp_path / "out")
+    forge(tmp_path / "out", Block(0, 3))
+    (tmp_path / "out" / "part-000000000000-000000000003.parquet").unlink()
+    assert run(file, tmp_path / "out", resumes=True).solved == 3
+    assert routes_of(tmp_path / "out") == before
+
+
+def test_a_run_without_checksums_is_continued_with_a_note(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 6)
+    run(file, tmp_path / "out", block=3)
+    for part in (tmp_path / "out").glob("part-*"):
+        drop_checksum(part)
+    with pytest.warns(InputWarning, match="this part has no checksum") as notes:
+        assert run(file, tmp_path / "out", resumes=True).tally.rows == 6
+    assert len(notes) == 2
+
+
 def test_what_killed_workers_left_is_removed_in_the_end(tmp_path: Path) -> None:
     file = write_input(tmp_path, 3)
     run(file, tmp_path / "out", block=1)
     min((tmp_path / "out").glob("part-*")).rename(tmp_path / "out" / ".dynaroute-0123456789abcdef.tmp")
     run(file, tmp_path / "out", resumes=True)
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_what_a_killed_run_left_is_removed_before_it_goes_on(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 3)
+    run(file, tmp_path / "out", block=1)
+    (tmp_path / "out" / ".dynaroute-0123456789abcdef.tmp").touch()
+    forge(tmp_path / "out", Block(0, 1))
+    with pytest.raises(SolutionError):
+        run(file, tmp_path / "out", resumes=True)
     assert not list((tmp_path / "out").glob(".*"))
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from batches import SAVINGS, change_column, routes_of, run, write_input
+from batches import SAVINGS, change_column, drop_checksum, routes_of, run, write_input
 
-from dynaroute.errors import DynarouteError, FileError, OptionError, SolutionError
+from dynaroute.errors import DynarouteError, FileError, FormatError, InputWarning, OptionError, SolutionError
 from dynaroute.scale.manifest import Manifest, Shard
 from dynaroute.scale.merging import Merging
 from dynaroute.scale.places import StoragePlace
@@ -78,6 +78,21 @@ def test_a_wrong_row_is_found(shards: list[str]) -> None:
     (wrong,) = Merging(shards).find_wrong()
     assert wrong.id == "1"
     assert "stated cost" in wrong.error
+
+
+def test_a_part_that_was_changed_is_refused_though_its_costs_are_right(shards: list[str]) -> None:
+    part = first_part(shards[0])
+    change_column(part, "seconds", lambda cells: [0.0] * len(cells))
+    with pytest.raises(FormatError, match=f"{part.name}: its checksum does not match"):
+        Merging(shards).find_wrong()
+
+
+def test_parts_without_a_checksum_are_merged_with_a_note(tmp_path: Path, shards: list[str]) -> None:
+    drop_checksum(first_part(shards[0]))
+    merging = Merging(shards)
+    with pytest.warns(InputWarning, match="has no checksum"):
+        assert merging.find_wrong() == []
+    assert merging.write(str(tmp_path / "out")).tally.rows == 12
 
 
 def test_rows_with_errors_keep_them(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from batches import change_column, draw, write_input
+from batches import change_column, draw, read_out, run, write_input
 
 from dynaroute.errors import DynarouteError, FileError, FormatError, UnsupportedError
 from dynaroute.formats import write
@@ -148,11 +149,87 @@ def test_a_line_that_is_down_is_no_fault_of_the_rows(tmp_path: Path, monkeypatch
         source.read(Block(0, 8))
 
 
-def test_ids_that_are_damaged_are_refused_by_name(tmp_path: Path) -> None:
-    file = write_input(tmp_path, 8)
+def test_rows_whose_ids_are_damaged_are_named_by_their_numbers_and_carry_the_error(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 12)
     damage(file, column=0)
-    with pytest.raises(FormatError, match=r"in\.parquet, field id: the ids cannot be read"):
-        open_source(str(file))
+    rows = open_parquet(file).read(Block(0, 12))
+    assert ids(rows[:4]) == ["1", "2", "3", "4"]
+    assert ids(rows[4:8]) == [f"row {number} (id damaged)" for number in range(4, 8)]
+    assert ids(rows[8:]) == ["9", "10", "11", "12"]
+    assert ["cannot be read" in row.error for row in rows] == [False] * 4 + [True] * 4 + [False] * 4
+
+
+@pytest.mark.parametrize("column", [0, 1, 2])
+def test_a_damaged_page_of_a_file_without_ids_is_the_error_of_its_rows(tmp_path: Path, column: int) -> None:
+    file = write_input(tmp_path, 12)
+    pq.write_table(pq.read_table(file).drop_columns("id"), file)
+    damage(file, column)
+    rows = open_parquet(file).read(Block(0, 12))
+    assert ids(rows) == [str(number) for number in range(12)]
+    assert ["cannot be read" in row.error for row in rows] == [False] * 4 + [True] * 4 + [False] * 4
+
+
+def test_a_batch_goes_on_beside_damaged_ids(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 12)
+    damage(file, column=0)
+    assert run(file, tmp_path / "out", block=3).tally.failed == 4
+    assert [outcome.error is None for outcome in read_out(tmp_path / "out")] == [True] * 4 + [False] * 4 + [True] * 4
+
+
+def test_a_lost_connection_is_no_damage_of_the_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = StoragePlace(f"memory://{tmp_path.name}")
+    store.make()
+    file = write_input(tmp_path, 12)
+    damage(file, column=0)
+    store.write("in.parquet", file.read_bytes())
+    source = open_source(store.address)
+    assert isinstance(source, ParquetSource)
+
+    def fail(*_: object) -> None:
+        raise FileError("connection reset")
+
+    monkeypatch.setattr(StoragePlace, "require", fail)
+    with pytest.raises(FileError, match="connection reset"):
+        list(source.read_ids())
+
+
+def test_a_row_beyond_the_limits_is_refused_as_a_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "in.parquet"
+    write([draw(1, size=5)[0], draw(1, size=9)[0], draw(1, size=6)[0]], file)
+    source = open_parquet(file)
+    monkeypatch.setattr("dynaroute.limits.LARGEST_CONTENT", 1_700)  # bytes
+    rows = source.read(Block(0, 3))
+    assert ["more than the limit" in row.error for row in rows] == [False, True, False]
+    assert "dynaroute --limits 10" in rows[1].error
+
+
+def make_text_invalid(file: Path, text: bytes) -> None:
+    """Write a byte that is no UTF-8 into a text, where no checksum finds it."""
+    pq.write_table(pq.read_table(file), file, compression="none", use_dictionary=False)
+    content = file.read_bytes()
+    assert text in content
+    file.write_bytes(content.replace(text, b"\xff" + text[1:], 1))
+
+
+def test_an_id_that_is_not_utf_8_is_shown_with_escapes(tmp_path: Path) -> None:
+    file = write_input(tmp_path, 3)
+    change_column(file, "id", lambda cells: begin_with("id", cells))
+    make_text_invalid(file, b"id2")
+    assert ids(open_parquet(file).read(Block(0, 3))) == ["id1", "\\xffd2", "id3"]
+
+
+def test_names_that_are_not_utf_8_are_the_error_of_their_row(tmp_path: Path) -> None:
+    file = tmp_path / "in.parquet"
+    write(
+        [
+            replace(each, customer_names=tuple(f"{number}x{stop}" for stop in range(6)))
+            for number, each in enumerate(draw(3))
+        ],
+        file,
+    )
+    make_text_invalid(file, b"1x4")
+    rows = open_parquet(file).read(Block(0, 3))
+    assert ["customer_names: a text is not in UTF-8" in row.error for row in rows] == [False, True, False]
 
 
 def test_pages_that_are_damaged_are_the_error_of_their_rows(tmp_path: Path) -> None:

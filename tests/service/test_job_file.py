@@ -168,13 +168,13 @@ def test_file_is_for_nobody_else(tmp_path: Path) -> None:
 def test_job_that_cannot_be_read_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     JobFile(str(tmp_path)).close()
     with sqlite3.connect(tmp_path / "jobs.sqlite3") as database:
-        database.execute("INSERT INTO jobs VALUES ('x', 1, '{}', '[]', 'nonsense', ?)", (time.time(),))
+        database.execute("INSERT INTO jobs VALUES ('x', 1, '{}', '[]', 'nonsense', ?, 'none')", (time.time(),))
     database.close()
 
     file = JobFile(str(tmp_path))
 
     assert file.load() == []
-    assert "skipped" in caplog.text
+    assert "x: its checksum does not match its content" in caplog.text
     file.close()
 
 
@@ -194,14 +194,109 @@ def test_15_6_job_whose_problem_is_gone_is_left_out(tmp_path: Path) -> None:
     assert JobFile(str(tmp_path)).load() == []  # it was begun, and failed with a traceback
 
 
-def test_15_6_damaged_pages_of_the_file_do_not_keep_the_service_from_starting(tmp_path: Path) -> None:
-    file = JobFile(str(tmp_path))
-    for _ in range(20):
-        file.add(Job(INSTANCE, SEARCH, ("a note " * 100,)).keep())
+def write_jobs(folder: Path, count: int) -> list[str]:
+    """Write jobs that are long enough to fill several pages, and return their ids."""
+    file = JobFile(str(folder))
+    jobs = [Job(INSTANCE, SEARCH, ("a note " * 100,)) for _ in range(count)]
+    for job in jobs:
+        file.add(job.keep())
     file.close()
+    return [job.identifier for job in jobs]
+
+
+def load_ids(folder: Path) -> list[str]:
+    file = JobFile(str(folder))
+    kept = [job.answer.id for job in file.load()]
+    file.close()
+    return kept
+
+
+def change(folder: Path, statement: str, *values: object) -> None:
+    with sqlite3.connect(folder / "jobs.sqlite3") as database:
+        database.execute(statement, values)
+    database.close()
+
+
+def test_15_6_damaged_pages_of_the_file_do_not_keep_the_service_from_starting(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    identifiers = write_jobs(tmp_path, 20)
     path = tmp_path / "jobs.sqlite3"
     content = bytearray(path.read_bytes())
     content[4096 * 4 :] = b"\xff" * (len(content) - 4096 * 4)
     path.write_bytes(content)
 
-    assert JobFile(str(tmp_path)).load() == []
+    kept = load_ids(tmp_path)
+
+    (aside,) = tmp_path.glob("jobs.damaged-*.sqlite3")
+    assert aside.read_bytes() == content
+    assert f"The damaged file is kept as {aside.name}" in caplog.text
+    assert all(identifier in caplog.text for identifier in set(identifiers) - set(kept))
+
+
+@pytest.mark.parametrize("damage", [bytes(4096), b"\xff" * 4096])
+def test_jobs_beside_a_damaged_page_are_kept_and_the_others_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: bytes
+) -> None:
+    identifiers = write_jobs(tmp_path, 20)
+    path = tmp_path / "jobs.sqlite3"
+    content = path.read_bytes()
+    pages = [content[at : at + 4096] for at in range(0, len(content), 4096)]
+    last = max(number for number, page in enumerate(pages) if b"a note " in page)  # a leaf: it holds only rows
+    path.write_bytes(b"".join([*pages[:last], damage, *pages[last + 1 :]]))
+
+    kept = load_ids(tmp_path)
+
+    lost = [identifier for identifier in identifiers if identifier not in kept]
+    assert 0 < len(lost) < len(identifiers)
+    assert all(identifier in caplog.text for identifier in lost)
+    assert not any(identifier in caplog.text for identifier in kept)
+    assert load_ids(tmp_path) == kept
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("UPDATE jobs SET answer = replace(answer, 'queued', 'failed')", "its checksum does not match"),
+        ("UPDATE jobs SET options = '{}'", "its checksum does not match"),
+        ("UPDATE jobs SET ended_at = 5.0", "its checksum does not match"),
+        ("UPDATE jobs SET checksum = NULL", "its checksum does not match"),
+        ("UPDATE problems SET instance = replace(instance, '0', '1')", "the checksum of its problem does not match"),
+        ("DELETE FROM problems", "its problem is missing"),
+    ],
+)
+def test_job_that_was_changed_is_left_out_by_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, statement: str, reason: str
+) -> None:
+    first, second = write_jobs(tmp_path, 2)
+    change(tmp_path, f"{statement} WHERE id = ?", second)
+
+    assert load_ids(tmp_path) == [first]
+    assert f"{second}: {reason}" in caplog.text
+    assert first not in caplog.text
+
+
+def test_job_that_was_continued_still_matches_its_checksum(tmp_path: Path) -> None:
+    write_jobs(tmp_path, 1)
+    file = JobFile(str(tmp_path))
+    (kept,) = file.load()
+    file.update(kept.answer.model_copy(update={"improvements": 3}), None)
+    file.close()
+
+    file = JobFile(str(tmp_path))
+    assert [job.answer.improvements for job in file.load()] == [3]
+    file.close()
+
+
+def test_file_without_checksums_is_read_with_a_note_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    identifiers = write_jobs(tmp_path, 2)
+    for table in ("jobs", "problems"):
+        change(tmp_path, f"ALTER TABLE {table} DROP COLUMN checksum")
+    change(tmp_path, "PRAGMA user_version = 1")
+
+    assert load_ids(tmp_path) == identifiers
+    assert "2 jobs of an earlier version in jobs.sqlite3 had no checksum" in caplog.text
+
+    caplog.clear()
+    assert load_ids(tmp_path) == identifiers
+    assert not caplog.text

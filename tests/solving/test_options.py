@@ -46,6 +46,7 @@ ROUTES = Solution(((1, 2), (3,)))
         ("target", {"target": math.nan}),
         ("target", {"target": math.inf}),
         ("target", {"target": "low"}),
+        ("target", {"target": 10**400}),
         ("threads", {"threads": 0}),
         ("threads", {"threads": 1.5}),
         ("decode", {"decode": "beam"}),

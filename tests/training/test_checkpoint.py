@@ -3,12 +3,13 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from dynaroute.errors import FileError, ModelError
-from dynaroute.training.checkpoint import load_checkpoint, save_checkpoint
+from dynaroute.errors import FileError, InputWarning, ModelError
+from dynaroute.training.checkpoint import load_checkpoint, require_unchanged, save_checkpoint
 
 CPU = torch.device("cpu")
 
@@ -70,3 +71,53 @@ def test_another_version_is_told(tmp_path: Path) -> None:
     torch.save({"version": 99}, tmp_path / "last.pt")
     with pytest.raises(ModelError, match="version"):
         load_checkpoint(tmp_path / "last.pt", CPU)
+
+
+STATE = {
+    "step": 3,
+    "trajectories": 96,
+    "best_length": 4.5,
+    "policy": {"weights": torch.arange(4.0)},
+    "rates": [1, (2,)],
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"best_length": 1.0},
+        {"trajectories": 0},
+        {"step": 3.0},
+        {"rates": [1, (3,)]},
+        {"policy": {"weights": torch.arange(4)}},
+        {"policy": {"weights": torch.arange(4.0).reshape(2, 2)}},
+        {"policy": {"other": torch.arange(4.0)}},
+        {"more": 1},
+        {"checksum": None},
+    ],
+    ids=str,
+)
+def test_a_changed_checkpoint_is_told(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "last.pt"
+    save_checkpoint(STATE, path)
+    torch.save({**torch.load(path, weights_only=True), **change}, path)
+    with pytest.raises(ModelError, match="changed after it was written") as caught:
+        require_unchanged(load_checkpoint(path, CPU))
+    assert "best.pt" in caught.value.remedy
+
+
+def test_a_checkpoint_that_is_only_saved_again_is_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "last.pt"
+    save_checkpoint(STATE, path)
+    torch.save(torch.load(path, weights_only=True), path)
+    contents = load_checkpoint(path, CPU)
+    require_unchanged(contents)
+    assert contents["best_length"] == 4.5
+
+
+def test_a_checkpoint_without_a_checksum_is_read_with_a_note(tmp_path: Path) -> None:
+    torch.save({"version": 1, **STATE}, tmp_path / "last.pt")
+    contents = load_checkpoint(tmp_path / "last.pt", CPU)
+    with pytest.warns(InputWarning, match="no checksum"):
+        require_unchanged(contents)
+    assert contents["step"] == 3

@@ -38,3 +38,9 @@ def test_a_folder_is_held_by_one_at_a_time(tmp_path: Path) -> None:
         pass
     with hold_folder(tmp_path):
         assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_had_not_finished_is_removed_when_it_goes_on(tmp_path: Path) -> None:
+    (tmp_path / ".dynaroute-0123456789abcdef.tmp").write_bytes(b"half of a checkpoint")
+    with hold_folder(tmp_path):
+        assert list(tmp_path.iterdir()) == []

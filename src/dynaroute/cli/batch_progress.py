@@ -1,4 +1,4 @@
-"""Shows the progress of a batch: one updated line on a terminal, otherwise a line now and then."""
+"""Shows the progress of a batch, however long a row takes: one updated line on a terminal, otherwise some lines."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dynaroute.cli.output import make_console, print_note
-from dynaroute.cli.progress import FIRST_LINE_AFTER, LONGEST_SILENCE
+from dynaroute.cli.output import make_console
+from dynaroute.cli.progress import print_at_intervals
 from dynaroute.times import format_duration
 
 if TYPE_CHECKING:
     from dynaroute.scale.run import Progress
 
-__all__ = ["describe_progress", "show_batch"]
+__all__ = ["BatchLine", "describe_progress", "show_batch"]
 
 
 @contextmanager
@@ -27,13 +27,15 @@ def show_batch() -> Iterator[Callable[[Progress], None]]:
         Call it whenever something has changed.
     """
     console = make_console(stderr=True)
+    line = BatchLine()
     if not console.is_terminal:
-        yield _Lines().show
+        with print_at_intervals(line.__rich__):
+            yield line.note
         return
     from rich.live import Live
 
-    with Live("starting the workers", console=console, refresh_per_second=4, transient=True) as line:
-        yield lambda progress: line.update(describe_progress(progress))
+    with Live(line, console=console, refresh_per_second=4, transient=True):
+        yield line.note
 
 
 def describe_progress(progress: Progress) -> str:
@@ -53,16 +55,17 @@ def describe_progress(progress: Progress) -> str:
     return ", ".join(words)
 
 
-class _Lines:
-    """Prints a line after some seconds, and others at growing intervals."""
+class BatchLine:
+    """The state of a batch as a line of text, which tells the time even while nothing else changes."""
 
     def __init__(self) -> None:
-        self.wait = FIRST_LINE_AFTER
-        self.due = time.perf_counter() + self.wait
+        self.began = time.perf_counter()
+        self.progress: Progress | None = None
 
-    def show(self, progress: Progress) -> None:
-        if time.perf_counter() < self.due:
-            return
-        print_note(describe_progress(progress))
-        self.wait = min(2 * self.wait, LONGEST_SILENCE)
-        self.due = time.perf_counter() + self.wait
+    def note(self, progress: Progress) -> None:
+        """Record the progress."""
+        self.progress = progress
+
+    def __rich__(self) -> str:
+        state = "the first rows are not done yet" if self.progress is None else describe_progress(self.progress)
+        return f"{state}, after {time.perf_counter() - self.began:,.0f} s"

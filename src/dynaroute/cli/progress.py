@@ -13,14 +13,14 @@ from dynaroute.cli.output import make_console, print_note, show_length
 if TYPE_CHECKING:
     from dynaroute.improve.search import Improvement
 
-__all__ = ["show_progress", "show_search", "show_work"]
+__all__ = ["print_at_intervals", "show_progress", "show_search", "show_work"]
 
 FIRST_LINE_AFTER, LONGEST_SILENCE = 10.0, 60.0  # seconds, if there is no terminal for a bar
 
 
 @contextmanager
 def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
-    """Show a bar with rate and time left for several instances; without a terminal, print a line now and then.
+    """Show a bar with rate and time left; for one instance, or without a terminal, print a line now and then.
 
     Yields
     ------
@@ -28,12 +28,16 @@ def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
         Call it with the number of instances finished since the last call.
     """
     console = make_console(stderr=True)
-    if total == 1:
-        yield lambda _: None
-        return
-    if not console.is_terminal:
-        with _print_at_intervals(total, doing) as advance:
-            yield advance
+    if total == 1 or not console.is_terminal:
+        began, done = time.perf_counter(), [0]
+
+        def count(number: int) -> None:
+            done[0] += number
+
+        with print_at_intervals(
+            lambda: f"{doing}: {done[0]:,} of {total:,} after {time.perf_counter() - began:,.0f} s"
+        ):
+            yield count
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -58,26 +62,26 @@ def show_progress(total: int, doing: str) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def _print_at_intervals(total: int, doing: str) -> Iterator[Callable[[int], None]]:
-    """Print lines at growing intervals, so that a log shows that work continues."""
-    began = time.perf_counter()
-    done = 0
-    is_over = threading.Event()
+def print_at_intervals(describe: Callable[[], str]) -> Iterator[None]:
+    """Print lines at growing intervals, so that a log shows that work continues.
 
-    def advance(number: int) -> None:
-        nonlocal done
-        done += number
+    Parameters
+    ----------
+    describe
+        Returns the line to print now; called in another thread.
+    """
+    is_over = threading.Event()
 
     def print_lines() -> None:
         wait = FIRST_LINE_AFTER
         while not is_over.wait(wait):
-            print_note(f"{doing}: {done:,} of {total:,} after {time.perf_counter() - began:,.0f} s")
+            print_note(describe())
             wait = min(2 * wait, LONGEST_SILENCE)
 
     printer = threading.Thread(target=print_lines, daemon=True)
     printer.start()
     try:
-        yield advance
+        yield
     finally:
         is_over.set()
         printer.join()

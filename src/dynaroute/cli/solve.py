@@ -258,8 +258,7 @@ def _search_jobs(jobs: Sequence[SolveJob], options: SolveOptions, trace: Path | 
     with (
         note_interrupt() as is_interrupted,
         open_trace(trace, jobs) as write_line,
-        show_progress(len(jobs), "searching") as advance,
-        _show_one(jobs, options.search_seconds) as show,
+        _show_searches(jobs, options.search_seconds) as (advance, show),
     ):
 
         def report(index: int, improvement: Improvement) -> None:
@@ -270,10 +269,13 @@ def _search_jobs(jobs: Sequence[SolveJob], options: SolveOptions, trace: Path | 
 
 
 @contextmanager
-def _show_one(jobs: Sequence[SolveJob], seconds: float | None) -> Iterator[Callable[[int, Improvement], None]]:
-    """Show the progress of a single search; many have a bar."""
+def _show_searches(
+    jobs: Sequence[SolveJob], seconds: float | None
+) -> Iterator[tuple[Callable[[int], None], Callable[[int, Improvement], None]]]:
+    """Show the progress of a single search, or a bar for many."""
     if len(jobs) > 1:
-        yield lambda index, improvement: None
+        with show_progress(len(jobs), "searching") as advance:
+            yield advance, lambda index, improvement: None
         return
     with show_search(seconds, jobs[0].instance.unit) as show:
-        yield show
+        yield lambda count: None, show

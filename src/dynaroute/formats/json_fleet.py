@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from decimal import Decimal
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.decimals import plain_number, scale_to_integers
+from dynaroute.decimals import count_decimals, plain_number, scale_to_integers
 from dynaroute.errors import FormatError, InstanceError, UnsupportedError, Where, placed
 from dynaroute.fleet import VehicleType
 from dynaroute.fleet_options import VehicleList
@@ -119,9 +120,10 @@ def read_json_matrix(value: object, count: int, field: str) -> NDArray[np.float6
 
 def _read_matrix_row(row: list[object], path: str) -> list[float]:
     if set(map(type, row)) <= {int, Decimal}:  # all at once: building the paths of a million numbers takes seconds
-        values: list[float] = list(map(float, row))  # type: ignore[arg-type]
-        if all(map(math.isfinite, values)):
-            return values
+        with suppress(OverflowError):  # an integer of hundreds of digits, whose place is found below
+            values: list[float] = list(map(float, row))  # type: ignore[arg-type]
+            if all(map(math.isfinite, values)):
+                return values
     return [
         refuse_unmeasurable(float(read_number(cell, place := f"{path}[{column}]")), Where(field=place))
         for column, cell in enumerate(row)
@@ -211,8 +213,9 @@ def _read_name(value: object, path: str) -> str:
 
 def _read_whole(value: object, path: str) -> int:
     number = read_number(value, path)
-    if number != number.to_integral_value() or abs(number) > LARGEST_INTEGER:
-        raise FormatError(f"{value} is not a whole number.", where=Where(field=path), remedy="Write a whole number.")
+    # compared without arithmetic, which fails for numbers such as 1e999999999
+    if count_decimals(number) or not -LARGEST_INTEGER <= number <= LARGEST_INTEGER:
+        raise FormatError(f"{number} is not a whole number.", where=Where(field=path), remedy="Write a whole number.")
     return int(number)
 
 

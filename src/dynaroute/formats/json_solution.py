@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 
-from dynaroute.decimals import plain_number
+from dynaroute.decimals import LARGEST_INTEGER, plain_number
 from dynaroute.errors import FormatError, Where, warn_of_each
 from dynaroute.formats.json_document import (
     load_json,
@@ -191,6 +191,7 @@ def _read_vehicles(value: object, routes: int) -> tuple[tuple[int, ...] | None, 
     if all(isinstance(kind, str) for kind in kinds):
         return None, tuple(map(str, kinds))
     for index, kind in enumerate(kinds):
-        if type(kind) is not int:  # not isinstance, which accepts true and false
+        # not isinstance, which accepts true and false; a larger number could not even be shown in an error
+        if type(kind) is not int or abs(kind) > LARGEST_INTEGER:
             raise FormatError("this is not a vehicle type.", where=Where(field=f"vehicles[{index}]"), remedy=remedy)
     return tuple(kind for kind in kinds if isinstance(kind, int)), None

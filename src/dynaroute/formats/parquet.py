@@ -104,7 +104,13 @@ class InstanceTable:
         """Read the ids; None for a row without one."""
         if "id" not in self.columns:
             return [None] * len(self)
-        texts: list[str | None] = self.columns["id"].cast(load_pyarrow().string()).to_pylist()
+        pyarrow = load_pyarrow()
+        cells = self.columns["id"].cast(pyarrow.string())
+        try:
+            texts: list[str | None] = cells.to_pylist()
+        except UnicodeDecodeError:  # PyArrow does not check it when it reads
+            contents = cells.cast(pyarrow.binary()).to_pylist()
+            texts = [None if each is None else each.decode(errors="backslashreplace") for each in contents]
         return [None if text is None else one_line(text) or None for text in texts]
 
     def make_instance(self, index: int, name: str) -> Instance:
@@ -126,6 +132,7 @@ class InstanceTable:
         if coordinates is None and distances is None:
             raise _missing("coordinates")
         nodes = len(distances) if coordinates is None else len(coordinates)
+        refuse_large_set(1, nodes - 1)
         try:
             vehicles = read_json_vehicles(self._read("vehicles", index, _read_plain))
         except UnsupportedError as error:
@@ -169,7 +176,11 @@ class InstanceTable:
         """Read a cell, if the column exists and the cell is not empty."""
         if name not in self.more or not self.columns[name][index].is_valid:
             return None
-        return read(self.columns[name][index], name)
+        try:
+            return read(self.columns[name][index], name)
+        except UnicodeDecodeError as error:  # PyArrow does not check it when it reads
+            remedy = "Copy the file again, or write it with texts in UTF-8."
+            raise FormatError("a text is not in UTF-8.", where=Where(field=name), remedy=remedy) from error
 
     def _capacity(self, index: int) -> Any:
         value = self.columns["capacity"][index].as_py() if "capacity" in self.columns else None

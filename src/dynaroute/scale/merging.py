@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from dynaroute.errors import FileError, OptionError, SolutionError, Where, in_file
+from dynaroute.errors import FileError, OptionError, SolutionError, Where, merge_notes
 from dynaroute.scale.engine import WorkersNow
 from dynaroute.scale.manifest import OF_INPUT, Manifest
 from dynaroute.scale.opening import open_source
-from dynaroute.scale.outcomes import RowOutcome, judge_outcome
 from dynaroute.scale.parts import SUMMARY, Parts, name_part
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block, InputRow
 from dynaroute.scale.sources import Source
 from dynaroute.scale.summary import BatchSummary
 from dynaroute.scale.tally import Tally
+from dynaroute.scale.verifying import WrongRow, find_wrong_rows
 
-__all__ = ["Merging", "WrongRow"]
+__all__ = ["Merging"]
 
 _MOST_NAMED = 5  # missing ids to list
-
-
-@dataclass(frozen=True)
-class WrongRow:
-    """A row that was written as correct, but fails `check`.
-
-    Attributes
-    ----------
-    id, error
-        The id, and what is wrong.
-    file
-        The output file that contains it.
-    """
-
-    id: str
-    error: str
-    file: str
 
 
 class Merging:
@@ -73,9 +56,10 @@ class Merging:
         Raises
         ------
         DynarouteError
-            If a file cannot be read, or does not contain the rows of its name.
+            If a file cannot be read, does not contain the rows of its name, or has another checksum.
         """
-        return [wrong for block, parts in self.written for wrong in self._check(block, parts)]
+        with merge_notes(""):
+            return [wrong for block, parts in self.written for wrong in self._check(block, parts)]
 
     def write(self, out: str) -> BatchSummary:
         """Write everything into one folder, which must be new or empty.
@@ -94,7 +78,7 @@ class Merging:
         for block, parts in self.written:
             name = name_part(block.first, block.end)
             place.write(name, parts.place.read(name))
-            tally += parts.read_tally(block)
+            tally += Tally.of(parts.load(block).outcomes)
         summary = BatchSummary(tally, WorkersNow(0))
         place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
         return summary
@@ -120,16 +104,12 @@ class Merging:
             end = block.end
             last = "" if parts is None else parts.place.file(name_part(block.first, block.end))
 
-    def _check(self, block: Block, parts: Parts) -> Iterator[WrongRow]:
-        file = parts.place.file(name_part(block.first, block.end))
-        written, rows = parts.read(block), self._read(block)
-        outcomes = {outcome.id: outcome for outcome in written}
-        with in_file(file):
-            _refuse_other_ids(rows, outcomes, len(written))
-        for row in rows:
-            judged = judge_outcome(row, outcomes[row.id])
-            if outcomes[row.id].error is None and not judged.checked:
-                yield WrongRow(row.id, judged.error or row.error, file)
+    def _check(self, block: Block, parts: Parts) -> list[WrongRow]:
+        part = parts.load(block)
+        wrong = list(find_wrong_rows(part, self._read(block)))
+        if not wrong:  # otherwise these say more than the checksum
+            part.verify()
+        return wrong
 
     def _name(self, first: int, end: int) -> list[str]:
         return [row.id for row in self._read(Block(first, end))]
@@ -156,12 +136,3 @@ def _open_input(address: str, manifest: Manifest) -> Source:
             remedy="Give the input with --data IN.",
         )
     return source
-
-
-def _refuse_other_ids(rows: Sequence[InputRow], outcomes: dict[str, RowOutcome], count: int) -> None:
-    """Refuse a file that does not contain exactly its ids."""
-    if missing := [row.id for row in rows if row.id not in outcomes]:
-        raise SolutionError(f"the id {missing[0]!r} is missing.", remedy="Remove the part, and continue: --resume.")
-    if count != len(rows):
-        message = f"expected {len(rows)} rows, found {count}: an id appears twice, or belongs elsewhere."
-        raise SolutionError(message, remedy="Remove the part, and continue: --resume.")

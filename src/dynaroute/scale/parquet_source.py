@@ -23,7 +23,7 @@ __all__ = ["ParquetSource", "open_parquet"]
 
 _ROWS_AT_ONCE = 1024  # rows unpacked together
 _BYTES_AT_ONCE = 1 << 20  # per column, for files with large row groups
-_HASHED_AT_ONCE, _IDS_AT_ONCE = 1 << 22, 1 << 16
+_HASHED_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -72,21 +72,31 @@ class ParquetSource:
     def read_ids(self) -> Iterator[tuple[int, list[str]]]:
         """Read the ids of all rows in chunks, each with the number of its first row."""
         for file in self.files:
-            try:
-                yield from self._read_ids_of(file)
-            except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
-                where = Where(file=self.place.file(file.name), field="id")
-                message = f"the ids cannot be read ({' '.join(str(error).split())})."
-                raise FormatError(message, where=where, remedy="Copy the file again.") from error
+            yield from self._read_ids_of(file)
 
     def _read_ids_of(self, file: _File) -> Iterator[tuple[int, list[str]]]:
-        with self.place.open(file.name) as opened:
-            number = file.first
-            parquet = open_table(opened, _BYTES_AT_ONCE)
-            names = ["id"] if "id" in parquet.schema_arrow.names else ["demands"]  # to count them
-            for batch in parquet.iter_batches(_IDS_AT_ONCE, columns=names):
+        with in_file(self.place.file(file.name)), self.place.open(file.name) as opened:
+            parquet = _open_table(opened, _BYTES_AT_ONCE)
+            first = file.first
+            for group in range(parquet.metadata.num_row_groups):
+                yield from self._read_ids_of_group(file, parquet, group, first)
+                first += parquet.metadata.row_group(group).num_rows
+
+    def _read_ids_of_group(self, file: _File, parquet: Any, group: int, first: int) -> Iterator[tuple[int, list[str]]]:
+        """Read the ids of a row group. Where they are damaged, rows are named by their numbers, to carry an error."""
+        end = first + parquet.metadata.row_group(group).num_rows
+        if "id" not in parquet.schema_arrow.names:
+            yield first, list(map(str, range(first, end)))
+            return
+        number = first
+        try:
+            # as many at once as are unpacked together, so that rows without an id are those that cannot be read
+            for batch in parquet.iter_batches(_ROWS_AT_ONCE, row_groups=[group], columns=["id"]):
                 yield number, _name_rows(InstanceTable(batch).read_ids(), number)
                 number += len(batch)
+        except (OSError, ValueError):  # PyArrow's own are kinds of these
+            self._require_connection(file)
+            yield number, [f"row {each} (id damaged)" for each in range(number, end)]
 
     def _pieces(self, block: Block) -> Iterator[tuple[_File, int, int]]:
         """The files that contain rows of a block, each with the first row and the row after the last."""
@@ -103,8 +113,7 @@ class ParquetSource:
         except (OSError, ValueError) as error:  # PyArrow's own are kinds of these
             border = self._find_border(file, first, end)
             self._streams.clear()
-            if self.place.is_remote:
-                self.place.require(file.name)  # a lost connection is not an error of the rows
+            self._require_connection(file)
             if border is not None:  # a damaged row group must not affect others
                 return [*self._read_piece(file, first, border), *self._read_piece(file, border, end)]
             reason = " ".join(str(error).split())
@@ -119,6 +128,11 @@ class ParquetSource:
             for batch in batches:
                 rows += _make_rows(InstanceTable(batch), first + len(rows), self.place.file(file.name))
         return rows
+
+    def _require_connection(self, file: _File) -> None:
+        """Raise if a file cannot be read at all: a lost connection is not an error of the rows."""
+        if self.place.is_remote:
+            self.place.require(file.name)
 
     def _find_border(self, file: _File, first: int, end: int) -> int | None:
         """The first start of a row group between these rows, if any."""
@@ -234,12 +248,7 @@ def open_parquet(address: str, place: StoragePlace, names: Sequence[str]) -> Par
 def _look_at(place: StoragePlace, name: str, digest: Any) -> tuple[Any, int]:
     """Check the columns of a file, read its schema and number of rows, and update the digest with its contents."""
     with place.open(name) as file:
-        try:
-            parquet = open_table(file)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            message = f"this is not a valid Parquet file ({reason})."
-            raise FormatError(message, remedy="Copy it again, or leave it out.") from error
+        parquet = _open_table(file)
         refuse_other_schema(parquet.schema_arrow)
         refuse_constraints(parquet)
         schema, count, size = parquet.schema_arrow, parquet.metadata.num_rows, file.size()
@@ -250,6 +259,15 @@ def _look_at(place: StoragePlace, name: str, digest: Any) -> tuple[Any, int]:
         while part := file.read(_HASHED_AT_ONCE):
             digest.update(part)
     return schema, count
+
+
+def _open_table(file: Any, bytes_at_once: int = 0) -> Any:
+    try:
+        return open_table(file, bytes_at_once)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        message = f"this is not a valid Parquet file ({reason})."
+        raise FormatError(message, remedy="Copy it again, or leave it out.") from error
 
 
 def refuse_double_ids(source: ParquetSource) -> None:

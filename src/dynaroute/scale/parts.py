@@ -1,13 +1,18 @@
-"""Parts: the output of a run, one Parquet file per block, named after its rows."""
+"""Parts: the output of a run, one Parquet file per block, named after its rows.
+
+A part carries a checksum of its rows, so that one that was damaged or changed is noticed when it is read.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dynaroute.errors import FileError, FormatError, Where, in_file
+from dynaroute.checksums import checksum_of
+from dynaroute.errors import FileError, FormatError, Where, in_file, warn_of_input
 from dynaroute.formats.parquet import format_table, open_table
 from dynaroute.formats.parquet_columns import load_pyarrow
 from dynaroute.scale.outcomes import RowOutcome
@@ -15,13 +20,53 @@ from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
 from dynaroute.scale.tally import Tally
 
-__all__ = ["MANIFEST", "SUMMARY", "Parts"]
+__all__ = ["MANIFEST", "SUMMARY", "Parts", "WrittenPart"]
 
 # Libraries that read a folder of Parquet files ignore names that start like this.
 MANIFEST, SUMMARY = "_manifest.json", "_summary.json"
 
-_TALLIED = ("id", "row", "cost", "method", "seconds", "model", "error")  # the columns that a tally needs
 _NAME = re.compile(r"part-(\d{12})-(\d{12})\.parquet")
+_COLUMNS = tuple(entry.name for entry in fields(RowOutcome))
+_CHECKSUM = b"dynaroute.checksum"  # key in the metadata of the schema
+_REMEDY = "Remove it, and continue its run: --resume."
+
+
+@dataclass(frozen=True)
+class WrittenPart:
+    """The rows of a part as they stand in its file.
+
+    Attributes
+    ----------
+    file
+        Address of the file.
+    outcomes
+        The rows.
+    checksum
+        The checksum that the file states; None if it has none.
+    present_checksum
+        The checksum of these rows.
+    """
+
+    file: str
+    outcomes: tuple[RowOutcome, ...]
+    checksum: str | None
+    present_checksum: str
+
+    def verify(self) -> None:
+        """Raise if the rows are not those that were written, or note that nobody can tell.
+
+        Raises
+        ------
+        FormatError
+            If the checksum does not match.
+        """
+        if self.checksum is None:
+            warn_of_input(
+                self.file, "this part has no checksum: an earlier version wrote it, or another program changed it."
+            )
+        elif self.checksum != self.present_checksum:
+            message = "its checksum does not match its rows, so it was damaged or changed after it was written."
+            raise FormatError(message, where=Where(file=self.file), remedy=_REMEDY)
 
 
 @dataclass(frozen=True)
@@ -41,30 +86,36 @@ class Parts:
 
     def write(self, block: Block, outcomes: Sequence[RowOutcome]) -> None:
         """Write the outcomes of a whole block."""
-        columns = [[getattr(each, entry.name) for each in outcomes] for entry in fields(RowOutcome)]
+        columns = [[getattr(each, name) for each in outcomes] for name in _COLUMNS]
         table = load_pyarrow().table(columns, schema=_make_schema())
-        self.place.write(name_part(block.first, block.end), format_table(table))
+        marked = table.replace_schema_metadata({_CHECKSUM: _compute_checksum(table.to_pylist())})
+        self.place.write(name_part(block.first, block.end), format_table(marked))
 
     def read(self, block: Block) -> list[RowOutcome]:
-        """Read the outcomes of a written block."""
-        return self._read_columns(block, [entry.name for entry in fields(RowOutcome)])
+        """Read the outcomes of a written block, and verify their checksum."""
+        part = self.load(block)
+        part.verify()
+        return list(part.outcomes)
 
-    def read_tally(self, block: Block) -> Tally:
-        """Read the tally of a written block."""
-        return Tally.of(self._read_columns(block, _TALLIED))
-
-    def _read_columns(self, block: Block, names: Sequence[str]) -> list[RowOutcome]:
+    def load(self, block: Block) -> WrittenPart:
+        """Read a written block, whatever its checksum."""
         name = name_part(block.first, block.end)
         with in_file(self.place.file(name)), self.place.open(name) as file:
             try:
                 part = open_table(file)
-                for column in names:
+                for column in _COLUMNS:
                     _require_column(column, part.schema_arrow.names)
-                rows = part.read(columns=list(names)).to_pylist()
+                rows = part.read(columns=list(_COLUMNS)).to_pylist()
             except (OSError, ValueError) as error:  # PyArrow's errors are subclasses of these
                 message = f"this is not a valid part ({' '.join(str(error).split())})."
-                raise FormatError(message, remedy="Remove it, and continue its run: --resume.") from error
-        return [_make_outcome(row) for row in rows]
+                raise FormatError(message, remedy=_REMEDY) from error
+            checksum = (part.schema_arrow.metadata or {}).get(_CHECKSUM)
+        return WrittenPart(
+            self.place.file(name),
+            tuple(map(_make_outcome, rows)),
+            None if checksum is None else checksum.decode(errors="replace"),
+            _compute_checksum(rows),
+        )
 
     def find(self) -> list[Block]:
         """List the written blocks in the order of their rows."""
@@ -77,7 +128,7 @@ class Parts:
         """Read the tally of a block, if it is written."""
         if name_part(block.first, block.end) not in self.place.list_files():
             return None
-        return self.read_tally(block)
+        return Tally.of(self.read(block))
 
     def find_gaps(self, first: int, end: int) -> Iterator[Block]:
         """List the rows from `first` to `end` - 1 that are not written."""
@@ -125,7 +176,12 @@ def _make_schema() -> Any:
         "checked": pa.bool_(),
         "vehicles": pa.list_(pa.int32()),
     }
-    return pa.schema([(entry.name, types[entry.name]) for entry in fields(RowOutcome)])
+    return pa.schema([(name, types[name]) for name in _COLUMNS])
+
+
+def _compute_checksum(rows: list[dict[str, Any]]) -> str:
+    """Compute the checksum of rows as they are read; it does not depend on how Parquet packs them."""
+    return checksum_of(json.dumps([[row[name] for name in _COLUMNS] for row in rows]).encode())
 
 
 def _require_column(name: str, there: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dynaroute.errors import FileError, Where
-from dynaroute.files import write_bytes
+from dynaroute.files import remove_unfinished, write_bytes
 from dynaroute.formats.parquet_columns import load_pyarrow
 
 __all__ = ["StoragePlace", "find_place", "is_remote"]
@@ -103,6 +103,11 @@ class StoragePlace:
         system, path = _resolve(self.address)
         with _translate_errors(self.file(name), "removed"):
             system.delete_file(f"{path}/{name}")
+
+    def remove_unfinished(self) -> None:
+        """Remove what killed processes had not finished; in an object store, nothing of it is visible."""
+        if not self.is_remote:
+            remove_unfinished(Path(self.address))
 
 
 def find_place(address: str) -> tuple[StoragePlace, str | None]:

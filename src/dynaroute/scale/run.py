@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from dynaroute.errors import FileError, Where
-from dynaroute.files import is_unfinished
+from dynaroute.display import count_of, show_list
+from dynaroute.errors import DynarouteError, FileError, FormatError, SolutionError, Where, merge_notes
 from dynaroute.scale.devices import name_kind
 from dynaroute.scale.engine import BatchEngine, WorkersNow
 from dynaroute.scale.first_routes import are_built_apart
@@ -22,6 +22,7 @@ from dynaroute.scale.rows import Block
 from dynaroute.scale.sources import Source
 from dynaroute.scale.summary import BatchSummary
 from dynaroute.scale.tally import Tally
+from dynaroute.scale.verifying import verify_part
 from dynaroute.scale.work import BlockReport, Work
 from dynaroute.solving.options import SolveOptions
 
@@ -101,12 +102,13 @@ def run_batch(
     engine
         Runs the workers.
     watch
-        Called after a part is written or a worker is replaced.
+        Called after a part is verified or written, or a worker is replaced.
 
     Raises
     ------
     DynarouteError
-        If the input cannot be read or the output cannot be written. An error in a row is written to its row instead.
+        If the input cannot be read, the output cannot be written, or parts of the run that is continued are not as
+        they were written. An error in a row is written to its row instead.
     """
     began = time.perf_counter()
     place = StoragePlace(request.out)
@@ -115,6 +117,7 @@ def run_batch(
     manifest = _plan(request, source, earlier)
     if earlier is not None:
         earlier.refuse_other(manifest, place)
+        place.remove_unfinished()
     else:
         place.make()
         manifest.write(place)
@@ -123,14 +126,14 @@ def run_batch(
     gaps = list(find_gaps(written, first, end))
     work = Work(source, parts, request.options, manifest.group, end - first)
     work = replace(work, workers=engine.count_workers(work))
-    state = _BatchState(end - first, sum(map(parts.read_tally, written), Tally()), WorkersNow(work.workers), watch)
+    state = _BatchState(end - first, Tally(), WorkersNow(work.workers), watch)
+    _verify_written(parts, written, source, state.add_written)
     for report in engine.solve(work, cut_blocks(gaps, manifest.block), state.note_workers):
         state.add(report)
     for gap in parts.find_gaps(first, end):
         message = f"rows {gap.first} to {gap.end - 1} are missing, although every row was solved."
         raise FileError(message, where=Where(file=request.out), remedy="If parts were deleted, continue with --resume.")
-    for name in filter(is_unfinished, place.list_files()):  # left by killed workers; nothing is writing now
-        place.remove(name)
+    place.remove_unfinished()
     summary = BatchSummary(state.tally, state.workers, time.perf_counter() - began, state.solved)
     place.write(SUMMARY, json.dumps(summary.to_json(), indent=1).encode() + b"\n")
     return summary
@@ -147,6 +150,10 @@ class _BatchState:
     solved: int = 0
     began: float = field(default_factory=time.perf_counter)
 
+    def add_written(self, tally: Tally) -> None:
+        self.tally += tally
+        self._tell()
+
     def add(self, report: BlockReport) -> None:
         self.tally += report.tally
         self.solved += report.tally.rows
@@ -159,6 +166,32 @@ class _BatchState:
     def _tell(self) -> None:
         rate = self.solved / (time.perf_counter() - self.began)
         self.watch(Progress(self.tally.rows, self.total, self.tally.failed, self.workers, rate))
+
+
+def _verify_written(parts: Parts, written: Sequence[Block], source: Source, note: Callable[[Tally], None]) -> None:
+    """Verify the parts of the run that is continued, and note the tally of each.
+
+    Raises
+    ------
+    DynarouteError
+        If some of them are damaged, changed or wrong; all of these are named.
+    """
+    faults: list[DynarouteError] = []
+    with merge_notes(""):
+        for block in written:
+            try:
+                part = parts.load(block)
+                verify_part(part, source.read(source.prepare(block)))
+            except (FormatError, SolutionError) as fault:
+                faults.append(fault)
+            else:
+                note(Tally.of(part.outcomes))
+    if not faults:
+        return
+    if others := [str(fault.where.file).rpartition("/")[2] for fault in faults[1:]]:
+        faults[0].message += f" {count_of(len(others), 'other part')} cannot be used either: {show_list(others)}."
+        faults[0].remedy = "Remove these parts, and continue: --resume."
+    raise faults[0]
 
 
 def cut_blocks(gaps: list[Block], size: int) -> Iterator[Block]:

@@ -6,14 +6,13 @@ be slightly too high (a colon in a name), but never too low.
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dynaroute.errors import SolutionError, Where
+from dynaroute.formats.tables.workbook import find_excess
 from dynaroute.instance import Instance
 from dynaroute.service.refusals import make_large_error
 
@@ -24,10 +23,7 @@ _FEW_LISTS = 250_000  # always allowed, whatever the size of instances
 _LINES_PER_CUSTOMER = 8  # allows for sections, comments, empty lines and addresses of several lines
 _MOST_DIFFERENT_KEYS = 256
 _LONGEST_LINE = 100_000  # characters per line of a table
-_ENTRY, _MOST_MEMBERS = b"PK\x01\x02", 1_000  # entries in a workbook's directory
 _LARGEST_RIM, _BYTES_PER_ROW = 2_000_000, 4_000  # unpacked bytes of a workbook: styles and so on, and XML per row
-_SMALL_WORKBOOK = 200_000  # unpacked bytes, below which the compression ratio does not matter
-_MOST_UNPACKING = 25  # largest compression ratio; workbooks of spreadsheet programs have six to ten
 _LONGEST_TITLE = 1_000  # characters of a line in a .vrp file that does not start with a number
 _LARGEST_STOP = 2**31
 
@@ -82,16 +78,8 @@ class ReadingLimits:
 
     def refuse_large_workbook(self, content: bytes) -> None:
         """Raise if a workbook would unpack to far more than the largest instance needs, or than its own size."""
-        if content.count(_ENTRY) > _MOST_MEMBERS:
-            raise make_large_error(f"the workbook has more than {_MOST_MEMBERS} parts.")
-        try:
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                size = sum(member.file_size for member in archive.infolist())
-        except zipfile.BadZipFile:
-            return  # its reader gives a better error
-        most = min(_LARGEST_RIM + _BYTES_PER_ROW * self.customers, max(_SMALL_WORKBOOK, _MOST_UNPACKING * len(content)))
-        if size > most:
-            raise make_large_error(f"the workbook has {size} bytes when unpacked, more than the limit of {most}.")
+        if (excess := find_excess(content, _LARGEST_RIM + _BYTES_PER_ROW * self.customers)) is not None:
+            raise make_large_error(excess)
 
     def refuse_large_vrp(self, text: str) -> None:
         """Raise if a .vrp file has far more content than the largest instance."""

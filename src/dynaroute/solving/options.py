@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, field, fields
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from dynaroute.decimals import is_finite_number, show_number
 from dynaroute.errors import OptionError
 from dynaroute.vocabulary import Objective
 
@@ -86,7 +87,7 @@ class Declaration:
         if self.expected and not (_is_number(value, entry) and self._allows(value)):
             words = entry.name.replace("_", " ")
             subject = words if words.endswith("s") else f"the {words}"
-            raise OptionError.about(entry.name, f"{subject} is {value!r}.", f"Give {self.expected}.")
+            raise OptionError.about(entry.name, f"{subject} is {show_number(value)}.", f"Give {self.expected}.")
 
     def _allows(self, number: Any) -> bool:
         return bool(self.least <= number <= self.most and number > self.above)
@@ -386,8 +387,6 @@ class Observers:
 
 def _is_number(value: object, entry: Field[Any]) -> bool:
     """Whether it is a number of the field's type, finite, and not a bool."""
-    if isinstance(value, bool):
-        return False
     if str(entry.type).startswith("int"):
-        return isinstance(value, Integral)
-    return isinstance(value, Real) and math.isfinite(value)
+        return isinstance(value, Integral) and not isinstance(value, bool)
+    return is_finite_number(value)

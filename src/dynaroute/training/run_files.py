@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dynaroute.errors import FileError, Where
-from dynaroute.files import write_bytes
+from dynaroute.files import remove_unfinished, write_bytes
 
 try:
     import fcntl
@@ -45,7 +45,7 @@ def replace_file(path: Path, contents: bytes | memoryview) -> None:
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Keep other processes from training in this folder, until this process ends.
+    """Keep other processes from training in this folder, and remove what a killed one had not finished writing.
 
     Raises
     ------
@@ -66,6 +66,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
                     where=Where(file=str(folder)),
                     remedy="Wait for it, stop it, or use another folder.",
                 ) from error
+        remove_unfinished(folder)
         yield
     finally:
         os.close(handle)

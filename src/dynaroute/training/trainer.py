@@ -16,7 +16,7 @@ from dynaroute.model import ModelCard, Policy
 from dynaroute.training.averaging import ParameterMean
 from dynaroute.training.baselines import Baseline, make_baseline, subtract, subtract_relatively
 from dynaroute.training.budget import Budget
-from dynaroute.training.checkpoint import load_checkpoint, require_finite, save_checkpoint
+from dynaroute.training.checkpoint import load_checkpoint, require_finite, require_unchanged, save_checkpoint
 from dynaroute.training.instances import DistributionTask, InstanceSource, TrainingTask
 from dynaroute.training.journal import Journal
 from dynaroute.training.optimiser import make_optimiser
@@ -137,6 +137,7 @@ class Trainer:
         if state.stage >= len(self.plan.stages):
             raise wrong_record("stage", state.stage, f"not one of the {len(self.plan.stages)} of the plan")
         require_finite(contents)
+        require_unchanged(contents)  # last, because what is wrong with a record says more
         self._enter_stage(state.stage)
         self.state = state
         self.rate.fill_(state.rate)

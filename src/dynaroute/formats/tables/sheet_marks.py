@@ -9,9 +9,9 @@ from xml.parsers import expat
 
 from dynaroute.errors import FormatError
 
-__all__ = ["SheetMarks", "read_marks"]
+__all__ = ["MOST_ROWS", "SheetMarks", "read_marks"]
 
-_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384  # the limits of the format
+MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384  # the limits of the format
 _MOST_MERGED = 100_000  # merged cells that are remembered
 _CELL = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 
@@ -30,12 +30,15 @@ class SheetMarks:
         The range of merged cells for each cell (line, index) that belongs to one.
     formulas
         Cells (line, index) with a formula whose result is not stored.
+    last_row
+        Number of the last row with a cell; many empty rows may follow it.
     """
 
     hidden_rows: frozenset[int]
     hidden_columns: frozenset[int]
     merged: dict[tuple[int, int], str]
     formulas: frozenset[tuple[int, int]]
+    last_row: int
 
 
 @dataclass
@@ -46,6 +49,7 @@ class _MarkCollector:
     hidden_columns: set[int] = field(default_factory=set)
     merged: dict[tuple[int, int], str] = field(default_factory=dict)
     formulas: set[tuple[int, int]] = field(default_factory=set)
+    last_row: int = 0
     line: int = 0
     index: int = -1
     has_formula: bool = False
@@ -58,10 +62,11 @@ class _MarkCollector:
             found = _CELL.fullmatch(attributes.get("r", ""))
             self.index = _column_index(found[1]) if found else self.index + 1
             self.has_formula = self.has_value = False
+            self.last_row = max(self.last_row, self.line)
         elif tag == "row":
             self.line = int(attributes.get("r", self.line + 1))
             self.index = -1
-            if not 1 <= self.line <= _MOST_ROWS:
+            if not 1 <= self.line <= MOST_ROWS:
                 raise FormatError(f"the sheet has a row {self.line}.", remedy="Save the workbook again.")
             if attributes.get("hidden") in ("1", "true"):
                 self.hidden_rows.add(self.line)
@@ -122,7 +127,11 @@ def read_marks(file: IO[bytes]) -> SheetMarks:
     except expat.ExpatError as error:
         raise ValueError(str(error)) from error
     return SheetMarks(
-        frozenset(reader.hidden_rows), frozenset(reader.hidden_columns), reader.merged, frozenset(reader.formulas)
+        frozenset(reader.hidden_rows),
+        frozenset(reader.hidden_columns),
+        reader.merged,
+        frozenset(reader.formulas),
+        reader.last_row,
     )
 
 

@@ -16,15 +16,15 @@ from xml.etree.ElementTree import ParseError
 from dynaroute.display import show_list
 from dynaroute.errors import FormatError, OptionError, UnsupportedError, Where, warn_of_input
 from dynaroute.formats.tables.cells import Grid, Kind, Row
-from dynaroute.formats.tables.sheet_marks import SheetMarks, read_marks
+from dynaroute.formats.tables.sheet_marks import MOST_ROWS, SheetMarks, read_marks
 from dynaroute.formats.tables.text_cells import read_directive
 from dynaroute.formats.text import shorten
-from dynaroute.limits import refuse_large_content
+from dynaroute.limits import REMEDY, raised, refuse_large_content
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
 
-__all__ = ["cut_workbook", "refuse_other_kinds"]
+__all__ = ["cut_workbook", "find_excess", "refuse_other_kinds"]
 
 _BYTES_OF_XML = 10  # bytes of memory for each byte of XML while it is read, which allows 200 MB of XML
 _BYTES_OF_CELL = 200
@@ -32,7 +32,11 @@ _PADDED = re.compile("0+")  # a number format that shows 7 as 007
 _DECLARATIONS = tuple(
     word.encode(encoding) for word in ("<!DOCTYPE", "<!ENTITY") for encoding in ("utf-8", "utf-16-le", "utf-16-be")
 )
+_ROWS = (b"<row ", b"<row>", b"<row/", b":row ", b":row>", b":row/")  # with and without a prefix for its name space
 _STEP = 1 << 20
+_ENTRY, _MOST_MEMBERS = b"PK\x01\x02", 1_000  # entries in a workbook's directory
+_SMALL_WORKBOOK = 200_000  # unpacked bytes, below which the compression ratio does not matter
+_MOST_UNPACKING = 25  # largest compression ratio; workbooks of spreadsheet programs have six to ten
 _DAMAGES = (
     zipfile.BadZipFile,
     zlib.error,
@@ -69,6 +73,8 @@ def cut_workbook(content: bytes, sheet: str | None, has_header: Callable[[Grid],
         If the workbook cannot be read, is too large, or has no such sheet.
     """
     refuse_other_kinds(content)
+    if (excess := find_excess(content)) is not None:
+        raise FormatError(excess, remedy=REMEDY)
     with _open(content) as workbook:
         sheets = [found for found in workbook.worksheets if hasattr(found, "iter_rows")]
         if sheet is not None:
@@ -91,6 +97,28 @@ def cut_workbook(content: bytes, sheet: str | None, has_header: Callable[[Grid],
         if first is None:
             raise FormatError("the visible sheets are empty.", remedy="Name another sheet: --sheet NAME.")
         return first
+
+
+def find_excess(content: bytes, most: int | None = None) -> str | None:
+    """Say in what a workbook exceeds the limits, before any of it is unpacked; None if in nothing.
+
+    Parameters
+    ----------
+    content
+        The file.
+    most
+        Most unpacked bytes; None limits only how much more they are than the file's own.
+    """
+    if content.count(_ENTRY) > raised(_MOST_MEMBERS):
+        return f"the workbook has more than {raised(_MOST_MEMBERS)} parts."
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except zipfile.BadZipFile:
+        return None  # its reader gives a better error
+    limit = raised(max(_SMALL_WORKBOOK, _MOST_UNPACKING * len(content)))
+    limit = limit if most is None else min(most, limit)
+    return f"the workbook has {size} bytes when unpacked, more than the limit of {limit}." if size > limit else None
 
 
 def refuse_other_kinds(content: bytes) -> None:
@@ -161,12 +189,12 @@ def _refuse_other_archives(archive: zipfile.ZipFile) -> None:
 
 
 def _refuse_bombs(archive: zipfile.ZipFile) -> None:
-    """Refuse archives that would unpack to enormous files; Python unpacks no more than the archive announces."""
+    """Refuse archives that would unpack to enormous files or sheets; Python unpacks no more than they announce."""
     parts = [member for member in archive.infolist() if member.filename.lower().endswith((".xml", ".rels"))]
     refuse_large_content(_BYTES_OF_XML * sum(member.file_size for member in parts) + 1000 * len(archive.infolist()))
     for member in parts:
         with archive.open(member) as file:
-            tail = b""
+            tail, rows = b"", 0
             while step := file.read(_STEP):
                 if any(word in tail + step for word in _DECLARATIONS):
                     raise FormatError(
@@ -176,6 +204,9 @@ def _refuse_bombs(archive: zipfile.ZipFile) -> None:
                     raise FormatError(
                         "this is a 'Strict Open XML' workbook.", remedy="Save it as a plain Excel workbook (.xlsx)."
                     )
+                rows += sum(map(step.count, _ROWS)) if "worksheets/" in member.filename else 0
+                if rows > MOST_ROWS:  # before openpyxl, which would look at each of them to find the last
+                    raise FormatError(f"a sheet has more than {MOST_ROWS} rows.", remedy="Save the workbook again.")
                 tail = step[-64:]
 
 
@@ -211,7 +242,7 @@ def _gather(sheet: Any, marks: SheetMarks) -> Grid:
     directives: dict[str, tuple[str, int]] = {}
     follows_blank = False
     cells_seen = 0
-    for line, cells in enumerate(sheet.iter_rows(), start=1):
+    for line, cells in enumerate(sheet.iter_rows(max_row=max(1, marks.last_row)), start=1):
         cells_seen += len(cells)
         texts: list[str] = []
         kinds: dict[int, Kind] = {}
