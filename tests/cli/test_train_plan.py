@@ -7,7 +7,7 @@ import pytest
 import torch
 from policies import SMALL_AMD, make_policy
 
-from dynaroute.cli.train_plan import TrainingOptions, find_validation
+from dynaroute.cli.train_plan import Source, find_validation
 from dynaroute.cli.train_plan import make_policy as make_first_policy
 from dynaroute.errors import OptionError
 from dynaroute.model import PolicyConfig
@@ -21,8 +21,8 @@ PLAN = TrainingPlan((Stage(4, (20,), 4, 2, 1e-3),), updates=1)
 
 def source(
     size: int | None = None, sizes: str | None = None, distribution: str | None = None, data: Path | None = None
-) -> TrainingOptions:
-    return TrainingOptions(size, sizes, None, distribution, data)
+) -> Source:
+    return Source(size, sizes, None, distribution, data)
 
 
 def test_a_size_alone_is_the_paper_s_distribution_as_ever() -> None:
@@ -60,7 +60,7 @@ def test_a_cpu_has_less_to_validate_on() -> None:
         (source(distribution="unknown"), "distribution"),
     ],
 )
-def test_what_is_not_clear_is_refused_by_field(given: TrainingOptions, field: str) -> None:
+def test_what_is_not_clear_is_refused_by_field(given: Source, field: str) -> None:
     with pytest.raises(OptionError) as caught:
         given.make_plan(None, on_cpu=True)
     assert caught.value.where.field == field

@@ -10,7 +10,7 @@ import typer
 from dynaroute.cli.options import BestOption, DeviceOption, JsonOption
 from dynaroute.cli.places import list_files, list_model_files, refuse_overwriting
 from dynaroute.cli.train_plan import (
-    TrainingOptions,
+    Source,
     change_plan,
     find_tracker,
     find_validation,
@@ -230,7 +230,7 @@ def train(
       dynaroute train --data my-instances --init amd-100 --minutes 10 --out mine
     """
     tracker = find_tracker(track)
-    source = TrainingOptions(size, sizes, recipe, distribution, data)
+    source = Source(size, sizes, recipe, distribution, data)
     overrides: dict[str, Any] = {
         "init": init,
         "policy": policy,

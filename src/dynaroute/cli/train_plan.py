@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dynaroute.training.plan import TrainingPlan
 
 __all__ = [
-    "TrainingOptions",
+    "Source",
     "change_plan",
     "find_tracker",
     "find_validation",
@@ -35,7 +35,7 @@ _CPU_INSTANCES = 64
 
 
 @dataclass(frozen=True)
-class TrainingOptions:
+class Source:
     """The options that say what to train on; None: not given.
 
     Attributes

@@ -26,7 +26,7 @@ class SetSource:
     Attributes
     ----------
     address, digest
-        As in `Source`.
+        As in `BatchInput`.
     count
         Number of rows.
     """
@@ -67,7 +67,7 @@ class FolderSource:
     Attributes
     ----------
     address, digest
-        As in `Source`.
+        As in `BatchInput`.
     entries
         The rows.
     """

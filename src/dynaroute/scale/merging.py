@@ -13,7 +13,7 @@ from dynaroute.scale.opening import open_source
 from dynaroute.scale.parts import SUMMARY, Parts, name_part
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block, InputRow
-from dynaroute.scale.sources import Source
+from dynaroute.scale.sources import BatchInput
 from dynaroute.scale.summary import BatchSummary
 from dynaroute.scale.tally import Tally
 from dynaroute.scale.verifying import WrongRow, find_wrong_rows
@@ -127,7 +127,7 @@ def _refuse_other_run(first: Manifest, first_place: StoragePlace, other: Manifes
         )
 
 
-def _open_input(address: str, manifest: Manifest) -> Source:
+def _open_input(address: str, manifest: Manifest) -> BatchInput:
     source = open_source(address)
     if source.digest != manifest.input_digest:
         raise OptionError(

@@ -9,14 +9,14 @@ from dynaroute.formats.collection import is_instance_file
 from dynaroute.scale.file_sources import open_folder, open_set
 from dynaroute.scale.parquet_source import open_parquet
 from dynaroute.scale.places import find_place
-from dynaroute.scale.sources import Source
+from dynaroute.scale.sources import BatchInput
 
 __all__ = ["open_source"]
 
 _HIDDEN = (".", "_")  # first characters of files that contain no data
 
 
-def open_source(address: str) -> Source:
+def open_source(address: str) -> BatchInput:
     """Open an input.
 
     Parameters
@@ -49,7 +49,7 @@ def open_source(address: str) -> Source:
     return open_folder(address, _require(others, address, "instance file"))
 
 
-def _open_whole(address: str, is_remote: bool) -> Source:
+def _open_whole(address: str, is_remote: bool) -> BatchInput:
     if is_remote:
         message = "only Parquet files can be read from an object store."
         raise FormatError(message, where=Where(file=address), remedy="Convert it: dynaroute convert IN OUT.parquet.")

@@ -19,7 +19,7 @@ from dynaroute.scale.opening import open_source
 from dynaroute.scale.parts import MANIFEST, SUMMARY, Parts, find_gaps
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
-from dynaroute.scale.sources import Source
+from dynaroute.scale.sources import BatchInput
 from dynaroute.scale.summary import BatchSummary
 from dynaroute.scale.tally import Tally
 from dynaroute.scale.verifying import verify_part
@@ -168,7 +168,7 @@ class _BatchState:
         self.watch(Progress(self.tally.rows, self.total, self.tally.failed, self.workers, rate))
 
 
-def _verify_written(parts: Parts, written: Sequence[Block], source: Source, note: Callable[[Tally], None]) -> None:
+def _verify_written(parts: Parts, written: Sequence[Block], source: BatchInput, note: Callable[[Tally], None]) -> None:
     """Verify the parts of the run that is continued, and note the tally of each.
 
     Raises
@@ -222,7 +222,7 @@ def _find_earlier(place: StoragePlace, resumes: bool) -> Manifest | None:
     return Manifest.read(place) if there else None
 
 
-def _plan(request: BatchRequest, source: Source, earlier: Manifest | None) -> Manifest:
+def _plan(request: BatchRequest, source: BatchInput, earlier: Manifest | None) -> Manifest:
     kind = name_kind(request.options)
     group = _choose_group(len(source), request.options, kind)
     block = request.block or (earlier.block if earlier else _choose_block(len(source), request.options, kind))

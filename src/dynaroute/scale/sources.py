@@ -6,10 +6,10 @@ from typing import Protocol
 
 from dynaroute.scale.rows import Block, InputRow
 
-__all__ = ["Source"]
+__all__ = ["BatchInput"]
 
 
-class Source(Protocol):
+class BatchInput(Protocol):
     """The input. It can be sent to other processes, without its open files."""
 
     @property

@@ -16,7 +16,7 @@ from dynaroute.scale.first_routes import are_built_apart, build_first_routes, se
 from dynaroute.scale.outcomes import RowOutcome
 from dynaroute.scale.parts import Parts
 from dynaroute.scale.rows import Block, InputRow
-from dynaroute.scale.sources import Source
+from dynaroute.scale.sources import BatchInput
 from dynaroute.scale.tally import Tally
 from dynaroute.solver import refuse_improving_fleets, refuse_too_large, solve_all
 from dynaroute.solving.options import SolveOptions
@@ -48,7 +48,7 @@ class Work:
         Factor of the limits on input size; by default, the one in force now.
     """
 
-    source: Source
+    source: BatchInput
     parts: Parts
     options: SolveOptions
     group: int
