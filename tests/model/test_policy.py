@@ -199,6 +199,22 @@ def test_a_setting_of_the_wrong_kind_is_refused(part: str, field: str, value: ob
     assert refusal(saved).where.file == str(saved / "config.json")
 
 
+@pytest.mark.parametrize("value", [True, 1, "false", None])
+def test_growing_attention_is_refused_by_name(value: object, saved: Path) -> None:
+    change_description(saved, lambda description: description["policy"].update({"growing_attention": value}))
+    error = refusal(saved)
+    assert error.where.field == "growing_attention"
+    assert "no longer supported" in error.message
+
+
+def test_a_policy_that_was_saved_with_growing_attention_off_is_loaded(saved: Path) -> None:
+    expected = Policy.from_pretrained(saved)
+    change_description(saved, lambda description: description["policy"].update({"growing_attention": False}))
+    for loaded in (Policy.from_pretrained(saved), Policy.from_pretrained(saved, policy=Policy(expected.config))):
+        assert loaded.config == expected.config
+        assert torch.equal(loaded.decoder.key.weight, expected.decoder.key.weight)
+
+
 @pytest.mark.parametrize("field", ["dimension", "feed_forward"])
 def test_a_huge_policy_is_not_made_before_its_weights_are_seen(field: str, saved: Path) -> None:
     change_description(saved, lambda description: description["policy"].update({field: 65_536}))

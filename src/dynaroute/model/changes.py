@@ -62,8 +62,6 @@ _VALUES_AS_MADE: dict[type, dict[str, Any]] = {
 }
 _FUNCTIONS_AS_MADE = (
     (encoder_module, "attend", encoder_module.attend),
-    (encoder_module, "grow", encoder_module.grow),
-    (decoder_module, "grow", encoder_module.grow),
     (decoder_module, "log_distances", decoder_module.log_distances),
     (state_module, "find_feasible", state_module.find_feasible),
 )
@@ -167,8 +165,7 @@ def _find_layer_change(layer: nn.Module, config: PolicyConfig, shapes: _Shapes) 
     if fault := _find_other_code(layer, AttentionLayer, shapes, {"after_attention", "after_feed_forward"}):
         return fault
     assert isinstance(layer, AttentionLayer)
-    settings = (config.heads, config.attention_scale, config.growing_attention)
-    if type(layer.scale) is not float or (layer.heads, layer.scale, layer.grows) != settings:
+    if type(layer.scale) is not float or (layer.heads, layer.scale) != (config.heads, config.attention_scale):
         return "is not that of the configuration"
     is_batch = config.normalisation == "batch"
     for part in (layer.after_attention, layer.after_feed_forward):

@@ -16,7 +16,7 @@ _TITLES: dict[KindName, str] = {"AM-D": "dynamic (AM-D)", "AM": "static (AM)"}
 
 # Far beyond any policy: a file with larger values is damaged, and would exhaust memory.
 _LARGEST_COUNTS = {"dimension": 1 << 16, "heads": 1 << 16, "layers": 1000, "feed_forward": 1 << 20}
-_SWITCHES = ("dynamic", "scaled", "shrinking_mean", "logit_query", "growing_attention", "distance_bias", "edge_scores")
+_SWITCHES = ("dynamic", "scaled", "shrinking_mean", "logit_query", "distance_bias", "edge_scores")
 _LARGEST_CLIP = 1e6  # infinite logits would look like infeasible nodes
 
 
@@ -53,9 +53,6 @@ class PolicyConfig:
         Whether the graph embedding is the mean over unvisited nodes (eq 12), or over all (AM).
     logit_query
         Whether the final query has its own matrix W^Q (eq 18), or h_c is the query (AM).
-    growing_attention
-        Whether attention scores grow with the logarithm of the number of remaining nodes (`encoder.grow`), so that they
-        stay sharp in instances larger than in training. Not in the paper.
     distance_bias
         Whether the decoder sees the distance to each node (`decoder.log_distances`), with learned weights. Not in the
         paper.
@@ -75,7 +72,6 @@ class PolicyConfig:
     depot_features: int = 3
     shrinking_mean: bool = True
     logit_query: bool = True
-    growing_attention: bool = False
     distance_bias: bool = False
     edge_scores: bool = False
     kind: KindName = None  # type: ignore[assignment]  # follows from `dynamic` if not given
@@ -139,11 +135,7 @@ class PolicyConfig:
 
     def describe(self) -> str:
         """Describe the most important settings, and those that are not in the paper."""
-        beyond = {
-            "growing attention": self.growing_attention,
-            "distances": self.distance_bias,
-            "edge scores": self.edge_scores,
-        }
+        beyond = {"distances": self.distance_bias, "edge scores": self.edge_scores}
         shape = f"{self.layers} layers, dimension {self.dimension}, {self.heads} heads"
         return ", ".join([self.title, shape, *(name for name, is_on in beyond.items() if is_on)])
 

@@ -160,6 +160,10 @@ def read_description(path: Path) -> Description:
         )
     settings = description.get("policy")
     is_static = isinstance(settings, dict) and settings.get("dynamic") is False
+    if isinstance(settings, dict) and settings.pop("growing_attention", False) is not False:
+        raise ModelError.about(
+            "growing_attention", "the policy has growing attention, which is no longer supported.", "Train another one."
+        )
     name = description.get("kind", "AM" if is_static else "AM-D")  # files of version 0.1 have only `dynamic`
     if not isinstance(name, str):
         raise ModelError.about("kind", f"the kind is {name!r}.", "Save or copy the model again.")

@@ -36,7 +36,6 @@ _SETTINGS = {  # of the policies that this module knows
     "depot_features": 3,
     "shrinking_mean": True,
     "logit_query": True,
-    "growing_attention": False,
 }
 
 
