@@ -24,7 +24,6 @@ __all__ = [
     "FORMAT_VERSION",
     "Description",
     "fill_parameters",
-    "find_rebuilding_fault",
     "hash_present",
     "load_matched",
     "match_parameters",
@@ -92,45 +91,6 @@ def hash_present(folder: Path) -> list[str]:
     """Hash the weights in a folder, if any."""
     path = folder / "model.safetensors"
     return [checksum_of(read_bytes(path))] if path.is_file() and path.stat().st_size else []
-
-
-def find_rebuilding_fault(policy: nn.Module, usual: nn.Module) -> str:
-    """Describe how a policy differs from one that is made from its settings alone; empty if not at all.
-
-    Parameters
-    ----------
-    policy
-        The policy.
-    usual
-        A policy made from its settings.
-    """
-    parts, expected = dict(policy.named_modules()), dict(usual.named_modules())
-    for name in [*parts, *expected]:
-        there, made = parts.get(name), expected.get(name)
-        words = name or "the policy"
-        if there is None or made is None:
-            return f"{words} was {'removed' if there is None else 'added'}"
-        if type(there) is not type(made):
-            return f"{words} is a {type(there).__name__}, not a {type(made).__name__}"
-        if other := _find_other_values(there, made):
-            return f"{words} has another {other}"
-    return ""
-
-
-def _find_other_values(there: nn.Module, made: nn.Module) -> str:
-    """Name a plain value, a method or a hook that one of two modules of the same class has for itself."""
-    if there._forward_hooks or there._forward_pre_hooks:
-        return "forward hook"
-    now, then = vars(there), vars(made)
-    names = sorted((now.keys() | then.keys()) - {"training"})
-    return next((name for name in names if _show_plain(now.get(name)) != _show_plain(then.get(name))), "")
-
-
-def _show_plain(value: object) -> object:
-    """Return what can be compared: plain values, and whether something is a function."""
-    if isinstance(value, int | float | str | tuple):
-        return value
-    return "function" if callable(value) and not isinstance(value, nn.Module) else None
 
 
 def read_description(path: Path) -> Description:
