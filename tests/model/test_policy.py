@@ -215,6 +215,27 @@ def test_a_policy_that_was_saved_with_growing_attention_off_is_loaded(saved: Pat
         assert torch.equal(loaded.decoder.key.weight, expected.decoder.key.weight)
 
 
+@pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
+@pytest.mark.parametrize("has_kind", [True, False])
+def test_a_policy_that_was_saved_with_dynamic_is_loaded(config: PolicyConfig, has_kind: bool, tmp_path: Path) -> None:
+    make_policy(config).save_pretrained(tmp_path)
+    assert "dynamic" not in json.loads((tmp_path / "config.json").read_text())["policy"]
+
+    def add_dynamic(description: dict[str, Any]) -> None:
+        description["policy"]["dynamic"] = config.kind == "AM-D"
+        if not has_kind:
+            del description["kind"]  # as in version 0.1
+
+    change_description(tmp_path, add_dynamic)
+    assert Policy.from_pretrained(tmp_path).config == config
+    assert Policy.from_pretrained(tmp_path, policy=Policy(config)).config == config
+
+
+def test_a_file_whose_kind_contradicts_dynamic_is_refused(saved: Path) -> None:
+    change_description(saved, lambda description: description["policy"].update({"dynamic": False}))
+    assert refusal(saved).where.field == "dynamic"
+
+
 @pytest.mark.parametrize("field", ["dimension", "feed_forward"])
 def test_a_huge_policy_is_not_made_before_its_weights_are_seen(field: str, saved: Path) -> None:
     change_description(saved, lambda description: description["policy"].update({field: 65_536}))

@@ -111,7 +111,7 @@ def test_a_normalisation_with_another_constant_is_a_difference() -> None:
 def test_a_subclass_that_changes_no_code_is_no_difference() -> None:
     policy = make_policy(SMALL_AMD)
     policy.encoder = CountedEncoder(policy.config)
-    policy.note = "mine"
+    policy.note = "mine"  # type: ignore[assignment]
     assert find_difference(policy, make_twin(Policy, SMALL_AMD), "the policy") == ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from torch import nn
 
@@ -32,6 +32,8 @@ class ModelWarning(InputWarning):
     """A policy runs without kernels, because it was changed or has no kernels."""
 
 
+_Code: TypeAlias = dict[type, dict[str, Any]]  # by class and name
+
 _ALL_HOOKS = (*FORWARD_HOOKS, "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -40,8 +42,8 @@ def _list_code(made: type) -> dict[str, Any]:
     return {name: code for name, code in vars(made).items() if name not in HARMLESS and not isinstance(code, data)}
 
 
-_ENCODER_AS_MADE = {made: _list_code(made) for made in (Encoder, AttentionLayer)}
-_OTHERS_AS_MADE = {
+_ENCODER_AS_MADE: _Code = {made: _list_code(made) for made in (Encoder, AttentionLayer)}
+_OTHERS_AS_MADE: _Code = {
     made: _list_code(made) for made in (Policy, Decoder, PointerNetwork, Packing, Memory, RouteState, PointerMemory)
 }
 _FUNCTIONS_AS_MADE = (
@@ -93,7 +95,7 @@ def _find_other_mode(encoder: Encoder) -> str:
     return ""
 
 
-def _find_other_code(as_made: dict[type, dict[str, Any]]) -> str:
+def _find_other_code(as_made: _Code) -> str:
     """Describe what was changed in our classes themselves."""
     for made, usual in as_made.items():
         now = vars(made)

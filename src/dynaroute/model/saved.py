@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,7 +74,7 @@ class Description:
 
     def refuse_other_settings(self, config: PolicyConfig) -> None:
         """Raise if a policy that is given has other settings."""
-        own = json.loads(json.dumps(asdict(config)))
+        own = json.loads(json.dumps({**asdict(config), "dynamic": config.dynamic}))  # which earlier versions saved
         for name, value in {**self.settings, "kind": self.kind}.items():
             if name not in own or own[name] != value:
                 raise ModelError.about(
@@ -139,8 +140,7 @@ def read_description(path: Path) -> Description:
 
 
 def _build(part: type[Part], values: object, field: str) -> Part:
-    known = {entry.name for entry in fields(part)}
-    if not isinstance(values, dict) or not set(values) <= known:
+    if not isinstance(values, dict) or not values.keys() <= signature(part).parameters.keys():
         raise _wrong_part(field)
     return part(**values)
 

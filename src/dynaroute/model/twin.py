@@ -93,8 +93,8 @@ def find_own_difference(module: nn.Module, twin: Twin, words: str, hooks: tuple[
     if odd := {name for name, part in own["_modules"].items() if part is not None} ^ twin.parts.keys():
         return f"{words} has other parts than those of the configuration ({', '.join(sorted(odd))})"
     if (shapes := _list_shapes(own)) != twin.shapes:
-        odd = next(name for name in [*shapes, *twin.shapes] if shapes.get(name) != twin.shapes.get(name))
-        return f"{words} has a {odd} of another shape"
+        name = next(name for name in [*shapes, *twin.shapes] if shapes.get(name) != twin.shapes.get(name))
+        return f"{words} has a {name} of another shape"
     for name, usual in twin.values.items():
         value = own.get(name)
         if type(value) is not type(usual) or value != usual:
