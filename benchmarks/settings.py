@@ -26,7 +26,6 @@ from dynaroute.training.trainer import LAST
 VARIANTS = {
     "three layers": [],
     "six layers": ["--layers", "6"],
-    "six, growing attention": ["--layers", "6", "--growing-attention"],
     "six, distances": ["--layers", "6", "--distance-bias"],
     "six, edges": ["--layers", "6", "--edge-scores"],
     "six, distances, edges": ["--layers", "6", "--distance-bias", "--edge-scores"],

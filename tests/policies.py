@@ -17,7 +17,7 @@ from dynaroute.model.config import KindName, Normalisation
 
 SMALL_AMD = PolicyConfig(dimension=16, heads=2, layers=1, feed_forward=32)
 SMALL_AM = replace(PolicyConfig.am(), dimension=16, heads=2, layers=1, feed_forward=32)
-_BEYOND = ("growing_attention", "distance_bias", "edge_scores")  # settings that are not in the paper
+_BEYOND = ("distance_bias", "edge_scores")  # settings that are not in the paper
 
 
 def make_policy(

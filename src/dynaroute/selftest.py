@@ -275,11 +275,9 @@ def list_configurations() -> Iterator[tuple[str, PolicyConfig]]:
             PolicyConfig(kind=kind, normalisation=normalisation, shrinking_mean=shrinks, scaled=True, layers=2),
         )
     yield "AM-D, six layers", PolicyConfig(layers=6)
-    yield "AM-D, growing attention", PolicyConfig(layers=2, growing_attention=True)
     yield "AM-D, distances", PolicyConfig(layers=2, distance_bias=True)
     yield "AM-D, edges", PolicyConfig(layers=2, edge_scores=True)
-    every = PolicyConfig(layers=2, growing_attention=True, distance_bias=True, edge_scores=True)
-    yield "AM-D, growing attention, distances and edges", every
+    yield "AM-D, distances and edges", PolicyConfig(layers=2, distance_bias=True, edge_scores=True)
     yield "AM-D, depot without demand, no query", PolicyConfig(depot_features=2, logit_query=False)
 
 

@@ -124,7 +124,7 @@ class TestBlocks:
             PolicyConfig.am(),
             PolicyConfig(layers=1, scaled=True, shrinking_mean=False),
             PolicyConfig(layers=1, dynamic=False, logit_query=False),
-            PolicyConfig(layers=1, growing_attention=True, distance_bias=True, edge_scores=True),
+            PolicyConfig(layers=1, distance_bias=True, edge_scores=True),
         ],
         ids=["published AM", "scaled, constant mean", "static", "general"],
     )

@@ -256,6 +256,33 @@ def test_what_the_decoder_could_not_honour_is_refused(change: Callable[[Policy],
         sample(policy, batch)
 
 
+def test_a_normalisation_in_another_mode_is_named() -> None:
+    policy = make_policy(SMALL_AM).train()
+    assert find_change(policy) == ""
+    layer = policy.encoder.layers[0]
+    assert isinstance(layer, AttentionLayer)
+    layer.after_attention.eval()
+    assert "another mode" in find_change(policy)
+
+
+def test_a_normalisation_with_another_constant_is_named() -> None:
+    policy = make_policy(SMALL_AM)
+    layer = policy.encoder.layers[0]
+    assert isinstance(layer, AttentionLayer)
+    assert isinstance(layer.after_attention, nn.BatchNorm1d)
+    layer.after_attention.eps = 0.1
+    assert "eps" in find_change(policy)
+
+
+@pytest.mark.parametrize(("made", "name"), [(Policy, "_make_parts"), (AttentionLayer, "__init__")])
+def test_a_class_that_makes_other_parts_is_named(
+    made: type[nn.Module], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = getattr(made, name)
+    monkeypatch.setattr(made, name, lambda *given: usual(*given))
+    assert name in find_change(make_policy(SMALL_AMD))
+
+
 def test_a_further_module_is_named() -> None:
     policy = make_policy(SMALL_AMD)
     policy.encoder.embed_angle = nn.Linear(1, 16)

@@ -37,10 +37,15 @@ def test_a_clip_that_is_no_sensible_number_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["false", 1, 0, None])
-@pytest.mark.parametrize("field", ["dynamic", "scaled", "shrinking_mean", "logit_query"])
+@pytest.mark.parametrize("field", ["scaled", "shrinking_mean", "logit_query"])
 def test_a_switch_that_is_neither_true_nor_false_is_refused(field: str, value: Any) -> None:
-    if (field, value) != ("dynamic", None):  # which leaves it to the kind
-        assert_refused(field, value)
+    assert_refused(field, value)
+
+
+@pytest.mark.parametrize("value", ["false", 1, 0])
+def test_dynamic_that_is_neither_true_nor_false_is_refused(value: Any) -> None:
+    with pytest.raises(ModelError, match=f"dynamic is {value!r}"):
+        PolicyConfig(dynamic=value)
 
 
 @pytest.mark.parametrize("value", ["amd", "", 3])

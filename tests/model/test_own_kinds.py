@@ -38,6 +38,16 @@ class PlainlyNamed(PolicyConfig):
     kind = "OWN"  # type: ignore[assignment]
 
 
+@dataclass(frozen=True)
+class StaticConfig(OwnConfig):
+    dynamic = False
+
+
+@dataclass(frozen=True)
+class EitherConfig(OwnConfig):
+    dynamic: bool = True  # a setting of this kind
+
+
 class OwnPolicy(Policy):
     """A policy that adds a method and changes none."""
 
@@ -71,13 +81,23 @@ class TestKindOfOnesOwn:
     def test_it_is_dynamic_like_what_it_inherits_from(self, config: PolicyConfig) -> None:
         assert (config.kind, config.dynamic) == ("OWN", True)
         assert Policy(config).encodes_anew
-        assert replace(config, dynamic=False).dynamic is False
+        with pytest.raises(ModelError, match="dynamic is False, but the kind is OWN") as caught:
+            replace(config, dynamic=False)
+        assert "In the class of your own kind" in caught.value.remedy
 
     def test_one_that_normalises_over_batches_must_say_that_it_is_static(self) -> None:
         with pytest.raises(ModelError, match="batch normalisation") as caught:
             OwnConfig(normalisation="batch")
-        assert "dynamic=False" in caught.value.remedy
-        assert not OwnConfig(normalisation="batch", dynamic=False).dynamic
+        assert "dynamic = False" in caught.value.remedy
+        assert not Policy(StaticConfig(normalisation="batch")).encodes_anew
+
+    def test_it_may_have_a_setting_that_says_whether_it_is_dynamic(self) -> None:
+        config = EitherConfig(dynamic=False, normalisation="batch")
+        assert not Policy(config).encodes_anew
+        assert not replace(config, layers=2).dynamic
+        assert Policy(EitherConfig()).encodes_anew
+        with pytest.raises(ModelError, match="dynamic is 'no'"):
+            EitherConfig(dynamic="no")  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("made", [Policy, OwnPolicy])
     @pytest.mark.parametrize("dynamic", [True, False])
@@ -92,7 +112,8 @@ class TestKindOfOnesOwn:
             return usual(policy, *given)
 
         monkeypatch.setitem(replay_module.REPLAYS, kind, note)
-        policy = made(replace(SMALL_OWN, dynamic=dynamic), generator=torch.Generator().manual_seed(2)).double().eval()
+        config = SMALL_OWN if dynamic else StaticConfig(dimension=16, heads=2, layers=1, feed_forward=32)
+        policy = made(config, generator=torch.Generator().manual_seed(2)).double().eval()
         batch = draw_batch(4, 9)
         routes = construct(policy, batch, Greedy())
 

@@ -199,6 +199,43 @@ def test_a_setting_of_the_wrong_kind_is_refused(part: str, field: str, value: ob
     assert refusal(saved).where.file == str(saved / "config.json")
 
 
+@pytest.mark.parametrize("value", [True, 1, "false", None])
+def test_growing_attention_is_refused_by_name(value: object, saved: Path) -> None:
+    change_description(saved, lambda description: description["policy"].update({"growing_attention": value}))
+    error = refusal(saved)
+    assert error.where.field == "growing_attention"
+    assert "no longer supported" in error.message
+
+
+def test_a_policy_that_was_saved_with_growing_attention_off_is_loaded(saved: Path) -> None:
+    expected = Policy.from_pretrained(saved)
+    change_description(saved, lambda description: description["policy"].update({"growing_attention": False}))
+    for loaded in (Policy.from_pretrained(saved), Policy.from_pretrained(saved, policy=Policy(expected.config))):
+        assert loaded.config == expected.config
+        assert torch.equal(loaded.decoder.key.weight, expected.decoder.key.weight)
+
+
+@pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])
+@pytest.mark.parametrize("has_kind", [True, False])
+def test_a_policy_that_was_saved_with_dynamic_is_loaded(config: PolicyConfig, has_kind: bool, tmp_path: Path) -> None:
+    make_policy(config).save_pretrained(tmp_path)
+    assert "dynamic" not in json.loads((tmp_path / "config.json").read_text())["policy"]
+
+    def add_dynamic(description: dict[str, Any]) -> None:
+        description["policy"]["dynamic"] = config.kind == "AM-D"
+        if not has_kind:
+            del description["kind"]  # as in version 0.1
+
+    change_description(tmp_path, add_dynamic)
+    assert Policy.from_pretrained(tmp_path).config == config
+    assert Policy.from_pretrained(tmp_path, policy=Policy(config)).config == config
+
+
+def test_a_file_whose_kind_contradicts_dynamic_is_refused(saved: Path) -> None:
+    change_description(saved, lambda description: description["policy"].update({"dynamic": False}))
+    assert refusal(saved).where.field == "dynamic"
+
+
 @pytest.mark.parametrize("field", ["dimension", "feed_forward"])
 def test_a_huge_policy_is_not_made_before_its_weights_are_seen(field: str, saved: Path) -> None:
     change_description(saved, lambda description: description["policy"].update({field: 65_536}))

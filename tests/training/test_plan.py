@@ -9,7 +9,7 @@ import pytest
 from dynaroute.errors import FormatError, OptionError
 from dynaroute.training.distribution import BUILT_IN
 from dynaroute.training.own_instances import InstanceFiles
-from dynaroute.training.plan import LearningRate, TrainingPlan, read_plan, write_plan
+from dynaroute.training.plan import LearningRate, TrainingPlan, format_plan, parse_plan, read_plan, write_plan
 from dynaroute.training.stage import Stage
 
 STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
@@ -63,6 +63,19 @@ def test_a_plan_that_cannot_be_is_refused_by_field(changes: dict[str, Any], fiel
     with pytest.raises(OptionError) as caught:
         replace(PLAN, **changes)
     assert caught.value.where.field == field
+
+
+@pytest.mark.parametrize("value", ["true", "1", '"false"'])
+def test_growing_attention_is_refused_by_name(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(f"growing_attention = {value}\n" + format_plan(PLAN))
+    with pytest.raises(OptionError, match="growing attention is no longer supported") as caught:
+        read_plan(path)
+    assert (caught.value.where.file, caught.value.where.field) == (str(path), "growing_attention")
+
+
+def test_a_plan_that_was_written_with_growing_attention_off_is_read() -> None:
+    assert parse_plan("growing_attention = false\n" + format_plan(PLAN)) == PLAN
 
 
 def test_an_unknown_setting_is_named_with_its_file(tmp_path: Path) -> None:

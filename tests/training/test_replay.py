@@ -18,7 +18,7 @@ from dynaroute.training.replay_layout import ReplaySize, RouteStarts, WholeSize
 
 # 16 a head, as the kernels' products need, and long enough that every tile of 16, 32 and 64 occurs
 KERNEL_AMD = PolicyConfig(dimension=32, heads=2, layers=2, feed_forward=32)
-GENERAL_AMD = replace(KERNEL_AMD, growing_attention=True, distance_bias=True, edge_scores=True)
+GENERAL_AMD = replace(KERNEL_AMD, distance_bias=True, edge_scores=True)
 
 
 def sample(policy: Policy, batch: InstanceBatch, seed: int = 1) -> RouteBatch:
@@ -54,7 +54,7 @@ def with_room(routes: RouteBatch, batch: InstanceBatch, samples: int) -> ReplayS
     )
 
 
-GENERAL_AM = replace(SMALL_AM, growing_attention=True, distance_bias=True, edge_scores=True)
+GENERAL_AM = replace(SMALL_AM, distance_bias=True, edge_scores=True)
 
 
 @pytest.mark.parametrize(

@@ -101,14 +101,6 @@ def train(
         int | None,
         typer.Option("--layers", metavar="N", min=1, help="Encoder layers; default: 3.", rich_help_panel=POLICY),
     ] = None,
-    growing_attention: Annotated[
-        bool,
-        typer.Option(
-            "--growing-attention",
-            help="Scale attention with the logarithm of the number of remaining nodes.",
-            rich_help_panel=POLICY,
-        ),
-    ] = False,
     distance_bias: Annotated[
         bool, typer.Option("--distance-bias", help="Show distances to the decoder.", rich_help_panel=POLICY)
     ] = False,
@@ -235,7 +227,6 @@ def train(
         "init": init,
         "policy": policy,
         "layers": layers,
-        "growing_attention": growing_attention or None,
         "distance_bias": distance_bias or None,
         "edge_scores": edge_scores or None,
         "baseline": baseline,

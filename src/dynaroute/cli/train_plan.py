@@ -220,7 +220,7 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
     from dynaroute.model.policy import KINDS
 
     # only settings that differ from the defaults, because not every kind of policy has all of them
-    switches = {name: True for name in ("growing_attention", "distance_bias", "edge_scores") if getattr(plan, name)}
+    switches = {name: True for name in ("distance_bias", "edge_scores") if getattr(plan, name)}
     settings: dict[str, Any] = switches if plan.layers is None else {**switches, "layers": plan.layers}
     generator = torch.Generator().manual_seed(plan.seed)
     if model is None:

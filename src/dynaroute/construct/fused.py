@@ -160,7 +160,6 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             layers=config.layers,
             is_dynamic=policy.encodes_anew,
             shrinks=config.shrinking_mean,
-            grows=config.growing_attention,
             is_biased=config.distance_bias,
             has_edges=config.edge_scores,
             has_batch_norm=config.normalisation == "batch",

@@ -30,7 +30,7 @@ import triton
 import triton.language as tl
 
 from dynaroute.construct.fused_weights import MatrixOffset, VectorOffset
-from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, grow, log_distance, native_tanh, scramble, tanh
+from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, log_distance, native_tanh, scramble, tanh
 
 __all__ = ["build_solutions"]
 
@@ -75,7 +75,6 @@ def build_solutions(
     layers: tl.constexpr,
     is_dynamic: tl.constexpr,
     shrinks: tl.constexpr,
-    grows: tl.constexpr,
     is_biased: tl.constexpr,
     has_edges: tl.constexpr,
     has_batch_norm: tl.constexpr,
@@ -140,13 +139,9 @@ def build_solutions(
         row_capacity = tl.load(capacity + row_trajectory, mask=is_row, other=1)
 
         hidden = _embed(x, y, demand.to(tl.float32) / row_capacity.to(tl.float32), is_depot, dims, vectors)
-        row_growth = tl.full((tile,), 1.0, tl.float32)
-        if grows:
-            row_growth = grow(_spread(leader_tokens, leads))
         hidden = _encode(
-            hidden, row_segment, row_growth, dims, matrices, vectors, attention_scale, layers, grows, has_batch_norm,
-            native, precision,
-        )  # fmt: skip
+            hidden, row_segment, dims, matrices, vectors, attention_scale, layers, has_batch_norm, native, precision
+        )
         embedding = hidden.to(kind)
         cell = rows[:, None] * 128 + dims[None, :]  # (tile, 128)
         folded = matrices + layers * _LAYER_MATRICES + dims[:, None] * 128 + dims[None, :]
@@ -196,8 +191,6 @@ def build_solutions(
             query = graph_sum * _invert(tl.maximum(graph_count, 1).to(tl.float32), native)[None, :] + last
             fraction = _spread(remaining, owner).to(tl.float32) * column_per_capacity  # (64,)
             query = tl.where(is_own_head, query + capacity_query[:, None] * fraction[None, :], 0.0)
-            if grows:
-                query = query * grow(column_tokens)[None, :]
 
             # eqs 14 to 19; columns of waiting slots are never read
             is_open = (open_bits[:, None] & bit[None, :]) != 0  # (tile, 8)
@@ -331,8 +324,8 @@ def _linear_3(x, y, fraction, dims, parameters):
 
 @triton.jit
 def _encode(
-    hidden, row_segment, row_growth, dims, matrices, vectors, attention_scale, layers: tl.constexpr,
-    grows: tl.constexpr, has_batch_norm: tl.constexpr, native: tl.constexpr, precision: tl.constexpr,
+    hidden, row_segment, dims, matrices, vectors, attention_scale, layers: tl.constexpr, has_batch_norm: tl.constexpr,
+    native: tl.constexpr, precision: tl.constexpr,
 ):  # fmt: skip
     """Eqs 3 to 11: (tile, 128) embeddings; each row attends only to its own segment.
 
@@ -349,8 +342,6 @@ def _encode(
         for head in range(8):
             in_head = weight + (head * 16 + head_dims)[:, None] * 128 + dims[None, :]  # (16, 128)
             query = tl.dot(tokens, tl.trans(tl.load(in_head)), input_precision=precision)  # (tile, 16)
-            if grows:
-                query = query * row_growth[:, None]
             query = (query * (attention_scale * _LOG2_E)).to(kind)  # for powers of 2
             key = _project(tokens, in_head + _KEY, precision)
             value = _project(tokens, in_head + _VALUE, precision)

@@ -228,7 +228,7 @@ class _Layer(NamedTuple):
 
     def run(self, hidden: Tensor, packed: Tensor, attended: Tensor, segments: _OpenSegments) -> tuple[Tensor, Tensor]:
         """Eqs 3 to 10: (T, d_h), and its products with what follows, from (T, 3 d_h) queries, keys and values."""
-        shape = AttentionShape(segments.room.longest, self.module.heads, self.module.scale, self.module.grows)
+        shape = AttentionShape(segments.room.longest, self.module.heads, self.module.scale)
         attention_forward(packed, segments.offsets, segments.lengths, shape, attended)
         if isinstance(self.module.after_attention, nn.Tanh):
             return run_token_layer(attended, hidden, segments.tokens, self.rest)
@@ -319,7 +319,6 @@ class _RouteKernels:
             self.config.clip,
             IS_DYNAMIC=self.encodes_anew,
             SHRINKS=self.config.shrinking_mean,
-            GROWS=self.config.growing_attention,
             IS_BIASED=self.config.distance_bias,
             HAS_EDGES=self.config.edge_scores,
             IS_SAMPLED=choice.stream_keys is not None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-__all__ = ["draw_gumbel", "find_feasible", "grow", "log_distance", "loop_end", "native_tanh", "scramble", "tanh"]
+__all__ = ["draw_gumbel", "find_feasible", "log_distance", "loop_end", "native_tanh", "scramble", "tanh"]
 
 _IS_INTERPRETED = tl.constexpr(triton.knobs.runtime.interpret)
 
@@ -26,12 +26,6 @@ def find_feasible(is_open, demand, remaining, is_depot, may_return):
     Twin: `dynaroute.model.state.find_feasible`.
     """
     return (is_open & (demand <= remaining)) | (is_depot & may_return)
-
-
-@triton.jit
-def grow(count):
-    """The factor on attention scores among this many nodes. Twin: `dynaroute.model.encoder.grow`."""
-    return tl.log(1.0 + count.to(tl.float32)) * 0.21667906533553  # 1 / ln(101)
 
 
 @triton.jit

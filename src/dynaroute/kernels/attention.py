@@ -50,14 +50,11 @@ class AttentionShape(NamedTuple):
         Number of heads.
     scale
         Factor on the scores.
-    grows
-        Whether a segment's scores grow with the logarithm of its length.
     """
 
     longest: int
     heads: int
     scale: float
-    grows: bool = False
 
 
 class StreamLaunch(NamedTuple):
@@ -163,7 +160,6 @@ class SegmentAttention(torch.autograd.Function):
 def _settings(packed: Tensor, shape: AttentionShape) -> dict[str, Any]:
     """What all kernels are compiled for."""
     return {
-        "GROWS": shape.grows,
         "H": shape.heads,
         "DK": packed.shape[1] // (3 * shape.heads),
         "PRECISION": dot_precision(packed),

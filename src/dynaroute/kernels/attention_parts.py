@@ -5,9 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dynaroute.kernels.arithmetic import grow
-
-__all__ = ["HUGE", "LOG2_E", "find_factor", "find_place", "load_head", "store_head"]
+__all__ = ["HUGE", "LOG2_E", "find_place", "load_head", "store_head"]
 
 LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
 HUGE = tl.constexpr(1.0e30)
@@ -33,11 +31,3 @@ def store_head(packed, tile, start, count, column, STRIDE: tl.constexpr, M: tl.c
     row = tl.arange(0, M)
     where = (start + row)[:, None] * STRIDE + column + tl.arange(0, DK)[None, :]
     tl.store(packed + where, tile.to(packed.dtype.element_ty), mask=(row < count)[:, None])
-
-
-@triton.jit
-def find_factor(count, scale, GROWS: tl.constexpr):
-    """The factor on a segment's scores. Twin: `dynaroute.model.encoder.grow`."""
-    if GROWS:
-        scale = scale * grow(count)
-    return scale

@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 from dynaroute.kernels.arithmetic import loop_end
-from dynaroute.kernels.attention_parts import HUGE, LOG2_E, find_factor, find_place, load_head, store_head
+from dynaroute.kernels.attention_parts import HUGE, LOG2_E, find_place, load_head, store_head
 
 __all__ = ["streamed_backward_kernel", "streamed_kernel"]
 
@@ -96,7 +96,7 @@ def _meet_all_keys(
 
 @triton.jit(do_not_specialize=["blocks"])
 def streamed_kernel(
-    packed, offsets, lengths, out, statistics, scale, blocks, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    packed, offsets, lengths, out, statistics, scale, blocks, H: tl.constexpr, DK: tl.constexpr,
     PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
     """One program a segment, head and block of queries, which keys and values pass by in blocks.
@@ -116,7 +116,7 @@ def streamed_kernel(
     if (count > LONGEST_TILE) & (first < count):
         start = tl.load(offsets + segment).to(tl.int64)
         query = load_head(packed, start + first, count - first, head * DK, 3 * H * DK, QUERIES, DK)
-        query = _scale(query, find_factor(count, scale, GROWS) * LOG2_E)
+        query = _scale(query, scale * LOG2_E)
         level = _guess_highest(packed, query, start, count, head, H, DK, PRECISION)
         weight_sum, total = _meet_all_keys(packed, query, level, start, count, head, H, DK, PRECISION, KEYS)
         if tl.max(weight_sum, 0) > _LARGEST_HALF:
@@ -137,9 +137,8 @@ def _load_statistics(statistics, start, count, head, H: tl.constexpr, ROWS: tl.c
 
 @triton.jit
 def streamed_backward_kernel(
-    packed, offsets, lengths, out, out_gradient, statistics, query_sums, gradient, scale, GROWS: tl.constexpr,
-    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, QUERIES: tl.constexpr,
-    KEYS: tl.constexpr,
+    packed, offsets, lengths, out, out_gradient, statistics, query_sums, gradient, scale, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr, LONGEST_TILE: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
     """One program a segment and head: all queries pass by each block of keys and values, in blocks.
 
@@ -151,7 +150,6 @@ def streamed_backward_kernel(
     count = tl.load(lengths + segment).to(tl.int32)
     if count > LONGEST_TILE:
         start = tl.load(offsets + segment).to(tl.int64)
-        scale = find_factor(count, scale, GROWS)
         for own in tl.range(0, loop_end(count), KEYS):
             key = load_head(packed, start + own, count - own, (H + head) * DK, 3 * H * DK, KEYS, DK)
             value = load_head(packed, start + own, count - own, (2 * H + head) * DK, 3 * H * DK, KEYS, DK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dynaroute.kernels.attention_parts import HUGE, LOG2_E, find_factor, find_place, load_head, store_head
+from dynaroute.kernels.attention_parts import HUGE, LOG2_E, find_place, load_head, store_head
 
 __all__ = ["backward_kernel", "forward_kernel"]
 
@@ -36,8 +36,8 @@ def _forward_tile(
 
 @triton.jit
 def forward_kernel(
-    packed, offsets, lengths, out, scale, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
-    PRECISION: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr,
+    packed, offsets, lengths, out, scale, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    FIRST: tl.constexpr, LAST: tl.constexpr,
 ):  # fmt: skip
     """One program a segment and head: O = softmax(scale Q K^T) V, all of it one tile on chip.
 
@@ -46,7 +46,6 @@ def forward_kernel(
     segment, head, _ = find_place(1, H)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
-    scale = find_factor(count, scale, GROWS)
     for power in tl.static_range(FIRST, LAST + 1):  # the smallest tile of 16, 32, ... that holds the segment
         if (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power)):
             _forward_tile(packed, out, start, count, head, scale, 1 << power, H, DK, PRECISION)
@@ -76,8 +75,8 @@ def _backward_tile(
 
 @triton.jit
 def backward_kernel(
-    packed, offsets, lengths, out_gradient, gradient, scale, GROWS: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
-    PRECISION: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr,
+    packed, offsets, lengths, out_gradient, gradient, scale, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    FIRST: tl.constexpr, LAST: tl.constexpr,
 ):  # fmt: skip
     """One program a segment and head; the weights A are computed anew, being cheaper than their memory.
 
@@ -86,7 +85,6 @@ def backward_kernel(
     segment, head, _ = find_place(1, H)
     start = tl.load(offsets + segment).to(tl.int64)
     count = tl.load(lengths + segment).to(tl.int32)
-    scale = find_factor(count, scale, GROWS)
     for power in tl.static_range(FIRST, LAST + 1):  # the smallest tile of 16, 32, ... that holds the segment
         if (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power)):
             _backward_tile(packed, out_gradient, gradient, start, count, head, scale, 1 << power, H, DK, PRECISION)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, grow, log_distance, loop_end, tanh
+from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, log_distance, loop_end, tanh
 
 __all__ = ["drive_routes", "lay_out_tokens"]
 
@@ -113,7 +113,6 @@ def drive_routes(
     clip,
     IS_DYNAMIC: tl.constexpr,
     SHRINKS: tl.constexpr,
-    GROWS: tl.constexpr,
     IS_BIASED: tl.constexpr,
     HAS_EDGES: tl.constexpr,
     IS_SAMPLED: tl.constexpr,
@@ -171,8 +170,6 @@ def drive_routes(
                 graph /= tl.maximum(customers_left + 1 - of_head, 1).to(tl.float32)[None, :]
             fraction = load.to(tl.float32) / full.to(tl.float32)
             query = (graph + last.to(tl.float32) + fraction[None, :] * from_capacity[:, None]) * _LOG2_E
-            if GROWS:
-                query = query * grow(count)
             query = tl.where(_is_own(), query, 0.0).to(projected.dtype.element_ty)  # (128, 16)
 
             glimpse, level = _attend(

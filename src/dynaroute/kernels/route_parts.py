@@ -114,8 +114,6 @@ class RouteShape(NamedTuple):
         C, the clip of the logits.
     shrinks
         Whether visited nodes are left out of the graph's mean.
-    grows
-        Whether attention scores grow with the logarithm of the segment's length.
     is_biased
         Whether scores are biased by distances.
     has_edges
@@ -127,7 +125,6 @@ class RouteShape(NamedTuple):
     heads: int
     clip: float
     shrinks: bool
-    grows: bool
     is_biased: bool
     has_edges: bool
 
@@ -135,7 +132,6 @@ class RouteShape(NamedTuple):
         """The constants that kernels are compiled with."""
         return {
             "SHRINKS": self.shrinks,
-            "GROWS": self.grows,
             "IS_BIASED": self.is_biased,
             "HAS_EDGES": self.has_edges,
             "H": self.heads,

@@ -21,7 +21,7 @@ import triton.language as tl
 from torch import Tensor
 
 from dynaroute.kernels import LONGEST_SEGMENT
-from dynaroute.kernels.arithmetic import find_feasible, grow, loop_end
+from dynaroute.kernels.arithmetic import find_feasible, loop_end
 from dynaroute.kernels.route_parts import (
     RouteGradients,
     RouteShape,
@@ -60,11 +60,10 @@ def _share_of_node(count, SHRINKS: tl.constexpr, L: tl.constexpr):
 @triton.jit
 def _query_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    first_steps, queries, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr,
-    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
-    LONGEST_TILE: tl.constexpr,
+    first_steps, queries, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
-    """One program a route: q_p = mean of the graph's projections + last's of slot p + w D_p / D, times the growth.
+    """One program a route: q_p = mean of the graph's projections + last's of slot p + w D_p / D.
 
     The sum of the mean is that over all nodes, less those visited before: slots 1 to p.
     """
@@ -91,17 +90,15 @@ def _query_kernel(
         of_capacity = tl.load(capacity_weight + tl.arange(0, D)).to(tl.float32)
         fraction = find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
         query = mean + last.to(tl.float32) + of_capacity[None, :] * fraction[:, None]
-        if GROWS:
-            query = query * grow(count)
         store_rows(queries, query, tl.load(first_steps + segment), 0, length + 1, 0, D, L, D)
 
 
 @triton.jit
 def _glimpse_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    first_steps, queries, glimpses, levels, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr,
-    HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
-    BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    first_steps, queries, glimpses, levels, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
+    LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route and head: softmax(q k^T) v over feasible nodes, as in `dynaroute.kernels.attention`."""
     D: tl.constexpr = H * DK
@@ -165,7 +162,7 @@ def _find_logits(
 @triton.jit
 def _chance_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    first_steps, glimpses, out, normalisers, clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr,
+    first_steps, glimpses, out, normalisers, clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
     HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
     BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
@@ -206,8 +203,8 @@ def _chance_kernel(
 def _chance_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, glimpses, normalisers, out_gradient, gradient, glimpse_gradient, capacity_gradient, distance_gradient,
-    clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: du = G (one-hot - softmax u) C (1 - tanh^2), dg = du logit_key, dlogit_key = du^T g."""
     D: tl.constexpr = H * DK
@@ -258,8 +255,8 @@ def _chance_backward_kernel(
 def _glimpse_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, queries, glimpses, levels, glimpse_gradient, gradient, query_gradient, distance_gradient,
-    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route and head: the way back through its attention, whose weights are computed anew."""
     D: tl.constexpr = H * DK
@@ -306,9 +303,9 @@ def _glimpse_backward_kernel(
 @triton.jit
 def _query_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    first_steps, query_gradient, gradient, capacity_gradient, SHRINKS: tl.constexpr, GROWS: tl.constexpr,
-    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
-    L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    first_steps, query_gradient, gradient, capacity_gradient, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
+    HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
+    BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
 ):  # fmt: skip
     """One program a route: a node gets dq_p / (nodes in the mean) of every step whose mean it is in.
 
@@ -323,8 +320,6 @@ def _query_backward_kernel(
         start = tl.load(offsets + segment).to(tl.int64)
         capacity = tl.load(capacities + segment)
         d_query = load_rows(query_gradient, tl.load(first_steps + segment), length + 1, 0, D, L, D).to(tl.float32)
-        if GROWS:
-            d_query = d_query * grow(count)
         fraction = find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
         d_capacity = tl.sum(d_query * fraction[:, None], 0)
         capacity_gradient += segment.to(tl.int64) * ((2 if HAS_EDGES else 1) * D)

@@ -10,7 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from dynaroute.kernels import LONGEST_SEGMENT
-from dynaroute.kernels.arithmetic import find_feasible, grow
+from dynaroute.kernels.arithmetic import find_feasible
 from dynaroute.kernels.route_parts import (
     RouteGradients,
     RouteShape,
@@ -57,8 +57,8 @@ def _describe_steps(
 @triton.jit
 def _attend_head(
     packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction, per_node,
-    distance, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr,
-    D: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    distance, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr, D: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Eqs 12 to 16 for one head; returns the tiles, queries (L, DK), weights (L, M) and glimpses (L, DK)."""
     STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
@@ -71,8 +71,6 @@ def _attend_head(
     total = tl.dot(in_mean.to(graph.dtype), graph, input_precision=PRECISION)
     of_capacity = tl.load(capacity_weight + column + tl.arange(0, DK)).to(tl.float32)
     query = total * per_node[:, None] + last.to(tl.float32) + of_capacity[None, :] * fraction[:, None]
-    if GROWS:
-        query = query * grow(count)
     query = query.to(key.dtype)
     scores = tl.dot(query, tl.trans(key), input_precision=PRECISION)
     if IS_BIASED:
@@ -91,15 +89,15 @@ def _attend_head(
 @triton.jit
 def _sum_logits(
     packed, capacity_weight, distance_weight, start, count, length, feasible, in_mean, fraction, per_node, distance,
-    GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr,
-    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Eqs 17 and 18: logits before clipping, summed over heads because W^O and W^Q are folded into the logit keys."""
     logits = tl.zeros([L, M], dtype=tl.float32)
     for head in range(H):
         _, _, logit_key, _, _, glimpse = _attend_head(
-            packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction,
-            per_node, distance, GROWS, IS_BIASED, HAS_EDGES, M, L, H * DK, DK, PRECISION,
+            packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction, per_node,
+            distance, IS_BIASED, HAS_EDGES, M, L, H * DK, DK, PRECISION,
         )  # fmt: skip
         logits += tl.dot(glimpse, tl.trans(logit_key), input_precision=PRECISION)
     if IS_BIASED:
@@ -110,8 +108,8 @@ def _sum_logits(
 @triton.jit
 def _forward_tile(
     packed, demands, positions, capacity_weight, distance_weight, out, segment, start, count, length, capacity, clip,
-    SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr,
-    L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     step = tl.arange(0, L)
     feasible, in_mean, per_node, fraction, distance = _describe_steps(
@@ -119,7 +117,7 @@ def _forward_tile(
     )
     raw = _sum_logits(
         packed, capacity_weight, distance_weight, start, count, length, feasible, in_mean, fraction, per_node, distance,
-        GROWS, IS_BIASED, HAS_EDGES, M, L, H, DK, PRECISION,
+        IS_BIASED, HAS_EDGES, M, L, H, DK, PRECISION,
     )  # fmt: skip
     logits = tl.where(feasible, clip * (2.0 * tl.sigmoid(2.0 * raw) - 1.0), -1.0e30)
     top = tl.max(logits, 1)
@@ -132,9 +130,9 @@ def _forward_tile(
 @triton.jit
 def _backward_tile(
     packed, demands, positions, capacity_weight, distance_weight, out_gradient, gradient, capacity_gradient,
-    distance_gradient, segment, start, count, length, capacity, clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr,
-    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr,
+    distance_gradient, segment, start, count, length, capacity, clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
+    HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):  # fmt: skip
     step = tl.arange(0, L)
     slot = tl.arange(0, M)
@@ -143,7 +141,7 @@ def _backward_tile(
     )
     raw = _sum_logits(
         packed, capacity_weight, distance_weight, start, count, length, feasible, in_mean, fraction, per_node, distance,
-        GROWS, IS_BIASED, HAS_EDGES, M, L, H, DK, PRECISION,
+        IS_BIASED, HAS_EDGES, M, L, H, DK, PRECISION,
     )  # fmt: skip
     clipped = 2.0 * tl.sigmoid(2.0 * raw) - 1.0
     logits = tl.where(feasible, clip * clipped, -1.0e30)
@@ -163,8 +161,8 @@ def _backward_tile(
     for head in range(H):
         column = head * DK
         key, value, logit_key, query, weights, glimpse = _attend_head(
-            packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction,
-            per_node, distance, GROWS, IS_BIASED, HAS_EDGES, M, L, H * DK, DK, PRECISION,
+            packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction, per_node,
+            distance, IS_BIASED, HAS_EDGES, M, L, H * DK, DK, PRECISION,
         )  # fmt: skip
         d_logit_key = tl.dot(tl.trans(d_raw), glimpse, input_precision=PRECISION)
         store_rows(gradient, d_logit_key, start, 0, count, column + 2 * H * DK, STRIDE, M, DK)
@@ -184,8 +182,6 @@ def _backward_tile(
         d_key = tl.dot(tl.trans(d_scores), query, input_precision=PRECISION)
         store_rows(gradient, d_key, start, 0, count, column, STRIDE, M, DK)
         d_query = tl.dot(d_scores, key, input_precision=PRECISION)
-        if GROWS:
-            d_query = d_query * grow(count)
         d_total = (d_query * per_node[:, None]).to(value.dtype)
         d_graph = tl.dot(tl.trans(in_mean.to(value.dtype)), d_total, input_precision=PRECISION)
         store_rows(gradient, d_graph, start, 0, count, column + 3 * H * DK, STRIDE, M, DK)
@@ -198,18 +194,16 @@ def _backward_tile(
 @triton.jit
 def _forward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight, out,
-    clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr,
-    FIRST: tl.constexpr, LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
-    PRECISION: tl.constexpr,
+    clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, FIRST: tl.constexpr,
+    LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """One program per route: the sum of log p (eq 20) over its steps, whose masks are all known.
 
     q_p = mean of the graph projections over nodes not visited before p (all nodes, if the mean does not shrink)
     + last projection of slot p + w D_p / D;
     A = softmax(q k^T) over feasible nodes, g = A v, u = C tanh(g logit_key^T), log p = u_target - logsumexp u.
-    If attention grows, so do the q. If it is biased, log-distances times a learned weight are added to the scores of
-    each head, and to the argument of tanh. With edges, the edge projection of slot p + w' D_p / D is added
-    to g.
+    If attention is biased, log-distances times a learned weight are added to the scores of each head, and to the
+    argument of tanh. With edges, the edge projection of slot p + w' D_p / D is added to g.
     Twin: `dynaroute.training.replay.route_log_probabilities`.
     """
     segment = tl.program_id(0)
@@ -222,16 +216,16 @@ def _forward_kernel(
         if is_smallest & is_of_tile(length, L):
             _forward_tile(
                 packed, demands, positions, capacity_weight, distance_weight, out, segment, start, count, length,
-                capacity, clip, SHRINKS, GROWS, IS_BIASED, HAS_EDGES, 1 << power, L, H, DK, PRECISION,
+                capacity, clip, SHRINKS, IS_BIASED, HAS_EDGES, 1 << power, L, H, DK, PRECISION,
             )  # fmt: skip
 
 
 @triton.jit
 def _backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    out_gradient, gradient, capacity_gradient, distance_gradient, clip, SHRINKS: tl.constexpr, GROWS: tl.constexpr,
-    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr, L: tl.constexpr,
-    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    out_gradient, gradient, capacity_gradient, distance_gradient, clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
+    HAS_EDGES: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """One program per route. With G the gradient of its log-probability:
 
@@ -247,9 +241,9 @@ def _backward_kernel(
         is_smallest = (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power))
         if is_smallest & is_of_tile(length, L):
             _backward_tile(
-                packed, demands, positions, capacity_weight, distance_weight, out_gradient, gradient,
-                capacity_gradient, distance_gradient, segment, start, count, length, capacity, clip,
-                SHRINKS, GROWS, IS_BIASED, HAS_EDGES, 1 << power, L, H, DK, PRECISION,
+                packed, demands, positions, capacity_weight, distance_weight, out_gradient, gradient, capacity_gradient,
+                distance_gradient, segment, start, count, length, capacity, clip, SHRINKS, IS_BIASED, HAS_EDGES,
+                1 << power, L, H, DK, PRECISION,
             )  # fmt: skip
 
 

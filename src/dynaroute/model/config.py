@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 from dynaroute.errors import ModelError
 
@@ -16,7 +16,8 @@ _TITLES: dict[KindName, str] = {"AM-D": "dynamic (AM-D)", "AM": "static (AM)"}
 
 # Far beyond any policy: a file with larger values is damaged, and would exhaust memory.
 _LARGEST_COUNTS = {"dimension": 1 << 16, "heads": 1 << 16, "layers": 1000, "feed_forward": 1 << 20}
-_SWITCHES = ("dynamic", "scaled", "shrinking_mean", "logit_query", "growing_attention", "distance_bias", "edge_scores")
+_SWITCHES = ("dynamic", "scaled", "shrinking_mean", "logit_query", "distance_bias", "edge_scores")
+_KIND_REMEDY = "Leave out dynamic. In the class of your own kind, you may say dynamic = False."
 _LARGEST_CLIP = 1e6  # infinite logits would look like infeasible nodes
 
 
@@ -24,7 +25,8 @@ _LARGEST_CLIP = 1e6  # infinite logits would look like infeasible nodes
 class PolicyConfig:
     """Settings of an attention model; the defaults are the paper's AM-D.
 
-    A subclass for a kind of your own names it in ``kind``, and inherits everything else.
+    A subclass for a kind of your own names it in ``kind``, and inherits everything else. It is dynamic like AM-D unless
+    it says ``dynamic = False``.
 
     Attributes
     ----------
@@ -42,7 +44,8 @@ class PolicyConfig:
     clip
         C of eq 19, which bounds the logits.
     dynamic
-        Whether the kind is AM-D; ``dynamic=False`` means AM. A kind of your own is dynamic unless you say otherwise.
+        Whether the remaining nodes are encoded again, which follows from the kind; ``PolicyConfig(dynamic=False)`` is
+        another way to say AM.
     scaled
         Whether attention scores are divided by the square root of the head dimension; the paper's are not.
     normalisation
@@ -53,9 +56,6 @@ class PolicyConfig:
         Whether the graph embedding is the mean over unvisited nodes (eq 12), or over all (AM).
     logit_query
         Whether the final query has its own matrix W^Q (eq 18), or h_c is the query (AM).
-    growing_attention
-        Whether attention scores grow with the logarithm of the number of remaining nodes (`encoder.grow`), so that they
-        stay sharp in instances larger than in training. Not in the paper.
     distance_bias
         Whether the decoder sees the distance to each node (`decoder.log_distances`), with learned weights. Not in the
         paper.
@@ -69,27 +69,29 @@ class PolicyConfig:
     layers: int = 3
     feed_forward: int = 512
     clip: float = 10.0
-    dynamic: bool | None = None
+    if TYPE_CHECKING:
+        dynamic: bool | None = None  # a type checker would not let it be read otherwise
+    else:
+        dynamic: InitVar[bool | None] = None
     scaled: bool = False
     normalisation: Normalisation = "tanh"
     depot_features: int = 3
     shrinking_mean: bool = True
     logit_query: bool = True
-    growing_attention: bool = False
     distance_bias: bool = False
     edge_scores: bool = False
     kind: KindName = None  # type: ignore[assignment]  # follows from `dynamic` if not given
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, dynamic: bool | None = None) -> None:  # noqa: RUF033 (a subclass may have a field of this name)
         if self.kind is None:
             # a subclass may name its kind without being a dataclass itself
-            own = type(self).kind or ("AM" if self.dynamic is False else "AM-D")
+            own = type(self).kind or ("AM" if dynamic is False else "AM-D")
             object.__setattr__(self, "kind", own)
         # a user's own kind has its own settings, which say what it is
         if type(self) is PolicyConfig and self.kind not in get_args(KindName):
             raise ModelError.about("kind", f"the kind is {self.kind!r}.", f"Use {' or '.join(get_args(KindName))}.")
-        if self.dynamic is None:
-            object.__setattr__(self, "dynamic", self.kind != "AM")
+        if dynamic is not None and dynamic is not self.dynamic:
+            raise ModelError.about("dynamic", f"dynamic is {dynamic!r}, but the kind is {self.kind}.", _KIND_REMEDY)
         for field, largest in _LARGEST_COUNTS.items():
             value = getattr(self, field)
             if type(value) is not int or not 1 <= value <= largest:
@@ -110,14 +112,10 @@ class PolicyConfig:
             raise ModelError.about("normalisation", f"normalisation is {self.normalisation!r}.", "Use tanh or batch.")
         if type(self.depot_features) is not int or self.depot_features not in (2, 3):
             raise ModelError.about("depot_features", f"depot_features is {self.depot_features!r}.", "Use 2 or 3.")
-        if self.kind in get_args(KindName) and self.dynamic != (self.kind == "AM-D"):
-            raise ModelError.about(
-                "dynamic", f"dynamic is {self.dynamic}, but the kind is {self.kind}.", "Leave out dynamic."
-            )
         if self.dynamic and self.normalisation == "batch":
             # visited nodes are dropped from the input, which would change batch statistics
             raise ModelError.about(
-                "dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh, or dynamic=False."
+                "dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh, or dynamic = False."
             )
 
     @classmethod
@@ -139,11 +137,7 @@ class PolicyConfig:
 
     def describe(self) -> str:
         """Describe the most important settings, and those that are not in the paper."""
-        beyond = {
-            "growing attention": self.growing_attention,
-            "distances": self.distance_bias,
-            "edge scores": self.edge_scores,
-        }
+        beyond = {"distances": self.distance_bias, "edge scores": self.edge_scores}
         shape = f"{self.layers} layers, dimension {self.dimension}, {self.heads} heads"
         return ", ".join([self.title, shape, *(name for name, is_on in beyond.items() if is_on)])
 
@@ -161,3 +155,7 @@ class PolicyConfig:
     def logit_scale(self) -> float:
         """Factor on the scores of eq 19."""
         return float(self.dimension**-0.5) if self.scaled else 1.0
+
+
+# only given, never stored: the kind decides
+PolicyConfig.dynamic = property(lambda config: config.kind != "AM")  # type: ignore[assignment]

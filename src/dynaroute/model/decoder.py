@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from dynaroute.errors import ModelError, Where
 from dynaroute.model.config import PolicyConfig
-from dynaroute.model.encoder import grow
 from dynaroute.model.packing import Packing
 
 __all__ = ["Context", "Decoder", "Projections", "log_distances"]
@@ -169,8 +168,6 @@ class Decoder(nn.Module):
         key, value, logit_key, graph, last, *edge = padded.chunk(
             padded.shape[-1] // self.config.dimension, -1
         )  # (P, M, d_h)
-        if self.config.growing_attention:
-            key = key * grow(packing.lengths, key.dtype)[:, None, None]
         return Projections(  # stored in the layout that every step reads
             key=self._split_heads(key).transpose(-1, -2).flatten(0, 1).contiguous(),
             value=self._split_heads(value).flatten(0, 1).contiguous(),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -12,9 +10,7 @@ from torch.nn import functional as F
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
 
-__all__ = ["AttentionLayer", "Encoder", "attend", "encode_exactly", "grow"]
-
-_USUAL_NODES = 101  # number of nodes at which attention is not rescaled
+__all__ = ["AttentionLayer", "Encoder", "attend", "encode_exactly"]
 
 
 class Encoder(nn.Module):
@@ -77,7 +73,6 @@ class AttentionLayer(nn.Module):
         super().__init__()
         self.heads = config.heads
         self.scale = config.attention_scale
-        self.grows = config.growing_attention
         dimension = config.dimension
         self.query_key_value = nn.Linear(dimension, 3 * dimension, bias=False)  # W^Q, W^K, W^V of all heads, stacked
         self.output = nn.Linear(dimension, dimension, bias=False)  # W^O of all heads, side by side
@@ -103,9 +98,6 @@ class AttentionLayer(nn.Module):
         """Eqs 3 to 7: MHA, (T, d_h)."""
         projected: Tensor = self.query_key_value(hidden)  # (T, 3 d_h), eq 3
         query, key, value = projected.view(len(hidden), 3, self.heads, -1).unbind(1)  # each (T, heads, d_k)
-        if self.grows:
-            factor = grow(packing.lengths, query.dtype)  # (P,)
-            query = query * factor.repeat_interleave(packing.lengths, output_size=len(query))[:, None, None]
         heads = attend(query, key, value, packing, self.scale)  # (T, heads, d_k), eqs 4 to 6
         output: Tensor = self.output(heads.flatten(1))  # (T, d_h), eq 7
         return output
@@ -134,22 +126,6 @@ def encode_exactly(encoder: nn.Module, features: Tensor, is_depot: Tensor, packi
     statistics = {name: buffer.to(torch.float64, copy=True) for name, buffer in encoder.named_buffers()}
     hidden: Tensor = functional_call(encoder, exact | statistics, (features.double(), is_depot, packing))  # (T, d_h)
     return hidden.to(features.dtype)
-
-
-def grow(lengths: Tensor, dtype: torch.dtype) -> Tensor:
-    """Compute (P,) factors for the attention scores of segments: ln(1 + nodes) / ln(101).
-
-    Over more nodes a softmax is flatter. Scores that grow with the logarithm of their number keep it sharp. The factor
-    is 1 for the depot and 99 customers.
-
-    Parameters
-    ----------
-    lengths
-        (P,) number of nodes of each segment.
-    dtype
-        Type of the result.
-    """
-    return torch.log1p(lengths.to(dtype)) / math.log(_USUAL_NODES)
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, packing: Packing, scale: float) -> Tensor:

@@ -35,14 +35,12 @@ class PointerConfig(PolicyConfig):
     shrinking_mean: bool = False
     logit_query: bool = False
     kind: str = "RL"  # type: ignore[assignment]
+    dynamic = False
 
-    def __post_init__(self) -> None:
-        if self.dynamic is None:
-            object.__setattr__(self, "dynamic", False)
-        super().__post_init__()
+    def __post_init__(self, dynamic: bool | None = None) -> None:  # noqa: RUF033 (as in the class above)
+        super().__post_init__(dynamic)
         for field in fields(self):
-            usual = False if field.name == "dynamic" else field.default
-            if field.name != "dimension" and getattr(self, field.name) != usual:
+            if field.name != "dimension" and getattr(self, field.name) != field.default:
                 raise ModelError(
                     f"{field.name} is {getattr(self, field.name)!r}, which a pointer network does not have.",
                     where=Where(field=field.name),

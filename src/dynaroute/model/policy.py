@@ -25,7 +25,6 @@ from dynaroute.model.saved import (
     FILES_REMEDY,
     FORMAT_VERSION,
     Description,
-    find_rebuilding_fault,
     hash_present,
     load_matched,
     match_parameters,
@@ -34,6 +33,7 @@ from dynaroute.model.saved import (
     read_weights,
 )
 from dynaroute.model.state import RouteState
+from dynaroute.model.twin import find_difference, make_twin
 from dynaroute.weights import find_model
 
 __all__ = ["KINDS", "Left", "Memory", "Policy", "PolicyKind"]
@@ -310,5 +310,4 @@ def _find_rebuilding_fault(policy: Policy) -> str:
         return ""  # loading it needs its kind, and says so
     if type(policy) is not kind.policy:
         return f"the policy is a {type(policy).__name__}, not a {kind.policy.__name__}"
-    with torch.device("meta"):
-        return find_rebuilding_fault(policy, kind.policy(policy.config))
+    return find_difference(policy, make_twin(kind.policy, policy.config), "the policy")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,7 +25,6 @@ __all__ = [
     "FORMAT_VERSION",
     "Description",
     "fill_parameters",
-    "find_rebuilding_fault",
     "hash_present",
     "load_matched",
     "match_parameters",
@@ -74,7 +74,7 @@ class Description:
 
     def refuse_other_settings(self, config: PolicyConfig) -> None:
         """Raise if a policy that is given has other settings."""
-        own = json.loads(json.dumps(asdict(config)))
+        own = json.loads(json.dumps({**asdict(config), "dynamic": config.dynamic}))  # which earlier versions saved
         for name, value in {**self.settings, "kind": self.kind}.items():
             if name not in own or own[name] != value:
                 raise ModelError.about(
@@ -92,45 +92,6 @@ def hash_present(folder: Path) -> list[str]:
     """Hash the weights in a folder, if any."""
     path = folder / "model.safetensors"
     return [checksum_of(read_bytes(path))] if path.is_file() and path.stat().st_size else []
-
-
-def find_rebuilding_fault(policy: nn.Module, usual: nn.Module) -> str:
-    """Describe how a policy differs from one that is made from its settings alone; empty if not at all.
-
-    Parameters
-    ----------
-    policy
-        The policy.
-    usual
-        A policy made from its settings.
-    """
-    parts, expected = dict(policy.named_modules()), dict(usual.named_modules())
-    for name in [*parts, *expected]:
-        there, made = parts.get(name), expected.get(name)
-        words = name or "the policy"
-        if there is None or made is None:
-            return f"{words} was {'removed' if there is None else 'added'}"
-        if type(there) is not type(made):
-            return f"{words} is a {type(there).__name__}, not a {type(made).__name__}"
-        if other := _find_other_values(there, made):
-            return f"{words} has another {other}"
-    return ""
-
-
-def _find_other_values(there: nn.Module, made: nn.Module) -> str:
-    """Name a plain value, a method or a hook that one of two modules of the same class has for itself."""
-    if there._forward_hooks or there._forward_pre_hooks:
-        return "forward hook"
-    now, then = vars(there), vars(made)
-    names = sorted((now.keys() | then.keys()) - {"training"})
-    return next((name for name in names if _show_plain(now.get(name)) != _show_plain(then.get(name))), "")
-
-
-def _show_plain(value: object) -> object:
-    """Return what can be compared: plain values, and whether something is a function."""
-    if isinstance(value, int | float | str | tuple):
-        return value
-    return "function" if callable(value) and not isinstance(value, nn.Module) else None
 
 
 def read_description(path: Path) -> Description:
@@ -160,6 +121,10 @@ def read_description(path: Path) -> Description:
         )
     settings = description.get("policy")
     is_static = isinstance(settings, dict) and settings.get("dynamic") is False
+    if isinstance(settings, dict) and settings.pop("growing_attention", False) is not False:
+        raise ModelError.about(
+            "growing_attention", "the policy has growing attention, which is no longer supported.", "Train another one."
+        )
     name = description.get("kind", "AM" if is_static else "AM-D")  # files of version 0.1 have only `dynamic`
     if not isinstance(name, str):
         raise ModelError.about("kind", f"the kind is {name!r}.", "Save or copy the model again.")
@@ -175,8 +140,7 @@ def read_description(path: Path) -> Description:
 
 
 def _build(part: type[Part], values: object, field: str) -> Part:
-    known = {entry.name for entry in fields(part)}
-    if not isinstance(values, dict) or not set(values) <= known:
+    if not isinstance(values, dict) or not values.keys() <= signature(part).parameters.keys():
         raise _wrong_part(field)
     return part(**values)
 

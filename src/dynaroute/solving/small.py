@@ -30,13 +30,11 @@ Floats = NDArray[np.float32]
 _MOST_CUSTOMERS = 200  # of all instances together; beyond, PyTorch is worth its start
 _AT_THE_SAME_PLACE = 1e-4  # as in `dynaroute.model.decoder`
 _SETTINGS = {  # of the policies that this module knows
-    "dynamic": True,
     "scaled": False,
     "normalisation": "tanh",
     "depot_features": 3,
     "shrinking_mean": True,
     "logit_query": True,
-    "growing_attention": False,
 }
 
 
@@ -63,7 +61,8 @@ def _load_once(folder: Path, date: int) -> SmallPolicy | None:
 
     description = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     settings = description["policy"]
-    if any(settings.get(name, False) != value for name, value in _SETTINGS.items()) or not date:
+    is_known = all(settings.get(name) == value for name, value in _SETTINGS.items())
+    if description["kind"] != "AM-D" or not is_known or not date:
         return None
     weights = read_bytes(folder / "model.safetensors")
     if checksum_of(weights) not in description.get("weights_sha256", ()):

@@ -121,7 +121,7 @@ class TrainingPlan:
         Files with validation instances; None to validate on instances like those of the stage.
     layers
         Encoder layers. None: 3 as in the paper, or as many as the model to start from has.
-    growing_attention, distance_bias, edge_scores
+    distance_bias, edge_scores
         Settings of the policy: see `dynaroute.model.PolicyConfig`.
     forced_starts
         Whether the k-th sample of an instance starts with its k-th customer (POMO).
@@ -148,7 +148,6 @@ class TrainingPlan:
     init: str | None = None
     validation: InstanceFiles | None = None
     layers: int | None = None
-    growing_attention: bool = False
     distance_bias: bool = False
     edge_scores: bool = False
     forced_starts: bool = False
@@ -186,7 +185,7 @@ class TrainingPlan:
             raise OptionError.about("averaged", f"averaged is {self.averaged!r}.", "Give a fraction of 1.")
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:
             raise OptionError.about("seed", f"the seed is {self.seed!r}.", "Give a whole number from 0 to 2^63 - 1.")
-        for field in ("growing_attention", "distance_bias", "edge_scores", "forced_starts"):
+        for field in ("distance_bias", "edge_scores", "forced_starts"):
             if type(getattr(self, field)) is not bool:
                 raise OptionError.about(field, f"{field} is {getattr(self, field)!r}.", "Use true or false.")
         if not isinstance(self.recipe, str):
@@ -286,6 +285,8 @@ def _build_plan(document: dict[str, Any]) -> TrainingPlan:
     stages = document.pop("stages", [])
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
         raise OptionError.about("stages", "stages are not tables.", "Write [[stages]] before each stage.")
+    if document.pop("growing_attention", False) is not False:
+        raise OptionError.about("growing_attention", "growing attention is no longer supported.", "Leave it out.")
     require_known(document, TrainingPlan, ("stages",))
     try:
         parsed = tuple(_parse_stage(stage) for stage in stages)

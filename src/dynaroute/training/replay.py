@@ -236,7 +236,7 @@ def run_layer(layer: AttentionLayer, hidden: Tensor, packing: Packing, by_kernel
     from dynaroute.kernels.attention import AttentionShape
     from dynaroute.kernels.encoder_layer import EncoderLayer
 
-    shape = AttentionShape(packing.longest, layer.heads, layer.scale, layer.grows)
+    shape = AttentionShape(packing.longest, layer.heads, layer.scale)
     segments = (packing.offsets, packing.lengths, shape)
     fused: Tensor = EncoderLayer.apply(hidden, *layer.weights(hidden.dtype), *segments)  # type: ignore[no-untyped-call]
     return fused
@@ -277,7 +277,6 @@ def _decode_by_kernels(
         heads=config.heads,
         clip=config.clip,
         shrinks=config.shrinking_mean,
-        grows=config.growing_attention,
         is_biased=weight is not None,
         has_edges=config.edge_scores,
     )
