@@ -8,7 +8,7 @@ from policies import SMALL_AM, make_policy
 
 from dynaroute.errors import ModelError
 from dynaroute.model import ModelCard, Policy
-from dynaroute.weights import find_model, nearest_shipped_model, shipped_models
+from dynaroute.weights import GENERALIST, find_model, nearest_shipped_model, shipped_models
 
 
 @pytest.fixture
@@ -53,6 +53,14 @@ def test_a_static_model_is_used_by_name_alone(shelf: Path) -> None:
     assert find_model("am-20") == shelf / "am-20"
 
 
+def test_a_model_for_a_range_of_sizes_is_used_by_name_alone(shelf: Path) -> None:
+    put(shelf, "amd-100", 100)
+    card = ModelCard(name="amd-uniform", size=110, smallest_size=10, distribution="uniform: capacity 30")
+    make_policy(card=card).save_pretrained(shelf / "amd-uniform")
+    assert nearest_shipped_model(110) == "amd-100"
+    assert find_model("amd-uniform") == shelf / "amd-uniform"
+
+
 def test_of_two_as_near_the_larger_is_chosen(shelf: Path) -> None:
     put(shelf, "amd-20", 20)
     put(shelf, "amd-50", 50)
@@ -87,7 +95,8 @@ def test_an_unknown_name_is_answered_with_those_that_ship(name: str, shelf: Path
 def test_what_ships_can_be_loaded() -> None:
     for name, size in shipped_models().items():
         policy = Policy.from_pretrained(name)
-        assert size == (policy.card.size if policy.config.dynamic else None)
+        is_chosen = policy.config.dynamic and (name == GENERALIST or policy.card.smallest_size is None)
+        assert size == (policy.card.size if is_chosen else None)
 
 
 def test_an_empty_name_is_no_model() -> None:

@@ -63,6 +63,12 @@ def test_a_specialist_gets_what_it_was_trained_on_and_the_generalist_the_rest(
     assert choice.reason
 
 
+def test_a_model_for_a_range_of_sizes_changes_no_choice(put: Callable[..., None]) -> None:
+    put(*SPECIALISTS, GENERALIST, ModelCard("amd-uniform", 110, smallest_size=10, distribution="uniform"))
+    assert choose_model(uniform(100, 50)).name == "amd-100"
+    assert choose_model(uniform(35, 33)).name == "amd"
+
+
 def test_without_a_generalist_the_nearest_size_is_chosen(put: Callable[..., None]) -> None:
     put(*SPECIALISTS)
     for instance in (uniform(30, 30), uniform(200, 80), uniform(100, 200)):
@@ -128,4 +134,6 @@ def test_a_model_s_purpose_is_told(put: Callable[..., None], shelf: Path) -> Non
     put(GENERALIST)
     assert describe_purpose("amd-20") == "uniform, 15 to 25"
     assert describe_purpose("amd") == "all others"
-    assert "only by name" in describe_purpose("am")
+    assert describe_purpose("am") == "only by name"
+    put(ModelCard("amd-uniform", 110, smallest_size=10, distribution="uniform: 25 % n=20; 75 % n=100"))
+    assert describe_purpose("amd-uniform") == "uniform, by name"

@@ -43,7 +43,7 @@ def find_small_policy(instances: Sequence[Instance], model: object, options: Sol
 
     It builds small instances greedily, with a shipped AM-D and on no particular device.
     """
-    if not isinstance(model, str) or shipped_models().get(model) is None or options.device is not None:
+    if not isinstance(model, str) or model not in shipped_models() or options.device is not None:
         return None
     decoding = options.decoding
     if decoding.decode != "greedy" or decoding.augment:

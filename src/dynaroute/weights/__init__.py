@@ -6,12 +6,13 @@ import json
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from dynaroute.errors import ModelError, Where
 
 __all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "shipped_models"]
 
-GENERALIST = "amd"  # the model for all sizes and kinds; the others are specialists for one size
+GENERALIST = "amd"  # the model for all sizes and kinds
 _FOLDER = Path(__file__).parent
 
 
@@ -21,9 +22,16 @@ def shipped_models() -> dict[str, int | None]:
     models: dict[str, int | None] = {}
     for config in sorted(_FOLDER.glob("*/config.json")):
         description = json.loads(config.read_text(encoding="utf-8"))
-        # the others ship for comparison
-        models[config.parent.name] = description["card"]["size"] if description["kind"] == "AM-D" else None
+        name, card = config.parent.name, description["card"]
+        models[name] = card["size"] if _can_be_chosen(name, description["kind"], card) else None
     return models
+
+
+def _can_be_chosen(name: str, kind: str, card: dict[str, Any]) -> bool:
+    """Whether a model can be chosen for an instance: the generalist, and the specialists for one size."""
+    if kind != "AM-D":
+        return False  # these ship for comparison
+    return name == GENERALIST or card.get("smallest_size") is None
 
 
 def nearest_shipped_model(size: int) -> str | None:

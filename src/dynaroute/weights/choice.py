@@ -6,7 +6,7 @@ import json
 import math
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,12 +65,13 @@ def choose_model(instance: Instance) -> ModelChoice:
 
 
 def describe_purpose(name: str) -> str:
-    """Describe the instances a shipped model is chosen for."""
+    """Describe the instances a shipped model is chosen for, or is meant for if it is only used by name."""
     size = shipped_models()[name]
     if name == GENERALIST:
         return "all others"
     if size is None:
-        return "only by name"
+        kind = str(_read_card(find_model(name)).get("distribution", "")).partition(":")[0]
+        return f"{kind}, by name" if kind else "only by name"
     if GENERALIST not in shipped_models():
         return f"sizes nearest to {size}"
     return f"uniform, {math.ceil((1 - _NEAR) * size)} to {math.floor((1 + _NEAR) * size)}"
@@ -100,8 +101,13 @@ def _read_capacity(folder: Path) -> float:
     """Read the capacity in a model's training; the usual one of its size if the card has none."""
     from dynaroute.distributions import usual_capacity
 
-    card = json.loads((folder / "config.json").read_text(encoding="utf-8"))["card"]
+    card = _read_card(folder)
     return float(card["capacity"] or usual_capacity(card["size"]))
+
+
+def _read_card(folder: Path) -> dict[str, Any]:
+    card: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))["card"]
+    return card
 
 
 def looks_uniform(coordinates: NDArray[np.float64]) -> bool:
