@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from dynaroute.errors import OptionError
 from dynaroute.vocabulary import Objective
@@ -31,6 +31,7 @@ __all__ = [
     "Observers",
     "SolveOptions",
     "choose_search_seconds",
+    "list_types",
 ]
 
 Decode = Literal["greedy", "sample", "multistart"]
@@ -60,6 +61,8 @@ class Declaration:
         What it affects: the policy that builds the first routes, or their improvement.
     help
         What it does, in one line.
+    metavar
+        What stands for its value in the help of a command; None: a command cannot have it, or it has no value.
     expected
         What to give instead of an invalid value.
     choices, noun
@@ -70,6 +73,7 @@ class Declaration:
 
     about: Literal["policy", "improvement"]
     help: str
+    metavar: str | None = None
     expected: str = ""
     choices: tuple[str, ...] = ()
     noun: str = ""
@@ -201,20 +205,24 @@ class SolveOptions:
         "A shipped model, or a folder with one. auto: the shipped model that suits the instance, or savings if "
         "better; a search starts from savings. savings: no policy.",
         default="auto",
+        metavar="NAME|FOLDER",
     )
     decode: Decode | None = _on_policy(
         "greedy: always the likeliest next stop (the default). sample: the best of K samples. multistart: the best of "
         "K first customers.",
         choices=get_args(Decode),
         noun="decoding",
+        metavar="HOW",
     )
     samples: int | None = _on_policy(
         "Number of samples, or of first customers for multistart; 16 by default.",
+        metavar="K",
         least=1,
         expected="a whole number above 0",
     )
     temperature: float | None = _on_policy(
         "Randomness of samples: above 1 more, below 1 less; 1 by default.",
+        metavar="T",
         least=1e-6,
         most=1e6,
         expected="a number from 1e-06 to 1e+06; greedy decoding is temperature 0",
@@ -222,44 +230,51 @@ class SolveOptions:
     augment: bool = _on_policy("Decode in all eight orientations of the map, and keep the best.", default=False)
     seed: int | None = _on_policy(
         "The same seed gives the same samples and, with --iterations, the same search; 0 by default.",
+        metavar="S",
         least=0,
         most=2**63 - 1,
         expected="a whole number from 0 to 2^63 - 1",
     )
-    device: str | None = _on_policy("cpu, cuda, ...; a GPU by default if there is one.")
+    device: str | None = _on_policy("cpu, cuda, ...; a GPU by default if there is one.", metavar="D")
     improve: Improve | None = _on_improvement(
         "none (the default). 2opt: within each route. local: within and between routes, in milliseconds. search: runs "
         "until its time is up; the default if a limit is given.",
         choices=get_args(Improve),
         noun="improver",
+        metavar="HOW",
     )
     time_limit: float | None = _on_improvement(
         "Seconds of the search per instance; 10 by default. Many instances are searched in parallel, on all cores.",
+        metavar="S",
         above=0,
         expected="a number of seconds above 0",
     )
     total_time: float | None = _on_improvement(
         "Seconds of the search for all instances together, instead of per instance: all at once on a GPU, otherwise "
         "divided among them.",
+        metavar="S",
         above=0,
         expected="a number of seconds above 0",
     )
     iterations: int | None = _on_improvement(
         "Iterations of the search per instance. Without a time limit, the same seed gives the same routes.",
+        metavar="N",
         least=1,
         expected="a whole number above 0, or leave it out",
     )
     target: float | None = _on_improvement(
-        "End the search early at this cost.", expected="a cost in the unit of the instance"
+        "End the search early at this cost.", metavar="COST", expected="a cost in the unit of the instance"
     )
     objective: Objective | None = _on_improvement(
         "What the search minimises. distance: the total length (the default). vehicles: first the number of routes.",
         choices=get_args(Objective),
         noun="objective",
+        metavar="WHAT",
     )
     start: Solution | Sequence[Solution] | None = _on_improvement("Known routes to improve.")
     threads: int | None = _on_improvement(
         "CPU cores to use; by default all for many instances, one for a single search.",
+        metavar="T",
         least=1,
         expected="a whole number above 0, or leave it out",
     )
@@ -355,6 +370,11 @@ class SolveOptions:
 
 
 DECLARATIONS: dict[str, Declaration] = {entry.name: entry.metadata["declaration"] for entry in fields(SolveOptions)}
+
+
+def list_types() -> dict[str, Any]:
+    """Return the type of each option outside Python, where models have names and known routes come from files."""
+    return {**get_type_hints(SolveOptions, localns={"Policy": str, "Solution": Path}), "model": str}
 
 
 @dataclass(frozen=True)
