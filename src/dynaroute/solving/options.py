@@ -5,13 +5,12 @@ Light to import, for ``--help``. Options are plain data, so that they can be sen
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, field, fields
-from numbers import Integral, Real
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
+from dynaroute.declared import Declaration
 from dynaroute.errors import OptionError
 from dynaroute.vocabulary import Objective
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DECLARATIONS",
     "USUAL_TIME_LIMIT",
-    "Declaration",
     "Decode",
     "Decoding",
     "Improve",
@@ -49,51 +47,6 @@ _LIMITS = ("time_limit", "total_time", "iterations", "target")  # these apply on
 def choose_search_seconds(size: int) -> float:
     """Return the default search time of the command line and the page, for n customers."""
     return min(max(_SHORTEST_SEARCH, _SECONDS_PER_CUSTOMER * size), _LONGEST_SEARCH)
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """Description and limits of an option.
-
-    Attributes
-    ----------
-    about
-        What it affects: the policy that builds the first routes, or their improvement.
-    help
-        What it does, in one line.
-    metavar
-        What stands for its value in the help of a command; None: a command cannot have it, or it has no value.
-    expected
-        What to give instead of an invalid value.
-    choices, noun
-        The allowed words, and what they are called.
-    least, most, above
-        Limits of a number: the smallest and largest allowed value, or a bound it must exceed.
-    """
-
-    about: Literal["policy", "improvement"]
-    help: str
-    metavar: str | None = None
-    expected: str = ""
-    choices: tuple[str, ...] = ()
-    noun: str = ""
-    least: float = -math.inf
-    most: float = math.inf
-    above: float = -math.inf
-
-    def refuse_wrong(self, entry: Field[Any], value: object) -> None:
-        """Raise if the value is not one of the choices, or not a number within the limits."""
-        if self.choices and value not in self.choices:
-            raise OptionError.about(
-                entry.name, f"there is no {self.noun} {value!r}.", f"Use {', '.join(self.choices)}."
-            )
-        if self.expected and not (_is_number(value, entry) and self._allows(value)):
-            words = entry.name.replace("_", " ")
-            subject = words if words.endswith("s") else f"the {words}"
-            raise OptionError.about(entry.name, f"{subject} is {value!r}.", f"Give {self.expected}.")
-
-    def _allows(self, number: Any) -> bool:
-        return bool(self.least <= number <= self.most and number > self.above)
 
 
 def _on_policy(help: str, *, default: object = None, **more: Any) -> Any:
@@ -401,12 +354,3 @@ class Observers:
         """Report that this many more instances are finished."""
         if self.progress is not None:
             self.progress(count)
-
-
-def _is_number(value: object, entry: Field[Any]) -> bool:
-    """Whether it is a number of the field's type, finite, and not a bool."""
-    if isinstance(value, bool):
-        return False
-    if str(entry.type).startswith("int"):
-        return isinstance(value, Integral)
-    return isinstance(value, Real) and math.isfinite(value)
