@@ -7,63 +7,14 @@ import pytest
 import torch
 from policies import SMALL_AMD, make_policy
 
-from dynaroute.cli.train_plan import Source, find_validation
+from dynaroute.cli.train_plan import find_validation
 from dynaroute.cli.train_plan import make_policy as make_first_policy
 from dynaroute.errors import OptionError
 from dynaroute.model import PolicyConfig
-from dynaroute.training.distribution import BUILT_IN
 from dynaroute.training.plan import TrainingPlan
-from dynaroute.training.recipes import make_plan, suit_policy
 from dynaroute.training.stage import Stage
 
 PLAN = TrainingPlan((Stage(4, (20,), 4, 2, 1e-3),), updates=1)
-
-
-def source(
-    size: int | None = None, sizes: str | None = None, distribution: str | None = None, data: Path | None = None
-) -> Source:
-    return Source(size, sizes, None, distribution, data)
-
-
-def test_a_size_alone_is_the_paper_s_distribution_as_ever() -> None:
-    assert source(20).make_plan(None, on_cpu=False) == make_plan("fast", [20])
-    assert source(20).make_plan(None, on_cpu=False, policy="rl") == suit_policy(make_plan("fast", [20]), "rl")
-    assert source(sizes="20,50", distribution="paper").make_plan(None, on_cpu=False) == make_plan("fast", [20, 50])
-
-
-def test_a_distribution_has_sizes_of_its_own() -> None:
-    plan = source(distribution="mixed").make_plan(None, on_cpu=False)
-    assert [stage.distribution for stage in plan.stages] == [BUILT_IN["mixed"]]
-
-
-def test_ranges_of_sizes_are_a_curriculum_of_a_distribution() -> None:
-    plan = source(sizes="20-60,80", distribution="x").make_plan(None, on_cpu=False)
-    assert [stage.distribution for stage in plan.stages] == [BUILT_IN["x"].resize(20, 60), BUILT_IN["x"].resize(80, 80)]
-    paper = source(sizes="20-60").make_plan(None, on_cpu=False).stages[0].distribution
-    assert paper == BUILT_IN["paper"].resize(20, 60)
-
-
-def test_a_cpu_has_less_to_validate_on() -> None:
-    plan = source(distribution="mixed").make_plan(None, on_cpu=True)
-    assert plan.validation_count == 50
-    assert plan.stages[0].instances <= 64
-
-
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        (source(), "size"),
-        (source(20, "20,50"), "size"),
-        (source(sizes="20-"), "sizes"),
-        (source(sizes="60-20", distribution="x"), "sizes"),
-        (source(20, data=Path("x")), "size"),
-        (source(distribution="unknown"), "distribution"),
-    ],
-)
-def test_what_is_not_clear_is_refused_by_field(given: Source, field: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        given.make_plan(None, on_cpu=True)
-    assert caught.value.where.field == field
 
 
 def test_best_known_costs_without_instances_are_refused() -> None:

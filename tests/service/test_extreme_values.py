@@ -28,7 +28,7 @@ pytest_plugins = ("service_fixtures",)
 
 JSON = "application/json"
 NO_OPTIONS = FileOptions()
-LIMITS = ReadingLimits(customers=100, stops=1_000, name_length=500)
+LIMITS = ReadingLimits(customers=100, stops=1_000, vehicle_types=100, name_length=500)
 LARGEST = 10_000_000  # bytes of an answer
 
 

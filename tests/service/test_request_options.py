@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 
 from dynaroute.errors import OptionError
 from dynaroute.service.request_options import can_be_solved_together, choose_options, refuse_excess
 from dynaroute.service.request_schemas import OptionsSchema
-from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.options import SolveOptions, list_types
 
 
 def test_time_limit_makes_it_a_search() -> None:
@@ -75,7 +75,7 @@ def test_an_option_left_out_is_as_good_as_its_usual_value() -> None:
 
 
 def test_exposed_options_have_the_types_that_are_declared() -> None:
-    hints = get_type_hints(SolveOptions, localns={"Policy": str, "Solution": str})
+    types = list_types()
 
     for name, entry in OptionsSchema.model_fields.items():
-        assert entry.annotation == (str | None if name == "model" else hints[name] | None)
+        assert entry.annotation == types[name] | None

@@ -3,9 +3,11 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields, replace
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +19,13 @@ from dynaroute.solver import SolveSettings
 from dynaroute.solving.options import (
     DECLARATIONS,
     USUAL_TIME_LIMIT,
+    Decode,
     Decoding,
     Limit,
     Observers,
     SolveOptions,
     choose_search_seconds,
+    list_types,
 )
 
 ROUTES = Solution(((1, 2), (3,)))
@@ -183,6 +187,14 @@ def test_a_policy_builds_unless_something_else_does(settings: Any, uses_policy: 
 def test_every_option_is_declared_with_its_help() -> None:
     assert list(DECLARATIONS) == [entry.name for entry in fields(SolveOptions)]
     assert all(declared.help for declared in DECLARATIONS.values())
+
+
+def test_types_outside_python_are_those_of_words_numbers_and_files() -> None:
+    types = list_types()
+
+    assert types.keys() == DECLARATIONS.keys()
+    assert (types["model"], types["samples"], types["decode"]) == (str, int | None, Decode | None)
+    assert types["start"] == Path | Sequence[Path] | None
 
 
 def test_keywords_of_solve_are_the_fields_of_options_and_observers() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
-__all__ = ["make_option", "take_group"]
+__all__ = ["make_option", "take_group", "takes_groups"]
 
 
 def make_option(name: str, annotation: Any, default: object = None) -> Parameter:
@@ -44,3 +45,24 @@ def take_group(
     take.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     take.__annotations__ = {each.name: each.annotation for each in parameters}
     return take
+
+
+def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with a group of options in place of each parameter that is a dataclass.
+
+    Each field of the dataclass is an option: its metadata has Typer's description of it as "option".
+    """
+    taken = command
+    for own in signature(command, eval_str=True).parameters.values():
+        group = own.annotation
+        if isinstance(group, type) and is_dataclass(group):
+            taken = take_group(taken, own.name, _list_options(group), group)
+    return taken
+
+
+def _list_options(group: Any) -> list[Parameter]:
+    types = get_type_hints(group)
+    return [
+        make_option(each.name, Annotated[types[each.name], each.metadata["option"]], each.default)
+        for each in fields(group)
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,7 @@ import typer
 
 from dynaroute.cli.option_groups import make_option, take_group
 from dynaroute.cli.output import print_note
-from dynaroute.solving.options import DECLARATIONS, Decode, Improve, SolveOptions
-from dynaroute.vocabulary import Objective
+from dynaroute.solving.options import DECLARATIONS, SolveOptions, list_types
 
 __all__ = [
     "PANELS",
@@ -48,41 +48,29 @@ BestOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 
 
-def _option(name: str, metavar: str | None = None, **more: Any) -> Any:
-    """Make the option from its declaration; `more` holds what only a command line needs."""
+_SHOWN_LIMITS = ("samples", "seed")  # these are Typer's to check, and in the help
+
+
+def _option(name: str, **more: Any) -> Any:
+    """Make the option from its declaration; `more` is what differs for a command."""
     declared = DECLARATIONS[name]
-    settings = {"help": declared.help, "rich_help_panel": PANELS[declared.about], **more}
-    return typer.Option(f"--{name.replace('_', '-')}", metavar=metavar, **settings)
+    settings = {"metavar": declared.metavar, "help": declared.help, "rich_help_panel": PANELS[declared.about], **more}
+    if name in _SHOWN_LIMITS:
+        settings["min"] = declared.least
+    return typer.Option(f"--{name.replace('_', '-')}", **settings)
 
 
-ModelsOption = Annotated[list[str], _option("model", "NAME|FOLDER")]
-DeviceOption = Annotated[str | None, _option("device", "D")]
+ModelsOption = Annotated[list[str], _option("model")]
+DeviceOption = Annotated[str | None, _option("device")]
 StartOption = Annotated[
     Path | None,
     _option(
         "start",
-        "FILE|FOLDER",
+        metavar="FILE|FOLDER",
         readable=False,
         help="Known routes to improve: a .sol or .json file; for many instances a folder with NAME.sol for each.",
     ),
 ]
-
-_SOLVING_OPTIONS = (
-    make_option("model", Annotated[str, _option("model", "NAME|FOLDER")], "auto"),
-    make_option("decode", Annotated[Decode | None, _option("decode", "HOW")]),
-    make_option("samples", Annotated[int | None, _option("samples", "K", min=DECLARATIONS["samples"].least)]),
-    make_option("temperature", Annotated[float | None, _option("temperature", "T")]),
-    make_option("augment", Annotated[bool, _option("augment")], False),
-    make_option("seed", Annotated[int | None, _option("seed", "S", min=DECLARATIONS["seed"].least)]),
-    make_option("device", DeviceOption),
-    make_option("improve", Annotated[Improve | None, _option("improve", "HOW")]),
-    make_option("time_limit", Annotated[float | None, _option("time_limit", "S")]),
-    make_option("total_time", Annotated[float | None, _option("total_time", "S")]),
-    make_option("iterations", Annotated[int | None, _option("iterations", "N")]),
-    make_option("target", Annotated[float | None, _option("target", "COST")]),
-    make_option("objective", Annotated[Objective | None, _option("objective", "WHAT")]),
-    make_option("threads", Annotated[int | None, _option("threads", "T")]),
-)
 
 
 def takes_solving(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -91,9 +79,14 @@ def takes_solving(*, without: Sequence[str] = ()) -> Callable[[Callable[..., Non
     Parameters
     ----------
     without
-        Options that the command does not have, or declares itself.
+        Options that the command does not have, or declares itself. Known routes are always its own.
     """
-    options = [each for each in _SOLVING_OPTIONS if each.name not in without]
+    types, left_out = list_types(), {"start", *without}
+    options = [
+        make_option(entry.name, Annotated[types[entry.name], _option(entry.name)], entry.default)
+        for entry in fields(SolveOptions)
+        if entry.name not in left_out
+    ]
     return lambda command: take_group(command, "options", options, SolveOptions)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dynaroute.cli.train_options import find_files
 from dynaroute.errors import OptionError, Where
-from dynaroute.training.names import PolicyName, RecipeName
 
 if TYPE_CHECKING:
     import torch
@@ -20,95 +20,12 @@ if TYPE_CHECKING:
     from dynaroute.training.plan import TrainingPlan
 
 __all__ = [
-    "Source",
     "change_plan",
     "find_tracker",
     "find_validation",
     "make_policy",
-    "parse_numbers",
     "read_config",
-    "refuse_options",
 ]
-
-_SHARED_VALIDATION, _RELATIVE_VALIDATION = 500, 50  # instances that a CPU can validate on in reasonable time
-_CPU_INSTANCES = 64
-
-
-@dataclass(frozen=True)
-class Source:
-    """The options that say what to train on; None: not given.
-
-    Attributes
-    ----------
-    size, sizes
-        Numbers of customers or ranges of them, one stage each.
-    recipe
-        The recipe for all other settings.
-    distribution
-        A name, or the path of a file.
-    data
-        A folder or a set file.
-    """
-
-    size: int | None
-    sizes: str | None
-    recipe: RecipeName | None
-    distribution: str | None
-    data: Path | None
-
-    def make_plan(self, init: str | None, on_cpu: bool, policy: PolicyName | None = None) -> TrainingPlan:
-        """Make the recipe's plan, for its own kind of policy if none is given."""
-        from dynaroute.training.recipes import suit_policy
-
-        plan = self._make_plan(self.recipe or "fast", init)
-        plan = plan if policy is None else suit_policy(plan, policy)
-        if plan.recipe != "fast" or not on_cpu:
-            return plan
-        # on a CPU, validating on ten thousand instances would take longer than the updates in between
-        count = _RELATIVE_VALIDATION if any(stage.lengths_differ for stage in plan.stages) else _SHARED_VALIDATION
-        stages = tuple(replace(stage, instances=min(_CPU_INSTANCES, stage.instances)) for stage in plan.stages)
-        return replace(plan, stages=stages, validation_count=count)
-
-    def _make_plan(self, recipe: RecipeName, init: str | None) -> TrainingPlan:
-        from dynaroute.training.recipes import make_data_plan, make_distribution_plan, make_plan
-
-        if self.data is not None:
-            given = {"size": self.size, "sizes": self.sizes, "distribution": self.distribution}
-            refuse_options(given, "data", "The files determine the instances: leave it out.")
-            return make_data_plan(recipe, _find_files(self.data, None), init)
-        ranges = self._find_ranges()
-        if self.distribution in (None, "paper") and ranges and all(low == high for low, high in ranges):
-            return make_plan(recipe, [low for low, _ in ranges], init=init)
-        from dynaroute.training.distribution import find_distribution
-
-        distribution = find_distribution(self.distribution or "paper")
-        resized = [distribution.resize(low, high) for low, high in ranges]
-        return make_distribution_plan(recipe, resized or [distribution], init)
-
-    def _find_ranges(self) -> list[tuple[int, int]]:
-        both, neither = None not in (self.size, self.sizes), (self.size, self.sizes) == (None, None)
-        if both or (neither and self.distribution is None):
-            remedy = "Give one of --size, --sizes, --distribution, --data and --config."
-            raise OptionError("the training instances are not clear.", where=Where(field="size"), remedy=remedy)
-        if self.size is not None:
-            return [(self.size, self.size)]
-        return [] if self.sizes is None else [_parse_range(part) for part in self.sizes.split(",")]
-
-
-def _parse_range(text: str) -> tuple[int, int]:
-    low, dash, high = text.partition("-")
-    limits = parse_numbers("sizes", f"{low},{high}" if dash else f"{low},{low}", "20,50,100, or ranges: 20-100,100-300")
-    return limits[0], limits[1]
-
-
-def parse_numbers(option: str, text: str, example: str = "20,50,100") -> tuple[int, ...]:
-    """Read whole numbers from a comma-separated list."""
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise OptionError(
-            f"{text!r} is not a list of whole numbers.", where=Where(field=option), remedy=f"Write them as {example}."
-        ) from None
 
 
 def find_validation(validation: Path | None, best: Path | None) -> InstanceFiles | None:
@@ -129,17 +46,7 @@ def find_validation(validation: Path | None, best: Path | None) -> InstanceFiles
                 remedy="Add --validation.",
             )
         return None
-    return _find_files(validation, best)
-
-
-def _find_files(path: Path, best: Path | None) -> InstanceFiles:
-    """Describe files as they are now, after checking them."""
-    from dynaroute.formats.collection import find_best_costs
-    from dynaroute.training.own_instances import InstanceFiles
-
-    files = InstanceFiles.at(path, best if best is not None else find_best_costs(path))
-    files.read_best(files.read())
-    return files
+    return find_files(validation, best)
 
 
 def read_config(path: Path) -> TrainingPlan:
@@ -194,14 +101,6 @@ def find_tracker(name: str | None) -> Callable[[dict[str, Any]], None]:
     if not callable(found):
         raise OptionError(f"{name!r} is not a function.", where=Where(field="track"), remedy="Write module:function.")
     return found  # type: ignore[no-any-return]
-
-
-def refuse_options(given: dict[str, Any], beside: str, remedy: str) -> None:
-    """Raise if one of the given options (None: not given) cannot be combined with the option `beside`."""
-    for name, value in given.items():
-        if value is not None:
-            message = f"--{name.replace('_', '-')} cannot be combined with --{beside}."
-            raise OptionError(message, where=Where(field=name), remedy=remedy)
 
 
 def make_policy(plan: TrainingPlan, model: str | None) -> Policy:

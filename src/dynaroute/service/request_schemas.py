@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from dynaroute.instance import LARGEST_INTEGER
 from dynaroute.lengths import LONGEST_LENGTH
@@ -31,17 +31,16 @@ __all__ = [
 MOST_NEW_CUSTOMERS = 100
 _MOST_SAMPLES = 1_000_000
 _MOST_IGNORED, _LONGEST_NAME = 100, 200
-_AUGMENT = "Decode in all eight orientations of the map, and keep the best."
 
 
-def _expose(name: str, description: str) -> Any:
-    """Make the field of an optional solve option, with its declared limits."""
+def _expose(name: str, description: str | None = None, **more: Any) -> Any:
+    """Make the field of an optional solve option, with its declared limits and, by default, its declared help."""
     declared = DECLARATIONS[name]
     # a number with thousands of digits could not even be shown in an error
     most = min(declared.most, _MOST_SAMPLES) if name == "samples" else declared.most
     limits = {"ge": declared.least, "le": most, "gt": declared.above}
     stated: dict[str, Any] = {name: limit for name, limit in limits.items() if math.isfinite(limit)}
-    return Field(default=None, description=description, **stated)
+    return Field(default=None, description=description or declared.help, **stated, **more)
 
 
 _Ignored = Annotated[
@@ -52,11 +51,6 @@ _Ignored = Annotated[
         max_length=_MOST_IGNORED,
     ),
 ]
-
-
-def _read_truth(value: object) -> object:
-    """Accept only the two words of OpenAPI, not pydantic's yes, on and 1."""
-    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
 class OptionsSchema(BaseModel):
@@ -74,8 +68,8 @@ class OptionsSchema(BaseModel):
         "greedy: always the likeliest next stop. sample: the best of several samples. multistart: the best of several "
         "first customers.",
     )
-    samples: int | None = _expose("samples", "Number of samples, or of first customers for multistart; 16 by default.")
-    augment: bool | None = _expose("augment", _AUGMENT)
+    samples: int | None = _expose("samples")
+    augment: bool | None = _expose("augment", strict=True)
     improve: Improve | None = _expose(
         "improve",
         "none; 2opt: within each route; local: local search within and between routes; search: runs until the time "
@@ -110,7 +104,11 @@ class QueryOptions(FileOptions, OptionsSchema):
 
     model_config = ConfigDict(strict=False)
 
-    augment: Annotated[StrictBool | None, BeforeValidator(_read_truth)] = _expose("augment", _AUGMENT)
+    @field_validator("augment", mode="before")
+    @classmethod
+    def read_truth(cls, value: object) -> object:
+        """Accept only the two words of OpenAPI, not pydantic's yes, on and 1."""
+        return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
 class _Document(BaseModel):

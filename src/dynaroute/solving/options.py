@@ -5,14 +5,12 @@ Light to import, for ``--help``. Options are plain data, so that they can be sen
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, field, fields
-from numbers import Integral
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
-from dynaroute.decimals import is_finite_number, show_number
+from dynaroute.declared import Declaration
 from dynaroute.errors import OptionError
 from dynaroute.vocabulary import Objective
 
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DECLARATIONS",
     "USUAL_TIME_LIMIT",
-    "Declaration",
     "Decode",
     "Decoding",
     "Improve",
@@ -32,6 +29,7 @@ __all__ = [
     "Observers",
     "SolveOptions",
     "choose_search_seconds",
+    "list_types",
 ]
 
 Decode = Literal["greedy", "sample", "multistart"]
@@ -49,48 +47,6 @@ _LIMITS = ("time_limit", "total_time", "iterations", "target")  # these apply on
 def choose_search_seconds(size: int) -> float:
     """Return the default search time of the command line and the page, for n customers."""
     return min(max(_SHORTEST_SEARCH, _SECONDS_PER_CUSTOMER * size), _LONGEST_SEARCH)
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """Description and limits of an option.
-
-    Attributes
-    ----------
-    about
-        What it affects: the policy that builds the first routes, or their improvement.
-    help
-        What it does, in one line.
-    expected
-        What to give instead of an invalid value.
-    choices, noun
-        The allowed words, and what they are called.
-    least, most, above
-        Limits of a number: the smallest and largest allowed value, or a bound it must exceed.
-    """
-
-    about: Literal["policy", "improvement"]
-    help: str
-    expected: str = ""
-    choices: tuple[str, ...] = ()
-    noun: str = ""
-    least: float = -math.inf
-    most: float = math.inf
-    above: float = -math.inf
-
-    def refuse_wrong(self, entry: Field[Any], value: object) -> None:
-        """Raise if the value is not one of the choices, or not a number within the limits."""
-        if self.choices and value not in self.choices:
-            raise OptionError.about(
-                entry.name, f"there is no {self.noun} {value!r}.", f"Use {', '.join(self.choices)}."
-            )
-        if self.expected and not (_is_number(value, entry) and self._allows(value)):
-            words = entry.name.replace("_", " ")
-            subject = words if words.endswith("s") else f"the {words}"
-            raise OptionError.about(entry.name, f"{subject} is {show_number(value)}.", f"Give {self.expected}.")
-
-    def _allows(self, number: Any) -> bool:
-        return bool(self.least <= number <= self.most and number > self.above)
 
 
 def _on_policy(help: str, *, default: object = None, **more: Any) -> Any:
@@ -202,20 +158,24 @@ class SolveOptions:
         "A shipped model, or a folder with one. auto: the shipped model that suits the instance, or savings if "
         "better; a search starts from savings. savings: no policy.",
         default="auto",
+        metavar="NAME|FOLDER",
     )
     decode: Decode | None = _on_policy(
         "greedy: always the likeliest next stop (the default). sample: the best of K samples. multistart: the best of "
         "K first customers.",
         choices=get_args(Decode),
         noun="decoding",
+        metavar="HOW",
     )
     samples: int | None = _on_policy(
         "Number of samples, or of first customers for multistart; 16 by default.",
+        metavar="K",
         least=1,
         expected="a whole number above 0",
     )
     temperature: float | None = _on_policy(
         "Randomness of samples: above 1 more, below 1 less; 1 by default.",
+        metavar="T",
         least=1e-6,
         most=1e6,
         expected="a number from 1e-06 to 1e+06; greedy decoding is temperature 0",
@@ -223,44 +183,51 @@ class SolveOptions:
     augment: bool = _on_policy("Decode in all eight orientations of the map, and keep the best.", default=False)
     seed: int | None = _on_policy(
         "The same seed gives the same samples and, with --iterations, the same search; 0 by default.",
+        metavar="S",
         least=0,
         most=2**63 - 1,
         expected="a whole number from 0 to 2^63 - 1",
     )
-    device: str | None = _on_policy("cpu, cuda, ...; a GPU by default if there is one.")
+    device: str | None = _on_policy("cpu, cuda, ...; a GPU by default if there is one.", metavar="D")
     improve: Improve | None = _on_improvement(
         "none (the default). 2opt: within each route. local: within and between routes, in milliseconds. search: runs "
         "until its time is up; the default if a limit is given.",
         choices=get_args(Improve),
         noun="improver",
+        metavar="HOW",
     )
     time_limit: float | None = _on_improvement(
         "Seconds of the search per instance; 10 by default. Many instances are searched in parallel, on all cores.",
+        metavar="S",
         above=0,
         expected="a number of seconds above 0",
     )
     total_time: float | None = _on_improvement(
         "Seconds of the search for all instances together, instead of per instance: all at once on a GPU, otherwise "
         "divided among them.",
+        metavar="S",
         above=0,
         expected="a number of seconds above 0",
     )
     iterations: int | None = _on_improvement(
         "Iterations of the search per instance. Without a time limit, the same seed gives the same routes.",
+        metavar="N",
         least=1,
         expected="a whole number above 0, or leave it out",
     )
     target: float | None = _on_improvement(
-        "End the search early at this cost.", expected="a cost in the unit of the instance"
+        "End the search early at this cost.", metavar="COST", expected="a cost in the unit of the instance"
     )
     objective: Objective | None = _on_improvement(
         "What the search minimises. distance: the total length (the default). vehicles: first the number of routes.",
         choices=get_args(Objective),
         noun="objective",
+        metavar="WHAT",
     )
     start: Solution | Sequence[Solution] | None = _on_improvement("Known routes to improve.")
     threads: int | None = _on_improvement(
         "CPU cores to use; by default all for many instances, one for a single search.",
+        metavar="T",
         least=1,
         expected="a whole number above 0, or leave it out",
     )
@@ -358,6 +325,11 @@ class SolveOptions:
 DECLARATIONS: dict[str, Declaration] = {entry.name: entry.metadata["declaration"] for entry in fields(SolveOptions)}
 
 
+def list_types() -> dict[str, Any]:
+    """Return the type of each option outside Python, where models have names and known routes come from files."""
+    return {**get_type_hints(SolveOptions, localns={"Policy": str, "Solution": Path}), "model": str}
+
+
 @dataclass(frozen=True)
 class Observers:
     """Callbacks during solving. They stay in their process.
@@ -383,10 +355,3 @@ class Observers:
         """Report that this many more instances are finished."""
         if self.progress is not None:
             self.progress(count)
-
-
-def _is_number(value: object, entry: Field[Any]) -> bool:
-    """Whether it is a number of the field's type, finite, and not a bool."""
-    if str(entry.type).startswith("int"):
-        return isinstance(value, Integral) and not isinstance(value, bool)
-    return is_finite_number(value)
