@@ -12,7 +12,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 	$(PYTHON) -c 'import sys; sys.exit("Dynaroute needs Python 3.11 or newer." if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(INSTALL) .
-	$(BIN)/python -m dynaroute.improve
+	$(BIN)/python -m dynaroute.search
 	touch $@
 
 .venv/with-serve: .venv/installed

@@ -83,7 +83,7 @@ class Found:
 
 def prepare() -> None:
     """Load libraries and machine code."""
-    from dynaroute.improve.improvers import IMPROVERS
+    from dynaroute.search.improvers import IMPROVERS
 
     IMPROVERS["search"].prepare()
 
@@ -91,8 +91,8 @@ def prepare() -> None:
 def work(run: Run) -> tuple[Run, Found]:
     """Search, and check the solution."""
     import dynaroute
-    from dynaroute.improve.search import search
-    from dynaroute.stopping import Stopping
+    from dynaroute.base.stopping import Stopping
+    from dynaroute.search.search import search
 
     instance = load(run.instance)
     if run.seconds == 0:
@@ -109,7 +109,7 @@ def work(run: Run) -> tuple[Run, Found]:
 def load(name: str):  # type: ignore[no-untyped-def]  # --source chooses the package, and with it the type
     """Read or draw an instance."""
     import dynaroute
-    from dynaroute.distributions import draw_published_set
+    from dynaroute.draw import draw_published_set
 
     if name == _LARGE:
         return draw_large()
@@ -120,7 +120,7 @@ def load(name: str):  # type: ignore[no-untyped-def]  # --source chooses the pac
 
 def draw_large(size: int = 30_000):  # type: ignore[no-untyped-def]
     """Draw towns of all sizes with a depot at the edge, small demands, and about 118 customers per route."""
-    from dynaroute.instance import Instance
+    from dynaroute.problem.instance import Instance
 
     random = np.random.default_rng(30_000)
     towns, sizes = random.uniform(0, 20_000, (400, 2)), 1 / np.arange(1, 401)

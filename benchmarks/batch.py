@@ -22,7 +22,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from dynaroute.distributions import draw_published_set
+from dynaroute.draw import draw_published_set
 from dynaroute.formats import write
 
 WAYS = ("solve", "local", "ray")
@@ -137,7 +137,7 @@ def is_installed(way: str) -> bool:
         return True
     from importlib.util import find_spec
 
-    return find_spec("ray") is not None and find_spec("dynaroute.scale.ray_engine") is not None
+    return find_spec("ray") is not None and find_spec("dynaroute.scale.engines.ray_engine") is not None
 
 
 def main() -> None:

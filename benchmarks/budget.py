@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from dynaroute import Instance, Solution, VehicleType, check, solve
-from dynaroute.errors import DynarouteError
-from dynaroute.improve.improvers import IMPROVERS
-from dynaroute.vocabulary import RouteEnd
+from dynaroute.base.errors import DynarouteError
+from dynaroute.base.vocabulary import RouteEnd
+from dynaroute.search.improvers import IMPROVERS
 
 USUAL_LIMIT, QUICK_LIMIT = 5.0, 0.5  # seconds
 MOST_LATE, MOST_AFTER_CANCELLING = 0.5, 1.0  # seconds

@@ -25,10 +25,10 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Greedy, Strategy, construct
 from dynaroute.construct.choose import Chooser, Follow
-from dynaroute.distributions import InstanceArrays, draw_paper_set, draw_published_set
+from dynaroute.draw import InstanceArrays, draw_paper_set, draw_published_set
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.kool import import_kool
-from dynaroute.savings import build_by_savings
+from dynaroute.search.savings import build_by_savings
 from dynaroute.weights import nearest_shipped_model
 
 PUBLISHED_LENGTHS = {20: 6.377, 50: 10.972, 100: 16.748}  # greedy, of all 10,000 instances

@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 
 import dynaroute
-from dynaroute.cores import count_cores
-from dynaroute.distributions import draw_published_set
-from dynaroute.improve.batch_search import BatchSearchRequest, SideBySide
-from dynaroute.improve.search import load_machine_code
-from dynaroute.instance import Instance
-from dynaroute.stopping import Stopping
+from dynaroute.base.cores import count_cores
+from dynaroute.base.stopping import Stopping
+from dynaroute.draw import draw_published_set
+from dynaroute.problem.instance import Instance
+from dynaroute.search.many import BatchSearchRequest, SideBySide
+from dynaroute.search.search import load_machine_code
 
 
 def count_iterations(instances: Sequence[Instance], seconds: float, threads: int) -> list[int]:

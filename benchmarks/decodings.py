@@ -14,12 +14,12 @@ import time
 
 import torch
 
+from dynaroute.base.device import choose_device
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Augmented, MultiStart, Sampling, Strategy, construct
-from dynaroute.device import choose_device
-from dynaroute.distributions import draw_published_set
+from dynaroute.draw import draw_published_set
 from dynaroute.model import Policy
-from dynaroute.reproduction import describe_hardware
+from dynaroute.study.reproduction import describe_hardware
 
 ATTEMPTS = 8
 DECODINGS: dict[str, Strategy] = {

@@ -29,20 +29,20 @@ from dynaroute.construct import Augmented, Greedy, construct
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.model import Policy
-from dynaroute.training.baselines import SharedBaseline
-from dynaroute.training.instances import TrainingTask
-from dynaroute.training.optimiser import AdamOptimiser
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.recording import record_if_possible
-from dynaroute.training.reinforce import (
+from dynaroute.training.replay.layout import ReplayLayout, ReplaySize
+from dynaroute.training.step.baselines import SharedBaseline
+from dynaroute.training.step.instances import TrainingTask
+from dynaroute.training.step.optimiser import AdamOptimiser
+from dynaroute.training.step.recording import record_if_possible
+from dynaroute.training.step.reinforce import (
     Learner,
     PolicyUpdate,
     Replay,
     sample_solutions,
     train_step,
 )
-from dynaroute.training.replay_layout import ReplayLayout, ReplaySize
-from dynaroute.training.update_input import UpdateInput
+from dynaroute.training.step.update_input import UpdateInput
 
 CAPACITY = {20: 30, 50: 40, 100: 50, 200: 70, 500: 100, 1000: 150}
 TENSOR_RATE = 790e12  # FLOP/s in half precision, measured on an H200 with a product of 8192 x 8192 matrices

@@ -28,8 +28,8 @@ import numpy as np
 from peers import CONTENDERS, Run, Task, perform_all
 
 import dynaroute
-from dynaroute.fleet import VehicleType
-from dynaroute.instance import Instance
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
 
 _LONGEST_ROUTE, _DAY = 3.0, 4.6
 

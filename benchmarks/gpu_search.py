@@ -33,12 +33,12 @@ import torch
 
 import dynaroute
 from dynaroute.batch import InstanceBatch
-from dynaroute.distributions import draw_published_set
-from dynaroute.gpu_search.devices import KernelDevice, find_device
-from dynaroute.gpu_search.emulation import emulate, find_compiler
-from dynaroute.gpu_search.schedule import GeneticSettings, PopulationSettings
-from dynaroute.instance import Instance
-from dynaroute.solution import check
+from dynaroute.draw import draw_published_set
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import check
+from dynaroute.search.gpu.devices import KernelDevice, find_device
+from dynaroute.search.gpu.emulation import emulate, find_compiler
+from dynaroute.search.gpu.schedule import GeneticSettings, PopulationSettings
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.together import search_routes
 

@@ -19,12 +19,12 @@ from dynaroute.batch import InstanceBatch
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.model import Policy
-from dynaroute.training.baselines import subtract_relatively
-from dynaroute.training.instances import TrainingTask
-from dynaroute.training.reinforce import sample_solutions
-from dynaroute.training.replay import replay_log_probabilities
-from dynaroute.training.update_input import UpdateInput
-from dynaroute.training.validation import VALIDATION_SEED
+from dynaroute.training.replay.replay import replay_log_probabilities
+from dynaroute.training.run.validation import VALIDATION_SEED
+from dynaroute.training.step.baselines import subtract_relatively
+from dynaroute.training.step.instances import TrainingTask
+from dynaroute.training.step.reinforce import sample_solutions
+from dynaroute.training.step.update_input import UpdateInput
 
 CAPACITIES = {20: 30, 50: 40, 100: 50, 200: 80, 500: 100, 800: 160}
 COUNTS = {20: 64, 50: 48, 100: 32, 200: 12, 500: 6, 800: 3}  # instances of each size; large ones take long

@@ -27,7 +27,7 @@ from dynaroute.kernels.attention import AttentionShape, StreamLaunch, attention_
 from dynaroute.kernels.token_layer import TokenLaunch, TokenLayer, run_token_layer
 from dynaroute.model import Policy
 from dynaroute.model.encoder import AttentionLayer
-from dynaroute.training.instances import TrainingTask
+from dynaroute.training.step.instances import TrainingTask
 
 HEADS = 8
 SWEEPS = ("parts", "forward", "backward", "tokens", "drive")

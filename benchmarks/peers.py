@@ -32,13 +32,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dynaroute
-from dynaroute.distributions import draw_published_set
-from dynaroute.fleet import VehicleType
-from dynaroute.instance import Instance
-from dynaroute.other_solvers import HGS_UNITS, UNITS, Routes, solve_with_hgs
-from dynaroute.schedule import earliest_departure, latest_end
-from dynaroute.solution import Solution, check
-from dynaroute.vocabulary import RouteEnd
+from dynaroute.base.vocabulary import RouteEnd
+from dynaroute.draw import draw_published_set
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, check
+from dynaroute.problem.timetable import earliest_departure, latest_end
+from dynaroute.study.other_solvers import HGS_UNITS, UNITS, Routes, solve_with_hgs
 
 _GRACE_SECONDS = 0.05
 _NO_BOUND = 2**40

@@ -20,21 +20,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dynaroute.distributions import draw_published_set
+from dynaroute.draw import draw_published_set
 from dynaroute.formats import write
-from dynaroute.scale.engine import BatchEngine
-from dynaroute.scale.file_sources import SetSource
-from dynaroute.scale.local import LocalEngine
-from dynaroute.scale.opening import open_source
-from dynaroute.scale.outcomes import RowOutcome
-from dynaroute.scale.parts import Parts
+from dynaroute.scale.engines.engine import BatchEngine
+from dynaroute.scale.engines.local import LocalEngine
+from dynaroute.scale.engines.ray_engine import RayEngine
+from dynaroute.scale.input.file_sources import SetSource
+from dynaroute.scale.input.opening import open_source
+from dynaroute.scale.output.outcomes import RowOutcome
+from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.places import StoragePlace
-from dynaroute.scale.ray_engine import RayEngine
 from dynaroute.scale.rows import Block, InputRow
 from dynaroute.scale.run import cut_blocks
 from dynaroute.scale.work import Work
-from dynaroute.solver import solve_all
 from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.solve import solve_all
 
 SIZE = 100
 WORKERS = (1, 16, 256, 4096, 65536)

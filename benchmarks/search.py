@@ -1,11 +1,11 @@
-"""Compare the searches of dynaroute.improve in equal time, separately and one after the other.
+"""Compare the searches of dynaroute.search in equal time, separately and one after the other.
 
     python benchmarks/search.py                                        100 customers, instances of seed 99
     python benchmarks/search.py --size 50 --count 10 --seconds 0.1,1
     python benchmarks/search.py --files X/*.vrp --best X/best_known.csv --seconds 10,60 --methods ruin,relay0.2
 
 Methods: ruin (ruin and recreate), genetic, relay0.2 (ruin and recreate for a fifth of the time, then genetic), and
-search (`dynaroute.improve.search`, which chooses among them). Every method starts again from savings for each instance
+search (`dynaroute.search.search`, which chooses among them). Every method starts again from savings for each instance
 and time. Times are CPU times of one core, except for search, which only uses wall time. Libraries are loaded and
 kernels compiled before. `dynaroute.check` verifies every result. Gaps are to the best known costs: those of --best, or
 the best found by any method in this run.
@@ -22,18 +22,18 @@ from pathlib import Path
 import numpy as np
 
 import dynaroute
-from dynaroute.distributions import draw_published_set
-from dynaroute.improve.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.improve.combined import Relay
-from dynaroute.improve.genetic import GeneticSearch
-from dynaroute.improve.improvers import IMPROVERS
-from dynaroute.improve.pacing import Pace, Searcher
-from dynaroute.improve.problem import SearchProblem
-from dynaroute.improve.search import search
-from dynaroute.improve.start import build_by_near_savings
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution, check
-from dynaroute.stopping import Stopping
+from dynaroute.base.stopping import Stopping
+from dynaroute.draw import draw_published_set
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, check
+from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecreate
+from dynaroute.search.combined import Relay
+from dynaroute.search.core.problem import SearchProblem
+from dynaroute.search.genetic.genetic import GeneticSearch
+from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.pacing import Pace, Searcher
+from dynaroute.search.search import search
+from dynaroute.search.start import build_by_near_savings
 
 _SLICE_SECONDS = 0.003
 

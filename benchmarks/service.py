@@ -27,11 +27,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynaroute.distributions import draw_paper_set
+from dynaroute.draw import draw_paper_set
 from dynaroute.formats import instance_to_json, solution_from_json
-from dynaroute.instance import Instance
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import check
 from dynaroute.service.settings import ServiceSettings
-from dynaroute.solution import check
 
 BARS = {20: 150.0, 50: 60.0}  # answers a second
 BATCHING_BAR = 1.5

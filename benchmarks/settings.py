@@ -20,8 +20,8 @@ from tempfile import TemporaryDirectory
 import torch
 from validation import COUNTS, list_sets, print_table
 
-from dynaroute.device import choose_device
-from dynaroute.training.trainer import LAST
+from dynaroute.base.device import choose_device
+from dynaroute.training.run.trainer import LAST
 
 VARIANTS = {
     "three layers": [],

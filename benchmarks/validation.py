@@ -19,15 +19,15 @@ from pathlib import Path
 
 from torch import Tensor
 
+from dynaroute.base.device import choose_device
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Augmented, Greedy, construct
 from dynaroute.construct.strategies import Strategy
-from dynaroute.device import choose_device
-from dynaroute.distributions import draw_published_set
+from dynaroute.draw import draw_published_set
 from dynaroute.formats.collection import find_best_costs, read_best_costs, read_collection
 from dynaroute.model import Policy
-from dynaroute.reproduction import describe_hardware
-from dynaroute.training.validation import VALIDATION_SEED
+from dynaroute.study.reproduction import describe_hardware
+from dynaroute.training.run.validation import VALIDATION_SEED
 
 COUNTS = {20: 10_000, 50: 10_000, 100: 10_000, 200: 128, 500: 128, 1000: 64}
 LARGE = 500  # X instances with more customers than this have a column of their own

@@ -10,9 +10,9 @@ from fleet_strategies import Plan, plans
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynaroute.fleet import VehicleType
-from dynaroute.instance import Instance
-from dynaroute.solution import check
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import check
 
 
 @settings(max_examples=30)

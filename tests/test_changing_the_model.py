@@ -12,21 +12,21 @@ import torch
 from policies import SMALL_AMD, draw_batch, draw_instances, make_policy
 from torch import Tensor
 
+from dynaroute.base.errors import InstanceError, ModelError, UnsupportedError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Augmented, Greedy, Sampling, construct, log_probabilities
 from dynaroute.construct.eager import first_log_probabilities
 from dynaroute.construct.strategies import SYMMETRIES, reflect
-from dynaroute.errors import InstanceError, ModelError, UnsupportedError
 from dynaroute.model import Policy
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Left
 from dynaroute.model.state import RouteState
-from dynaroute.solution import check
-from dynaroute.training.recipes import make_plan
-from dynaroute.training.reinforce import Replay, sample_solutions
-from dynaroute.training.replay import replay_log_probabilities
-from dynaroute.training.trainer import Trainer
-from dynaroute.training.update_input import UpdateInput
+from dynaroute.problem.solution import check
+from dynaroute.training.plan.recipes import make_plan
+from dynaroute.training.replay.replay import replay_log_probabilities
+from dynaroute.training.run.trainer import Trainer
+from dynaroute.training.step.reinforce import Replay, sample_solutions
+from dynaroute.training.step.update_input import UpdateInput
 
 PAGE = (Path(__file__).parents[1] / "docs" / "changing-the-model.md").read_text(encoding="utf-8")
 SECTIONS = dict(section.split("\n", 1) for section in PAGE.split("\n## ")[1:])

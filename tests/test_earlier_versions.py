@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dynaroute.model import Policy
-from dynaroute.training.journal import read_metrics
-from dynaroute.training.validation import measure_greedy_length
+from dynaroute.training.run.journal import read_metrics
+from dynaroute.training.run.validation import measure_greedy_length
 
 WRITTEN = Path(__file__).parent / "data" / "written_by_0.1.0"
 GREEDY_LENGTH = 9.8388  # of that version, on 100 instances of 20 customers with seed 7

@@ -28,7 +28,7 @@ def test_every_notebook_has_a_short_form() -> None:
     assert {path.stem for path in FOLDER.glob("*.md")} == set(SHORT)
 
 
-@pytest.mark.filterwarnings("ignore::dynaroute.errors.InputWarning")
+@pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
 @pytest.mark.parametrize("notebook", sorted(SHORT))
 def test_a_notebook_runs(notebook: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

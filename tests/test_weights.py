@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from policies import SMALL_AM, make_policy
 
-from dynaroute.errors import ModelError
+from dynaroute.base.errors import ModelError
 from dynaroute.model import ModelCard, Policy
 from dynaroute.weights import GENERALIST, find_model, nearest_shipped_model, shipped_models
 

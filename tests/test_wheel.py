@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dynaroute.improve.compiled import find_cache_folder
+from dynaroute.search.core.compiled import find_cache_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -68,5 +68,5 @@ def test_version_of_the_wheel_is_the_one_that_the_package_states(python: Path, t
 
 
 def test_kernels_of_the_search_are_in_the_wheel(python: Path, tmp_path: Path) -> None:
-    asking = "from dynaroute.gpu_search.compiler import SOURCE; print(*(path.name for path in SOURCE.parent.iterdir()))"
+    asking = "from dynaroute.search.gpu.compiler import SOURCE; print(*(path.name for path in SOURCE.parent.iterdir()))"
     assert {"kernel.cu", "emulated_warp.h"} <= set(run(tmp_path, python, "-c", asking).split())

@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 
 from dynaroute import check, write
-from dynaroute.distributions import draw_paper_set
-from dynaroute.scale.opening import open_source
-from dynaroute.scale.parts import Parts
+from dynaroute.draw import draw_paper_set
+from dynaroute.problem.solution import Solution
+from dynaroute.scale.input.opening import open_source
+from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
-from dynaroute.solution import Solution
 
 __all__ = ["KINDS", "Disturbance", "Problem", "TwoNodes", "disturb", "make_problem", "start_two_nodes"]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dynaroute.reference_lengths import HGS_LENGTHS, PAPER_BEST_LENGTHS
+from dynaroute.study.reference_lengths import HGS_LENGTHS, PAPER_BEST_LENGTHS
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = re.compile(r"\{(\w+)(?:\s*([%*/])\s*(\w+))?:(\.\d+[fg])\}")

@@ -53,7 +53,7 @@ def try_wheel(root: Path) -> None:
         if not Path(place).resolve().is_relative_to(folder.resolve()):
             raise AssertionError(f"dynaroute is loaded from {place}, not from the wheel")
         print(f"  {wheel.name} is installed: {_size(folder):.0f} MB", flush=True)
-        _run(folder, python, "-m", "dynaroute.improve")
+        _run(folder, python, "-m", "dynaroute.search")
         _run(folder, dynaroute, "doctor")
         _run(folder, dynaroute, "generate", "--size", "20", "--seed", "3", "--out", "a.vrp")
         _run(folder, dynaroute, "solve", "a.vrp", "--out", "a.sol", "--plot", "a.png")

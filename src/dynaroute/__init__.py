@@ -15,36 +15,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dynaroute.base.errors import DynarouteError
     from dynaroute.batch import InstanceBatch, RouteBatch
-    from dynaroute.errors import DynarouteError
-    from dynaroute.fleet import VehicleType
     from dynaroute.formats import read, read_set, read_solution, write
-    from dynaroute.instance import Instance
     from dynaroute.model import Policy
     from dynaroute.plans import Plan, read_plan, write_plan
-    from dynaroute.solution import Solution, check, make_timetable
-    from dynaroute.solver import solve
+    from dynaroute.problem.fleet import VehicleType
+    from dynaroute.problem.instance import Instance
+    from dynaroute.problem.solution import Solution, check, make_timetable
     from dynaroute.solving.result import Result
+    from dynaroute.solving.solve import solve
 
 __version__ = "0.1.0"
 
 _MODULES = {
-    "DynarouteError": "dynaroute.errors",
-    "Instance": "dynaroute.instance",
+    "DynarouteError": "dynaroute.base.errors",
+    "Instance": "dynaroute.problem.instance",
     "InstanceBatch": "dynaroute.batch",
     "Plan": "dynaroute.plans",
     "Policy": "dynaroute.model",
     "Result": "dynaroute.solving.result",
     "RouteBatch": "dynaroute.batch",
-    "Solution": "dynaroute.solution",
-    "VehicleType": "dynaroute.fleet",
-    "check": "dynaroute.solution",
-    "make_timetable": "dynaroute.solution",
+    "Solution": "dynaroute.problem.solution",
+    "VehicleType": "dynaroute.problem.fleet",
+    "check": "dynaroute.problem.solution",
+    "make_timetable": "dynaroute.problem.solution",
     "read": "dynaroute.formats",
     "read_plan": "dynaroute.plans",
     "read_set": "dynaroute.formats",
     "read_solution": "dynaroute.formats",
-    "solve": "dynaroute.solver",
+    "solve": "dynaroute.solving.solve",
     "write": "dynaroute.formats",
     "write_plan": "dynaroute.plans",
 }

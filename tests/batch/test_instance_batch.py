@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from policies import draw_batch, draw_instances
 from strategies import instances
 
+from dynaroute.base.errors import InstanceError, UnsupportedError
 from dynaroute.batch import InstanceBatch
-from dynaroute.distributions import draw_paper_set
-from dynaroute.errors import InstanceError, UnsupportedError
-from dynaroute.fleet import VehicleType
-from dynaroute.instance import Instance
+from dynaroute.draw import draw_paper_set
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
 
 LOCATED = instances(placements=st.sampled_from(("plane", "globe", "matrix and plane", "matrix and globe")))
 

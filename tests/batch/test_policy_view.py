@@ -4,8 +4,8 @@ import numpy as np
 from policies import draw_instances
 
 from dynaroute.batch import InstanceBatch
-from dynaroute.distributions import draw_paper_set
-from dynaroute.instance import Instance
+from dynaroute.draw import draw_paper_set
+from dynaroute.problem.instance import Instance
 
 
 def test_an_instances_stream_does_not_depend_on_its_neighbours() -> None:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from policies import draw_batch
 from strategies import instances, solutions_of
 
+from dynaroute.base.errors import SolutionError
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.errors import SolutionError
-from dynaroute.instance import Instance
-from dynaroute.lengths import Rounding
-from dynaroute.solution import Solution, check, recompute_cost
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.lengths import Rounding
+from dynaroute.problem.solution import Solution, check, recompute_cost
 
 LOCATED = instances(placements=st.sampled_from(("plane", "globe", "matrix and plane", "matrix and globe")))
 

@@ -12,7 +12,7 @@ import pytest
 from command_line import INSTANCE, RIGHT_SOLUTION, WRONG_SOLUTION, assert_refused, execute, invoke, save
 
 from dynaroute import __version__, formats
-from dynaroute.errors import DynarouteError, FormatError, InputWarning, OptionError, Where
+from dynaroute.base.errors import DynarouteError, FormatError, InputWarning, OptionError, Where
 
 COMMANDS = ("solve", "check", "info", "plot", "convert", "generate", "evaluate", "models", "import-kool", "doctor")
 
@@ -103,8 +103,8 @@ def test_exit_codes_and_streams_of_a_process(tmp_path: Path) -> None:
 
 def test_interrupted_process_exits_with_130_and_writes_nothing(tmp_path: Path) -> None:
     code = (
-        "import os, signal, dynaroute.solver\n"
-        "dynaroute.solver.solve_all = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "import os, signal, dynaroute.solving.solve\n"
+        "dynaroute.solving.solve.solve_all = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "from dynaroute.cli import main; main()"
     )
     instance, target = save(tmp_path, "a.vrp", INSTANCE), save(tmp_path, "a.sol", "old")
@@ -200,8 +200,8 @@ def test_no_permission_to_read_is_told_like_any_fault_of_a_file(
 
 def test_unforeseen_failure_is_one_sentence(tmp_path: Path) -> None:
     code = (
-        "import dynaroute.solver\n"
-        "dynaroute.solver.solve_all = lambda *_, **__: 1 / 0\n"
+        "import dynaroute.solving.solve\n"
+        "dynaroute.solving.solve.solve_all = lambda *_, **__: 1 / 0\n"
         "from dynaroute.cli import main; main()"
     )
 

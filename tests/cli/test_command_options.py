@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from command_line import assert_refused, invoke
 
-from dynaroute.cli.batch import batch
-from dynaroute.cli.evaluate import evaluate
-from dynaroute.cli.options import print_void_options, refuse_unknown_model
-from dynaroute.cli.solve import solve
-from dynaroute.errors import ModelError
+from dynaroute.base.errors import ModelError
+from dynaroute.cli.commands.batch import batch
+from dynaroute.cli.commands.evaluate import evaluate
+from dynaroute.cli.commands.solve import solve
+from dynaroute.cli.shared.options import print_void_options, refuse_unknown_model
 from dynaroute.solving.options import DECLARATIONS, SolveOptions
 
 pytestmark = pytest.mark.usefixtures("shelf")

@@ -20,7 +20,7 @@ import torch
 from command_line import INSTANCE, RIGHT_SOLUTION, assert_refused, execute, invoke, save
 
 from dynaroute.model import ModelCard, Policy
-from dynaroute.training.trainer import LAST
+from dynaroute.training.run.trainer import LAST
 
 BUDGET = ("--iterations", "1", "--threads", "1")
 ESCAPE = "\x1b]0;gone\x07\x1b[2J"
@@ -199,7 +199,7 @@ def test_15_9_a_small_file_that_becomes_large_is_refused_at_once(
 def test_15_9_limits_are_raised_by_an_option_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dynaroute.limits.MOST_INSTANCES", 2)
+    monkeypatch.setattr("dynaroute.base.limits.MOST_INSTANCES", 2)
     (tmp_path / "set.pkl").write_bytes(repeat_instance(3, 2))
     assert_refused(invoke("info", tmp_path / "set.pkl"), "3 instances, more than the limit of 2")
     assert invoke("--limits", "1.5", "info", tmp_path / "set.pkl").exit_code == 0
@@ -285,8 +285,8 @@ RUN = Path(__file__).parents[1] / "data" / "written_by_0.1.0" / "run"
 
 
 def test_15_10_a_file_without_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dynaroute import files
-    from dynaroute.errors import FileError
+    from dynaroute.base import files
+    from dynaroute.base.errors import FileError
 
     monkeypatch.setattr(files, "_refuse_unusual", lambda *_: None)  # as for a file that grows while it is read
     with pytest.raises(FileError, match="more than the limit"):
@@ -482,7 +482,7 @@ def test_15_12_a_plan_that_was_changed_is_refused_by_name(run: Path, line: str, 
 def test_15_12_a_plan_that_was_changed_is_refused_on_a_run_that_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dynaroute.cli.train_run.note_interrupt", lambda *_: _stop_at_once())
+    monkeypatch.setattr("dynaroute.cli.training.run.note_interrupt", lambda *_: _stop_at_once())
     assert invoke("train", *TINY, "--updates", "9", "--out", tmp_path / "run").exit_code == 130
     monkeypatch.undo()
     path = tmp_path / "run" / "plan.toml"
@@ -523,7 +523,7 @@ def test_15_12_a_model_that_is_being_saved_can_be_read_at_any_moment(
 ) -> None:
     from policies import make_policy
 
-    from dynaroute.files import write_bytes
+    from dynaroute.base.files import write_bytes
 
     first, second = make_policy(), make_policy()
     with torch.no_grad():
@@ -569,8 +569,8 @@ def test_15_13_small_units_have_their_costs(tmp_path: Path) -> None:
 def test_15_14_too_many_customers_for_the_memory_are_refused_before_it_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dynaroute.memory.find_free_memory", lambda: 8_000_000_000)
-    monkeypatch.setattr("dynaroute.memory.LARGEST_MATRIX", 10**6)  # as if all legs had to be measured beforehand
+    monkeypatch.setattr("dynaroute.base.memory.find_free_memory", lambda: 8_000_000_000)
+    monkeypatch.setattr("dynaroute.base.memory.LARGEST_MATRIX", 10**6)  # as if all legs had to be measured beforehand
     path = tmp_path / "large.npz"
     assert invoke("generate", "--size", "100000", "--out", path).exit_code == 0
     words = ("100,000 customers", "GB of memory", "8.0 GB are free", "customers are possible here")

@@ -12,7 +12,7 @@ import pytest
 import torch
 from command_line import assert_refused, invoke
 
-from dynaroute.distributions import draw_paper_set
+from dynaroute.draw import draw_paper_set
 from dynaroute.formats import read_set, write
 
 COMMANDS = {

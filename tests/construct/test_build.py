@@ -15,9 +15,9 @@ from strategies import instances
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling, Strategy, construct
-from dynaroute.instance import LARGEST_INTEGER, Instance
 from dynaroute.model import Policy, PolicyConfig
-from dynaroute.solution import check
+from dynaroute.problem.instance import LARGEST_INTEGER, Instance
+from dynaroute.problem.solution import check
 
 PLAIN: list[Strategy] = [Greedy(), Sampling(3), Sampling(2, 0.1), Sampling(2, 20.0), MultiStart(3)]
 STRATEGIES: list[Strategy] = [*PLAIN, *map(Augmented, PLAIN)]

@@ -17,9 +17,9 @@ from dynaroute.construct import log_probabilities
 from dynaroute.construct.choose import Follow, MostLikely, Sample
 from dynaroute.construct.eager import construct_eagerly, decide
 from dynaroute.construct.noise import make_stream_keys
-from dynaroute.instance import Instance
 from dynaroute.model import PolicyConfig
-from dynaroute.solution import Solution, check
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, check
 
 fewer_examples = settings(max_examples=settings().max_examples // 2)  # of a test for each kind of policy
 with_both_kinds = pytest.mark.parametrize("config", [SMALL_AMD, SMALL_AM], ids=["AM-D", "AM"])

@@ -7,12 +7,12 @@ import pytest
 import torch
 from policies import draw_batch
 
+from dynaroute.base.errors import OptionError
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling
 from dynaroute.construct.choose import StartAt
 from dynaroute.construct.strategies import SYMMETRIES, reflect
-from dynaroute.errors import OptionError
-from dynaroute.instance import Instance
+from dynaroute.problem.instance import Instance
 
 
 def first_customers(instance: Instance, starts: int) -> list[int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from policies import draw_instances
 
-from dynaroute.errors import DynarouteError, FileError, FormatError
+from dynaroute.base.errors import DynarouteError, FileError, FormatError
 from dynaroute.formats import write
 from dynaroute.formats.collection import find_best_costs, hash_collection, read_best_costs, read_collection
 

@@ -11,15 +11,15 @@ import pytest
 from fleet_strategies import Plan, fleet_instances, plans
 from hypothesis import given
 
-from dynaroute.errors import DynarouteError, FormatError, InputWarning, InstanceError, UnsupportedError
-from dynaroute.fleet import VehicleType
-from dynaroute.fleet_options import FleetOptions
+from dynaroute.base.errors import DynarouteError, FormatError, InputWarning, InstanceError, UnsupportedError
 from dynaroute.formats import format_vrplib, parse_vrplib, read, write
-from dynaroute.formats.json import format_json, instance_from_json, parse_json
-from dynaroute.formats.json_solution import format_json_solution, parse_json_solution
-from dynaroute.formats.solomon import format_solomon, parse_solomon
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution
+from dynaroute.formats.fleet_options import FleetOptions
+from dynaroute.formats.json.instance import format_json, instance_from_json, parse_json
+from dynaroute.formats.json.solution import format_json_solution, parse_json_solution
+from dynaroute.formats.vrplib.solomon import format_solomon, parse_solomon
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "faulty_fleets"
 

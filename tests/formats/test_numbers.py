@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where
+from dynaroute.base.errors import DynarouteError, FormatError, InstanceError, Where
 from dynaroute.formats.numbers import format_number, parse_decimal, parse_float, parse_whole, scale_quantities
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from dynaroute.distributions import draw_published_set
-from dynaroute.errors import DynarouteError, FormatError, InputWarning, UnsupportedError
+from dynaroute.base.errors import DynarouteError, FormatError, InputWarning, UnsupportedError
+from dynaroute.draw import draw_published_set
 from dynaroute.formats import read_set
-from dynaroute.formats.kool_pickle import parse_kool_pickle
-from dynaroute.formats.npz import parse_npz
-from dynaroute.formats.torch_set import parse_torch_set
+from dynaroute.formats.sets.kool_pickle import parse_kool_pickle
+from dynaroute.formats.sets.npz import parse_npz
+from dynaroute.formats.sets.torch_set import parse_torch_set
 
 COUNT = 6
 SIZES = (20, 50, 100)  # with capacities 30, 40 and 50
@@ -63,7 +63,7 @@ def list_layouts(size: int) -> dict[str, dict[str, Any]]:
     }
 
 
-@pytest.mark.filterwarnings("ignore::dynaroute.errors.InputWarning")
+@pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("layout", list_layouts(20))
 def test_arrays_in_any_layout_read_equal(layout: str, size: int) -> None:
@@ -76,7 +76,7 @@ def test_arrays_in_any_layout_read_equal(layout: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".pth"])
-@pytest.mark.filterwarnings("ignore::dynaroute.errors.InputWarning")
+@pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
 def test_a_list_of_dictionaries_of_tensors_is_a_set(tmp_path: Path, suffix: str) -> None:
     drawn = DRAWN[20]
     items = [
@@ -167,7 +167,7 @@ def test_a_file_that_asks_for_more_executes_nothing(tmp_path: Path, suffix: str)
 SOUND = ([0.5, 0.5], [[0.1, 0.2], [0.3, 0.4]], [3, 4], 30.0)
 
 
-@pytest.mark.filterwarnings("ignore::dynaroute.errors.InputWarning")
+@pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("size", SIZES[:1])
 def test_pickles_in_any_layout_read_equal(size: int, protocol: int) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import make_instance
 
-from dynaroute.errors import (
+from dynaroute.base.errors import (
     DynarouteError,
     FileError,
     FormatError,
@@ -34,9 +34,9 @@ from dynaroute.formats import (
     read_solution,
     write,
 )
-from dynaroute.formats.json import parse_json
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution
+from dynaroute.formats.json.instance import parse_json
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 
@@ -544,7 +544,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::dynaroute.errors.InputWarning")
+@pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
 @pytest.mark.parametrize("name", PARSERS)
 @given(data=st.data())
 def test_any_edit_of_a_sound_text_is_read_or_refused(name: str, data: st.DataObject) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaroute.errors import FormatError
+from dynaroute.base.errors import FormatError
 from dynaroute.formats.text import decode_text, one_line, shorten, split_lines
 
 
@@ -30,7 +30,7 @@ def test_a_long_text_is_shortened_in_messages() -> None:
 
 
 def test_15_9_text_is_judged_by_the_memory_of_its_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dynaroute.limits.LARGEST_CONTENT", 1000)
+    monkeypatch.setattr("dynaroute.base.limits.LARGEST_CONTENT", 1000)
     assert decode_text(b"x" * 250) == "x" * 250
     with pytest.raises(FormatError, match="limit"):
         decode_text(b"x" * 251)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaroute.errors import UnsupportedError, Where
+from dynaroute.base.errors import UnsupportedError, Where
 from dynaroute.formats.unsupported import Request, find_request, is_unsupported, refuse_requests
 
 # headings and a value of theirs, by what they look like

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from problems import make_instance
 from strategies import instances, solutions_of
 
-from dynaroute.errors import DynarouteError, FileError, FormatError, InstanceError, UnsupportedError
+from dynaroute.base.errors import DynarouteError, FileError, FormatError, InstanceError, UnsupportedError
 from dynaroute.formats import (
     WRITABLE_INSTANCE_SUFFIXES,
     WRITABLE_SET_SUFFIXES,
@@ -22,8 +22,8 @@ from dynaroute.formats import (
     read_solution,
     write,
 )
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution, check
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, check
 
 INSTANCE = make_instance([[0, 0], [3, 4]], [0, 4], 10, "pair")
 
@@ -54,7 +54,7 @@ def obstacle(instance: Instance, suffix: str) -> str | None:
     return next((field for field, is_there in obstacles[suffix] if is_there), None)
 
 
-@pytest.mark.filterwarnings("ignore:.*km away:dynaroute.errors.InputWarning")  # places are drawn all over the globe
+@pytest.mark.filterwarnings("ignore:.*km away:dynaroute.base.errors.InputWarning")  # places all over the globe
 @pytest.mark.parametrize("suffix", WRITABLE_INSTANCE_SUFFIXES)
 @given(instance=instances())
 def test_an_instance_reads_back_equal_or_is_refused_by_name(suffix: str, instance: Instance) -> None:

@@ -8,7 +8,7 @@ from dynaroute.construct import Greedy, construct
 from dynaroute.kernels.pointer_score import PointerScore
 from dynaroute.model import PointerConfig, PointerNetwork
 from dynaroute.model.pointer import score_plainly
-from dynaroute.training.replay import replay_log_probabilities
+from dynaroute.training.replay.replay import replay_log_probabilities
 
 
 def make_parts(vehicles: int, steps: int, nodes: int, width: int = 16) -> list[torch.Tensor]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dynaroute.errors import ModelError
+from dynaroute.base.errors import ModelError
 from dynaroute.model import ModelCard, PolicyConfig
 
 

@@ -11,13 +11,13 @@ from policies import SMALL_AM, SMALL_AMD, draw_batch, make_policy
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from dynaroute.base.errors import ModelError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import log_probabilities
 from dynaroute.construct.choose import Sample
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import is_supported
 from dynaroute.construct.noise import make_stream_keys
-from dynaroute.errors import ModelError
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.changes import ModelWarning, _warn, find_change
 from dynaroute.model.decoder import Decoder
@@ -25,7 +25,7 @@ from dynaroute.model.encoder import AttentionLayer, Encoder
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import KINDS, Left, Memory, PolicyKind
 from dynaroute.model.state import RouteState
-from dynaroute.training.replay import REPLAYS, replay_log_probabilities
+from dynaroute.training.replay.replay import REPLAYS, replay_log_probabilities
 
 
 def embed_angle(encoder: Encoder, features: Tensor, is_depot: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dynaroute.errors import ModelError
+from dynaroute.base.errors import ModelError
 from dynaroute.model import PolicyConfig
 from dynaroute.model.config import KindName
 

@@ -17,9 +17,9 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import log_probabilities
 from dynaroute.construct.choose import Follow
 from dynaroute.construct.eager import decide
-from dynaroute.instance import Instance
 from dynaroute.model import Policy, PolicyConfig
-from dynaroute.solution import Solution, check
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, check
 
 PAPER = PolicyConfig()
 MEDIUM = PolicyConfig(dimension=32, heads=4, layers=3, feed_forward=64)

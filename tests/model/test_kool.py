@@ -12,13 +12,13 @@ import torch
 from plain_am import visit_greedily
 from torch import Tensor
 
+from dynaroute.base.errors import ModelError
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Greedy, construct
-from dynaroute.distributions import InstanceArrays, draw_paper_set, draw_published_set
-from dynaroute.errors import ModelError
+from dynaroute.draw import InstanceArrays, draw_paper_set, draw_published_set
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.kool import import_kool
-from dynaroute.solution import check
+from dynaroute.problem.solution import check
 
 
 def published_tensors() -> dict[str, Tensor]:

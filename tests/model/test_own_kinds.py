@@ -13,19 +13,19 @@ import torch
 from policies import SMALL_AMD, draw_batch, make_policy
 from torch import Tensor, nn
 
+from dynaroute.base.errors import ModelError
 from dynaroute.construct import Greedy, construct, log_probabilities
 from dynaroute.construct.choose import MostLikely
 from dynaroute.construct.fused import is_supported
-from dynaroute.errors import ModelError
 from dynaroute.model import ModelCard, Policy, PolicyConfig
 from dynaroute.model.changes import find_change
 from dynaroute.model.encoder import AttentionLayer, Encoder
 from dynaroute.model.policy import KINDS, PolicyKind
 from dynaroute.model.state import RouteState
-from dynaroute.training import replay as replay_module
-from dynaroute.training.recipes import make_plan
-from dynaroute.training.replay import replay_log_probabilities
-from dynaroute.training.trainer import Trainer
+from dynaroute.training.plan.recipes import make_plan
+from dynaroute.training.replay import replay as replay_module
+from dynaroute.training.replay.replay import replay_log_probabilities
+from dynaroute.training.run.trainer import Trainer
 
 
 @dataclass(frozen=True)

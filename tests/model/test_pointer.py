@@ -11,19 +11,19 @@ import torch
 from policies import draw_batch, draw_instances
 from torch import Tensor
 
+from dynaroute.base.errors import ModelError, OptionError
 from dynaroute.batch import InstanceBatch
-from dynaroute.cli.train_plan import make_policy as make_policy_of_plan
+from dynaroute.cli.training.plan import make_policy as make_policy_of_plan
 from dynaroute.construct import Greedy, Sampling, construct, log_probabilities
 from dynaroute.construct.choose import MostLikely
 from dynaroute.construct.eager import decide
-from dynaroute.errors import ModelError, OptionError
 from dynaroute.model import PointerConfig, PointerNetwork, Policy
 from dynaroute.model.changes import ModelWarning, find_change
-from dynaroute.solution import check
-from dynaroute.training.baselines import greedy_lengths
-from dynaroute.training.recipes import make_plan
-from dynaroute.training.replay import find_fixed_size, replay_log_probabilities
-from dynaroute.training.trainer import Trainer
+from dynaroute.problem.solution import check
+from dynaroute.training.plan.recipes import make_plan
+from dynaroute.training.replay.replay import find_fixed_size, replay_log_probabilities
+from dynaroute.training.run.trainer import Trainer
+from dynaroute.training.step.baselines import greedy_lengths
 
 
 def make_pointer(dimension: int = 8, seed: int = 3) -> PointerNetwork:
@@ -130,7 +130,7 @@ def test_a_replay_in_parts_is_the_whole(monkeypatch: pytest.MonkeyPatch) -> None
     policy, batch = make_pointer(), draw_batch(5, 5, 8)
     routes = construct(policy, batch, Greedy())
     whole = replay_log_probabilities(policy, batch, routes)
-    monkeypatch.setattr("dynaroute.training.replay_whole._NUMBERS_AT_ONCE", {"cpu": 1})
+    monkeypatch.setattr("dynaroute.training.replay.whole._NUMBERS_AT_ONCE", {"cpu": 1})
     torch.testing.assert_close(replay_log_probabilities(policy, batch, routes), whole)
 
 

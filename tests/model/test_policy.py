@@ -11,8 +11,8 @@ from policies import SMALL_AM, SMALL_AMD, draw_batch, make_policy
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from dynaroute.base.errors import DynarouteError, FileError, ModelError
 from dynaroute.construct import Greedy, construct
-from dynaroute.errors import DynarouteError, FileError, ModelError
 from dynaroute.model import ModelCard, Policy, PolicyConfig
 
 CARD = ModelCard(name="mine", size=20, capacity=30, minutes=1.5, greedy_lengths={"20": 6.5})

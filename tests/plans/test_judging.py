@@ -13,12 +13,12 @@ import pytest
 from example_plans import globe_plan, plane_plan
 
 from dynaroute import check, read_plan, write_plan
-from dynaroute.errors import DynarouteError, FormatError, InputWarning, PlanError
-from dynaroute.fleet import VehicleType
+from dynaroute.base.errors import DynarouteError, FormatError, InputWarning, PlanError
 from dynaroute.plans import Plan
-from dynaroute.plans.insertion import insert_customers
-from dynaroute.plans.json_plan import plan_from_json, plan_to_json
-from dynaroute.solution import Solution
+from dynaroute.plans.changes.insertion import insert_customers
+from dynaroute.plans.files.json import plan_from_json, plan_to_json
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.solution import Solution
 
 
 def document(plan: Plan | None = None, **changed: Any) -> dict[str, Any]:

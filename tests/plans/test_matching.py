@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from strategies import instances, solutions_of
 
 from dynaroute import check, read_solution, solve, write_plan
-from dynaroute.errors import InputWarning, SolutionError, gather_notes
-from dynaroute.fleet import VehicleType
-from dynaroute.instance import Instance
+from dynaroute.base.errors import InputWarning, SolutionError, gather_notes
 from dynaroute.plans import ROUTE_SUFFIXES, Plan, read_routes
-from dynaroute.plans.insertion import add_new_customers
-from dynaroute.plans.json_plan import plan_to_json
-from dynaroute.plans.keeping import hold, parse_keep
+from dynaroute.plans.changes.insertion import add_new_customers
+from dynaroute.plans.changes.keeping import hold, parse_keep
+from dynaroute.plans.files.json import plan_to_json
 from dynaroute.plans.matching import KnownRoutes, match_solution
 from dynaroute.plans.read import read_known_routes
-from dynaroute.solution import Solution
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 BY_ID = [suffix for suffix in ROUTE_SUFFIXES if suffix != ".sol"]
 

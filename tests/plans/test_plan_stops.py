@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import instances, solutions_of
 
-from dynaroute.details import Details
-from dynaroute.errors import SolutionError
-from dynaroute.fleet import VehicleType
+from dynaroute.base.errors import SolutionError
 from dynaroute.plans import Plan
-from dynaroute.plans.csv_plan import format_csv_plan
-from dynaroute.plans.html_plan import format_html_plan
-from dynaroute.plans.words import describe_window
-from dynaroute.solution import Solution, make_timetable
+from dynaroute.plans.files.csv import format_csv_plan
+from dynaroute.plans.files.html import format_html_plan
+from dynaroute.plans.files.words import describe_window
+from dynaroute.problem.details import Details
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.solution import Solution, make_timetable
 
 
 def test_stops_tell_load_and_distance_so_far() -> None:

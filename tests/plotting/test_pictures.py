@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from drawn import ring, small_instance
 
-from dynaroute.errors import FileError, OptionError
+from dynaroute.base.errors import FileError, OptionError
 from dynaroute.plotting import check_picture_path, plot_instance, plot_solution, save_figure
 
 
@@ -19,7 +19,7 @@ def test_module_loads_without_matplotlib() -> None:
 
 def test_drawing_does_not_load_pyplot(tmp_path: Path) -> None:
     code = (
-        "import sys, numpy as np; from dynaroute.instance import Instance; from dynaroute.plotting import *;"
+        "import sys, numpy as np; from dynaroute.problem.instance import Instance; from dynaroute.plotting import *;"
         "save_figure(plot_instance(Instance(np.eye(2), np.array([0, 1]), 1)), sys.argv[1]);"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )

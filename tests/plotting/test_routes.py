@@ -18,12 +18,12 @@ from matplotlib.quiver import Quiver
 from matplotlib.text import Annotation
 from strategies import Placement, instances, solutions_of
 
-from dynaroute.errors import SolutionError, UnsupportedError
-from dynaroute.fleet import VehicleType
-from dynaroute.instance import Instance
-from dynaroute.lengths import great_circle
+from dynaroute.base.errors import SolutionError, UnsupportedError
 from dynaroute.plotting import plot_instance, plot_solution, save_figure
-from dynaroute.solution import Solution
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.lengths import great_circle
+from dynaroute.problem.solution import Solution
 
 
 def customer_dots(ax: Axes) -> PathCollection:

@@ -11,12 +11,12 @@ from drawn import ring, small_instance
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
-from dynaroute.errors import InstanceError
-from dynaroute.fleet import VehicleType
-from dynaroute.instance import Instance
+from dynaroute.base.errors import InstanceError
 from dynaroute.plotting import plot_solution, plot_solution_and_timetable, plot_timetable, save_figure
 from dynaroute.plotting.timetable import LATE
-from dynaroute.solution import Solution
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 ROUTES = Solution(((1, 2), (3,)))
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dynaroute.plotting import plot_solution_and_trace, plot_trace, save_figure
-from dynaroute.solution import Solution
+from dynaroute.problem.solution import Solution
 
 TRACE = [(0.5, 200.0), (1.0, 160.0), (4.0, 150.0)]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dynaroute.errors import FileError, FormatError, OptionError
+from dynaroute.base.errors import FileError, FormatError, OptionError
 from dynaroute.scale.manifest import Manifest, Shard
 from dynaroute.scale.places import StoragePlace
 

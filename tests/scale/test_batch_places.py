@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from batches import SAVINGS, SameProcess, write_input
 
-from dynaroute.errors import FileError
-from dynaroute.scale.parts import Parts
+from dynaroute.base.errors import FileError
+from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.places import StoragePlace, find_place
 from dynaroute.scale.run import BatchRequest, run_batch
 

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from batches import SAVINGS, SameProcess, change_column, draw, drop_checksum, read_out, routes_of, run, write_input
 
-from dynaroute.errors import DynarouteError, FileError, InputWarning, OptionError, SolutionError
+from dynaroute.base.errors import DynarouteError, FileError, InputWarning, OptionError, SolutionError
 from dynaroute.formats import write
-from dynaroute.scale.engine import WorkersNow
+from dynaroute.scale.engines.engine import WorkersNow
 from dynaroute.scale.manifest import Shard
-from dynaroute.scale.parts import Parts
+from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
 from dynaroute.scale.run import BatchRequest, Progress, run_batch
-from dynaroute.solver import solve, solve_all
 from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.solve import solve, solve_all
 
 
 def test_every_row_has_the_routes_of_solve_and_is_checked(tmp_path: Path) -> None:

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from batches import draw, make_rows, read_out
 
-from dynaroute.fleet import VehicleType
-from dynaroute.instance import Instance
-from dynaroute.scale.file_sources import SetSource
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
 from dynaroute.scale.first_routes import are_built_apart, build_first_routes, search_from_first_routes
-from dynaroute.scale.parts import Parts
+from dynaroute.scale.input.file_sources import SetSource
+from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block, FirstRoutes, InputRow
 from dynaroute.scale.work import Work, Worker
-from dynaroute.solver import solve_all
 from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.solve import solve_all
 
 SEARCH = SolveOptions(model="amd-20", decode="sample", samples=2, iterations=20, seed=3, device="cpu")
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from batches import SAVINGS, change_column, drop_checksum, routes_of, run, write_input
 
-from dynaroute.errors import DynarouteError, FileError, FormatError, InputWarning, OptionError, SolutionError
+from dynaroute.base.errors import DynarouteError, FileError, FormatError, InputWarning, OptionError, SolutionError
 from dynaroute.scale.manifest import Manifest, Shard
 from dynaroute.scale.merging import Merging
 from dynaroute.scale.places import StoragePlace

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from batches import SAVINGS, draw, read_out
 
-from dynaroute.limits import raise_limits, raised
-from dynaroute.scale.file_sources import SetSource
-from dynaroute.scale.parts import Parts
+from dynaroute.base.limits import raise_limits, raised
+from dynaroute.scale.input.file_sources import SetSource
+from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block, InputRow
 from dynaroute.scale.work import Work, Worker

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dynaroute.errors import OptionError
+from dynaroute.base.errors import OptionError
 from dynaroute.service.settings import ServiceSettings
 
 

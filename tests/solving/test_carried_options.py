@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynaroute.distributions import draw_paper_set
-from dynaroute.errors import OptionError
+from dynaroute.base.errors import OptionError
+from dynaroute.draw import draw_paper_set
 from dynaroute.formats import write
-from dynaroute.instance import Instance
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 from dynaroute.scale import first_routes, run, work
-from dynaroute.scale.engine import WorkersNow
-from dynaroute.scale.file_sources import SetSource
+from dynaroute.scale.engines.engine import WorkersNow
+from dynaroute.scale.input.file_sources import SetSource
 from dynaroute.scale.manifest import OF_INPUT, Manifest, Shard
-from dynaroute.scale.parts import Parts
+from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block, FirstRoutes, InputRow
 from dynaroute.scale.run import BatchRequest
 from dynaroute.scale.work import BlockReport, Work, Worker
-from dynaroute.service.job import Job
-from dynaroute.service.job_file import JobFile, KeptJob
-from dynaroute.service.request_options import can_be_solved_together
-from dynaroute.service.response_schemas import ImprovementSchema, JobResponse
-from dynaroute.solution import Solution
+from dynaroute.service.jobs.file import JobFile, KeptJob
+from dynaroute.service.jobs.job import Job
+from dynaroute.service.messages.request_options import can_be_solved_together
+from dynaroute.service.messages.response_schemas import ImprovementSchema, JobResponse
 from dynaroute.solving.carried_options import options_from_json, options_to_json
 from dynaroute.solving.options import DECLARATIONS, SolveOptions
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 from policies import draw_instances, make_policy
 
+from dynaroute.base.stopping import Stopping
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling, Strategy, construct
-from dynaroute.solution import Solution, check
+from dynaroute.problem.solution import Solution, check
 from dynaroute.solving.in_time import RoutesInTime, build_in_time
-from dynaroute.stopping import Stopping
 
 
 def count_down(calls: int) -> Callable[[], bool]:

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from policies import make_policy
 
-from dynaroute.errors import OptionError
-from dynaroute.solution import Solution
-from dynaroute.solver import SolveSettings
+from dynaroute.base.errors import OptionError
+from dynaroute.problem.solution import Solution
 from dynaroute.solving.options import (
     DECLARATIONS,
     USUAL_TIME_LIMIT,
@@ -27,6 +26,7 @@ from dynaroute.solving.options import (
     choose_search_seconds,
     list_types,
 )
+from dynaroute.solving.solve import SolveSettings
 
 ROUTES = Solution(((1, 2), (3,)))
 

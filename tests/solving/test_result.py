@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from policies import draw_instances
 
-from dynaroute.savings import build_by_savings
+from dynaroute.search.savings import build_by_savings
 from dynaroute.solving.options import Decoding, Limit
 from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
 

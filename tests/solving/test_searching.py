@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from policies import draw_instances, make_policy
 
-from dynaroute.fleet import VehicleType
-from dynaroute.improve.improvers import IMPROVERS
-from dynaroute.improve.search import Improvement
-from dynaroute.instance import Instance
 from dynaroute.model import ModelCard
-from dynaroute.savings import build_by_savings
-from dynaroute.solution import Solution, check
-from dynaroute.solver import solve
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, check
+from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.savings import build_by_savings
+from dynaroute.search.search import Improvement
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import Result
 from dynaroute.solving.searching import search_all
+from dynaroute.solving.solve import solve
 
 MATRIX = Instance(
     None, np.array([0, 1, 1, 1]), 2, distances=np.array([[0, 2, 3, 4], [2, 0, 1, 5], [3, 1, 0, 2], [4, 5, 2, 0]])
@@ -78,7 +78,7 @@ def test_machine_code_of_fleets_takes_none_of_the_time(monkeypatch: pytest.Monke
         time.sleep(0.5)
         loads.append(0.5)
 
-    monkeypatch.setattr("dynaroute.improve.fleet_search.load_machine_code_of_fleets", load)
+    monkeypatch.setattr("dynaroute.search.with_limits.search.load_machine_code_of_fleets", load)
     result = solve(instance, time_limit=0.4)
     assert loads
     assert result.iterations != 0

@@ -13,12 +13,12 @@ import pytest
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct.choose import MostLikely
 from dynaroute.construct.eager import construct_eagerly
-from dynaroute.instance import Instance
 from dynaroute.model import Policy
-from dynaroute.solution import check
-from dynaroute.solver import solve
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import check
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.small import SmallPolicy, find_small_policy
+from dynaroute.solving.solve import solve
 from dynaroute.weights import find_model, shipped_models
 
 AMD = find_model("amd")
@@ -90,8 +90,8 @@ def test_a_policy_still_competes_with_savings() -> None:
 def test_a_small_file_is_solved_fast_without_loading_pytorch() -> None:
     code = (
         "import sys, numpy\n"
-        "from dynaroute.instance import Instance\n"
-        "from dynaroute.solver import solve\n"
+        "from dynaroute.problem.instance import Instance\n"
+        "from dynaroute.solving.solve import solve\n"
         "places = numpy.array([[0, 0], [3, 4], [6, 0]])\n"
         "solve(Instance(coordinates=places, demands=numpy.array([0, 1, 1]), capacity=2))\n"
         "print([name for name in ('torch', 'numba', 'matplotlib') if name in sys.modules])"

@@ -10,15 +10,15 @@ import pytest
 from kernel_devices import device_of, draw_instance, needs_compiler
 
 from dynaroute.batch import InstanceBatch
-from dynaroute.gpu_search.parts import search_in_parts
-from dynaroute.improve.search import Improvement
-from dynaroute.instance import Instance
-from dynaroute.savings import build_by_savings
-from dynaroute.solution import Solution, check
-from dynaroute.solver import solve
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, check
+from dynaroute.search.gpu.parts import search_in_parts
+from dynaroute.search.savings import build_by_savings
+from dynaroute.search.search import Improvement
 from dynaroute.solving import searching, together
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import Result
+from dynaroute.solving.solve import solve
 
 pytestmark = needs_compiler
 

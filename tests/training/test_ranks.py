@@ -10,10 +10,10 @@ import torch
 from policies import SMALL_AMD
 
 from dynaroute.model import Policy
-from dynaroute.training.plan import TrainingPlan
+from dynaroute.training.plan.plan import TrainingPlan
+from dynaroute.training.plan.stage import Stage
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.stage import Stage
-from dynaroute.training.trainer import Trainer
+from dynaroute.training.run.trainer import Trainer
 
 PROGRAM = Path(__file__).with_name("two_processes.py")
 UPDATES = 6

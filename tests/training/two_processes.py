@@ -16,7 +16,7 @@ from test_ranks import UPDATES, make_plan
 
 from dynaroute.model import Policy
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.trainer import Trainer
+from dynaroute.training.run.trainer import Trainer
 
 
 def main() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from policies import SMALL_AM, draw_instances, make_policy
 
-from dynaroute.distributions import XSettings, draw_published_set, draw_x_set
-from dynaroute.instance import Instance
+from dynaroute.base.vocabulary import CustomerPositions
+from dynaroute.draw import XSettings, draw_published_set, draw_x_set
 from dynaroute.model import ModelCard
-from dynaroute.vocabulary import CustomerPositions
+from dynaroute.problem.instance import Instance
 from dynaroute.weights import nearest_shipped_model, shipped_models
 from dynaroute.weights.choice import choose_model, describe_purpose, looks_uniform
 

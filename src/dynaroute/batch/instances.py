@@ -11,10 +11,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from dynaroute.base.errors import InstanceError, UnsupportedError, Where
 from dynaroute.batch.policy_view import hash_contents, locate, locate_in_unit_square
-from dynaroute.errors import InstanceError, UnsupportedError, Where
-from dynaroute.instance import LARGEST_INTEGER, Instance
-from dynaroute.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
+from dynaroute.problem.instance import LARGEST_INTEGER, Instance
+from dynaroute.problem.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
 
 __all__ = ["FeatureRule", "InstanceBatch"]
 

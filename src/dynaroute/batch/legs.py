@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from dynaroute.batch.instances import InstanceBatch
-from dynaroute.lengths import ROUNDING_CODES
+from dynaroute.problem.lengths import ROUNDING_CODES
 
 __all__ = ["leg_lengths"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.instance import Instance
+from dynaroute.problem.instance import Instance
 
 __all__ = ["hash_contents", "locate", "locate_in_unit_square"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dynaroute.base.errors import SolutionError, Where
 from dynaroute.batch.instances import InstanceBatch
 from dynaroute.batch.legs import leg_lengths
-from dynaroute.errors import SolutionError, Where
-from dynaroute.solution import Solution
+from dynaroute.problem.solution import Solution
 
 __all__ = ["RouteBatch"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-from dynaroute.cli.exit_codes import INTERRUPTED
+from dynaroute.cli.shared.exit_codes import INTERRUPTED
 
 __all__ = ["main"]
 

@@ -14,26 +14,8 @@ import typer
 from typer.core import TyperCommand
 
 from dynaroute import __version__
-from dynaroute.cli.batch import batch
-from dynaroute.cli.check import check
-from dynaroute.cli.convert import convert
-from dynaroute.cli.doctor import doctor
-from dynaroute.cli.evaluate import evaluate
-from dynaroute.cli.exit_codes import INPUT_FAULT, INTERRUPTED, WRONG_SOLUTION
-from dynaroute.cli.generate import generate
-from dynaroute.cli.import_kool import import_kool
-from dynaroute.cli.info import info
-from dynaroute.cli.insert import insert
-from dynaroute.cli.merge import merge
-from dynaroute.cli.models import models
-from dynaroute.cli.output import print_error, print_json, print_note
-from dynaroute.cli.plot import plot
-from dynaroute.cli.reproduce import reproduce
-from dynaroute.cli.serve import serve
-from dynaroute.cli.solve import solve
-from dynaroute.cli.train import train
-from dynaroute.display import show_text
-from dynaroute.errors import (
+from dynaroute.base.display import show_text
+from dynaroute.base.errors import (
     DynarouteError,
     FileError,
     OptionError,
@@ -42,7 +24,25 @@ from dynaroute.errors import (
     Where,
     hand_over_notes,
 )
-from dynaroute.limits import LIMITS_VARIABLE, raise_limits
+from dynaroute.base.limits import LIMITS_VARIABLE, raise_limits
+from dynaroute.cli.commands.batch import batch
+from dynaroute.cli.commands.check import check
+from dynaroute.cli.commands.convert import convert
+from dynaroute.cli.commands.doctor import doctor
+from dynaroute.cli.commands.evaluate import evaluate
+from dynaroute.cli.commands.generate import generate
+from dynaroute.cli.commands.import_kool import import_kool
+from dynaroute.cli.commands.info import info
+from dynaroute.cli.commands.insert import insert
+from dynaroute.cli.commands.merge import merge
+from dynaroute.cli.commands.models import models
+from dynaroute.cli.commands.plot import plot
+from dynaroute.cli.commands.reproduce import reproduce
+from dynaroute.cli.commands.serve import serve
+from dynaroute.cli.commands.solve import solve
+from dynaroute.cli.commands.train import train
+from dynaroute.cli.shared.exit_codes import INPUT_FAULT, INTERRUPTED, WRONG_SOLUTION
+from dynaroute.cli.shared.output import print_error, print_json, print_note
 from dynaroute.solving.options import DECLARATIONS
 
 __all__ = ["app", "run"]

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from dynaroute.base.errors import ModelError, Where
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, MostLikely
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.strategies import Strategy
-from dynaroute.errors import ModelError, Where
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.changes import find_change
 from dynaroute.model.policy import Policy

@@ -130,7 +130,7 @@ def construct_fused(
 
 def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
     """Build all routes of all instances with one launch."""
-    from dynaroute.construct.fused_kernel import build_solutions
+    from dynaroute.kernels.fused_kernel import build_solutions
 
     is_interpreted = batch.device.type == "cpu"
     config, launch = policy.config, _choose_launch(batch, choice, precision)

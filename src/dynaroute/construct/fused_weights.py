@@ -7,39 +7,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dynaroute.kernels.weight_layout import WIDTH
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.policy import Policy
 
-__all__ = ["MatrixOffset", "PackedWeights", "VectorOffset"]
-
-_WIDTH, _INNER = 128, 512  # d_h and d_F, the only shape that the kernel supports
-_SQUARE = _WIDTH * _WIDTH
-
-
-class MatrixOffset:
-    """Offsets of a layer's matrices from its first number; W^Q is the first matrix."""
-
-    KEY = _SQUARE
-    VALUE = 2 * _SQUARE
-    OUTPUT = 3 * _SQUARE
-    FEED_FORWARD_IN = 4 * _SQUARE
-    FEED_FORWARD_OUT = FEED_FORWARD_IN + _INNER * _WIDTH
-    LAYER = FEED_FORWARD_OUT + _WIDTH * _INNER  # the next layer; after the last one, the result of `Decoder.fold`
-
-
-class VectorOffset:
-    """Offsets of vectors from the first number, or within a layer from the layer's first."""
-
-    EMBEDDING_BIAS = 3 * _WIDTH  # after the weights of an embedding
-    DEPOT = EMBEDDING_BIAS + _WIDTH
-    CAPACITY = 2 * DEPOT
-    EDGE_CAPACITY = CAPACITY + _WIDTH
-    DISTANCE = EDGE_CAPACITY + _WIDTH
-    LAYERS = DISTANCE + 16
-    OUT_BIAS = _INNER  # after the bias of the feed-forward sub-layer's first product
-    LAYER = OUT_BIAS + _WIDTH
-    FIRST_NORMALISATION, SECOND_NORMALISATION = LAYER, LAYER + 2 * _WIDTH
-    LAYER_WITH_BATCH_NORM = LAYER + 4 * _WIDTH
+__all__ = ["PackedWeights"]
 
 
 class PackedWeights(NamedTuple):
@@ -81,7 +53,7 @@ class PackedWeights(NamedTuple):
             encoder.embed_customer.bias,
             nn.functional.pad(depot, (0, 3 - depot.shape[1])).reshape(-1),
             encoder.embed_depot.bias,
-            nn.functional.pad(capacity, (0, 2 * _WIDTH - len(capacity))),
+            nn.functional.pad(capacity, (0, 2 * WIDTH - len(capacity))),
             _pad_distance_weight(policy),
             *(vector for layer in layers for vector in _vectors(layer)),
         ]

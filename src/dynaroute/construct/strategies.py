@@ -9,10 +9,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from dynaroute.base.errors import OptionError, Where
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt
 from dynaroute.construct.noise import make_stream_keys
-from dynaroute.errors import OptionError, Where
 
 __all__ = ["SYMMETRIES", "Augmented", "Greedy", "MultiStart", "Sampling", "Strategy", "reflect"]
 

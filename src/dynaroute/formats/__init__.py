@@ -1,18 +1,18 @@
 """File formats: one module per format, and one table that maps suffixes to formats."""
 
-from dynaroute.formats.csv import format_csv, parse_csv
-from dynaroute.formats.json import instance_from_json, instance_to_json
-from dynaroute.formats.json_solution import solution_from_json, solution_to_json
+from dynaroute.formats.json.instance import instance_from_json, instance_to_json
+from dynaroute.formats.json.solution import solution_from_json, solution_to_json
 from dynaroute.formats.read import read, read_set, read_solution
-from dynaroute.formats.sol import format_sol, parse_sol
-from dynaroute.formats.table import (
+from dynaroute.formats.registry import (
     INSTANCE_SUFFIXES,
     SOLUTION_SUFFIXES,
     WRITABLE_INSTANCE_SUFFIXES,
     WRITABLE_SET_SUFFIXES,
 )
+from dynaroute.formats.tables.csv import format_csv, parse_csv
 from dynaroute.formats.vehicles import read_vehicles
-from dynaroute.formats.vrplib import format_vrplib, parse_vrplib
+from dynaroute.formats.vrplib.instance import format_vrplib, parse_vrplib
+from dynaroute.formats.vrplib.sol import format_sol, parse_sol
 from dynaroute.formats.write import write
 
 __all__ = [

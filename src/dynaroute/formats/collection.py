@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dynaroute.errors import FileError, FormatError, Where, in_file
-from dynaroute.files import read_bytes
+from dynaroute.base.errors import FileError, FormatError, Where, in_file
+from dynaroute.base.files import read_bytes
 from dynaroute.formats.numbers import parse_float
 from dynaroute.formats.read import read, read_set
-from dynaroute.formats.solomon import looks_like_solomon
-from dynaroute.formats.table import INSTANCE_SUFFIXES
+from dynaroute.formats.registry import INSTANCE_SUFFIXES
 from dynaroute.formats.text import decode_text
-from dynaroute.instance import Instance
+from dynaroute.formats.vrplib.solomon import looks_like_solomon
+from dynaroute.problem.instance import Instance
 
 __all__ = [
     "BestCosts",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dynaroute.display import show_list
-from dynaroute.errors import OptionError, Where
+from dynaroute.base.display import show_list
+from dynaroute.base.errors import OptionError, Where
 from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
 

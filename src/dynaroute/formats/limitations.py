@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dynaroute.errors import UnsupportedError, Where
+from dynaroute.base.errors import UnsupportedError, Where
 
 __all__ = ["refuse_what_cannot_be_stored"]
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.decimals import count_decimals, plain_number, scale_to_integers
-from dynaroute.errors import FormatError, InstanceError, Where, warn_of_input
+from dynaroute.base.decimals import count_decimals, plain_number, scale_to_integers
+from dynaroute.base.errors import FormatError, InstanceError, Where, warn_of_input
 from dynaroute.formats.text import shorten
-from dynaroute.instance import LARGEST_INTEGER, Instance
-from dynaroute.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH
+from dynaroute.problem.instance import LARGEST_INTEGER, Instance
+from dynaroute.problem.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH
 
 __all__ = [
     "ROUNDED_DECIMALS",

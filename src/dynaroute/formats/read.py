@@ -6,24 +6,24 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dynaroute.errors import FormatError, OptionError, Where, in_file
-from dynaroute.files import STDIN, read_bytes, read_stdin, refuse_unreadable
-from dynaroute.fleet_options import FleetOptions, VehicleList
+from dynaroute.base.errors import FormatError, OptionError, Where, in_file
+from dynaroute.base.files import STDIN, read_bytes, read_stdin, refuse_unreadable
+from dynaroute.formats.fleet_options import FleetOptions, VehicleList
 from dynaroute.formats.ignored import Ignored
-from dynaroute.formats.side_tables import cut_legs
-from dynaroute.formats.table import (
+from dynaroute.formats.registry import (
     FORMATS,
     INSTANCE_SUFFIXES,
     SOLUTION_SUFFIXES,
     Capacity,
     require_suffix,
 )
+from dynaroute.formats.tables.cells.units import find_unit
 from dynaroute.formats.tables.headers import read_renames
+from dynaroute.formats.tables.side_tables import cut_legs
 from dynaroute.formats.tables.stops import ReadingOptions
-from dynaroute.formats.tables.units import find_unit
 from dynaroute.formats.text import decode_text
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 __all__ = ["read", "read_set", "read_solution"]
 

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from typing import get_args
 
-from dynaroute.errors import FormatError, Where
-from dynaroute.limits import refuse_large_content
-from dynaroute.vocabulary import Rounding, join_with_or
+from dynaroute.base.errors import FormatError, Where
+from dynaroute.base.limits import refuse_large_content
+from dynaroute.base.vocabulary import Rounding, join_with_or
 
 __all__ = ["decode_text", "one_line", "read_rounding", "refuse_many_pieces", "shorten", "split_lines"]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
-from dynaroute.errors import UnsupportedError, Where
+from dynaroute.base.errors import UnsupportedError, Where
 from dynaroute.formats.tables.words import STOPS, is_depot, read_truth, simplify, spell
 from dynaroute.formats.text import shorten
 from dynaroute.formats.unsupported_words import (

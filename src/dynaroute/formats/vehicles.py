@@ -8,17 +8,17 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from dynaroute.errors import InstanceError, Where, in_file
-from dynaroute.files import read_bytes, refuse_unreadable
-from dynaroute.fleet_options import VehicleList
+from dynaroute.base.errors import InstanceError, Where, in_file
+from dynaroute.base.files import read_bytes, refuse_unreadable
+from dynaroute.formats.fleet_options import VehicleList
 from dynaroute.formats.ignored import Ignored
-from dynaroute.formats.json_document import load_json
-from dynaroute.formats.json_fleet import read_json_vehicles
-from dynaroute.formats.json_ignored import leave_out_of_vehicles, list_keys_of_vehicles
-from dynaroute.formats.side_tables import cut_side_table, split_sheet
-from dynaroute.formats.table import TABLE_SUFFIXES, require_suffix
+from dynaroute.formats.json.document import load_json
+from dynaroute.formats.json.fleet import read_json_vehicles
+from dynaroute.formats.json.ignored import leave_out_of_vehicles, list_keys_of_vehicles
+from dynaroute.formats.registry import TABLE_SUFFIXES, require_suffix
+from dynaroute.formats.tables.cells.text_cells import cut_text
 from dynaroute.formats.tables.headers import score_header
-from dynaroute.formats.tables.text_cells import cut_text
+from dynaroute.formats.tables.side_tables import cut_side_table, split_sheet
 from dynaroute.formats.tables.vehicles import has_vehicles, parse_vehicles
 from dynaroute.formats.tables.words import VEHICLES
 from dynaroute.formats.text import decode_text

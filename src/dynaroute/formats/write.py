@@ -6,18 +6,18 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from dynaroute.display import show_list
-from dynaroute.errors import InstanceError, UnsupportedError, Where, in_file, warn_of_input
-from dynaroute.files import write_bytes
-from dynaroute.formats.table import (
+from dynaroute.base.display import show_list
+from dynaroute.base.errors import InstanceError, UnsupportedError, Where, in_file, warn_of_input
+from dynaroute.base.files import write_bytes
+from dynaroute.formats.registry import (
     FORMATS,
     SOLUTION_SUFFIXES,
     WRITABLE_INSTANCE_SUFFIXES,
     WRITABLE_SET_SUFFIXES,
     require_suffix,
 )
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 __all__ = ["write"]
 

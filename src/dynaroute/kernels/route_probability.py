@@ -1,7 +1,7 @@
 """Differentiable log-probabilities of whole routes, all steps at once (eqs 12 to 20 under teacher forcing).
 
 Segments of up to LONGEST_SEGMENT nodes are one tile each (`route_tile`); longer ones are read in blocks of nodes
-(`route_stream`). Twin: `dynaroute.training.replay.route_log_probabilities`.
+(`route_stream`). Twin: `dynaroute.training.replay.replay.route_log_probabilities`.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _forward_kernel(
     A = softmax(q k^T) over feasible nodes, g = A v, u = C tanh(g logit_key^T), log p = u_target - logsumexp u.
     If attention is biased, log-distances times a learned weight are added to the scores of each head, and to the
     argument of tanh. With edges, the edge projection of slot p + w' D_p / D is added to g.
-    Twin: `dynaroute.training.replay.route_log_probabilities`.
+    Twin: `dynaroute.training.replay.replay.route_log_probabilities`.
     """
     segment = tl.program_id(0)
     start = tl.load(offsets + segment).to(tl.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dynaroute.errors import ModelError, Where
+from dynaroute.base.errors import ModelError, Where
 
 if TYPE_CHECKING:
     from dynaroute.model.config import PolicyConfig

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from torch import nn
 
-from dynaroute.errors import InputWarning
+from dynaroute.base.errors import InputWarning
 from dynaroute.model import decoder as decoder_module
 from dynaroute.model import encoder as encoder_module
 from dynaroute.model import state as state_module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from dynaroute.errors import ModelError
+from dynaroute.base.errors import ModelError
 
 __all__ = ["KindName", "Normalisation", "PolicyConfig"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dynaroute.errors import ModelError, Where
+from dynaroute.base.errors import ModelError, Where
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
 

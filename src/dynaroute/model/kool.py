@@ -7,12 +7,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from dynaroute.errors import FileError, FormatError, ModelError, Where, in_file
+from dynaroute.base.errors import FileError, FormatError, ModelError, Where, in_file
+from dynaroute.base.torch_files import load_torch_file
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import Policy
 from dynaroute.model.saved import fill_parameters
-from dynaroute.torch_files import load_torch_file
 
 __all__ = ["import_kool"]
 

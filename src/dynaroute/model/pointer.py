@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dynaroute.errors import ModelError, Where
+from dynaroute.base.errors import ModelError, Where
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import KINDS, Left, Policy, PolicyKind

@@ -13,9 +13,9 @@ from safetensors import SafetensorError
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from dynaroute.checksums import checksum_of
-from dynaroute.errors import FileError, ModelError, in_file
-from dynaroute.files import write_bytes
+from dynaroute.base.checksums import checksum_of
+from dynaroute.base.errors import FileError, ModelError, in_file
+from dynaroute.base.files import write_bytes
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.decoder import Context, Decoder, Projections
@@ -280,7 +280,7 @@ class PolicyKind(NamedTuple):
 
 
 # `pointer.py` adds its own.
-# Kernels for each kind are listed in `dynaroute.construct.fused`, parallel replay in `dynaroute.training.replay`.
+# Kernels for each kind are listed in `construct.fused`, parallel replay in `training.replay`.
 KINDS: dict[str, PolicyKind] = {
     "AM-D": PolicyKind(PolicyConfig, Policy),
     "AM": PolicyKind(PolicyConfig, Policy),

@@ -13,10 +13,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor, nn
 
-from dynaroute.checksums import checksum_of
-from dynaroute.errors import DynarouteError, ModelError
-from dynaroute.files import read_bytes
-from dynaroute.limits import LARGEST_SETTINGS
+from dynaroute.base.checksums import checksum_of
+from dynaroute.base.errors import DynarouteError, ModelError
+from dynaroute.base.files import read_bytes
+from dynaroute.base.limits import LARGEST_SETTINGS
 from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 

@@ -17,6 +17,7 @@ FORWARD_HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 
 # methods that may be replaced: first values, saving and loading
 HARMLESS = {"_initialise", "save_pretrained", "from_pretrained", "device", "dtype"}
+_OF_TRAINING = {"training", "momentum"}  # neither changes what a finished policy computes
 _MAKING = {"__init__", "_make_parts"}  # what a subclass makes is compared itself
 _OF_CLASSES = {"__doc__", "__module__", "__annotations__", "__qualname__"}
 _OF_CLASSES |= {"__static_attributes__", "__firstlineno__", "__annotate__"}  # of later versions of Python
@@ -55,7 +56,7 @@ def make_twin(made: Callable[[PolicyConfig], nn.Module], config: PolicyConfig) -
 def _describe(module: nn.Module) -> Twin:
     own = vars(module)
     plain = (int, float, str, tuple, PolicyConfig)
-    values = {name: value for name, value in own.items() if isinstance(value, plain) and name != "training"}
+    values = {name: value for name, value in own.items() if isinstance(value, plain) and name not in _OF_TRAINING}
     parts = {name: _describe(part) for name, part in module.named_children()}
     return Twin(type(module), values, _list_shapes(own), frozenset(own), parts)
 

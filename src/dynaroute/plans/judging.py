@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dynaroute.display import count_of
-from dynaroute.errors import PlanError, Where, warn_of_each
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution, check
+from dynaroute.base.display import count_of
+from dynaroute.base.errors import PlanError, Where, warn_of_each
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, check
 
 __all__ = ["refuse_hidden_faults"]
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from dynaroute.display import show_list
-from dynaroute.errors import SolutionError, Where, warn_of_input
-from dynaroute.instance import Instance
-from dynaroute.plans.table import NamedStop, find_by_id, group_stops
-from dynaroute.solution import Solution, find_false_statements, refuse_violations
-from dynaroute.statements import NO_STATEMENTS
+from dynaroute.base.display import show_list
+from dynaroute.base.errors import SolutionError, Where, warn_of_input
+from dynaroute.plans.files.table import NamedStop, find_by_id, group_stops
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, find_false_statements, refuse_violations
+from dynaroute.problem.statements import NO_STATEMENTS
 
 __all__ = ["KnownRoutes", "match_solution", "match_stops", "number_by_id"]
 

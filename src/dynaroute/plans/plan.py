@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from dynaroute.errors import UnsupportedError, Where
-from dynaroute.instance import Instance
-from dynaroute.schedule import schedule_route
-from dynaroute.solution import Solution, check
-from dynaroute.unserved import explain_unserved
+from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, check
+from dynaroute.problem.timetable import schedule_route
+from dynaroute.problem.unserved import explain_unserved
 
 __all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "PlannedStop", "UnservedStop", "require_degrees"]
 
@@ -126,7 +126,7 @@ class UnservedStop:
     stop
         The customer: a stop without a number, a load, a distance and times.
     reason
-        Why no route serves it, as `dynaroute.unserved` explains it.
+        Why no route serves it, as `dynaroute.problem.unserved` explains it.
     """
 
     stop: PlannedStop

@@ -7,23 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dynaroute.errors import in_file
-from dynaroute.files import read_bytes, refuse_unreadable
+from dynaroute.base.errors import in_file
+from dynaroute.base.files import read_bytes, refuse_unreadable
 from dynaroute.formats import SOLUTION_SUFFIXES, read_solution
-from dynaroute.formats.json import is_plan, plan_instance_from_json
-from dynaroute.formats.json_document import load_json
-from dynaroute.formats.json_solution import pick_solution, solution_from_json
-from dynaroute.formats.table import require_suffix
+from dynaroute.formats.json.document import load_json
+from dynaroute.formats.json.instance import is_plan, plan_instance_from_json
+from dynaroute.formats.json.solution import pick_solution, solution_from_json
+from dynaroute.formats.registry import require_suffix
 from dynaroute.formats.text import decode_text
-from dynaroute.instance import Instance
-from dynaroute.plans.csv_plan import list_csv_stops
-from dynaroute.plans.geojson import list_geojson_stops
-from dynaroute.plans.json_plan import parse_json_plan
+from dynaroute.plans.files.csv import list_csv_stops
+from dynaroute.plans.files.geojson import list_geojson_stops
+from dynaroute.plans.files.json import parse_json_plan
+from dynaroute.plans.files.table import NamedStop, number_stops
+from dynaroute.plans.files.xlsx import list_xlsx_stops
 from dynaroute.plans.matching import KnownRoutes, match_solution, match_stops, number_by_id
 from dynaroute.plans.plan import Plan
-from dynaroute.plans.table import NamedStop, number_stops
-from dynaroute.plans.xlsx_plan import list_xlsx_stops
-from dynaroute.solution import Solution
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 __all__ = ["ROUTE_SUFFIXES", "read_known_routes", "read_plan", "read_routes"]
 

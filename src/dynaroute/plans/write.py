@@ -7,19 +7,19 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from dynaroute.errors import UnsupportedError, Where, in_file
-from dynaroute.files import write_bytes
+from dynaroute.base.errors import UnsupportedError, Where, in_file
+from dynaroute.base.files import write_bytes
+from dynaroute.base.vocabulary import join_with_or
 from dynaroute.formats import write
-from dynaroute.plans.csv_plan import format_csv_plan
-from dynaroute.plans.geojson import format_geojson
-from dynaroute.plans.gpx import format_gpx
-from dynaroute.plans.html_plan import GENERATOR_MARK, format_html_plan, format_html_sheet, format_html_unserved
-from dynaroute.plans.json_plan import format_json_plan
-from dynaroute.plans.kml import format_kml
-from dynaroute.plans.pdf import format_pdf
+from dynaroute.plans.files.csv import format_csv_plan
+from dynaroute.plans.files.geojson import format_geojson
+from dynaroute.plans.files.gpx import format_gpx
+from dynaroute.plans.files.html import GENERATOR_MARK, format_html_plan, format_html_sheet, format_html_unserved
+from dynaroute.plans.files.json import format_json_plan
+from dynaroute.plans.files.kml import format_kml
+from dynaroute.plans.files.pdf import format_pdf
+from dynaroute.plans.files.xlsx import format_xlsx_plan
 from dynaroute.plans.plan import Plan
-from dynaroute.plans.xlsx_plan import format_xlsx_plan
-from dynaroute.vocabulary import join_with_or
 
 __all__ = ["PLAN_SUFFIXES", "list_sheets", "require_plan_suffix", "write_plan", "write_sheets"]
 

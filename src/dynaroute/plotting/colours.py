@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.instance import Instance
 from dynaroute.plotting.plane import project
-from dynaroute.solution import Solution
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 __all__ = ["colour_routes"]
 

@@ -7,9 +7,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynaroute.errors import OptionError, Where
-from dynaroute.files import write_bytes
-from dynaroute.vocabulary import join_with_or
+from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.files import write_bytes
+from dynaroute.base.vocabulary import join_with_or
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import UnsupportedError, Where
-from dynaroute.instance import Instance
+from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.problem.instance import Instance
 
 __all__ = ["DrawnPlane", "project"]
 

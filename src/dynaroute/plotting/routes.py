@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynaroute.display import count_of, show_text
-from dynaroute.instance import Instance
-from dynaroute.lengths import EARTH_RADIUS_METRES
+from dynaroute.base.display import count_of, show_text
 from dynaroute.plotting.colours import colour_routes
 from dynaroute.plotting.plane import DrawnPlane, project
 from dynaroute.plotting.scale import round_down, show_scale
 from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, RED, tidy_axes
-from dynaroute.solution import Solution
-from dynaroute.unserved import count_unserved, explain_unserved
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.lengths import EARTH_RADIUS_METRES
+from dynaroute.problem.solution import Solution
+from dynaroute.problem.unserved import count_unserved, explain_unserved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

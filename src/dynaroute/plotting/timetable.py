@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynaroute.display import show_text
-from dynaroute.instance import Instance
+from dynaroute.base.display import show_text
 from dynaroute.plotting.colours import colour_routes
 from dynaroute.plotting.routes import plot_solution
 from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, RED, tidy_axes
-from dynaroute.schedule import RouteSchedule
-from dynaroute.solution import Solution, make_timetable
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, make_timetable
+from dynaroute.problem.timetable import RouteSchedule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dynaroute.instance import Instance
 from dynaroute.plotting.routes import plot_solution
 from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, tidy_axes
-from dynaroute.solution import Solution
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

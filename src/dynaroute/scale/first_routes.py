@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dynaroute.problem.solution import Solution
 from dynaroute.scale.rows import FirstRoutes, InputRow
-from dynaroute.solution import Solution
-from dynaroute.solver import solve_all
 from dynaroute.solving.carried_options import continue_from
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result, Start
+from dynaroute.solving.solve import solve_all
 
 __all__ = ["are_built_apart", "build_first_routes", "search_from_first_routes"]
 

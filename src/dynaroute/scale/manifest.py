@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dynaroute import __version__
-from dynaroute.errors import FileError, FormatError, OptionError, Where
-from dynaroute.scale.parts import MANIFEST
+from dynaroute.base.errors import FileError, FormatError, OptionError, Where
+from dynaroute.scale.output.parts import MANIFEST
 from dynaroute.scale.places import StoragePlace
 
 __all__ = ["OF_INPUT", "Manifest", "Shard"]

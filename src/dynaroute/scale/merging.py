@@ -6,16 +6,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dynaroute.errors import FileError, OptionError, SolutionError, Where, merge_notes
-from dynaroute.scale.engine import WorkersNow
+from dynaroute.base.errors import FileError, OptionError, SolutionError, Where, merge_notes
+from dynaroute.scale.engines.engine import WorkersNow
+from dynaroute.scale.input.opening import open_source
+from dynaroute.scale.input.sources import BatchInput
 from dynaroute.scale.manifest import OF_INPUT, Manifest
-from dynaroute.scale.opening import open_source
-from dynaroute.scale.parts import SUMMARY, Parts, name_part
+from dynaroute.scale.output.parts import SUMMARY, Parts, name_part
+from dynaroute.scale.output.summary import BatchSummary
+from dynaroute.scale.output.tally import Tally
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block, InputRow
-from dynaroute.scale.sources import BatchInput
-from dynaroute.scale.summary import BatchSummary
-from dynaroute.scale.tally import Tally
 from dynaroute.scale.verifying import WrongRow, find_wrong_rows
 
 __all__ = ["Merging"]

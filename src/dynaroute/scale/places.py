@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dynaroute.errors import FileError, Where
-from dynaroute.files import remove_unfinished, write_bytes
-from dynaroute.formats.parquet_columns import load_pyarrow
+from dynaroute.base.errors import FileError, Where
+from dynaroute.base.files import remove_unfinished, write_bytes
+from dynaroute.formats.sets.parquet_columns import load_pyarrow
 
 __all__ = ["StoragePlace", "find_place", "is_remote"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dynaroute.instance import Instance
+from dynaroute.problem.instance import Instance
 
 __all__ = ["Block", "FirstRoutes", "InputRow"]
 

@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from dynaroute.display import count_of, show_list
-from dynaroute.errors import DynarouteError, FileError, FormatError, SolutionError, Where, merge_notes
-from dynaroute.scale.devices import name_kind
-from dynaroute.scale.engine import BatchEngine, WorkersNow
+from dynaroute.base.display import count_of, show_list
+from dynaroute.base.errors import DynarouteError, FileError, FormatError, SolutionError, Where, merge_notes
+from dynaroute.scale.engines.devices import name_kind
+from dynaroute.scale.engines.engine import BatchEngine, WorkersNow
 from dynaroute.scale.first_routes import are_built_apart
+from dynaroute.scale.input.opening import open_source
+from dynaroute.scale.input.sources import BatchInput
 from dynaroute.scale.manifest import Manifest, Shard
-from dynaroute.scale.opening import open_source
-from dynaroute.scale.parts import MANIFEST, SUMMARY, Parts, find_gaps
+from dynaroute.scale.output.parts import MANIFEST, SUMMARY, Parts, find_gaps
+from dynaroute.scale.output.summary import BatchSummary
+from dynaroute.scale.output.tally import Tally
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
-from dynaroute.scale.sources import BatchInput
-from dynaroute.scale.summary import BatchSummary
-from dynaroute.scale.tally import Tally
 from dynaroute.scale.verifying import verify_part
 from dynaroute.scale.work import BlockReport, Work
 from dynaroute.solving.options import SolveOptions

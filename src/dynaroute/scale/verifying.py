@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dynaroute.display import count_of
-from dynaroute.errors import SolutionError, Where, in_file
-from dynaroute.scale.outcomes import judge_outcome
-from dynaroute.scale.parts import WrittenPart
+from dynaroute.base.display import count_of
+from dynaroute.base.errors import SolutionError, Where, in_file
+from dynaroute.scale.output.outcomes import judge_outcome
+from dynaroute.scale.output.parts import WrittenPart
 from dynaroute.scale.rows import InputRow
 
 __all__ = ["WrongRow", "find_wrong_rows", "verify_part"]

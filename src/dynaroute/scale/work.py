@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from dynaroute.errors import DynarouteError
-from dynaroute.impossible import refuse_impossible
-from dynaroute.improve.improvers import IMPROVERS
-from dynaroute.instance import Instance
-from dynaroute.limits import find_factor, raise_limits
-from dynaroute.scale.devices import name_device
+from dynaroute.base.errors import DynarouteError
+from dynaroute.base.limits import find_factor, raise_limits
+from dynaroute.problem.impossible import refuse_impossible
+from dynaroute.problem.instance import Instance
+from dynaroute.scale.engines.devices import name_device
 from dynaroute.scale.first_routes import are_built_apart, build_first_routes, search_from_first_routes
-from dynaroute.scale.outcomes import RowOutcome
-from dynaroute.scale.parts import Parts
+from dynaroute.scale.input.sources import BatchInput
+from dynaroute.scale.output.outcomes import RowOutcome
+from dynaroute.scale.output.parts import Parts
+from dynaroute.scale.output.tally import Tally
 from dynaroute.scale.rows import Block, InputRow
-from dynaroute.scale.sources import BatchInput
-from dynaroute.scale.tally import Tally
-from dynaroute.solver import refuse_improving_fleets, refuse_too_large, solve_all
+from dynaroute.search.improvers import IMPROVERS
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
+from dynaroute.solving.solve import refuse_improving_fleets, refuse_too_large, solve_all
 
 __all__ = ["BlockReport", "Work", "Worker", "describe_fault"]
 
@@ -183,7 +183,7 @@ class Worker:
         """Load the machine code for fleets, which most inputs do not need, before the first row's clock starts."""
         if self._has_code_of_fleets or not self.options.searches:
             return
-        from dynaroute.improve.fleet_search import load_machine_code_of_fleets
+        from dynaroute.search.with_limits.search import load_machine_code_of_fleets
 
         load_machine_code_of_fleets()
         self._has_code_of_fleets = True

@@ -8,11 +8,11 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynaroute.device import choose_device
-from dynaroute.errors import OptionError, Where
-from dynaroute.instance import Instance
+from dynaroute.base.device import choose_device
+from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.stopping import Stopping
+from dynaroute.problem.instance import Instance
 from dynaroute.solving.options import Decode, Observers, SolveOptions
-from dynaroute.stopping import Stopping
 from dynaroute.weights import find_model
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from dynaroute.instance import Instance
-from dynaroute.savings import build_by_savings
-from dynaroute.solution import Solution
+from dynaroute.base.stopping import OutOfTimeError, Stopping
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
+from dynaroute.search.savings import build_by_savings
 from dynaroute.solving.options import Observers
 from dynaroute.solving.result import SAVINGS, Result
-from dynaroute.stopping import OutOfTimeError, Stopping
 
 __all__ = ["MOST_IN_PAIRS", "construct_by_savings"]
 
@@ -48,7 +48,7 @@ def construct_by_savings(instances: Sequence[Instance], observers: Observers) ->
 
 
 def _fill_vehicles(instance: Instance) -> Solution:
-    from dynaroute.improve.start import build_by_filling
+    from dynaroute.search.start import build_by_filling
 
     return build_by_filling(instance)
 
@@ -58,8 +58,8 @@ def _build_by_savings(instance: Instance, stopping: Stopping) -> Solution | None
     with suppress(OutOfTimeError):
         if instance.size < MOST_IN_PAIRS or instance.distances is not None:
             return build_by_savings(instance, stopping.is_time_up)
-        from dynaroute.improve.problem import SearchProblem
-        from dynaroute.improve.start import NEIGHBOURS, build_by_near_savings
+        from dynaroute.search.core.problem import SearchProblem
+        from dynaroute.search.start import NEIGHBOURS, build_by_near_savings
 
         problem = SearchProblem.from_instance(instance, NEIGHBOURS, stopping.is_time_up)
         return Solution(build_by_near_savings(problem))

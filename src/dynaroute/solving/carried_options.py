@@ -7,8 +7,9 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from dynaroute.errors import OptionError
-from dynaroute.solution import Solution
+from dynaroute.base.errors import OptionError
+from dynaroute.problem.solution import Solution
+from dynaroute.problem.statements import NO_STATEMENTS
 from dynaroute.solving.options import Decoding, SolveOptions
 
 __all__ = ["continue_from", "options_from_json", "options_to_json"]
@@ -52,7 +53,9 @@ def options_to_json(options: SolveOptions) -> dict[str, Any]:
         return plain
     if not isinstance(options.start, Solution):
         raise OptionError.about("start", "there are several starts.", "Store the options of one instance.")
-    return {**plain, "start": asdict(options.start)}
+    start = asdict(replace(options.start, statements=NO_STATEMENTS))  # judged when it was read
+    del start["statements"]
+    return {**plain, "start": start}
 
 
 def options_from_json(document: Mapping[str, Any]) -> SolveOptions:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
+from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Strategy, construct
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution
-from dynaroute.stopping import OutOfTimeError, Stopping
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 
 if TYPE_CHECKING:
     from torch import Tensor

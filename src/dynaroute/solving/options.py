@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
-from dynaroute.declared import Declaration
-from dynaroute.errors import OptionError
-from dynaroute.vocabulary import Objective
+from dynaroute.base.declared import Declaration
+from dynaroute.base.errors import OptionError
+from dynaroute.base.vocabulary import Objective
 
 if TYPE_CHECKING:
-    from dynaroute.improve.search import Improvement
     from dynaroute.model import Policy
-    from dynaroute.solution import Solution
+    from dynaroute.problem.solution import Solution
+    from dynaroute.search.search import Improvement
 
 __all__ = [
     "DECLARATIONS",

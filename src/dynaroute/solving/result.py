@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from dynaroute.decimals import plain_number
-from dynaroute.display import show_length
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution, Violation, check, make_timetable
+from dynaroute.base.decimals import plain_number
+from dynaroute.base.display import show_length
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution, Violation, check, make_timetable
 from dynaroute.solving.options import Decoding, Improve, Limit
 
 __all__ = ["GIVEN", "INSERTION", "SAVINGS", "Result", "Start", "describe_method"]

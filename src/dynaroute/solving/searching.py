@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynaroute.cores import count_cores
-from dynaroute.device import choose_device
-from dynaroute.improve.batch_search import BatchSearchRequest
-from dynaroute.improve.improvers import IMPROVERS
-from dynaroute.improve.search import SearchOutcome
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution
+from dynaroute.base.cores import count_cores
+from dynaroute.base.device import choose_device
+from dynaroute.base.stopping import Stopping
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
+from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.many import BatchSearchRequest
+from dynaroute.search.search import SearchOutcome
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
-from dynaroute.stopping import Stopping
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy
@@ -80,7 +80,7 @@ def _load_machine_code(instances: Sequence[Instance], options: SolveOptions) -> 
     largest = max((each.size for each in instances if each.distances is None), default=0)
     IMPROVERS[options.improver].prepare(largest)
     if options.objective == "vehicles" or not all(instance.is_plain for instance in instances):
-        from dynaroute.improve.fleet_search import load_machine_code_of_fleets
+        from dynaroute.search.with_limits.search import load_machine_code_of_fleets
 
         load_machine_code_of_fleets()
     return time.perf_counter() - began

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.base.checksums import checksum_of
+from dynaroute.base.files import read_bytes
 from dynaroute.batch.policy_view import locate
-from dynaroute.checksums import checksum_of
-from dynaroute.files import read_bytes
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 from dynaroute.solving.building import date_weights
 from dynaroute.solving.options import SolveOptions
 from dynaroute.weights import find_model, shipped_models

@@ -14,22 +14,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dynaroute.base.device import choose_device
+from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Augmented, Greedy, construct
-from dynaroute.device import choose_device
-from dynaroute.gpu_search.batched_search import BatchProgress, SearchedBatch, pad_routes, search_batch
-from dynaroute.gpu_search.devices import KernelDevice, find_device
-from dynaroute.gpu_search.parts import PartSettings, search_in_parts
-from dynaroute.gpu_search.schedule import PopulationSettings
-from dynaroute.improve.search import Improvement
-from dynaroute.instance import Instance
-from dynaroute.solution import Solution
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
+from dynaroute.search.gpu.batched_search import BatchProgress, SearchedBatch, pad_routes, search_batch
+from dynaroute.search.gpu.devices import KernelDevice, find_device
+from dynaroute.search.gpu.parts import PartSettings, search_in_parts
+from dynaroute.search.gpu.schedule import PopulationSettings
+from dynaroute.search.search import Improvement
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
 from dynaroute.solving.by_savings import construct_by_savings
 from dynaroute.solving.in_time import make_interruptible
 from dynaroute.solving.options import Decoding, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
-from dynaroute.stopping import OutOfTimeError, Stopping
 from dynaroute.weights import nearest_shipped_model
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dynaroute.errors import ModelError, Where
+from dynaroute.base.errors import ModelError, Where
 
 __all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "shipped_models"]
 

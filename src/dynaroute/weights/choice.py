@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.instance import Instance
+from dynaroute.problem.instance import Instance
 from dynaroute.weights import GENERALIST, find_model, nearest_shipped_model, shipped_models
 
 __all__ = ["NO_MODEL", "ModelChoice", "choose_model", "describe_purpose", "looks_uniform"]
@@ -99,7 +99,7 @@ def _find_difference(instance: Instance, specialist: str) -> str:
 @cache  # asked for every instance of a set
 def _read_capacity(folder: Path) -> float:
     """Read the capacity in a model's training; the usual one of its size if the card has none."""
-    from dynaroute.distributions import usual_capacity
+    from dynaroute.draw import usual_capacity
 
     card = _read_card(folder)
     return float(card["capacity"] or usual_capacity(card["size"]))

@@ -14,10 +14,10 @@ from openpyxl.styles import PatternFill
 from openpyxl.worksheet.table import Table
 from workbooks import Rows, make_archive, make_workbook, replace_in_archive
 
-from dynaroute.errors import DynarouteError, gather_notes
-from dynaroute.fleet_options import FleetOptions
+from dynaroute.base.errors import DynarouteError, gather_notes
 from dynaroute.formats import read
-from dynaroute.instance import Instance
+from dynaroute.formats.fleet_options import FleetOptions
+from dynaroute.problem.instance import Instance
 
 HEADER = ("id", "lat", "lon", "demand")
 DEPOT, A, B, C = ("Depot", 53.5, 10.0, 0), ("A", 53.6, 10.1, 5), ("B", 53.7, 10.2, 7), ("C", 53.8, 10.3, 1)

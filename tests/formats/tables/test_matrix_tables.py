@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from workbooks import make_workbook
 
-from dynaroute.errors import DynarouteError, gather_notes
+from dynaroute.base.errors import DynarouteError, gather_notes
 from dynaroute.formats import read
-from dynaroute.instance import Instance
+from dynaroute.problem.instance import Instance
 
 NAMED = "id;demand\nDepot;0\nA;5\nB;7\n"
 PLACED = "x;y;demand\n0;0;0\n1;1;5\n2;2;7\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from workbooks import make_workbook
 
-from dynaroute.errors import DynarouteError, OptionError, UnsupportedError, gather_notes
-from dynaroute.fleet_options import FleetOptions
+from dynaroute.base.errors import DynarouteError, OptionError, UnsupportedError, gather_notes
 from dynaroute.formats import read, read_vehicles, write
-from dynaroute.instance import Instance
+from dynaroute.formats.fleet_options import FleetOptions
+from dynaroute.problem.instance import Instance
 
 HEADER, DEPOT = ["id", "x", "y", "demand"], ["Depot", "0", "0", "0"]
 A, B = ["A", "3", "4", "4"], ["B", "6", "0", "2"]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from workbooks import make_workbook
 
-from dynaroute.errors import DynarouteError, gather_notes
-from dynaroute.fleet_options import FleetOptions
+from dynaroute.base.errors import DynarouteError, gather_notes
 from dynaroute.formats import format_csv, parse_csv, read, write
-from dynaroute.instance import Instance
+from dynaroute.formats.fleet_options import FleetOptions
+from dynaroute.problem.instance import Instance
 
 ANY = [0.0, math.inf]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from workbooks import make_workbook
 
-from dynaroute.errors import DynarouteError, InputWarning, gather_notes
-from dynaroute.fleet import VehicleType
-from dynaroute.fleet_options import FleetOptions, VehicleList
+from dynaroute.base.errors import DynarouteError, InputWarning, gather_notes
 from dynaroute.formats import read, read_vehicles
+from dynaroute.formats.fleet_options import FleetOptions, VehicleList
+from dynaroute.problem.fleet import VehicleType
 
 FULL = VehicleType(4505, "van", 2, 28800.0, 120000.0, (28800.0, 61200.0), 20, "open")
 

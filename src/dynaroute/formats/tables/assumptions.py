@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dynaroute.display import show_list
-from dynaroute.errors import warn_of_input
-from dynaroute.formats.tables.amounts import BARE_NUMBER, Amounts
+from dynaroute.base.display import show_list
+from dynaroute.base.errors import warn_of_input
+from dynaroute.formats.tables.cells.amounts import BARE_NUMBER, Amounts
 from dynaroute.formats.tables.headers import ROWS_LOOKED_AT, Column
 from dynaroute.formats.tables.table import Table, find_label
 from dynaroute.formats.tables.time_cells import find_time_unit

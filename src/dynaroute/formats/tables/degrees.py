@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from dynaroute.errors import FormatError
-from dynaroute.formats.tables.amounts import Entry, tidy
+from dynaroute.base.errors import FormatError
+from dynaroute.formats.tables.cells.amounts import Entry, tidy
 from dynaroute.formats.tables.words import Language
 from dynaroute.formats.text import shorten
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dynaroute.display import show_list
-from dynaroute.errors import UnsupportedError, warn_of_input
-from dynaroute.formats.tables.amounts import is_blank
-from dynaroute.formats.tables.cells import Row
+from dynaroute.base.display import show_list
+from dynaroute.base.errors import UnsupportedError, warn_of_input
+from dynaroute.formats.tables.cells.amounts import is_blank
+from dynaroute.formats.tables.cells.cells import Row
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import is_depot, read_truth

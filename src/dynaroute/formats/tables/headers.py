@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dynaroute.display import show_list
-from dynaroute.errors import DynarouteError, FormatError, OptionError, UnsupportedError, Where
+from dynaroute.base.display import show_list
+from dynaroute.base.errors import DynarouteError, FormatError, OptionError, UnsupportedError, Where
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored, find_columns
-from dynaroute.formats.tables.cells import Grid, Row, name_column
-from dynaroute.formats.tables.units import Unit, unit_of_heading
+from dynaroute.formats.tables.cells.cells import Grid, Row, name_column
+from dynaroute.formats.tables.cells.units import Unit, unit_of_heading
 from dynaroute.formats.tables.words import STOPS, VEHICLES, Language, Meaning, Vocabulary, simplify
 from dynaroute.formats.text import one_line, shorten
 

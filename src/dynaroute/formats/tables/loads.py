@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from dynaroute.errors import FormatError, InstanceError, OptionError, Where, warn_of_input
-from dynaroute.formats.tables.amounts import Amounts, Entry, Notation, is_blank, read_amounts
-from dynaroute.formats.tables.cells import Row
+from dynaroute.base.errors import FormatError, InstanceError, OptionError, Where, warn_of_input
+from dynaroute.formats.tables.cells.amounts import Amounts, Entry, Notation, is_blank, read_amounts
+from dynaroute.formats.tables.cells.cells import Row
+from dynaroute.formats.tables.cells.units import Unit
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table, find_label
-from dynaroute.formats.tables.units import Unit
 from dynaroute.formats.tables.words import STOPS
 from dynaroute.formats.text import shorten
 

@@ -10,18 +10,18 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.display import show_list
-from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where, in_file, warn_of_input
+from dynaroute.base.display import show_list
+from dynaroute.base.errors import DynarouteError, FormatError, InstanceError, Where, in_file, warn_of_input
+from dynaroute.base.limits import refuse_large_content
 from dynaroute.formats.numbers import refuse_unmeasurable
-from dynaroute.formats.tables.amounts import Amounts, Entry, is_blank, read_amounts, read_plain, split_unit, tidy
-from dynaroute.formats.tables.cells import Grid, Row
+from dynaroute.formats.tables.cells.amounts import Amounts, Entry, is_blank, read_amounts, read_plain, split_unit, tidy
+from dynaroute.formats.tables.cells.cells import Grid, Row
+from dynaroute.formats.tables.cells.units import Unit, find_unit
 from dynaroute.formats.tables.headers import Header, find_header
 from dynaroute.formats.tables.time_cells import find_time_unit
-from dynaroute.formats.tables.units import Unit, find_unit
 from dynaroute.formats.tables.words import LEGS, is_depot, simplify
 from dynaroute.formats.text import shorten
-from dynaroute.limits import refuse_large_content
-from dynaroute.times import parse_time
+from dynaroute.problem.times import parse_time
 
 __all__ = ["Matrix", "read_matrix"]
 

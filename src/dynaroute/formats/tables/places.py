@@ -7,11 +7,11 @@ from collections.abc import Set
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import warn_of_each, warn_of_input
+from dynaroute.base.errors import warn_of_each, warn_of_input
 from dynaroute.formats.tables.land import are_on_land
 from dynaroute.formats.tables.words import Language
-from dynaroute.instance import Instance
-from dynaroute.lengths import great_circle
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.lengths import great_circle
 
 __all__ = ["warn_of_odd_places"]
 

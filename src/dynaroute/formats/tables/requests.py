@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dynaroute.errors import FormatError, UnsupportedError, Where
-from dynaroute.formats.tables.amounts import is_blank
+from dynaroute.base.errors import FormatError, UnsupportedError, Where
+from dynaroute.formats.tables.cells.amounts import is_blank
+from dynaroute.formats.tables.cells.units import find_unit
 from dynaroute.formats.tables.headers import Column, advise_columns
 from dynaroute.formats.tables.table import Table
-from dynaroute.formats.tables.units import find_unit
 from dynaroute.formats.tables.words import STOPS
 from dynaroute.formats.unsupported import (
     Owner,
@@ -18,7 +18,7 @@ from dynaroute.formats.unsupported import (
     refuse_requests,
     says_something,
 )
-from dynaroute.times import parse_time, parse_window
+from dynaroute.problem.times import parse_time, parse_window
 
 __all__ = ["holds_places", "refuse_requests_of_stops", "refuse_requests_of_vehicles"]
 

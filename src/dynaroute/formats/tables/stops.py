@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dynaroute.details import Details
-from dynaroute.display import show_list
-from dynaroute.errors import DynarouteError, FormatError, OptionError, Where, placed, warn_of_input
+from dynaroute.base.display import show_list
+from dynaroute.base.errors import DynarouteError, FormatError, OptionError, Where, placed, warn_of_input
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.numbers import scale_quantities
-from dynaroute.formats.tables.amounts import BARE_NUMBER, Notation, find_evidence, split_unit, tidy
 from dynaroute.formats.tables.assumptions import warn_of_assumptions
-from dynaroute.formats.tables.cells import Grid, Row
+from dynaroute.formats.tables.cells.amounts import BARE_NUMBER, Notation, find_evidence, split_unit, tidy
+from dynaroute.formats.tables.cells.cells import Grid, Row
+from dynaroute.formats.tables.cells.units import Unit, find_unit
 from dynaroute.formats.tables.depots import add_missing_depot, put_depot_first
 from dynaroute.formats.tables.headers import (
     ROWS_LOOKED_AT,
@@ -36,11 +36,11 @@ from dynaroute.formats.tables.positions import read_positions
 from dynaroute.formats.tables.requests import refuse_requests_of_stops
 from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
-from dynaroute.formats.tables.units import Unit, find_unit
 from dynaroute.formats.tables.words import STOPS, simplify
 from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.formats.unsupported import find_request
-from dynaroute.instance import Instance
+from dynaroute.problem.details import Details
+from dynaroute.problem.instance import Instance
 
 __all__ = ["ReadingOptions", "has_header", "parse_stops"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from dynaroute.display import show_list, show_text
-from dynaroute.errors import FormatError, Where, warn_of_input
-from dynaroute.formats.tables.amounts import Amounts, Entry, Notation, read_amounts, read_plain
-from dynaroute.formats.tables.cells import Grid, Kind, Row
+from dynaroute.base.display import show_list, show_text
+from dynaroute.base.errors import FormatError, Where, warn_of_input
+from dynaroute.formats.tables.cells.amounts import Amounts, Entry, Notation, read_amounts, read_plain
+from dynaroute.formats.tables.cells.cells import Grid, Kind, Row
+from dynaroute.formats.tables.cells.units import find_unit
 from dynaroute.formats.tables.headers import Column, Header
-from dynaroute.formats.tables.units import find_unit
 from dynaroute.formats.tables.words import STOPS, Vocabulary, is_total
 from dynaroute.formats.text import shorten
 

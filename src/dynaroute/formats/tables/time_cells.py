@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.errors import FormatError, Where, warn_of_input
-from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
+from dynaroute.base.errors import FormatError, Where, warn_of_input
+from dynaroute.formats.tables.cells.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
-from dynaroute.times import may_be_hours, parse_time, parse_window
+from dynaroute.problem.times import may_be_hours, parse_time, parse_window
 
 __all__ = ["find_time_unit", "read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
 

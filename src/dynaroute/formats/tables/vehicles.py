@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from dynaroute.decimals import scale_to_integers
-from dynaroute.display import show_list
-from dynaroute.errors import DynarouteError, FormatError, InstanceError, Where, in_file, warn_of_input
-from dynaroute.fleet import VehicleType
-from dynaroute.fleet_options import VehicleList
+from dynaroute.base.decimals import scale_to_integers
+from dynaroute.base.display import show_list
+from dynaroute.base.errors import DynarouteError, FormatError, InstanceError, Where, in_file, warn_of_input
+from dynaroute.base.vocabulary import RouteEnd
+from dynaroute.formats.fleet_options import VehicleList
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.numbers import parse_whole
-from dynaroute.formats.tables.amounts import Entry, is_blank, tidy
-from dynaroute.formats.tables.cells import Grid, Row
+from dynaroute.formats.tables.cells.amounts import Entry, is_blank, tidy
+from dynaroute.formats.tables.cells.cells import Grid, Row
 from dynaroute.formats.tables.depots import release_column
 from dynaroute.formats.tables.headers import Column, find_header
 from dynaroute.formats.tables.requests import holds_places, refuse_requests_of_vehicles
@@ -21,9 +21,9 @@ from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell, read_window_cell
 from dynaroute.formats.tables.words import VEHICLES, read_truth, simplify
 from dynaroute.formats.text import one_line, shorten
-from dynaroute.instance import LARGEST_INTEGER
-from dynaroute.measures import parse_length
-from dynaroute.vocabulary import RouteEnd
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import LARGEST_INTEGER
+from dynaroute.problem.measures import parse_length
 
 __all__ = ["has_vehicles", "parse_vehicles"]
 

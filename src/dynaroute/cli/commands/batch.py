@@ -1,0 +1,155 @@
+"""``dynaroute batch``: solves more instances than fit in memory, with many workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dynaroute.base.errors import OptionError, Where
+from dynaroute.cli.shared.batch_progress import show_batch
+from dynaroute.cli.shared.exit_codes import INTERRUPTED, ROWS_WITH_ERRORS
+from dynaroute.cli.shared.options import JsonOption, print_void_options, refuse_unknown_model, takes_solving
+from dynaroute.cli.shared.output import print_facts, print_json, print_line, print_note, show_counts, show_length
+from dynaroute.solving.options import SolveOptions
+
+if TYPE_CHECKING:
+    from dynaroute.scale.engines.engine import BatchEngine
+    from dynaroute.scale.output.summary import BatchSummary
+
+EngineName = Literal["local", "ray"]
+
+
+@takes_solving(without=["target", "threads"])
+def batch(
+    input: Annotated[
+        str,
+        typer.Argument(
+            metavar="IN",
+            help="A Parquet file or a folder of them, local or at s3://...; a folder of instance files; or a set.",
+        ),
+    ],
+    out: Annotated[
+        str, typer.Option("--out", metavar="FOLDER", help="Folder for the Parquet files, local or at s3://...")
+    ],
+    options: SolveOptions,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an earlier run: solve only what is missing.")
+    ] = False,
+    shard: Annotated[
+        str, typer.Option("--shard", metavar="I/K", help="Solve only part I of K of the input; see merge.")
+    ] = "1/1",
+    block: Annotated[
+        int | None,
+        typer.Option("--block", metavar="ROWS", min=1, help="Rows per output file; by default, chosen for the input."),
+    ] = None,
+    engine: Annotated[
+        EngineName, typer.Option("--engine", metavar="local|ray", help="Processes on this machine, or a Ray cluster.")
+    ] = "local",
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, help="By default, one per core or up to four per GPU."),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option("--address", metavar="HOST:PORT", help="A Ray cluster; by default, one is started here."),
+    ] = None,
+    gpus: Annotated[
+        float | None,
+        typer.Option(
+            "--gpus",
+            metavar="N",
+            min=0,
+            help="GPUs, or a fraction of one, for each worker of a Ray cluster; 1 if policies run on GPUs.",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Solve a set of any size, and write the routes as Parquet files.
+
+    If a row cannot be solved, it is written with its error, the others are
+    still solved, and the exit code is 3. An output file appears only when it
+    is complete. However a run ended, --resume continues it. The same seed
+    gives the same routes for any number of workers, without a time limit and
+    on the same kind of device.
+
+    docs/scale.md explains the columns, clusters and object stores.
+
+    Example:
+      dynaroute batch set.parquet --out routes/
+      dynaroute batch set.parquet --out routes/ --resume
+      dynaroute batch instances/ --out routes/ --iterations 2000 --seed 1
+      dynaroute batch set.parquet --out part-3/ --shard 3/8
+      dynaroute merge part-1/ part-2/ part-3/ --out routes/
+      dynaroute batch s3://bucket/set/ --out s3://bucket/routes/ --engine ray
+    """
+    refuse_unknown_model(options)
+    print_void_options(options)
+
+    from dynaroute.scale.manifest import Shard
+    from dynaroute.scale.run import BatchRequest, run_batch
+
+    request = BatchRequest(input, out, options, Shard.parse(shard), block, resume)
+    try:
+        with show_batch() as watch:
+            summary = run_batch(request, _choose_engine(engine, workers, address, gpus), watch)
+    except KeyboardInterrupt:
+        print_note("interrupted; all written files are complete, and --resume solves the rest.")
+        raise typer.Exit(INTERRUPTED) from None
+    print_summary(out, summary, json=json)
+    if summary.tally.failed:
+        raise typer.Exit(ROWS_WITH_ERRORS)
+
+
+def _choose_engine(name: EngineName, workers: int | None, address: str | None, gpus: float | None) -> BatchEngine:
+    if name == "ray":
+        from dynaroute.scale.engines.ray_engine import RayEngine
+
+        return RayEngine(address, workers, gpus)
+    for field, value in (("address", address), ("gpus", gpus)):
+        if value is not None:
+            message = f"the local engine has no option {field}."
+            raise OptionError(message, where=Where(field=field), remedy="Leave it out, or add --engine ray.")
+    from dynaroute.scale.engines.local import LocalEngine
+
+    return LocalEngine(workers)
+
+
+def print_summary(title: str, summary: BatchSummary, *, json: bool) -> None:
+    """Print the summary of a run: facts and a histogram, or one JSON document.
+
+    Parameters
+    ----------
+    title
+        The output folder.
+    summary
+        The summary.
+    json
+        Whether to print JSON.
+    """
+    if json:
+        print_json(summary.to_json())
+        return
+    from dynaroute.scale.output.histogram import draw_bars, make_bars
+
+    tally = summary.tally
+    facts = [
+        ("rows", f"{tally.rows:,}"),
+        ("with errors", f"{tally.failed:,}"),
+        ("mean cost", "none" if tally.mean_cost is None else show_length(tally.mean_cost)),
+        ("routes by", show_counts(tally.methods) if tally.methods else "none"),
+    ]
+    if summary.workers.alive:
+        facts += [
+            ("solved now", f"{summary.solved:,} in {summary.seconds:,.1f} s, {summary.rate:,.1f} per second"),
+            ("workers", f"{summary.workers.alive}, {summary.workers.replaced} died and were replaced"),
+        ]
+    print_facts(title, facts)
+    for name, error in tally.faults:
+        print_note(f"{name}: {error}")
+    if tally.failed > len(tally.faults):
+        print_note(f"and {tally.failed - len(tally.faults):,} more rows with errors; the column error names them.")
+    if bars := make_bars(tally.cost_counts):
+        print_line("costs")
+        for line in draw_bars(bars):
+            print_line(f"  {line}")

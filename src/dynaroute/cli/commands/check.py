@@ -1,0 +1,101 @@
+"""``dynaroute check``: check a solution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dynaroute.base.decimals import plain_number
+from dynaroute.base.display import show_length
+from dynaroute.cli.shared.exit_codes import WRONG_SOLUTION
+from dynaroute.cli.shared.options import InstanceArgument, JsonOption
+from dynaroute.cli.shared.output import count_of, print_json, print_line, print_table
+from dynaroute.cli.shared.tables import TableOptions, takes_tables
+from dynaroute.cli.shared.timetable import describe_times, print_timetable
+
+if TYPE_CHECKING:
+    from dynaroute.problem.instance import Instance
+
+MOST_ROWS = 1000
+
+
+@takes_tables
+def check(
+    instance: InstanceArgument,
+    solution: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SOLUTION]",
+            readable=False,
+            help="Solution file: .sol, .json, .csv, .xlsx or .geojson; not needed for a plan (.json).",
+        ),
+    ] = None,
+    timetable: Annotated[
+        bool, typer.Option("--timetable", help="Print when each stop is reached, served and left.")
+    ] = False,
+    json: JsonOption = False,
+    *,
+    tables: TableOptions,
+) -> None:
+    """Check a solution: every customer once, no overload, the stated cost.
+
+    Ids, loads and unserved customers that a file states are checked as well.
+    With vehicles or times it also checks lateness, durations, distances,
+    numbers of stops, and numbers of vehicles. Everything is recomputed from the
+    instance. Each vehicle departs as late as possible without delaying any
+    stop. Exit code 0: valid; 1: invalid; 2: a file cannot be read.
+
+    Example:
+      dynaroute check X-n101-k25.vrp X-n101-k25.sol
+      dynaroute check plan.json
+      dynaroute check day.json plan.json --timetable
+    """
+    from dynaroute.plans import read_routes
+    from dynaroute.problem.solution import check as find_violations
+    from dynaroute.problem.solution import make_timetable, recompute_cost
+
+    problem = tables.read(instance)
+    answer = read_routes(instance if solution is None else solution, problem)
+    violations = find_violations(problem, answer)
+    is_unclear = any(violation.kind in ("unknown", "no_such_vehicle") for violation in violations)
+    cost = None if is_unclear else plain_number(recompute_cost(problem, answer))
+    if timetable:
+        problem.require_times()
+    times = make_timetable(problem, answer) if timetable and not is_unclear else []
+
+    if json:
+        found = [violation.to_json() for violation in violations]
+        more = {"timetable": [describe_times(problem, route) for route in times]} if timetable else {}
+        print_json({"ok": not violations, "cost": cost, "violations": found, **more})
+    elif violations:
+        rows = [
+            (
+                violation.kind,
+                _show_number(violation.route),
+                _name_customer(problem, violation.customer),
+                violation.message,
+            )
+            for violation in violations[:MOST_ROWS]
+        ]
+        print_table(("Violation", "Route", "Customer", "What is wrong"), rows)
+        if len(violations) > MOST_ROWS:
+            print_line(f"and {len(violations) - MOST_ROWS:,} more; --json lists all.")
+    else:
+        routes, customers = count_of(len(answer.routes), "route"), count_of(problem.size, "customer")
+        print_line(f"ok: {routes}, {customers}, cost {show_length(cost or 0, problem.unit)}")
+    if times and not json:
+        print_timetable(problem, times)
+    if violations:
+        raise typer.Exit(WRONG_SOLUTION)
+
+
+def _name_customer(problem: Instance, customer: int | None) -> str:
+    """Return a customer's id, or the number of an unknown customer."""
+    is_known = customer is not None and 1 <= customer <= problem.size
+    return problem.customer_name(customer) if is_known and customer is not None else _show_number(customer)
+
+
+def _show_number(number: int | None) -> str:
+    return "" if number is None else str(number)

@@ -1,0 +1,83 @@
+"""``dynaroute convert``: convert between file formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.base.vocabulary import join_with_or
+from dynaroute.cli.shared.contents import holds_plan, holds_solution
+from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.output import count_of, print_json, print_line, print_note
+from dynaroute.cli.shared.places import refuse_missing_folder, refuse_overwriting
+from dynaroute.cli.shared.tables import TableOptions, takes_tables
+
+
+@takes_tables
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File to read, or -.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its suffix chooses the format.")],
+    json: JsonOption = False,
+    *,
+    tables: TableOptions,
+) -> None:
+    """Convert a file to the format given by the suffix of OUT.
+
+    Instances: .vrp, .csv, .json, .npz, .parquet; from .xlsx, .tsv, .txt, .pkl.
+    Solutions: .sol, .json.
+    Plans, which hold both: from .json to .csv, .xlsx, .html, .pdf, .geojson,
+    .gpx, .kml, .sol (only routes), .vrp or .npz (only the problem), or to a
+    folder with one printable page per driver. A format that cannot hold
+    everything in IN is refused, and OUT is not changed.
+
+    Example:
+      dynaroute convert customers.csv customers.json --capacity 50
+      dynaroute convert orders.xlsx orders.json --sheet Monday --capacity "450 kg"
+      dynaroute convert vrp100_test_seed1234.pkl test100.npz
+      dynaroute convert plan.json drivers.pdf
+    """
+    from dynaroute.formats import read_solution, write
+
+    refuse_overwriting([("OUT", target)], [source, *tables.files])
+    if holds_plan(source):
+        _write_plan(source, target)
+        kind, count = "plan", 1
+    elif holds_solution(source):
+        solution = read_solution(source)
+        write(solution, target)
+        kind, count = "solution", 1
+    else:
+        instances = tables.read_set(source)
+        write(instances[0] if len(instances) == 1 else instances, target)
+        kind, count = "instance", len(instances)
+
+    if json:
+        print_json({"in": str(source), "out": str(target), "kind": kind, "count": count})
+    else:
+        print_line(f"wrote {target}: {count_of(count, kind)}")
+
+
+def _write_plan(source: Path, target: Path) -> None:
+    """Write a plan, or only its problem or routes, depending on the format."""
+    from dynaroute.formats import WRITABLE_INSTANCE_SUFFIXES, write
+    from dynaroute.plans import PLAN_SUFFIXES, read_plan, write_plan, write_sheets
+
+    plan = read_plan(source)
+    parts = [suffix for suffix in WRITABLE_INSTANCE_SUFFIXES if suffix not in PLAN_SUFFIXES]
+    if target.is_dir() or not target.suffix:
+        refuse_missing_folder(target)
+        write_sheets(plan, target)
+    elif target.suffix.lower() in parts:
+        write(plan.instance, target)
+        print_note(f"{target} holds the problem without its routes.")
+    elif target.suffix.lower() in PLAN_SUFFIXES:
+        write_plan(plan, target)
+    else:
+        raise UnsupportedError(
+            f"a plan has no format {target.suffix!r}.",
+            where=Where(file=str(target)),
+            remedy=f"Use {join_with_or((*PLAN_SUFFIXES, *parts))}; or a folder.",
+        )

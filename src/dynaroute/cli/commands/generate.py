@@ -1,0 +1,172 @@
+"""``dynaroute generate``: draw random instances."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dynaroute.base.errors import OptionError, placed
+from dynaroute.base.limits import refuse_large_set
+from dynaroute.base.vocabulary import CustomerPositions, DemandKind, DepotPosition
+from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.output import count_of, print_json, print_line, print_note
+
+WINDOWS_PANEL = "With time windows, like Solomon's instances"
+X_PANEL = "Like the X set (if any of these is given)"
+
+
+def generate(
+    size: Annotated[int, typer.Option("--size", metavar="N", min=1, help="Customers of each instance.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File to write: .npz or .parquet for many (X set: .json or .parquet), any format for one.",
+        ),
+    ],
+    count: Annotated[
+        int | None,
+        typer.Option("--count", metavar="C", min=1, help="Number of instances; default: 1, or a whole published set."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", min=0, help="The same seed gives the same instances.")
+    ] = 1234,
+    capacity: Annotated[
+        int | None,
+        typer.Option(
+            "--capacity", metavar="Q", min=1, help="Vehicle capacity; 30, 40, 50 by default for N = 20, 50, 100."
+        ),
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="Exactly the published sets, with seed 1234: 10000 instances of N = 20, 50 or 100; 128 of 200 or "
+            "500; 100 of 1000.",
+        ),
+    ] = False,
+    customers: Annotated[
+        CustomerPositions | None, typer.Option(help="Where customers lie.", rich_help_panel=X_PANEL)
+    ] = None,
+    depot: Annotated[DepotPosition | None, typer.Option(help="Where the depot lies.", rich_help_panel=X_PANEL)] = None,
+    demand: Annotated[DemandKind | None, typer.Option(help="How demands are drawn.", rich_help_panel=X_PANEL)] = None,
+    route_length: Annotated[
+        float | None,
+        typer.Option(metavar="R", help="Average number of customers per route.", rich_help_panel=X_PANEL),
+    ] = None,
+    time_windows: Annotated[
+        bool,
+        typer.Option("--time-windows", help="Windows, service times and a fleet.", rich_help_panel=WINDOWS_PANEL),
+    ] = False,
+    share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Share of customers with a window; 1 by default.", rich_help_panel=WINDOWS_PANEL
+        ),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(metavar="W", help="Mean width of a window; 60 by default.", rich_help_panel=WINDOWS_PANEL),
+    ] = None,
+    horizon: Annotated[
+        float | None,
+        typer.Option(metavar="H", help="When the depot closes; 500 by default.", rich_help_panel=WINDOWS_PANEL),
+    ] = None,
+    service: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Service time of each customer; 10 by default.", rich_help_panel=WINDOWS_PANEL),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Generate random instances, by default like the paper's.
+
+    The paper's customers are uniform in the unit square, with demands 1 to 9.
+    With --time-windows they are in a square of side 100, uniformly or as given
+    by --customers, and travel time equals distance.
+
+    Example:
+      dynaroute generate --size 100 --published --out test.npz
+      dynaroute generate --size 200 --customers clustered --out clustered.vrp
+      dynaroute generate --size 50 --time-windows --width 30 --out day.txt
+    """
+    of_windows = {"share": share, "width": width, "horizon": horizon, "service": service}
+    given = {name: value for name, value in of_windows.items() if value is not None}
+    if time_windows:
+        clashes = {"--published": published, "--depot": depot, "--demand": demand, "--route-length": route_length}
+        for option, value in clashes.items():
+            if value:
+                raise OptionError.about(
+                    option, "it cannot be combined with --time-windows.", "Leave out one of the two."
+                )
+        _generate_with_windows(size, out, count or 1, seed, given, customers, capacity, json)
+        return
+    for name in given:
+        raise OptionError.about(f"--{name}", "it only applies to instances with time windows.", "Add --time-windows.")
+    is_x = any(option is not None for option in (customers, depot, demand, route_length))
+    if is_x and published:
+        raise OptionError.about("--published", "the published sets are uniform.", "Leave out the options of the X set.")
+    if is_x and capacity is not None:
+        raise OptionError.about(
+            "--capacity", "the capacity of X instances follows from --route-length.", "Use that instead."
+        )
+
+    import numpy as np
+
+    from dynaroute.draw import XSettings, draw_paper_set, draw_published_set, draw_x_set, published_set
+    from dynaroute.formats import write
+
+    whole = published_set(size).count
+    wanted = count if count is not None else whole if published else 1
+    refuse_large_set(wanted, wanted * size, "--size, --count")
+    if is_x:
+        settings = XSettings(size, customers or "uniform", depot or "centre", demand or "unitary", route_length)
+        drawn = draw_x_set(settings, wanted, np.random.default_rng(seed))
+    elif published:
+        drawn = draw_published_set(size, wanted, seed, capacity)
+    else:
+        drawn = draw_paper_set(size, wanted, np.random.default_rng(seed), capacity)
+    instances = drawn.instances()
+    write(replace(instances[0], name=out.stem) if wanted == 1 else instances, out)
+    if published and wanted != whole:
+        print_note(
+            f"the published set has {whole} instances, drawn at once; {wanted} are different instances, not a part of "
+            "it."
+        )
+
+    if json:
+        capacities = {"smallest": int(drawn.capacity.min()), "largest": int(drawn.capacity.max())}
+        print_json({"out": str(out), "count": wanted, "size": size, "seed": seed, "capacity": capacities})
+    else:
+        print_line(f"wrote {out}: {count_of(wanted, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
+
+
+def _generate_with_windows(
+    size: int,
+    out: Path,
+    count: int,
+    seed: int,
+    given: dict[str, Any],
+    customers: CustomerPositions | None,
+    capacity: int | None,
+    json: bool,
+) -> None:
+    import numpy as np
+
+    from dynaroute.draw.fleets import SolomonSettings, draw_solomon_set
+    from dynaroute.formats import write
+
+    refuse_large_set(count, count * size, "--size, --count")
+    held = {} if capacity is None else {"capacity": capacity}
+    with placed(lambda where: replace(where, field=f"--{where.field}")):
+        settings = SolomonSettings(size, customers or "uniform", **given, **held)
+    instances = draw_solomon_set(settings, count, np.random.default_rng(seed))
+    write(replace(instances[0], name=out.stem) if count == 1 else instances, out)
+    if json:
+        capacities = {"smallest": settings.capacity, "largest": settings.capacity}
+        print_json({"out": str(out), "count": count, "size": size, "seed": seed, "capacity": capacities})
+    else:
+        print_line(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")

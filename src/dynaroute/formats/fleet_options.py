@@ -1,0 +1,142 @@
+"""Vehicles, limits and a speed given as options. They override those of the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from dynaroute.base.errors import OptionError, Where, placed
+from dynaroute.base.vocabulary import ReadingRule
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+
+__all__ = ["FleetOptions", "VehicleList", "use_rounding", "use_vehicles"]
+
+
+@dataclass(frozen=True)
+class VehicleList:
+    """Vehicle types from a separate file.
+
+    Attributes
+    ----------
+    types
+        The types; capacities are integers in the smallest unit.
+    scale
+        How many smallest units make one unit of the file: 10 if capacities have one decimal.
+    unit
+        Unit of the capacities in the file, such as kg; "" if it names none.
+    headings
+        The file's headings or keys, among which a column to plan without may be.
+    """
+
+    types: tuple[VehicleType, ...]
+    scale: int = 1
+    unit: str = ""
+    headings: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def largest_capacity(self) -> Decimal:
+        """The largest capacity, in the file's unit."""
+        return Decimal(max(kind.capacity for kind in self.types)) / self.scale
+
+
+@dataclass(frozen=True)
+class FleetOptions:
+    """Options about the vehicles. None leaves what the file says.
+
+    Parameters
+    ----------
+    vehicles
+        The number of vehicles, or vehicle types that replace those of the file.
+    max_duration
+        Longest route in seconds, from departure to end.
+    max_distance
+        Longest route in the instance's unit of distance.
+    speed
+        Distance units per second.
+    rounding
+        How lengths are rounded. "dimacs" truncates to one decimal, as usual for comparisons on Solomon's instances.
+    """
+
+    vehicles: int | VehicleList | None = None
+    max_duration: float | None = None
+    max_distance: float | None = None
+    speed: float | None = None
+    rounding: ReadingRule | None = None
+
+    def apply(self, instance: Instance) -> Instance:
+        """Return the instance with these vehicles, limits and speed.
+
+        Raises
+        ------
+        OptionError
+            If only a number of vehicles is given, but the file has several types.
+        InstanceError
+            If times are limited, but there are neither durations nor a speed.
+        """
+        with placed(_place_option):
+            changed = self._change(instance)
+        if changed.has_times:
+            changed.require_times()
+        return changed
+
+    def _change(self, instance: Instance) -> Instance:
+        if isinstance(self.vehicles, VehicleList):
+            instance = use_vehicles(instance, self.vehicles)
+        limits: dict[str, Any] = {"max_duration": self.max_duration, "max_distance": self.max_distance}
+        if isinstance(self.vehicles, int):
+            if len(instance.fleet) > 1:
+                raise OptionError(
+                    f"the file has {len(instance.fleet)} vehicle types, each with its own number of vehicles.",
+                    where=Where(field="vehicles"),
+                    remedy="Leave the option out, or give a file of vehicles.",
+                )
+            limits["count"] = self.vehicles
+        given = {name: value for name, value in limits.items() if value is not None}
+        if given:
+            instance = replace(instance, vehicles=tuple(replace(kind, **given) for kind in instance.fleet))
+        if self.speed is not None:
+            instance = replace(instance, speed=self.speed)
+        return instance if self.rounding is None else use_rounding(instance, self.rounding)
+
+
+def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
+    """Return the instance with these vehicle types; demands and capacities may differ in decimals."""
+    scale = max(instance.demand_scale, vehicles.scale)  # both are powers of ten
+    demand_factor, factor = scale // instance.demand_scale, scale // vehicles.scale
+    return replace(
+        instance,
+        demands=instance.demands * demand_factor,
+        demand_scale=scale,
+        vehicles=tuple(replace(kind, capacity=kind.capacity * factor) for kind in vehicles.types),
+    )
+
+
+def use_rounding(instance: Instance, rounding: ReadingRule) -> Instance:
+    """Return the instance with lengths rounded by another rule.
+
+    Parameters
+    ----------
+    instance
+        An instance with coordinates, not with a matrix of distances.
+    rounding
+        The rule.
+    """
+    if instance.distances is not None:
+        raise OptionError(
+            "the file has a matrix of distances, to which no rounding applies.",
+            where=Where(field="rounding"),
+            remedy="Leave the option out.",
+        )
+    if rounding != "dimacs":
+        return replace(instance, rounding=rounding)
+    exact = replace(instance, rounding="none")
+    return replace(exact, distances=np.floor(10 * exact.distance_matrix) / 10)
+
+
+def _place_option(where: Where) -> Where:
+    """Translate a field of a vehicle type into the option that sets it."""
+    return replace(where, field="vehicles") if where.field == "count" else where

@@ -1,0 +1,1 @@
+"""Our JSON: instances, fleets and solutions."""

@@ -1,0 +1,255 @@
+"""Vehicles, times and durations in JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields, replace
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.base.decimals import count_decimals, plain_number, scale_to_integers
+from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, Where, placed
+from dynaroute.formats.fleet_options import VehicleList
+from dynaroute.formats.json.document import read_number, require, require_list, require_object
+from dynaroute.formats.json.requests import refuse_keys
+from dynaroute.formats.numbers import refuse_unmeasurable
+from dynaroute.formats.text import one_line
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import LARGEST_INTEGER, Instance
+from dynaroute.problem.times import parse_time, parse_window
+
+__all__ = [
+    "find_unknown_vehicle_keys",
+    "read_json_matrix",
+    "read_json_service",
+    "read_json_speed",
+    "read_json_vehicles",
+    "read_json_version",
+    "read_json_windows",
+    "vehicles_to_json",
+    "write_json_fleet",
+]
+
+VERSION = 2  # of documents that use any of this
+_VEHICLE_KEYS = frozenset(field.name for field in fields(VehicleType))
+
+
+def read_json_version(value: object) -> None:
+    """Raise if the document's version is newer than this program knows."""
+    if value is None:
+        return
+    if type(value) is not int or not 1 <= value <= VERSION:
+        raise FormatError(
+            f"the document's version {value!r} is unknown.",
+            where=Where(field="version"),
+            remedy=f"This program reads versions 1 to {VERSION}.",
+        )
+
+
+def read_json_vehicles(value: object) -> VehicleList | None:
+    """Read the vehicle types; None if there are none."""
+    if value is None:
+        return None
+    items = [require_object(item, f"vehicles[{index}]") for index, item in enumerate(require_list(value, "vehicles"))]
+    if not items:
+        raise InstanceError("there is no vehicle.", where=Where(field="vehicles"), remedy="Give at least one type.")
+    refuse_keys(items, _VEHICLE_KEYS, "vehicles", lambda index: f"vehicles[{index}]")
+    capacities = [_read_capacity(item, f"vehicles[{index}]") for index, item in enumerate(items)]
+    whole, scale = scale_to_integers(capacities)
+    if max(whole) > LARGEST_INTEGER:
+        index = whole.index(max(whole))
+        raise InstanceError(
+            f"the capacity is too large; the largest possible is {LARGEST_INTEGER}.",
+            where=Where(field=f"vehicles[{index}].capacity"),
+            remedy="Use a larger unit, or fewer decimals.",
+        )
+    return VehicleList(tuple(map(_read_vehicle, range(len(items)), items, whole)), scale)
+
+
+def find_unknown_vehicle_keys(value: object) -> set[str]:
+    """Find unknown keys of vehicles that have a value."""
+    items = value if isinstance(value, list) else []
+    return {key for item in items for key in item.keys() - _VEHICLE_KEYS if item[key] is not None}
+
+
+def read_json_service(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> NDArray[np.float64] | None:
+    """Read the service times of all nodes, the depot first; None if no node has one."""
+    if all(node.get("service") is None for node in nodes):
+        return None
+    return np.array(
+        [_read_time(node.get("service"), f"{path}.service", 0.0) for node, path in zip(nodes, paths, strict=True)]
+    )
+
+
+def read_json_windows(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> NDArray[np.float64] | None:
+    """Read the windows of all nodes, the depot first; None if no node has one."""
+    if all(node.get("window") is None for node in nodes):
+        return None
+    return np.array(
+        [_read_window(node.get("window"), f"{path}.window") for node, path in zip(nodes, paths, strict=True)]
+    )
+
+
+def read_json_speed(value: object) -> float | None:
+    """Read a speed in distance units per second."""
+    return None if value is None else float(read_number(value, "speed"))
+
+
+def read_json_matrix(value: object, count: int, field: str) -> NDArray[np.float64] | None:
+    """Read a matrix with one row and one column per node."""
+    if value is None:
+        return None
+    rows = [require_list(row, f"{field}[{index}]") for index, row in enumerate(require_list(value, field))]
+    uneven = next((index for index, row in enumerate(rows) if len(row) != count), None)
+    if len(rows) != count or uneven is not None:
+        place = field if len(rows) != count else f"{field}[{uneven}]"
+        found = len(rows) if len(rows) != count else len(rows[uneven or 0])
+        raise FormatError(
+            f"the matrix has length {found} here, but there are {count} nodes.",
+            where=Where(field=place),
+            remedy="It needs a row and a column for the depot and for each customer.",
+        )
+    return np.array([_read_matrix_row(row, f"{field}[{index}]") for index, row in enumerate(rows)])
+
+
+def _read_matrix_row(row: list[object], path: str) -> list[float]:
+    if set(map(type, row)) <= {int, Decimal}:  # all at once: building the paths of a million numbers takes seconds
+        with suppress(OverflowError):  # an integer of hundreds of digits, whose place is found below
+            values: list[float] = list(map(float, row))  # type: ignore[arg-type]
+            if all(map(math.isfinite, values)):
+                return values
+    return [
+        refuse_unmeasurable(float(read_number(cell, place := f"{path}[{column}]")), Where(field=place))
+        for column, cell in enumerate(row)
+    ]
+
+
+def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Sequence[dict[str, object]]) -> None:
+    """Add vehicles and times to an instance's document, and to the objects of its nodes."""
+    before = set(document)
+    if instance.vehicles is not None:
+        document["vehicles"] = vehicles_to_json(instance)
+    if instance.durations is not None:
+        document["durations"] = [list(map(plain_number, row)) for row in instance.durations.tolist()]
+    if instance.speed is not None:
+        document["speed"] = plain_number(instance.speed)
+    if instance.service is not None:
+        for node, seconds in zip(nodes[1:], instance.service.tolist()[1:], strict=True):
+            node["service"] = plain_number(seconds)
+    if instance.windows is not None:
+        for node, (earliest, latest) in zip(nodes, instance.windows.tolist(), strict=True):
+            if earliest > 0 or math.isfinite(latest):
+                node["window"] = [plain_number(earliest), plain_number(latest) if math.isfinite(latest) else None]
+    if set(document) != before or instance.service is not None or instance.windows is not None:
+        document["version"] = VERSION
+
+
+def vehicles_to_json(instance: Instance) -> list[dict[str, object]]:
+    """Convert vehicle types to plain data for JSON."""
+    return [_vehicle_to_json(instance, kind) for kind in instance.fleet]
+
+
+def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, object]:
+    document: dict[str, object] = {"name": vehicle.name} if vehicle.name else {}
+    document["capacity"] = plain_number(instance.shown_demand(vehicle.capacity))
+    for key in ("count", "max_duration", "max_distance", "max_stops"):
+        value = getattr(vehicle, key)
+        if value is not None:
+            document[key] = plain_number(value)
+    if vehicle.shift is not None:
+        document["shift"] = list(map(plain_number, vehicle.shift))
+    if vehicle.end != "depot":
+        document["end"] = vehicle.end
+    return document
+
+
+def _read_capacity(item: Mapping[str, object], path: str) -> Decimal:
+    capacity = read_number(require(item, "capacity", path), f"{path}.capacity")
+    if capacity <= 0:
+        raise InstanceError(
+            f"the capacity is {capacity}.", where=Where(field=f"{path}.capacity"), remedy="It must be above 0."
+        )
+    return capacity
+
+
+def _read_vehicle(index: int, item: Mapping[str, object], capacity: int) -> VehicleType:
+    path = f"vehicles[{index}]"
+    given: dict[str, Any] = {"capacity": capacity, "name": _read_name(item.get("name"), f"{path}.name")}
+    for key in ("count", "max_stops"):
+        if item.get(key) is not None:
+            given[key] = _read_whole(item[key], f"{path}.{key}")
+    if item.get("max_duration") is not None:
+        given["max_duration"] = _read_time(item["max_duration"], f"{path}.max_duration", 0.0)
+    if item.get("max_distance") is not None:
+        place = f"{path}.max_distance"
+        given["max_distance"] = refuse_unmeasurable(float(read_number(item["max_distance"], place)), Where(field=place))
+    if item.get("shift") is not None:
+        given["shift"] = _read_shift(item["shift"], f"{path}.shift")
+    if item.get("end") is not None:
+        given["end"] = item["end"]
+    with placed(partial(_place_in_vehicle, path)):
+        return VehicleType(**given)
+
+
+def _place_in_vehicle(path: str, where: Where) -> Where:
+    return (
+        where if where.field is None or where.field.startswith(path) else replace(where, field=f"{path}.{where.field}")
+    )
+
+
+def _read_name(value: object, path: str) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise FormatError("the name is not a string.", where=Where(field=path), remedy="Write it in quotes.")
+    return one_line(value)
+
+
+def _read_whole(value: object, path: str) -> int:
+    number = read_number(value, path)
+    # compared without arithmetic, which fails for numbers such as 1e999999999
+    if count_decimals(number) or not -LARGEST_INTEGER <= number <= LARGEST_INTEGER:
+        raise FormatError(f"{number} is not a whole number.", where=Where(field=path), remedy="Write a whole number.")
+    return int(number)
+
+
+def _read_shift(value: object, path: str) -> tuple[float, float]:
+    earliest, latest = _read_window(value, path)
+    if math.isinf(latest):
+        raise FormatError("the end of the shift is missing.", where=Where(field=path), remedy="Give two times.")
+    return earliest, latest
+
+
+def _read_window(value: object, path: str) -> tuple[float, float]:
+    if value is None:
+        return 0.0, math.inf
+    if isinstance(value, str):
+        return parse_window(value, Where(field=path))
+    bounds = require_list(value, path)
+    if any(isinstance(bound, list) for bound in bounds):
+        raise UnsupportedError(
+            "there are several time windows, but a customer can have only one.",
+            where=Where(field=path),
+            remedy="Keep one of them, or split the customer in two.",
+        )
+    if len(bounds) != 2:
+        raise FormatError(
+            f"there are {len(bounds)} times, not two.",
+            where=Where(field=path),
+            remedy="Give the earliest and the latest time.",
+        )
+    return _read_time(bounds[0], f"{path}[0]", 0.0), _read_time(bounds[1], f"{path}[1]", math.inf)
+
+
+def _read_time(value: object, path: str, default: float) -> float:
+    if value is None:
+        return default
+    if isinstance(value, str):
+        return parse_time(value, Where(field=path))
+    return refuse_unmeasurable(float(read_number(value, path)), Where(field=path))

@@ -1,0 +1,1 @@
+"""Files with many instances: npz, Parquet, PyTorch files and published pickles."""

@@ -1,0 +1,154 @@
+"""Text tables: CSV and TSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+
+import numpy as np
+
+from dynaroute.base.errors import FormatError, UnsupportedError, Where
+from dynaroute.formats.numbers import format_load, format_number
+from dynaroute.formats.tables.cells.text_cells import cut_text
+from dynaroute.formats.tables.headers import score_header
+from dynaroute.formats.tables.stops import ReadingOptions, parse_stops
+from dynaroute.formats.tables.words import STOPS, is_depot
+from dynaroute.formats.unsupported import find_request
+from dynaroute.problem.instance import Instance
+
+__all__ = ["format_csv", "parse_csv", "parse_text_table"]
+
+_OTHER_KINDS = {
+    ("<!doctype", "<html", "<table", "<?xml"): "a web page (HTML), or XML",
+    ("%pdf",): "a PDF document",
+    ("{\\rtf",): "a text document (RTF)",
+    ('{"', "{\n", "{\r", "{ ", "[{"): "JSON",
+}
+
+
+def parse_csv(text: str, *, capacity: float | Decimal | str | None = None, source: str = "") -> Instance:
+    """Read an instance from a table.
+
+    Parameters
+    ----------
+    text
+        The file's text. Columns: id (optional), demand, and x and y, or lat and lon in degrees. Lines ``# capacity:
+        50``, ``# name: ...`` and ``# rounding: none|nearest|up`` may come first.
+    capacity
+        Capacity of a vehicle; overrides that of the text.
+    source
+        The file's path, for warnings; its stem names an instance without a name.
+
+    Raises
+    ------
+    DynarouteError
+        If the table cannot be read or is not a valid problem.
+    """
+    return parse_text_table(text, ReadingOptions(capacity), source)
+
+
+def parse_text_table(text: str, reading: ReadingOptions, source: str) -> Instance:
+    """Read an instance from a table with the user's options."""
+    _refuse_other_kinds(text)
+    score = partial(score_header, vocabulary=STOPS, renames=reading.columns)
+    return parse_stops(cut_text(text, score), reading, source)
+
+
+def _refuse_other_kinds(text: str) -> None:
+    """Refuse what is called a table, but begins as something else does."""
+    start = text[:1000].lstrip("\ufeff \t\r\n").lower()
+    for beginnings, kind in _OTHER_KINDS.items():
+        if start.startswith(beginnings):
+            raise FormatError(
+                f"this is {kind}, not a table as text.",
+                remedy="Save the table as CSV, or as an Excel workbook (.xlsx); if the suffix is wrong, mend it.",
+            )
+
+
+def format_csv(instance: Instance) -> str:
+    """Write an instance as a table.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+
+    Raises
+    ------
+    UnsupportedError
+        If it has a matrix or vehicles, which this format cannot hold.
+    """
+    obstacles = {
+        "distances": ("a distance matrix", instance.distances is not None or instance.coordinates is None),
+        "durations": ("a matrix of durations", instance.durations is not None),
+        "vehicles": ("vehicle types", instance.vehicles is not None),
+        "speed": ("a speed", instance.speed is not None),
+    }
+    for field, (thing, is_there) in obstacles.items():
+        if is_there:
+            raise UnsupportedError(
+                f"a .csv file cannot hold {thing}.",
+                where=Where(field=field),
+                remedy="Write a .json file; without customer names, .vrp works too."
+                if field == "distances"
+                else "Write a .json file.",
+            )
+    return "\n".join([*_table_lines(instance), ""])
+
+
+def _table_lines(instance: Instance) -> Iterator[str]:
+    assert instance.coordinates is not None
+    if instance.name:
+        yield f"# name: {instance.name}"
+    yield f"# capacity: {format_load(instance, instance.capacity)}"
+    if instance.rounding != "none":
+        yield f"# rounding: {instance.rounding}"
+    names = [instance.customer_name(customer) for customer in range(1, instance.size + 1)]
+    columns: dict[str, list[str]] = {"id": [_unused_name(instance.depot_name, set(names)), *names]}
+    axes = ("lat", "lon") if instance.metric == "great_circle" else ("x", "y")
+    for axis, values in zip(axes, instance.coordinates.T.tolist(), strict=True):
+        columns[axis] = list(map(format_number, values))
+    columns["demand"] = [format_load(instance, demand) for demand in instance.demands.tolist()]
+    columns |= _further_columns(instance)
+    yield ",".join(map(_quote, columns))
+    for cells in zip(*columns.values(), strict=True):
+        yield ",".join(map(_quote, cells))
+
+
+def _further_columns(instance: Instance) -> dict[str, list[str]]:
+    columns: dict[str, list[str]] = {}
+    if instance.service is not None:
+        columns["service"] = list(map(format_number, instance.service.tolist()))
+    if instance.windows is not None:
+        for role, bounds in zip(("earliest", "latest"), instance.windows.T.tolist(), strict=True):
+            columns[role] = [format_number(bound) if np.isfinite(bound) else "" for bound in bounds]
+    if _has_second_depot(instance):
+        columns["depot"] = ["yes", *[""] * instance.size]
+    if instance.details is not None:
+        for index, heading in enumerate(instance.details.columns):
+            # otherwise a heading with a meaning would be interpreted when the file is read
+            cells = [row[index] for row in instance.details.rows]
+            is_taken = STOPS.look_up(heading) or heading in columns or find_request(heading, cells, "stops")
+            columns[f"detail {heading}" if is_taken else heading] = cells
+    return columns
+
+
+def _has_second_depot(instance: Instance) -> bool:
+    """Whether a customer would be read as the depot: it has no demand and a depot's name."""
+    texts = () if instance.details is None else instance.details.rows
+    return any(
+        is_depot(text)
+        for customer in np.flatnonzero(instance.demands[1:] == 0) + 1
+        for text in (instance.customer_name(int(customer)), *(texts[customer] if texts else ()))
+    )
+
+
+def _unused_name(wanted: str, names: set[str]) -> str:
+    candidates = (wanted or "0", "0", "depot", *(f"depot-{number}" for number in range(1, len(names) + 2)))
+    return next(name for name in candidates if name not in names)
+
+
+def _quote(cell: str) -> str:
+    # '#' because it would start a comment
+    return '"' + cell.replace('"', '""') + '"' if set(cell) & set('",;\t#') else cell

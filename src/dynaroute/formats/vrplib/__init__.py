@@ -1,0 +1,1 @@
+"""CVRPLIB's files and their relatives: instances, solutions, Solomon's tables."""

@@ -1,0 +1,278 @@
+"""Vehicles, limits and times in a CVRPLIB file, in the fields and sections that PyVRP reads. Time equals distance."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.base.decimals import scale_to_integers
+from dynaroute.base.errors import FormatError, InstanceError, Where
+from dynaroute.formats.fleet_options import VehicleList
+from dynaroute.formats.limitations import refuse_what_cannot_be_stored
+from dynaroute.formats.numbers import format_load, format_number, parse_decimal, parse_float, parse_whole
+from dynaroute.formats.vrplib.outline import Outline, read_rows
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import LARGEST_INTEGER, Instance
+
+__all__ = ["FLEET_FIELDS", "FLEET_SECTIONS", "VrplibFleet", "read_vrplib_fleet", "vrplib_fleet_lines"]
+
+FLEET_FIELDS = frozenset({"VEHICLES", "DISTANCE", "SERVICE_TIME", "VEHICLES_MAX_DISTANCE", "VEHICLES_MAX_DURATION"})
+_BY_VEHICLE = {
+    "capacity": "CAPACITY_SECTION",
+    "max_distance": "VEHICLES_MAX_DISTANCE_SECTION",
+    "max_duration": "VEHICLES_MAX_DURATION_SECTION",
+}
+FLEET_SECTIONS = frozenset({"TIME_WINDOW_SECTION", "SERVICE_TIME_SECTION", *_BY_VEHICLE.values()})
+
+
+@dataclass(frozen=True)
+class VrplibFleet:
+    """What a file says about vehicles and times.
+
+    Attributes
+    ----------
+    vehicles
+        Vehicle types, if more than one capacity limits them.
+    service, windows
+        As in `Instance`.
+    speed
+        1 if times matter, since travel time equals distance.
+    """
+
+    vehicles: VehicleList | None
+    service: NDArray[np.float64] | None
+    windows: NDArray[np.float64] | None
+    speed: float | None
+
+    def place(self, where: Where, outline: Outline) -> Where:
+        """Translate fields of an instance into sections of the file."""
+        section = {"windows": "TIME_WINDOW_SECTION", "service": "SERVICE_TIME_SECTION"}.get(where.field or "")
+        if section is None or section not in outline.sections:
+            return where
+        rows = [row for row in outline.sections[section].rows if row.tokens[0] == str((where.customer or 0) + 1)]
+        return replace(where, field=section, line=rows[0].line if rows else outline.sections[section].line)
+
+
+def read_vrplib_fleet(outline: Outline, dimension: int, capacity: Decimal | None) -> VrplibFleet:
+    """Read what the file says about vehicles and times.
+
+    Parameters
+    ----------
+    outline
+        The file.
+    dimension
+        Number of nodes including the depot.
+    capacity
+        Capacity of every vehicle; None if there is a CAPACITY_SECTION.
+    """
+    service = _read_service(outline, dimension)
+    windows = _read_windows(outline, dimension)
+    limits = _read_limits(outline, has_service=service is not None, has_windows=windows is not None)
+    count = _read_count(outline)
+    per_vehicle = {key: _read_by_vehicle(outline, section, count) for key, section in _BY_VEHICLE.items()}
+    vehicles = _make_types(
+        capacity, count, limits, {key: rows for key, rows in per_vehicle.items() if rows is not None}
+    )
+    is_timed = service is not None or windows is not None or _limits_duration(vehicles)
+    return VrplibFleet(vehicles, service, windows, 1.0 if is_timed else None)
+
+
+def vrplib_fleet_lines(instance: Instance) -> tuple[list[str], list[str]]:
+    """Write header fields and sections for an instance's vehicles and times.
+
+    Raises
+    ------
+    UnsupportedError
+        If it has something that this format cannot hold.
+    """
+    _refuse_what_cannot_be_stored(instance)
+    return list(_fields_of(instance)), list(_sections_of(instance))
+
+
+def _fields_of(instance: Instance) -> Iterator[str]:
+    fleet = instance.fleet
+    if fleet[0].count is not None:
+        yield f"VEHICLES : {sum(kind.count or 0 for kind in fleet)}"
+    if len(fleet) == 1:
+        yield f"CAPACITY : {format_load(instance, instance.capacity)}"
+        for key in ("max_distance", "max_duration"):
+            if getattr(fleet[0], key) is not None:
+                yield f"VEHICLES_{key.upper()} : {format_number(getattr(fleet[0], key))}"
+
+
+def _sections_of(instance: Instance) -> Iterator[str]:
+    fleet = instance.fleet
+    if len(fleet) > 1:
+        each = [kind for kind in fleet for _ in range(kind.count or 0)]
+        yield "CAPACITY_SECTION"
+        yield from (f"{number} {format_load(instance, kind.capacity)}" for number, kind in enumerate(each, start=1))
+        for key in ("max_distance", "max_duration"):
+            if getattr(fleet[0], key) is not None:
+                yield f"VEHICLES_{key.upper()}_SECTION"
+                yield from (
+                    f"{number} {format_number(getattr(kind, key))}" for number, kind in enumerate(each, start=1)
+                )
+    if instance.service is not None:
+        yield "SERVICE_TIME_SECTION"
+        yield from (f"{node} {format_number(time)}" for node, time in enumerate(instance.service.tolist(), start=1))
+    if instance.windows is not None:
+        yield "TIME_WINDOW_SECTION"
+        for node, window in enumerate(instance.windows.tolist(), start=1):
+            yield f"{node} {' '.join(map(format_number, window))}"
+
+
+def _refuse_what_cannot_be_stored(instance: Instance) -> None:
+    fleet = instance.fleet
+    is_timed = instance.windows is not None or instance.service is not None
+    is_timed |= any(kind.max_duration is not None for kind in fleet)
+    obstacles = {
+        "vehicles": (
+            "vehicle names, shifts, stop limits or open ends",
+            any(kind.name or kind.shift is not None or kind.max_stops or kind.end == "open" for kind in fleet),
+        ),
+        "count": (
+            "several vehicle types without a count, or with limits that only some have",
+            len(fleet) > 1
+            and (
+                any(kind.count is None for kind in fleet)
+                or any(
+                    len({getattr(kind, key) is None for kind in fleet}) > 1 for key in ("max_distance", "max_duration")
+                )
+                or len({replace(kind, count=1) for kind in fleet}) < len(fleet)
+            ),
+        ),
+        "windows": (
+            "customers without a latest time among others with one",
+            instance.windows is not None and not math.isfinite(instance.windows.max()),
+        ),
+        "durations": ("a matrix of durations", instance.durations is not None),
+        "speed": ("times other than distances (a speed of 1)", instance.speed != (1.0 if is_timed else None)),
+    }
+    refuse_what_cannot_be_stored("a .vrp file", obstacles)
+
+
+def _read_service(outline: Outline, dimension: int) -> NDArray[np.float64] | None:
+    """Read the service times, from one field for all customers or from a section."""
+    field = outline.fields.get("SERVICE_TIME")
+    if "SERVICE_TIME_SECTION" in outline.sections:
+        if field is not None:
+            raise FormatError(
+                "there are both a field and a section of service times.",
+                where=Where(line=field.line, field="SERVICE_TIME"),
+                remedy="Keep one of the two.",
+            )
+        rows = read_rows(outline, "SERVICE_TIME_SECTION", ("node", "service time"), dimension)
+        return np.array(
+            [parse_float(row.tokens[1], Where(line=row.line, field="SERVICE_TIME_SECTION")) for row in rows]
+        )
+    if field is None:
+        return None
+    where = Where(line=field.line, field="SERVICE_TIME")
+    seconds = parse_float(field.value, where)
+    if seconds < 0:
+        raise InstanceError(f"the service time is {field.value}, below 0.", where=where, remedy="It must be 0 or more.")
+    return np.r_[0.0, np.full(dimension - 1, seconds)] if seconds else None
+
+
+def _read_windows(outline: Outline, dimension: int) -> NDArray[np.float64] | None:
+    name = "TIME_WINDOW_SECTION"
+    if name not in outline.sections:
+        return None
+    rows = read_rows(outline, name, ("node", "earliest time", "latest time"), dimension)
+    return np.array(
+        [[parse_float(token, Where(line=row.line, field=name)) for token in row.tokens[1:]] for row in rows]
+    )
+
+
+def _read_limits(outline: Outline, *, has_service: bool, has_windows: bool) -> dict[str, float]:
+    """Read the limits of all vehicles.
+
+    DISTANCE limits driving plus service times, as in the instances of Christofides, Mingozzi and Toth.
+    """
+    limits: dict[str, float] = {}
+    for name in ("DISTANCE", "VEHICLES_MAX_DISTANCE", "VEHICLES_MAX_DURATION"):
+        field = outline.fields.get(name)
+        if field is None:
+            continue
+        where = Where(line=field.line, field=name)
+        value = parse_float(field.value, where)
+        if value <= 0:
+            raise InstanceError(f"the limit is {field.value}, not above 0.", where=where, remedy="It must be above 0.")
+        key = name.removeprefix("VEHICLES_").lower()
+        if name == "DISTANCE":
+            key = "max_duration" if has_service and not has_windows else "max_distance"
+        if limits.setdefault(key, value) != value:
+            raise FormatError("another field sets the same limit.", where=where, remedy="Keep one of the two.")
+    return limits
+
+
+def _read_count(outline: Outline) -> int | None:
+    field = outline.fields.get("VEHICLES")
+    if field is None:
+        return None
+    where = Where(line=field.line, field="VEHICLES")
+    count = parse_whole(field.value, where)
+    if not 1 <= count <= LARGEST_INTEGER:
+        raise InstanceError(f"there are {count} vehicles.", where=where, remedy="Give at least one.")
+    return count
+
+
+def _read_by_vehicle(outline: Outline, name: str, count: int | None) -> list[Decimal] | None:
+    """Read a section with one row per vehicle."""
+    if name not in outline.sections:
+        return None
+    if count is None:
+        raise FormatError(
+            "the section has one row per vehicle, but VEHICLES is missing.",
+            where=Where(line=outline.sections[name].line, field=name),
+            remedy="Add a line 'VEHICLES : 5'.",
+        )
+    field = name.removesuffix("_SECTION")
+    if field in outline.fields:
+        raise FormatError(
+            "there are both a field and a section of it.",
+            where=Where(line=outline.fields[field].line, field=field),
+            remedy="Keep one of the two.",
+        )
+    rows = read_rows(outline, name, ("vehicle", "value"), count)
+    values = [parse_decimal(row.tokens[1], Where(line=row.line, field=name)) for row in rows]
+    for row, value in zip(rows, values, strict=True):
+        if value <= 0:
+            raise InstanceError(
+                f"the value is {row.tokens[1]}, not above 0.",
+                where=Where(line=row.line, field=name),
+                remedy="It must be above 0.",
+            )
+    return values
+
+
+def _make_types(
+    capacity: Decimal | None, count: int | None, limits: Mapping[str, Any], per_vehicle: Mapping[str, list[Decimal]]
+) -> VehicleList | None:
+    """Group equal vehicles into types."""
+    if not per_vehicle:
+        if count is None and not limits:
+            return None
+        assert capacity is not None  # otherwise there is a section of capacities
+        whole, scale = scale_to_integers([capacity])
+        return VehicleList((VehicleType(whole[0], count=count, **limits),), scale)
+    assert count is not None  # required by the sections
+    capacities = per_vehicle.get("capacity", [capacity or Decimal(1)] * count)
+    whole, scale = scale_to_integers(capacities)
+    own = {key: rows for key, rows in per_vehicle.items() if key != "capacity"}
+    of_each: list[dict[str, Any]] = [
+        {**limits, **{key: float(rows[vehicle]) for key, rows in own.items()}} for vehicle in range(count)
+    ]
+    kinds = Counter(VehicleType(holds, **given) for holds, given in zip(whole, of_each, strict=True))
+    return VehicleList(tuple(replace(kind, count=number) for kind, number in kinds.items()), scale)
+
+
+def _limits_duration(vehicles: VehicleList | None) -> bool:
+    return vehicles is not None and any(kind.max_duration is not None for kind in vehicles.types)

@@ -1,0 +1,318 @@
+"""CVRPLIB instance files (.vrp)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_each
+from dynaroute.base.vocabulary import Rounding
+from dynaroute.formats.fleet_options import use_vehicles
+from dynaroute.formats.numbers import (
+    format_load,
+    format_number,
+    parse_decimal,
+    parse_float,
+    parse_whole,
+    scale_quantities,
+)
+from dynaroute.formats.text import one_line, shorten
+from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported
+from dynaroute.formats.vrplib.fleet import FLEET_FIELDS, FLEET_SECTIONS, read_vrplib_fleet, vrplib_fleet_lines
+from dynaroute.formats.vrplib.matrix import EDGE_WEIGHT_FORMATS, read_matrix
+from dynaroute.formats.vrplib.outline import Outline, Section, outline_vrplib, read_rows, require_field, require_section
+from dynaroute.problem.instance import Instance
+
+__all__ = ["format_vrplib", "parse_vrplib"]
+
+_ROUNDINGS: dict[str, Rounding] = {"EUC_2D": "nearest", "CEIL_2D": "up", "EXACT_2D": "none"}
+_TYPES = ("CVRP", "VRP", "ACVRP", "DCVRP", "VRPTW", "CVRPTW", "HFVRP", "")
+_COORDINATE_TYPES = ("TWOD_COORDS", "NO_COORDS", "")
+_FIELDS = frozenset(
+    {
+        "NAME",
+        "TYPE",
+        "DIMENSION",
+        "CAPACITY",
+        "EDGE_WEIGHT_TYPE",
+        "EDGE_WEIGHT_FORMAT",
+        "NODE_COORD_TYPE",
+        "DISPLAY_DATA_TYPE",
+        *FLEET_FIELDS,
+    }
+)
+_SECTIONS = frozenset(
+    {
+        "NODE_COORD_SECTION",
+        "DEMAND_SECTION",
+        "DEPOT_SECTION",
+        "EDGE_WEIGHT_SECTION",
+        "DISPLAY_DATA_SECTION",
+        *FLEET_SECTIONS,
+    }
+)
+
+
+def parse_vrplib(text: str, *, source: str = "") -> Instance:
+    """Read a CVRPLIB instance.
+
+    Parameters
+    ----------
+    text
+        The file's text.
+    source
+        The file's path, for warnings; its stem names an instance without a name.
+
+    Returns
+    -------
+    Instance
+        Node 1 of the file is the depot; node k is customer k - 1.
+
+    Raises
+    ------
+    DynarouteError
+        If the text does not follow the format, is not a valid problem, or asks for something unsupported.
+    """
+    outline = outline_vrplib(text)
+    _refuse_requests(outline)
+    dimension = _read_dimension(outline)
+    kind = _read_edge_weight_type(outline)
+    has_capacities = "CAPACITY_SECTION" in outline.sections
+    capacity_line, capacity = (None, None) if has_capacities else _read_capacity(outline)
+    fleet = read_vrplib_fleet(outline, dimension, capacity)
+    demand_rows = read_rows(outline, "DEMAND_SECTION", ("node", "demand"), dimension)
+    coordinates = _read_coordinates(outline, kind, dimension)
+    distances = _read_distances(outline, dimension, source) if kind == "EXPLICIT" else None
+    _refuse_other_depot(outline, dimension)
+    demands = [parse_decimal(row.tokens[1], Where(line=row.line, field="DEMAND_SECTION")) for row in demand_rows]
+
+    def place(where: Where) -> Where:
+        if where.field == "capacity":
+            return replace(where, field="CAPACITY_SECTION" if has_capacities else "CAPACITY", line=capacity_line)
+        if where.field == "demands":
+            return replace(where, field="DEMAND_SECTION", line=demand_rows[where.customer or 0].line)
+        return fleet.place(where, outline)
+
+    with placed(place):
+        largest = capacity if fleet.vehicles is None else fleet.vehicles.largest_capacity
+        assert largest is not None  # from the field or the section of capacities
+        quantities = scale_quantities(demands, largest, [f"node {node}" for node in range(2, dimension + 1)])
+        instance = Instance(
+            coordinates=coordinates,
+            demands=np.array(quantities.demands),
+            capacity=quantities.capacity,
+            name=one_line(outline.fields["NAME"].value) if "NAME" in outline.fields else Path(source).stem,
+            distances=distances,
+            rounding=_ROUNDINGS.get(kind, "none"),
+            demand_scale=quantities.scale,
+            service=fleet.service,
+            windows=fleet.windows,
+            speed=fleet.speed,
+        )
+        if fleet.vehicles is not None:
+            instance = use_vehicles(instance, fleet.vehicles)
+    unknown = sorted(outline.fields.keys() - _FIELDS)
+    warn_of_each(source, unknown, lambda name: f"the field {name} is unknown and was ignored.")
+    return instance
+
+
+def format_vrplib(instance: Instance) -> str:
+    """Write a CVRPLIB instance.
+
+    Parameters
+    ----------
+    instance
+        The instance; without rounding it is written as EXACT_2D.
+
+    Raises
+    ------
+    UnsupportedError
+        If it has customer names or great-circle distances, which this format cannot hold.
+    """
+    if instance.customer_names is not None:
+        raise UnsupportedError(
+            "a .vrp file cannot hold customer names.",
+            where=Where(field="customer_names"),
+            remedy="Write a .csv or .json file; or drop the names (in a CSV file: the column id).",
+        )
+    if instance.metric == "great_circle":
+        raise UnsupportedError(
+            "a .vrp file cannot hold latitudes and longitudes.",
+            where=Where(field="metric"),
+            remedy="Write a .csv or .json file.",
+        )
+    fields, sections = vrplib_fleet_lines(instance)
+    return "\n".join([*_header_lines(instance), *fields, *_section_lines(instance, sections), "EOF", ""])
+
+
+def _header_lines(instance: Instance) -> Iterator[str]:
+    yield f"NAME : {instance.name}".rstrip()
+    yield f"TYPE : {'CVRP' if instance.windows is None else 'VRPTW'}"
+    yield f"DIMENSION : {instance.size + 1}"
+    if instance.distances is not None:
+        yield "EDGE_WEIGHT_TYPE : EXPLICIT"
+        yield "EDGE_WEIGHT_FORMAT : FULL_MATRIX"
+    else:
+        yield f"EDGE_WEIGHT_TYPE : {next(kind for kind, rule in _ROUNDINGS.items() if rule == instance.rounding)}"
+
+
+def _section_lines(instance: Instance, fleet: Iterable[str]) -> Iterator[str]:
+    if instance.distances is not None:
+        yield "EDGE_WEIGHT_SECTION"
+        yield from (" ".join(map(format_number, row)) for row in instance.distances.tolist())
+    if instance.coordinates is not None:
+        yield "NODE_COORD_SECTION"
+        for node, (x, y) in enumerate(instance.coordinates.tolist(), start=1):
+            yield f"{node} {format_number(x)} {format_number(y)}"
+    yield "DEMAND_SECTION"
+    for node, demand in enumerate(instance.demands.tolist(), start=1):
+        yield f"{node} {format_load(instance, demand)}"
+    yield from fleet
+    yield "DEPOT_SECTION"
+    yield "1"
+    yield "-1"
+
+
+def _read_capacity(outline: Outline) -> tuple[int, Decimal]:
+    field = require_field(outline, "CAPACITY", "Add a line 'CAPACITY : 100'.")
+    return field.line, parse_decimal(field.value, Where(line=field.line, field="CAPACITY"))
+
+
+def _refuse_requests(outline: Outline) -> None:
+    for name, section in outline.sections.items():
+        if name not in _SECTIONS:
+            raise UnsupportedError(
+                "the section is misspelt, or asks for something unsupported.",
+                where=Where(line=section.line, field=name),
+                remedy=f"Known sections are {', '.join(sorted(_SECTIONS))}.",
+            )
+    for name, field in outline.fields.items():
+        where = Where(line=field.line, field=name)
+        if name == "TYPE" and field.value.upper() not in _TYPES:
+            raise UnsupportedError(
+                f"the problem type {shorten(field.value)} is not supported.", where=where, remedy="Use TYPE : CVRP."
+            )
+        if name == "NODE_COORD_TYPE" and field.value.upper() not in _COORDINATE_TYPES:
+            raise UnsupportedError(
+                f"the coordinate type {shorten(field.value)} is unknown.",
+                where=where,
+                remedy="Give two coordinates per node, TWOD_COORDS.",
+            )
+        if name not in _FIELDS and is_unsupported(name):
+            raise UnsupportedError(
+                f"the field asks for something unsupported: {UNSUPPORTED}.",
+                where=where,
+                remedy="Remove the field to solve without it.",
+            )
+
+
+def _read_dimension(outline: Outline) -> int:
+    """Read DIMENSION, and check it against the rows before allocating memory."""
+    field = require_field(outline, "DIMENSION", "Add a line 'DIMENSION : 101', counting the depot.")
+    where = Where(line=field.line, field="DIMENSION")
+    dimension = parse_whole(field.value, where)
+    if dimension < 1:
+        raise FormatError(f"DIMENSION is {dimension}.", where=where, remedy="It counts the depot and the customers.")
+    counts = {
+        _count_nodes(section)
+        for name, section in outline.sections.items()
+        if name in ("NODE_COORD_SECTION", "DEMAND_SECTION") and section.rows
+    }
+    # if sections disagree, or nodes are repeated, that is the fault to report
+    if len(counts) == 1 and not counts & {dimension, None}:
+        raise FormatError(
+            f"DIMENSION is {dimension}, but {counts.pop()} nodes are listed.",
+            where=where,
+            remedy="It counts the depot and the customers. Was the file cut off?",
+        )
+    if dimension == 1:
+        raise InstanceError("there is no customer.", where=where, remedy="Give the depot and at least one customer.")
+    return dimension
+
+
+def _count_nodes(section: Section) -> int | None:
+    nodes = {row.tokens[0] for row in section.rows}
+    return len(nodes) if len(nodes) == len(section.rows) else None
+
+
+def _read_edge_weight_type(outline: Outline) -> str:
+    known = (*_ROUNDINGS, "EXPLICIT")
+    field = require_field(outline, "EDGE_WEIGHT_TYPE", f"Add one of {', '.join(known)}.")
+    kind = field.value.upper()
+    if kind not in known:
+        raise UnsupportedError(
+            f"the distance type {shorten(field.value)} is unknown.",
+            where=Where(line=field.line, field="EDGE_WEIGHT_TYPE"),
+            remedy=f"Known types are {', '.join(known)}.",
+        )
+    layout = outline.fields.get("EDGE_WEIGHT_FORMAT")
+    if kind != "EXPLICIT" and layout is not None and layout.value.upper() not in {*EDGE_WEIGHT_FORMATS, "FUNCTION", ""}:
+        raise UnsupportedError(
+            f"the format {shorten(layout.value)} is unknown.",
+            where=Where(line=layout.line, field="EDGE_WEIGHT_FORMAT"),
+            remedy=f"Remove the field: distances are {kind}.",
+        )
+    if kind != "EXPLICIT" and "EDGE_WEIGHT_SECTION" in outline.sections:
+        raise FormatError(
+            f"there is a matrix, but distances are {kind}.",
+            where=Where(line=outline.sections["EDGE_WEIGHT_SECTION"].line, field="EDGE_WEIGHT_SECTION"),
+            remedy="Write EDGE_WEIGHT_TYPE : EXPLICIT, or remove the section.",
+        )
+    return kind
+
+
+def _read_coordinates(outline: Outline, kind: str, dimension: int) -> NDArray[np.float64] | None:
+    places = {
+        name: np.array(
+            [
+                [parse_float(token, Where(line=row.line, field=name)) for token in row.tokens[1:]]
+                for row in read_rows(outline, name, ("node", "x", "y"), dimension)
+            ]
+        )
+        for name in ("NODE_COORD_SECTION", "DISPLAY_DATA_SECTION")
+        if name in outline.sections
+    }
+    if kind != "EXPLICIT":
+        require_section(outline, "NODE_COORD_SECTION", f"Distances of type {kind} need coordinates.")
+    return places.get("NODE_COORD_SECTION", places.get("DISPLAY_DATA_SECTION"))
+
+
+def _read_distances(outline: Outline, dimension: int, source: str) -> NDArray[np.float64]:
+    layout = require_field(outline, "EDGE_WEIGHT_FORMAT", "Add a line 'EDGE_WEIGHT_FORMAT : FULL_MATRIX'.")
+    section = require_section(outline, "EDGE_WEIGHT_SECTION", "Distances of type EXPLICIT need a matrix.")
+    return read_matrix(section, layout, dimension, source)
+
+
+def _refuse_other_depot(outline: Outline, dimension: int) -> None:
+    section = outline.sections.get("DEPOT_SECTION")
+    if section is None:
+        if outline.has_end:
+            return  # by convention it is node 1
+        raise FormatError(
+            "the file ends without DEPOT_SECTION or EOF, so it seems cut off.",
+            where=Where(field="DEPOT_SECTION"),
+            remedy="Get the complete file or, if it is complete, add the line EOF.",
+        )
+    tokens = [(token, row.line) for row in section.rows for token in row.tokens]
+    depots = [(parse_whole(token, Where(line=line, field="DEPOT_SECTION")), line) for token, line in tokens]
+    while depots and depots[-1][0] == -1:
+        depots.pop()
+    where = Where(line=depots[0][1] if depots else section.line, field="DEPOT_SECTION")
+    if not depots:
+        raise FormatError("the depot is missing.", where=where, remedy="List node 1, then -1.")
+    for depot, line in depots:
+        if not 1 <= depot <= dimension:
+            raise FormatError(
+                f"there is no node {depot}.", where=replace(where, line=line), remedy="List node 1, then -1."
+            )
+    if len(depots) > 1:
+        raise UnsupportedError(f"there are {len(depots)} depots.", where=where, remedy="Only one depot is supported.")
+    if depots[0][0] != 1:
+        raise UnsupportedError(
+            f"the depot is node {depots[0][0]}.", where=where, remedy="Number the nodes so that the depot is node 1."
+        )

@@ -1,0 +1,87 @@
+"""The columns and cells of the lists on sheets, for HTML and PDF: stops, and customers that are not served."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dynaroute.base.display import show_length
+from dynaroute.plans.files.words import describe_window, show_minute
+from dynaroute.plans.plan import Plan, PlannedStop, UnservedStop
+
+__all__ = [
+    "SheetColumn",
+    "describe_further",
+    "list_sheet_cells",
+    "list_sheet_columns",
+    "list_unserved_cells",
+    "list_unserved_columns",
+]
+
+
+# other columns of the file that get a column on the sheet
+_MOST_COLUMNS, _MOST_BESIDE_TIMES = 4, 2
+
+
+class SheetColumn(NamedTuple):
+    """A column, and whether it contains numbers."""
+
+    heading: str
+    is_number: bool
+
+
+def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
+    """List the columns: the place, other columns of the file, times and amounts."""
+    times = ["Arrival", "Leave"] if plan.has_times else []
+    amounts = (SheetColumn(text, True) for text in (*times, "Demand", "Load", "Distance"))
+    return [SheetColumn("Stop", True), *_list_place_columns(plan), *amounts]
+
+
+def list_sheet_cells(plan: Plan, stop: PlannedStop) -> list[str]:
+    """List the cells of one stop, or of the depot at the start or end of a route."""
+    is_depot = stop.customer == 0
+    depot = "Start" if stop.number == 0 else "End"
+    return [
+        depot if is_depot else str(stop.number),
+        *_list_place_cells(plan, stop),
+        *([show_minute(plan, stop.arrival), show_minute(plan, stop.leave)] if plan.has_times else []),
+        "" if is_depot else str(stop.demand),
+        str(stop.load),
+        show_length(stop.distance, plan.instance.unit),
+    ]
+
+
+def list_unserved_columns(plan: Plan) -> list[SheetColumn]:
+    """List the columns of customers that are not served: the place, the amount and the reason."""
+    return [*_list_place_columns(plan), SheetColumn("Demand", True), SheetColumn("Why it is not served", False)]
+
+
+def list_unserved_cells(plan: Plan, left_out: UnservedStop) -> list[str]:
+    """List the cells of one customer that is not served."""
+    return [*_list_place_cells(plan, left_out.stop), str(left_out.stop.demand), left_out.reason]
+
+
+def _list_place_columns(plan: Plan) -> list[SheetColumn]:
+    name = ["Name"] if plan.name_column is not None else []
+    window = [SheetColumn("Window", True)] if plan.instance.windows is not None else []
+    return [*(SheetColumn(text, False) for text in ("Id", *name, *_own_columns(plan))), *window]
+
+
+def _list_place_cells(plan: Plan, stop: PlannedStop) -> list[str]:
+    return [
+        stop.id or (stop.name if plan.name_column is None else ""),
+        *([stop.name] if plan.name_column is not None else []),
+        *(stop.details.get(column, "") for column in _own_columns(plan)),
+        *(["" if stop.customer == 0 else describe_window(plan, stop)] if plan.instance.windows is not None else []),
+    ]
+
+
+def describe_further(plan: Plan, stop: PlannedStop) -> str:
+    """The other details of a stop, which have no column: a separate line below it."""
+    own = _own_columns(plan)
+    return "; ".join(f"{column}: {text}" for column, text in stop.details.items() if column not in own)
+
+
+def _own_columns(plan: Plan) -> tuple[str, ...]:
+    """The columns of the file that get a column on the sheet."""
+    most = _MOST_BESIDE_TIMES if plan.has_times else _MOST_COLUMNS
+    return plan.detail_columns if len(plan.detail_columns) <= most else plan.detail_columns[: most - 1]

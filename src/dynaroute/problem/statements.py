@@ -1,0 +1,81 @@
+"""What a file states about its routes, besides the routes themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import NamedTuple, TypeVar
+
+from dynaroute.base.vocabulary import ViolationKind
+
+__all__ = ["NO_STATEMENTS", "OPEN_KINDS", "StatedViolation", "Statements"]
+
+Item = TypeVar("Item")
+
+# What the best plan found in time may violate, if the plan says so. Everything else contradicts the plan itself.
+OPEN_KINDS: tuple[ViolationKind, ...] = (
+    "missing",
+    "overload",
+    "late",
+    "too_long",
+    "too_far",
+    "too_many_stops",
+    "fleet",
+)
+
+
+class StatedViolation(NamedTuple):
+    """A violation that a plan states itself."""
+
+    kind: str
+    route: int | None
+    customer: int | None
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What a file states about its routes; `dynaroute.check` verifies it.
+
+    Attributes
+    ----------
+    ids
+        The routes with the customers' ids.
+    loads
+        Load of each route, in the user's unit.
+    route_costs
+        Length of each route.
+    unserved
+        Customers on no route.
+    violations
+        What the file itself says is wrong with the routes.
+    waiting
+        New customers that known routes leave to the search; no file states this.
+    """
+
+    ids: tuple[tuple[str, ...], ...] | None = None
+    loads: tuple[Decimal, ...] | None = None
+    route_costs: tuple[float, ...] | None = None
+    unserved: tuple[int, ...] | None = None
+    violations: frozenset[StatedViolation] = frozenset()
+    waiting: tuple[int, ...] = ()
+
+    def admits(self, kind: ViolationKind, route: int | None, customer: int | None) -> bool:
+        """Whether the file states this violation itself."""
+        if kind == "missing" and customer in (self.unserved or ()):
+            return True
+        return kind in OPEN_KINDS and (kind, route, customer) in self.violations
+
+    def of_driven_routes(self, routes: Sequence[Sequence[int]]) -> Statements:
+        """Leave out what is stated about empty routes, which solutions drop."""
+        driven = [place for place, route in enumerate(routes) if route]
+
+        def choose(stated: tuple[Item, ...] | None) -> tuple[Item, ...] | None:
+            if stated is None or len(stated) != len(routes):
+                return stated  # the wrong number of routes, which check reports
+            return tuple(stated[place] for place in driven)
+
+        return replace(self, ids=choose(self.ids), loads=choose(self.loads), route_costs=choose(self.route_costs))
+
+
+NO_STATEMENTS = Statements()

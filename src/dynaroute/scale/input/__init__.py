@@ -1,0 +1,1 @@
+"""Where the instances of a batch come from."""

@@ -1,0 +1,1 @@
+"""Simulated annealing by ruin and recreate."""

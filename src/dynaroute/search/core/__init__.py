@@ -1,0 +1,1 @@
+"""What all searches share: compiling, leg lengths, the problem and the routes as arrays."""

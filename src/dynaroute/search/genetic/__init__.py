@@ -1,0 +1,1 @@
+"""A population of solutions, and the breeding of better ones."""

@@ -1,0 +1,203 @@
+"""Searching large instances in parts: groups of neighbouring routes become separate problems, all searched at once.
+
+Larger instances need more iterations per chain, but a GPU gives each chain few. So the whole is searched for a while,
+and then repeatedly in different parts, each time from the best routes so far.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dynaroute.base.stopping import Stopping
+from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.batch.legs import leg_lengths
+from dynaroute.search.gpu.batched_search import BatchProgress, SearchedBatch, search_batch
+from dynaroute.search.gpu.devices import KernelDevice
+from dynaroute.search.gpu.launches import LARGEST_SMALL
+from dynaroute.search.gpu.schedule import PopulationSettings
+
+__all__ = ["PartSettings", "cut_into_parts", "search_in_parts"]
+
+
+# cooler than a search of the whole, so that good routes are not destroyed
+_OF_PARTS = PopulationSettings(hottest=0.15, coolest=0.03, long_hottest=0.25, long_coolest=0.07)
+
+
+@dataclass(frozen=True)
+class PartSettings:
+    """Settings for large instances.
+
+    Attributes
+    ----------
+    least_size
+        Least number of customers for a search in parts.
+    whole_share
+        Share of the time for the whole instance first.
+    rounds
+        Number of rounds with different parts.
+    shortest
+        Least seconds per round.
+    population
+        Temperatures and extent of the search of parts.
+    """
+
+    least_size: int = 250
+    whole_share: float = 0.4
+    rounds: int = 12
+    shortest: float = 0.3
+    population: PopulationSettings = _OF_PARTS
+
+
+@dataclass(frozen=True)
+class RoutePart:
+    """Some routes of one instance.
+
+    Attributes
+    ----------
+    row
+        Which instance of the batch.
+    customers
+        Their numbers there; in the part they are 1, 2, ...
+    route, position
+        Route and position of each customer.
+    """
+
+    row: int
+    customers: NDArray[np.int64]
+    route: NDArray[np.int32]
+    position: NDArray[np.int32]
+
+
+def search_in_parts(
+    device: KernelDevice,
+    batch: InstanceBatch,
+    starts: RouteBatch,
+    stopping: Stopping,
+    *,
+    seed: int = 0,
+    settings: PartSettings | None = None,
+    on_launch: Callable[[BatchProgress], None] | None = None,
+) -> SearchedBatch:
+    """Improve routes of large instances until a deadline.
+
+    Parameters
+    ----------
+    device, batch, starts, stopping, seed, on_launch
+        As in `search_batch`; there has to be a deadline.
+    settings
+        Settings; None for the defaults.
+    """
+    rules = settings or PartSettings()
+    assert stopping.deadline is not None
+    began, random = time.perf_counter(), np.random.default_rng(seed)
+    every = stopping.seconds_left
+    whole = replace(stopping, deadline=began + rules.whole_share * every)
+    found = search_batch(device, batch, starts, whole, seed=seed, on_launch=on_launch)
+    routes, iterations, is_interrupted = found.routes, found.iterations, found.is_interrupted
+    seconds = max(rules.shortest, every * (1 - rules.whole_share) / rules.rounds)
+    while not is_interrupted and stopping.seconds_left > rules.shortest / 2:
+        deadline = min(stopping.deadline, time.perf_counter() + seconds)
+        parts = list(cut_into_parts(batch, routes, random, LARGEST_SMALL))
+        problems, known = _gather(batch, parts)
+        done = search_batch(
+            device,
+            problems,
+            known,
+            replace(stopping, deadline=deadline, target=None),
+            seed=int(random.integers(2**62)),
+            settings=rules.population,
+        )
+        routes = _merge(batch, parts, done.routes)
+        for part, count in zip(parts, done.iterations.tolist(), strict=True):
+            iterations[part.row] += count
+        is_interrupted = done.is_interrupted
+        if on_launch is not None:
+            on_launch(_report(batch, routes))
+        if stopping.target is not None and bool((routes.lengths(batch) <= stopping.target).all()):
+            break
+    return SearchedBatch(routes, iterations, is_interrupted)
+
+
+def cut_into_parts(
+    batch: InstanceBatch, routes: RouteBatch, random: np.random.Generator, most: int
+) -> Iterator[RoutePart]:
+    """Cut every instance into parts: the routes nearest to some customer, as many as fit.
+
+    Parameters
+    ----------
+    batch, routes
+        The instances, and their routes.
+    random
+        Source of the customers.
+    most
+        Customers of a part; a single route may have more.
+    """
+    numbers, places = routes.route.cpu().numpy(), routes.position.cpu().numpy()
+    for row, size in enumerate(batch.sizes.tolist()):
+        route_of = numbers[row, 1 : size + 1]  # (n,)
+        counts = np.bincount(route_of)
+        is_left = counts > 0
+        alone = batch[row : row + 1]
+        while is_left.any():
+            centre = 1 + int(random.choice(np.flatnonzero(is_left[route_of])))
+            nodes = torch.arange(1, size + 1, device=batch.device)[None]
+            away = leg_lengths(alone, torch.full_like(nodes, centre), nodes)[0].cpu().numpy()
+            mean = np.bincount(route_of, weights=away) / np.maximum(counts, 1)
+            mean[route_of[centre - 1]] = -1.0  # its own route comes first
+            order = np.argsort(np.where(is_left, mean, np.inf), kind="stable")[: int(is_left.sum())]
+            count = max(1, int(np.searchsorted(np.cumsum(counts[order]), most, side="right")))
+            chosen = order[:count]
+            is_left[chosen] = False
+            customers = 1 + np.flatnonzero(np.isin(route_of, chosen))
+            _, route = np.unique(route_of[customers - 1], return_inverse=True)
+            yield RoutePart(row, customers, route.astype(np.int32), places[row, customers].astype(np.int32))
+
+
+def _gather(batch: InstanceBatch, parts: list[RoutePart]) -> tuple[InstanceBatch, RouteBatch]:
+    """Make instances from the parts, with their routes."""
+    count, nodes = len(parts), 1 + max(len(part.customers) for part in parts)
+    node = np.zeros((count, nodes), dtype=np.int64)  # padding is the depot, which has no demand
+    route, position = (np.full((count, nodes), -1, dtype=np.int32) for _ in range(2))
+    for index, part in enumerate(parts):
+        here = slice(1, len(part.customers) + 1)
+        node[index, here], route[index, here], position[index, here] = part.customers, part.route, part.position
+    rows = torch.tensor([part.row for part in parts], device=batch.device)
+    nodes_of = torch.from_numpy(node).to(batch.device)  # (P, M)
+    first = torch.from_numpy(node[:, 1]).to(batch.device)
+    distances = None
+    if batch.distances is not None:
+        distances = batch.distances[rows[:, None, None], nodes_of[:, :, None], nodes_of[:, None, :]]
+    problems = InstanceBatch(
+        locations=batch.locations[rows[:, None], nodes_of],
+        demands=batch.demands[rows[:, None], nodes_of],
+        capacity=batch.capacity[rows],
+        sizes=torch.tensor([len(part.customers) for part in parts], device=batch.device),
+        keys=batch.keys[rows] ^ (first << 32),  # parts of one instance have random streams of their own
+        coordinates=batch.coordinates[rows[:, None], nodes_of],
+        rounding=batch.rounding[rows],
+        distances=distances,
+    )
+    return problems, RouteBatch(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
+
+
+def _merge(batch: InstanceBatch, parts: list[RoutePart], found: RouteBatch) -> RouteBatch:
+    """Merge the routes of the parts into those of whole instances."""
+    route, position = (np.full((len(batch), batch.nodes), -1, dtype=np.int32) for _ in range(2))
+    used = np.zeros(len(batch), dtype=np.int32)
+    routes, places = found.route.cpu().numpy(), found.position.cpu().numpy()
+    for index, part in enumerate(parts):
+        own = routes[index, 1 : len(part.customers) + 1]
+        route[part.row, part.customers] = used[part.row] + own
+        position[part.row, part.customers] = places[index, 1 : len(part.customers) + 1]
+        used[part.row] += own.max() + 1
+    return RouteBatch(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
+
+
+def _report(batch: InstanceBatch, routes: RouteBatch) -> BatchProgress:
+    return BatchProgress(torch.arange(len(batch)), lambda: routes.lengths(batch), lambda: routes)

@@ -1,0 +1,1 @@
+"""Local search: moves, and the descent that makes them."""

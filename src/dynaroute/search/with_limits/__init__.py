@@ -1,0 +1,1 @@
+"""The same for problems with windows, limits and several types of vehicles."""

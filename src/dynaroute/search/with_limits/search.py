@@ -1,0 +1,229 @@
+"""Time-limited search of one instance with time windows, limits or several types of vehicles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from operator import itemgetter
+
+import numpy as np
+
+from dynaroute.base.stopping import OutOfTimeError, Stopping
+from dynaroute.base.vocabulary import Objective
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
+from dynaroute.problem.timetable import can_serve_alone, measure_depot_legs
+from dynaroute.search.combined import Team, copy_best_to_worst
+from dynaroute.search.core.random_numbers import make_random_state
+from dynaroute.search.pacing import Searcher, run_slices
+from dynaroute.search.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
+from dynaroute.search.with_limits.annealing import FleetAnnealing, FleetSettings
+from dynaroute.search.with_limits.plans import cross_plans
+from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes, price_absence
+from dynaroute.search.with_limits.small import MOST_CUSTOMERS, find_best_of_all
+
+__all__ = ["load_machine_code_of_fleets", "search_fleet"]
+
+_USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
+_USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
+_SHORT, _LONG = 10_000, 150_000  # few, and enough iterations for a plan of 100 customers
+_SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # for short searches; for searches that must not destroy a good start
+_LONGEST = 100_000  # the most iterations of a first plan of 100 customers
+_MOST_PLANS = 8
+_SEARCHING_SHARE = 0.5  # of the time that is left for the search, however many types few customers can be served by
+
+
+def search_fleet(
+    instance: Instance,
+    start: Solution | None,
+    stopping: Stopping,
+    *,
+    objective: Objective = "distance",
+    seed: int = 0,
+    threads: int = 1,
+    companions: int = 1,
+    on_improvement: Callable[[Improvement], None] | None = None,
+) -> SearchOutcome:
+    """Improve a plan until a limit is reached.
+
+    Parameters
+    ----------
+    instance
+        Any problem.
+    start
+        A plan within all limits (not checked). None: the search builds one by insertion.
+    stopping
+        When to stop. Only plans that serve every customer can reach a target.
+    objective
+        What to minimise: the length, or first the number of vehicles and then the length.
+    seed, threads, companions, on_improvement
+        As for `search`. Plans that leave customers out are not reported.
+
+    Returns
+    -------
+    SearchOutcome
+        A solution within all limits. It leaves customers out if no plan that serves all was found.
+    """
+    garage = _Garage(instance, start)
+    incumbent = _FleetIncumbent(instance, garage, stopping.began, on_improvement, objective)
+    stopping = leave_time_to_close(stopping, instance.size, has_matrix=True)
+    iterations = 0
+    is_interrupted = False
+    try:
+        if start is not None:
+            incumbent.offer(start)
+        problem = FleetProblem.from_instance(instance, objective == "vehicles", is_time_up=stopping.is_time_up)
+        routes = _find_first_routes(problem, garage, start, stopping)
+        searcher = _choose_searcher(problem, routes, stopping, seed, threads)
+        incumbent.watch(searcher)
+        with halt_at_deadline(searcher, stopping):
+            slices = run_slices(searcher, stopping, threads * companions)
+            while not incumbent.reaches(stopping) and (done := next(slices, None)) is not None:
+                iterations = done
+                incumbent.watch(searcher)
+    except OutOfTimeError:
+        pass  # use what was found until then
+    except KeyboardInterrupt:
+        is_interrupted = True
+    return incumbent.conclude(iterations, is_interrupted)
+
+
+@cache
+def load_machine_code_of_fleets() -> None:
+    """Load the machine code of these searches once per process, so that it does not count as search time."""
+    square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    instance = Instance(square, np.array([0, 1, 1, 1]), 2, vehicles=(VehicleType(2, max_stops=2),))
+    search_fleet(instance, None, Stopping(iterations=1))
+    FleetAnnealing(FleetProblem.from_instance(instance), (), FleetSettings(), seed=0)  # begins without any routes
+    cross_plans(((0, 1, 2), (0, 3)), ((0, 1), (0, 2, 3)), FleetProblem.from_instance(instance), make_random_state(0), 2)
+
+
+def _choose_searcher(
+    problem: FleetProblem, start: FleetRoutes, stopping: Stopping, seed: int, threads: int
+) -> Searcher:
+    settings = _choose_settings(problem.size, stopping)
+    if start:
+        settings = replace(settings, hottest=min(settings.hottest, _STARTED_HOTTEST))
+    members = [FleetAnnealing(problem, start, settings, seed, stream, stopping.is_time_up) for stream in range(threads)]
+    return members[0] if threads == 1 else Team(members, copy_best_to_worst)
+
+
+def _choose_settings(size: int, stopping: Stopping) -> FleetSettings:
+    """Use as many plans as there is time to anneal; if there is too little for one, start it cooler."""
+    usual = FleetSettings()
+    seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
+    iterations = seconds / _USUAL_ITERATION_SECONDS
+    if stopping.iterations is not None:
+        iterations = min(iterations, stopping.iterations)
+    scaled = max(1.0, iterations * 100 / size)
+    plans = int(min(_MOST_PLANS, max(1.0, scaled / _LONG)))
+    if plans > 1:
+        return replace(usual, plans=plans, first_share=min(usual.first_share, plans * _LONGEST / scaled))
+    slow = min(1.0, max(0.0, math.log(scaled / _SHORT) / math.log(_LONG / _SHORT)))
+    return replace(usual, plans=1, hottest=_SHORT_HOTTEST * (usual.hottest / _SHORT_HOTTEST) ** slow)
+
+
+def _find_first_routes(
+    problem: FleetProblem, garage: _Garage, start: Solution | None, stopping: Stopping
+) -> FleetRoutes:
+    """The routes to start from: the best of all if there are few customers, else those of a known plan."""
+    if problem.size <= MOST_CUSTOMERS:
+        soon = stopping
+        if stopping.deadline is not None:
+            soon = replace(stopping, deadline=stopping.deadline - _SEARCHING_SHARE * stopping.seconds_left)
+        if routes := find_best_of_all(problem, soon.is_time_up):
+            return routes
+    return () if start is None else garage.write(start)
+
+
+class _Garage:
+    """Which of the user's types of vehicles the search's types stand for: it sees alike types as one."""
+
+    def __init__(self, instance: Instance, start: Solution | None) -> None:
+        self._instance = instance
+        self._groups = instance.alike_types
+        self._group_of = {kind: group for group, alike in enumerate(self._groups) for kind in alike.members}
+        self._driver: dict[int, int] = {}  # of each customer in the known plan
+        if start is not None:
+            kinds = start.vehicle_types(instance)
+            self._driver = {stop: kind for kind, route in zip(kinds, start.routes, strict=True) for stop in route}
+
+    def write(self, plan: Solution) -> FleetRoutes:
+        """Turn a plan into routes that start with the search's type."""
+        kinds = plan.vehicle_types(self._instance)
+        return tuple((self._group_of[kind], *route) for kind, route in zip(kinds, plan.routes, strict=True))
+
+    def read(self, routes: FleetRoutes) -> Solution:
+        """Turn routes that start with the search's type into a plan.
+
+        A vehicle stays with a customer of the known plan if it can; otherwise the first free one drives.
+        """
+        plain = tuple(tuple(stops) for _, *stops in routes)
+        if self._instance.vehicles is None:
+            return Solution(plain)
+        if len(self._groups) == len(self._instance.fleet):
+            return Solution(plain, vehicles=tuple(group for group, *_ in routes))
+        counts = (kind.count or len(routes) for kind in self._instance.fleet)
+        free = dict(enumerate(counts))
+        chosen = [self._find_driver(group, stops, free) for group, *stops in routes]
+        others = [(member for member in alike.members for _ in range(free[member])) for alike in self._groups]
+        kinds = (
+            next(others[group]) if kind is None else kind for kind, (group, *_) in zip(chosen, routes, strict=True)
+        )
+        return Solution(plain, vehicles=tuple(kinds))
+
+    def _find_driver(self, group: int, stops: list[int], free: dict[int, int]) -> int | None:
+        """Take the vehicle of the known plan for the first of these customers for whom that is possible."""
+        known = (self._driver.get(stop) for stop in stops)
+        able = (kind for kind in known if kind is not None and self._group_of[kind] == group and free[kind] > 0)
+        kind = next(able, None)
+        if kind is not None:
+            free[kind] -= 1
+        return kind
+
+
+class _FleetIncumbent(Incumbent):
+    """The best plan so far: the most customers come first, then the fewest vehicles if that is the objective."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        garage: _Garage,
+        began: float,
+        on_improvement: Callable[[Improvement], None] | None,
+        objective: Objective,
+    ) -> None:
+        super().__init__(instance, began, on_improvement)
+        self._garage = garage
+        self._absence_price, self._vehicle_price = price_absence(instance, objective == "vehicles")
+
+    def reaches(self, stopping: Stopping) -> bool:
+        """Whether the plan reaches the target."""
+        return self.is_reportable(self.solution) and stopping.is_reached_by(self.cost)
+
+    def price_solution(self, solution: Solution, cost: float) -> float:
+        """The length plus the prices of missing customers and of vehicles."""
+        absent = self._instance.size - sum(map(len, solution.routes))
+        return cost + absent * self._absence_price + len(solution.routes) * self._vehicle_price
+
+    def is_reportable(self, solution: Solution) -> bool:
+        """Whether it serves every customer."""
+        return sum(map(len, solution.routes)) == self._instance.size
+
+    def read_solution(self, routes: FleetRoutes) -> Solution:
+        """Turn routes that start with the search's type of vehicle into a solution."""
+        return self._garage.read(routes)
+
+    def build_fallback(self) -> Solution:
+        """One vehicle for each customer, as long as there are vehicles."""
+        size, legs, routes = self._instance.size, measure_depot_legs(self._instance), []
+        is_left = np.ones(size + 1, dtype=bool)
+        is_left[0] = False
+        for group, alike in enumerate(self._instance.alike_types):
+            able = np.flatnonzero(is_left & can_serve_alone(self._instance, alike.merged, legs))[: alike.merged.count]
+            is_left[able] = False
+            routes += [(group, customer) for customer in able.tolist()]
+        return self.read_solution(tuple(sorted(routes, key=itemgetter(1))))

@@ -1,0 +1,1 @@
+"""Work that outlasts a request."""

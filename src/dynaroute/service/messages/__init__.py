@@ -1,0 +1,1 @@
+"""What requests and responses say, and how their bodies are read."""

@@ -1,0 +1,1 @@
+"""HTTP: the application, its endpoints, connections and who may ask."""

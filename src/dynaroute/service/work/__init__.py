@@ -1,0 +1,1 @@
+"""Solving what was asked, together where possible."""

@@ -1,0 +1,1 @@
+"""A whole run: begin with `trainer`."""

@@ -1,0 +1,1 @@
+"""One step of training: begin with `reinforce`, which holds the loss."""
