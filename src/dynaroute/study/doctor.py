@@ -32,7 +32,7 @@ _NEWER_DRIVER = (
     "Update the driver, or install a PyTorch build for an older CUDA; in a container, request the GPU when you start "
     "it."
 )
-_ON_CPU = "Until then use --device cpu; python -m dynaroute.study.selftest shows more."
+_ON_CPU = "Until then use --device cpu; python -m dynaroute.selftest shows more."
 
 # What each extra is for, and its packages. pyproject.toml says the same, but an installed wheel does not contain it.
 EXTRAS = {

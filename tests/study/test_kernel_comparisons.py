@@ -12,7 +12,7 @@ from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.packing import Packing
 from dynaroute.search.gpu.batched_search import search_batch
-from dynaroute.study import selftest
+from dynaroute.study import kernel_comparisons as comparisons
 from dynaroute.training.step.instances import TrainingTask
 
 
@@ -24,7 +24,7 @@ def policy(monkeypatch: pytest.MonkeyPatch) -> Policy:
 
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # the interpreter's exp of large numbers
 def test_every_comparison_is_right(policy: Policy) -> None:
-    outcomes = list(selftest.compare_all(policy, [6], 2, "cpu"))
+    outcomes = list(comparisons.compare_all(policy, [6], 2, "cpu"))
     assert {outcome.what for outcome in outcomes} >= {"greedy routes", "sampled routes", "replay, gradient"}
     assert [outcome for outcome in outcomes if not outcome.is_right] == []
 
@@ -36,8 +36,8 @@ def test_a_wrong_kernel_is_found(policy: Policy, monkeypatch: pytest.MonkeyPatch
         order = [0, 2, 1, *range(3, batch.nodes)]
         return RouteBatch(routes.route[:, order], routes.position[:, order])
 
-    monkeypatch.setattr(selftest, "construct_fused", swap_customers)
-    wrong = next(outcome.what for outcome in selftest.compare_all(policy, [6], 2, "cpu") if not outcome.is_right)
+    monkeypatch.setattr(comparisons, "construct_fused", swap_customers)
+    wrong = next(outcome.what for outcome in comparisons.compare_all(policy, [6], 2, "cpu") if not outcome.is_right)
     assert wrong == "greedy routes"
 
 
@@ -46,29 +46,29 @@ def test_a_layer_that_is_off_by_little_is_found(policy: Policy, monkeypatch: pyt
         shifted: torch.Tensor = layer(hidden, packing) * 1.001
         return shifted
 
-    monkeypatch.setattr(selftest, "run_layer", shift)
+    monkeypatch.setattr(comparisons, "run_layer", shift)
     batch = TrainingTask(6, (20,)).draw(2, torch.Generator().manual_seed(6), first_key=0)
-    wrong = [outcome.what for outcome in selftest.compare_layers(policy, batch, 6) if not outcome.is_right]
+    wrong = [outcome.what for outcome in comparisons.compare_layers(policy, batch, 6) if not outcome.is_right]
     assert wrong == ["encoder's layers", "encoder's layers, gradient"]
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 def test_a_static_policy_is_compared_in_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
-    outcomes = list(selftest.compare_all(make_policy(SMALL_AM), [5], 2, "cpu"))
+    outcomes = list(comparisons.compare_all(make_policy(SMALL_AM), [5], 2, "cpu"))
     assert {outcome.what for outcome in outcomes} >= {"replay, log p", "replay, gradient"}
     assert [outcome for outcome in outcomes if not outcome.is_right] == []
 
 
 def test_nan_is_never_right() -> None:
-    assert not selftest.Comparison("any", 1, float("nan"), 1.0).is_right
+    assert not comparisons.Comparison("any", 1, float("nan"), 1.0).is_right
 
 
 @needs_compiler
 def test_search_of_32_lanes_is_compared_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selftest, "_ITERATIONS", 200)
+    monkeypatch.setattr(comparisons, "_ITERATIONS", 200)
 
-    outcomes = list(selftest.compare_search(device_of(32), 9, 2))
+    outcomes = list(comparisons.compare_search(device_of(32), 9, 2))
 
     kinds = {f"{what}, share {of}" for what in ("chains", "islands") for of in ("of wrong routes", "that differs")}
     assert {outcome.what for outcome in outcomes} >= kinds
@@ -77,27 +77,27 @@ def test_search_of_32_lanes_is_compared_with_one(monkeypatch: pytest.MonkeyPatch
 
 @needs_compiler
 def test_a_search_that_goes_another_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selftest, "_ITERATIONS", 200)
+    monkeypatch.setattr(comparisons, "_ITERATIONS", 200)
     usual = search_batch
     seeds = iter((1, 2, 3, 4))
-    monkeypatch.setattr(selftest, "search_batch", lambda *given, **more: usual(*given, seed=next(seeds), **more))
+    monkeypatch.setattr(comparisons, "search_batch", lambda *given, **more: usual(*given, seed=next(seeds), **more))
 
-    wrong = [outcome.what for outcome in selftest.compare_search(device_of(1), 50, 4) if not outcome.is_right]
+    wrong = [outcome.what for outcome in comparisons.compare_search(device_of(1), 50, 4) if not outcome.is_right]
 
     assert wrong == ["chains, share that differs", "islands, share that differs"]
 
 
 def test_routes_of_a_pointer_network_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dynaroute.study.selftest import compare_pointer_routes
+    from dynaroute.study.kernel_comparisons import compare_pointer_routes
 
     assert compare_pointer_routes(4, 1, "cpu").is_right
-    monkeypatch.setattr(selftest, "construct_fused", lambda policy, batch, *_, **__: RouteBatch.alone(batch))
+    monkeypatch.setattr(comparisons, "construct_fused", lambda policy, batch, *_, **__: RouteBatch.alone(batch))
     assert not compare_pointer_routes(4, 1, "cpu").is_right
 
 
 def test_scores_of_a_pointer_network_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     from dynaroute.kernels.pointer_score import PointerScore
-    from dynaroute.study.selftest import compare_pointer_scores
+    from dynaroute.study.kernel_comparisons import compare_pointer_scores
 
     assert all(outcome.is_right for outcome in compare_pointer_scores(5, 2, "cpu"))
     plain = PointerScore.apply
