@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dynaroute
-from dynaroute.base.vocabulary import RouteEnd
 from dynaroute.draw import draw_published_set
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
@@ -64,7 +63,7 @@ def model_for_pyvrp(instance: Instance) -> Any:
     places = instance.coordinates if instance.coordinates is not None else np.zeros((instance.size + 1, 2))
     matrix: Any = in_whole_numbers(instance)  # its stubs know no such arrays
     numbers = FleetNumbers.of(instance)
-    profiles: list[RouteEnd] = ["depot", "open"]
+    profiles = ["depot", "open"]
     return pyvrp.ProblemData(
         locations=[pyvrp.Location(float(x), float(y)) for x, y in places],
         clients=[
@@ -81,7 +80,7 @@ def model_for_pyvrp(instance: Instance) -> Any:
         vehicle_types=[
             pyvrp.VehicleType(
                 instance.size if kind.count is None else kind.count,
-                capacity=[kind.capacity, kind.max_stops or instance.size],
+                capacity=[*kind.capacities, kind.max_stops or instance.size],
                 tw_early=numbers.round_up(earliest_departure(instance, kind)),
                 tw_late=numbers.round_down(latest_end(instance, kind)),
                 shift_duration=numbers.round_down(kind.max_duration or math.inf),

@@ -129,8 +129,8 @@ def test_one_customer_is_enough() -> None:
     assert make(coordinates=[[0, 0], [1, 1]], demands=[0, 5]).size == 1
 
 
-def test_demands_in_two_dimensions_are_refused() -> None:
-    assert "2 dimensions" in refusal_of(demands=[[0, 2, 3]]).message
+def test_demands_in_three_dimensions_are_refused() -> None:
+    assert "3 dimensions" in refusal_of(demands=[[[0, 2, 3]]]).message
 
 
 @pytest.mark.parametrize("demand", [-1, -1.0, -1e300, -(2**63)])

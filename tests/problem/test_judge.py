@@ -84,7 +84,7 @@ def test_one_unit_too_much_is_an_overload(chosen: tuple[Plan, int]) -> None:
     plan, index = chosen
     route, kind = route_of(plan, index)
     demands = plan.instance.demands.copy()
-    demands[route[0]] += plan.instance.fleet[kind].capacity - int(demands[list(route)].sum()) + 1
+    demands[route[0]] += plan.instance.fleet[kind].capacities[0] - int(demands[list(route)].sum()) + 1
     assume(demands.max() <= plan.instance.capacity)
     violations = check(replace(plan.instance, demands=demands), plan.solution)
     assert [(violation.kind, violation.route) for violation in violations] == [("overload", index + 1)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 __all__ = [
+    "Backhauls",
     "CustomerPositions",
     "DemandKind",
     "DepotPosition",
@@ -23,6 +24,7 @@ Rounding = Literal["none", "nearest", "up"]
 ReadingRule = Literal["none", "nearest", "up", "dimacs"]  # for lengths in a file; dimacs truncates to one decimal
 Metric = Literal["euclidean", "great_circle"]
 RouteEnd = Literal["depot", "open"]
+Backhauls = Literal["mixed", "strict"]
 Objective = Literal["distance", "vehicles"]
 ViolationKind = Literal[
     "unknown",
@@ -35,6 +37,16 @@ ViolationKind = Literal[
     "too_many_stops",
     "no_such_vehicle",
     "fleet",
+    "break",
+    "skill",
+    "pair",
+    "ride",
+    "reload",
+    "release",
+    "group",
+    "driving",
+    "place",
+    "backhaul",
     "cost",
     "ids",
     "loads",

@@ -40,7 +40,7 @@ class VehicleList:
     @property
     def largest_capacity(self) -> Decimal:
         """The largest capacity, in the file's unit."""
-        return Decimal(max(kind.capacity for kind in self.types)) / self.scale
+        return Decimal(max(kind.capacities[0] for kind in self.types)) / self.scale
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ class Plan:
             )
             for position, node in enumerate(nodes)
         ]
-        capacity = instance.shown_demand(vehicle.capacity)
+        capacity = instance.shown_demand(vehicle.capacities[0])
         customers = stops[1:] if is_open else stops[1:-1]
         end = None if is_open else stops[-1]
         return PlannedRoute(number, vehicle.name, capacity, stops[0], tuple(customers), end)

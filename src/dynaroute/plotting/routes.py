@@ -318,7 +318,7 @@ def _draw_legend(ax: Axes, instance: Instance, solution: Solution, colours: list
     from matplotlib.lines import Line2D
 
     loads = solution.loads(instance)
-    capacities = [instance.fleet[kind].capacity for kind in solution.vehicle_types(instance)]
+    capacities = [instance.fleet[kind].capacities[0] for kind in solution.vehicle_types(instance)]
     shown = instance.shown_demand
     columns = (
         _pad([f"Route {number}" for number in range(1, len(loads) + 1)]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,33 +17,39 @@ from dynaroute.base.limits import refuse_large_fleet
 from dynaroute.base.vocabulary import Metric, Rounding
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, SHORTEST_SPREAD, round_lengths
+from dynaroute.problem.places import Place
 
 __all__ = [
     "LARGEST_INTEGER",
     "find_common_power_of_ten",
-    "find_largest_capacity",
+    "find_largest_capacities",
     "freeze",
+    "node_words",
     "read_capacity",
     "read_coordinates",
     "read_customer_names",
     "read_demands",
     "read_distances",
     "read_durations",
+    "read_floats",
     "read_name",
     "read_scale",
     "read_service",
     "read_speed",
     "read_vehicles",
     "read_windows",
+    "refuse_first",
     "refuse_overlarge_demand",
     "refuse_unknown_choice",
     "refuse_vanishing_lengths",
+    "refuse_where",
 ]
 
 _SLOWEST_SPEED = 1 / LONGEST_LENGTH  # so that all times are finite
 
 
-def _node(index: int) -> str:
+def node_words(index: int) -> str:
+    """The depot, or a customer, in messages."""
     return "the depot" if index == 0 else f"customer {index}"
 
 
@@ -66,7 +73,8 @@ def _numbers(values: object, field: str) -> NDArray[Any]:
     return array
 
 
-def _floats(values: object, field: str) -> NDArray[np.float64]:
+def read_floats(values: object, field: str) -> NDArray[np.float64]:
+    """Read an array of numbers."""
     with np.errstate(over="ignore"):  # overflow gives infinity, which is refused
         return _numbers(values, field).astype(np.float64)
 
@@ -75,45 +83,48 @@ def _whole_numbers(values: object, field: str) -> NDArray[np.int64]:
     array = _numbers(values, field)
     if array.dtype.kind == "i":
         return array.astype(np.int64)
-    floats = _floats(array, field)  # unsigned integers too: exact within the allowed range
-    _refuse_where(~np.isfinite(floats), field, "not finite", "Give whole numbers.")
-    _refuse_where(floats > LARGEST_INTEGER, field, f"above {LARGEST_INTEGER}", "Use a larger unit.")
+    floats = read_floats(array, field)  # unsigned integers too: exact within the allowed range
+    refuse_where(~np.isfinite(floats), field, "not finite", "Give whole numbers.")
+    refuse_where(floats > LARGEST_INTEGER, field, f"above {LARGEST_INTEGER}", "Use a larger unit.")
     remedy = "Scale all of them to whole numbers (dynaroute.base.decimals.scale_to_integers does it exactly)."
-    _refuse_where(floats != np.floor(floats), field, "not a whole number", remedy)
+    refuse_where(floats != np.floor(floats), field, "not a whole number", remedy)
     return np.maximum(floats, -(2.0**62)).astype(np.int64)  # stays negative, so the caller refuses it, and fits 64 bits
 
 
-def _refuse_where(bad: NDArray[np.bool_], field: str, fault: str, remedy: str) -> None:
-    _refuse_first(
-        bad, field, lambda node: f"the value{'' if bad.ndim == 0 else f' of {_node(node)}'} is {fault}.", remedy
+def refuse_where(bad: NDArray[np.bool_], field: str, fault: str, remedy: str) -> None:
+    """Raise for the first bad value."""
+    refuse_first(
+        bad, field, lambda node: f"the value{'' if bad.ndim == 0 else f' of {node_words(node)}'} is {fault}.", remedy
     )
 
 
-def _refuse_first(bad: NDArray[np.bool_] | np.bool_, field: str, tell: Callable[[int], str], remedy: str) -> None:
+def refuse_first(bad: NDArray[np.bool_] | np.bool_, field: str, tell: Callable[[int], str], remedy: str) -> None:
     """Raise for the first bad node."""
     if bad.any():
         node = int(np.argmax(bad))
         raise InstanceError.about(field, tell(node), remedy, node or None)
 
 
-def read_demands(values: object) -> NDArray[np.int64]:
-    """Read (n + 1,) whole numbers, the depot's 0 first."""
-    demands = _whole_numbers(values, "demands")
-    if demands.ndim != 1:
+def read_demands(values: object, field: str = "demands") -> NDArray[np.int64]:
+    """Read (n + 1,) whole numbers, or (n + 1, k) for several dimensions; the depot's come first and are 0."""
+    demands, noun = _whole_numbers(values, field), field.removesuffix("s")
+    if demands.ndim not in (1, 2) or (demands.ndim == 2 and demands.shape[1] == 0):
         raise InstanceError.about(
-            "demands", f"demands have {demands.ndim} dimensions, not one.", "Give one demand per node."
+            field, f"{field} have {demands.ndim} dimensions, not one.", f"Give one {noun} per node."
         )
+    if demands.ndim == 2 and demands.shape[1] == 1:
+        demands = demands[:, 0]
     if len(demands) < 2:
-        raise InstanceError.about("demands", "there is no customer.", "Give the depot and at least one customer.")
-    _refuse_first(
-        demands < 0,
-        "demands",
-        lambda node: f"the demand of {_node(node)} is negative ({demands[node]}).",
-        "Demands are 0 or more.",
+        raise InstanceError.about(field, "there is no customer.", "Give the depot and at least one customer.")
+    refuse_first(
+        (demands < 0).reshape(len(demands), -1).any(axis=1),
+        field,
+        lambda node: f"the {noun} of {node_words(node)} is negative ({demands[node]}).",
+        f"{field.capitalize()} are 0 or more.",
     )
-    if demands[0] != 0:
+    if demands[0].any():
         raise InstanceError.about(
-            "demands", f"the depot has a demand ({demands[0]}).", "The depot is the first node; its demand must be 0."
+            field, f"the depot has a {noun} ({demands[0]}).", f"The depot is the first node; its {noun} must be 0."
         )
     return demands
 
@@ -138,50 +149,76 @@ def read_capacity(value: object) -> int:
 
 
 def refuse_overlarge_demand(
-    demands: NDArray[np.int64], capacity: int, names: tuple[str, ...] | None, scale: int
+    demands: NDArray[np.int64],
+    capacities: Sequence[int],
+    names: tuple[str, ...] | None,
+    scale: int,
+    field: str = "demands",
 ) -> None:
-    """Raise if a customer's demand exceeds every vehicle's capacity."""
-    if demands.max() <= capacity:
+    """Raise if a customer's demand exceeds every vehicle's capacity, in any dimension."""
+    table = demands.reshape(len(demands), -1)
+    is_too_large = table > np.array(capacities)
+    if not is_too_large.any():
         return
-    customer = int(np.argmax(demands > capacity))
+    customer, dimension = np.argwhere(is_too_large)[0].tolist()
     called = "" if names is None else f" ({names[customer - 1]})"
-    demand, limit = unscale(demands[customer], scale), unscale(capacity, scale)
+    demand, limit = unscale(int(table[customer, dimension]), scale), unscale(capacities[dimension], scale)
     raise InstanceError.about(
-        "demands",
-        f"the demand of customer {customer}{called} is {demand}, above the capacity {limit}.",
+        field,
+        f"the {field.removesuffix('s')} of customer {customer}{called} is {demand}, above the capacity {limit}.",
         "Split this customer, or use larger vehicles.",
         customer,
     )
 
 
-def read_coordinates(values: object, count: int, metric: Metric) -> NDArray[np.float64]:
-    """Read (n + 1, 2) finite numbers; for the great-circle metric, degrees."""
-    coordinates = _floats(values, "coordinates")
+def read_coordinates(
+    values: object, count: int, metric: Metric, places: Sequence[Place] = ()
+) -> tuple[NDArray[np.float64], tuple[Place, ...]]:
+    """Read finite numbers for the depot, the customers and the places; for the great-circle metric, degrees.
+
+    Positions of places may be rows of the array, which count, or be known to the places.
+    """
+    coordinates = read_floats(values, "coordinates")
+    if places and coordinates.shape == (count + 1, 2):
+        for place in places:
+            if place.x is None or place.y is None:
+                message = f"the place {place.name!r} has no position."
+                raise InstanceError.about("places", message, "Give its x and y.")
+        rows = [[place.x, place.y] for place in places]
+        coordinates = np.concatenate([coordinates, np.array(rows, dtype=np.float64)])
+    coordinates = _check_coordinates(coordinates, count + len(places), metric)
+    if not places:
+        return coordinates, ()
+    rows_of_places = coordinates[count + 1 :].tolist()
+    return coordinates, tuple(replace(place, x=x, y=y) for place, (x, y) in zip(places, rows_of_places, strict=True))
+
+
+def _check_coordinates(coordinates: NDArray[np.float64], count: int, metric: Metric) -> NDArray[np.float64]:
     if coordinates.shape != (count + 1, 2):
         raise InstanceError.about(
             "coordinates",
             f"coordinates have shape {coordinates.shape}, not {(count + 1, 2)}.",
             "Give two numbers for the depot and for each customer.",
         )
-    _refuse_first(
+    refuse_first(
         (~np.isfinite(coordinates)).any(axis=1),
         "coordinates",
-        lambda node: f"the position of {_node(node)} is not finite.",
+        lambda node: f"the position of {node_words(node)} is not finite.",
         "Give two finite numbers.",
     )
     if metric == "great_circle":
-        _refuse_first(
+        refuse_first(
             (np.abs(coordinates) > list(LARGEST_DEGREES.values())).any(axis=1),
             "coordinates",
             lambda node: (
-                f"latitude and longitude of {_node(node)} are {coordinates[node].tolist()}, which is no place on the "
-                "globe."
+                f"latitude and longitude of {node_words(node)} are {coordinates[node].tolist()}, which is no place on "
+                "the globe."
             ),
             GLOBE_REMEDY,
         )
     elif np.abs(coordinates).max() > LONGEST_LENGTH:
         node = int(np.argmax(np.abs(coordinates).max(axis=1)))
-        message = f"the position of {_node(node)} is above {LONGEST_LENGTH:g}, too large to compute distances."
+        message = f"the position of {node_words(node)} is above {LONGEST_LENGTH:g}, too large to compute distances."
         raise InstanceError.about("coordinates", message, "Use a larger unit.", node or None)
     return coordinates
 
@@ -205,7 +242,7 @@ def read_durations(values: object, count: int) -> NDArray[np.float64]:
 
 
 def _read_matrix(values: object, count: int, field: str) -> NDArray[np.float64]:
-    matrix, noun = _floats(values, field), field.removesuffix("s")
+    matrix, noun = read_floats(values, field), field.removesuffix("s")
     if matrix.shape != (count + 1, count + 1):
         raise InstanceError.about(
             field,
@@ -231,18 +268,18 @@ def _read_matrix(values: object, count: int, field: str) -> NDArray[np.float64]:
 
 def read_service(values: object, count: int) -> NDArray[np.float64] | None:
     """Read (n + 1,) seconds of 0 or more, the depot's being 0; None if all are 0."""
-    service = _floats(values, "service")
+    service = read_floats(values, "service")
     if service.shape != (count + 1,):
         raise InstanceError.about(
             "service",
             f"the service times have shape {service.shape}, not {(count + 1,)}.",
             "Give 0 for the depot and one time per customer.",
         )
-    _refuse_where(~np.isfinite(service), "service", "not finite", "Give a number of seconds.")
-    _refuse_first(
+    refuse_where(~np.isfinite(service), "service", "not finite", "Give a number of seconds.")
+    refuse_first(
         service < 0,
         "service",
-        lambda node: f"the service time of {_node(node)} is negative ({service[node]:g}).",
+        lambda node: f"the service time of {node_words(node)} is negative ({service[node]:g}).",
         "Service times are 0 or more.",
     )
     if service[0] != 0:
@@ -256,7 +293,7 @@ def read_service(values: object, count: int) -> NDArray[np.float64] | None:
 
 def read_windows(values: object, count: int, show_time: Callable[[float], str]) -> NDArray[np.float64] | None:
     """Read (n + 1, 2) earliest and latest seconds; infinity means no latest time. None if no node has a window."""
-    windows = _floats(values, "windows")
+    windows = read_floats(values, "windows")
     if windows.shape != (count + 1, 2):
         raise InstanceError.about(
             "windows",
@@ -264,20 +301,20 @@ def read_windows(values: object, count: int, show_time: Callable[[float], str]) 
             "Give the earliest and the latest time for the depot and for each customer.",
         )
     earliest, latest = windows.T
-    _refuse_where(
+    refuse_where(
         np.isnan(windows).any(axis=1) | np.isinf(earliest), "windows", "not a pair of times", "Give two times."
     )
-    _refuse_first(
+    refuse_first(
         earliest < 0,
         "windows",
-        lambda node: f"the window of {_node(node)} opens at {earliest[node]:g}, before 0.",
+        lambda node: f"the window of {node_words(node)} opens at {earliest[node]:g}, before 0.",
         "Times are 0 or later.",
     )
-    _refuse_first(
+    refuse_first(
         latest < earliest,
         "windows",
         lambda node: (
-            f"the window of {_node(node)} ends at {show_time(latest[node])}, "
+            f"the window of {node_words(node)} ends at {show_time(latest[node])}, "
             f"before it begins at {show_time(earliest[node])}."
         ),
         "Give the earliest time first; write 26h for two hours after midnight.",
@@ -287,7 +324,7 @@ def read_windows(values: object, count: int, show_time: Callable[[float], str]) 
 
 def read_speed(value: object) -> float:
     """Read a speed above 0, in distance units per second."""
-    speed = _floats(value, "speed")
+    speed = read_floats(value, "speed")
     if speed.ndim != 0 or not 0 < float(speed) < np.inf:
         raise InstanceError.about(
             "speed", f"the speed {show_number(value)} is not a number above 0.", "Give distance units per second."
@@ -309,7 +346,8 @@ def read_vehicles(values: object) -> tuple[VehicleType, ...] | None:
     if names and (twice := names.most_common(1)[0])[1] > 1:
         raise InstanceError.about("vehicles", f"two vehicle types are called {twice[0]!r}.", "Names must differ.")
     for vehicle in types:
-        read_capacity(vehicle.capacity)
+        for capacity in vehicle.capacities:
+            read_capacity(capacity)
         if vehicle.name != read_name(vehicle.name):
             raise InstanceError.about("vehicles", f"the name {vehicle.name!r} has spaces around it.", "Remove them.")
     if len(types) == 1 and types[0].is_plain and not types[0].name:
@@ -317,9 +355,9 @@ def read_vehicles(values: object) -> tuple[VehicleType, ...] | None:
     return types
 
 
-def find_largest_capacity(vehicles: tuple[VehicleType, ...]) -> int:
-    """Return the largest capacity."""
-    return max(vehicle.capacity for vehicle in vehicles)
+def find_largest_capacities(vehicles: Sequence[VehicleType]) -> tuple[int, ...]:
+    """Return the largest capacity of each dimension."""
+    return tuple(map(max, zip(*(vehicle.capacities for vehicle in vehicles), strict=True)))
 
 
 def read_scale(value: object) -> int:
@@ -335,10 +373,10 @@ def read_scale(value: object) -> int:
     return scale
 
 
-def find_common_power_of_ten(demands: NDArray[np.int64], capacities: Sequence[int], scale: int) -> int:
+def find_common_power_of_ten(demands: Sequence[int], capacities: Sequence[int], scale: int) -> int:
     """Find the largest power of ten that divides scale, demands and capacities: equal instances are stored alike."""
     factor = 1
-    while scale % (factor * 10) == 0 and not any(amount % (factor * 10) for amount in (*capacities, *demands.tolist())):
+    while scale % (factor * 10) == 0 and not any(amount % (factor * 10) for amount in (*capacities, *demands)):
         factor *= 10
     return factor
 

@@ -1,16 +1,18 @@
-"""Vehicle types: capacity, limits on distance, time and stops, and how many vehicles there are."""
+"""Vehicle types: capacity, limits, costs, where they start and end, and how many vehicles there are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import chain, repeat
 from numbers import Integral
-from typing import Any, get_args
+from typing import Any
 
 from dynaroute.base.decimals import LARGEST_INTEGER, is_finite_number, show_number
 from dynaroute.base.errors import InstanceError
-from dynaroute.base.vocabulary import RouteEnd, join_with_or
+from dynaroute.problem.places import DEPOT
+from dynaroute.problem.working_day import Break, Overtime, read_amount
 
 __all__ = ["TOLERANCE", "AlikeTypes", "VehicleType", "merge_alike"]
 
@@ -21,10 +23,13 @@ TOLERANCE = 1e-6  # in the instance's units: smaller excesses of any limit count
 class VehicleType:
     """One type of vehicle. None means no limit.
 
+    A price is per stored unit of distance or per second; reading a file converts prices per km and per hour.
+
     Parameters
     ----------
     capacity
-        Capacity of one vehicle, in the unit in which the instance stores demands.
+        Capacity of one vehicle, in the unit in which the instance stores demands; a tuple where loads have several
+        dimensions.
     name
         The user's name for it.
     count
@@ -38,7 +43,36 @@ class VehicleType:
     max_stops
         Most customers on one route.
     end
-        Where a route ends: "depot", or "open" if it ends after service at its last customer.
+        Where a route ends: "depot", the name of a place, or "open" if it ends after service at its last customer.
+        Empty: where it starts.
+    start
+        Where a route starts: "depot", or the name of a place.
+    fixed_cost
+        Price of using a vehicle.
+    distance_cost, time_cost
+        Price of a unit of distance, and of a second from departure to end.
+    overtime
+        From which duration on work costs more.
+    max_driving
+        Most seconds of driving on a route, without waiting, service and breaks.
+    speed_factor
+        How many times faster it drives than travel times say.
+    service_factor
+        How many times longer it takes to serve a customer.
+    breaks
+        The breaks of its day.
+    reload
+        Where it may load again: "depot" and names of places. Between two visits there lies one trip.
+    max_trips
+        Most trips on a route; only with `reload`.
+    loading
+        Seconds that it takes to load again; the first trip is loaded before it departs.
+    skills
+        What it can do, for customers that need it.
+    initial_load
+        Load on board at departure that stays until it loads again, or to the end.
+    profile
+        Name of the profile of travel times and distances; empty for the usual one.
 
     Raises
     ------
@@ -46,47 +80,112 @@ class VehicleType:
         If a value is invalid; the error names the field.
     """
 
-    capacity: int
+    capacity: int | tuple[int, ...]
     name: str = ""
     count: int | None = None
     max_duration: float | None = None
     max_distance: float | None = None
     shift: tuple[float, float] | None = None
     max_stops: int | None = None
-    end: RouteEnd = "depot"
+    end: str = ""
+    start: str = DEPOT
+    fixed_cost: float = 0.0
+    distance_cost: float = 1.0
+    time_cost: float = 0.0
+    overtime: Overtime | None = None
+    max_driving: float | None = None
+    speed_factor: float = 1.0
+    service_factor: float = 1.0
+    breaks: tuple[Break, ...] = ()
+    reload: tuple[str, ...] = ()
+    max_trips: int | None = None
+    loading: float = 0.0
+    skills: frozenset[str] = frozenset()
+    initial_load: int | tuple[int, ...] = 0
+    profile: str = ""
 
     def __post_init__(self) -> None:
-        self._set("capacity", _read_whole(self.capacity, "capacity"))
-        for field in ("count", "max_stops"):
+        self._set("capacity", _read_capacity(self.capacity))
+        for field in ("count", "max_stops", "max_trips"):
             if getattr(self, field) is not None:
                 self._set(field, _read_whole(getattr(self, field), field))
-        for field in ("max_duration", "max_distance"):
+        for field in ("max_duration", "max_distance", "max_driving"):
             if getattr(self, field) is not None:
                 self._set(field, _read_limit(getattr(self, field), field))
+        for field in ("fixed_cost", "distance_cost", "time_cost", "loading", "service_factor"):
+            self._set(field, read_amount(getattr(self, field), field))
+        self._set("speed_factor", _read_limit(self.speed_factor, "speed_factor"))
         if self.shift is not None:
             self._set("shift", _read_shift(self.shift))
-        if self.end not in get_args(RouteEnd):
-            raise InstanceError.about(
-                "end", f"the end {self.end!r} is unknown.", f"Use {join_with_or(get_args(RouteEnd))}."
-            )
-        if not isinstance(self.name, str):
-            raise InstanceError.about(
-                "name", f"the name {self.name!r} is not a text.", "Write a text, or leave it out."
-            )
+        for field in ("name", "start", "end", "profile"):
+            if not isinstance(getattr(self, field), str):
+                message = f"the {field} {getattr(self, field)!r} is not a text."
+                raise InstanceError.about(field, message, "Write a text, or leave it out.")
+        if self.start in ("", "open"):
+            message = f"a route cannot start at {self.start!r}."
+            raise InstanceError.about("start", message, "Use depot, or the name of a place.")
+        self._set("end", self.end or self.start)
+        self._check_day()
+        self._set("initial_load", _read_initial_load(self.initial_load, self.capacities))
+
+    def _check_day(self) -> None:
+        """Check overtime, breaks, reloads and skills."""
+        if self.overtime is not None and not isinstance(self.overtime, Overtime):
+            raise InstanceError.about("overtime", f"{self.overtime!r} is no Overtime.", "Give an Overtime.")
+        self._set("breaks", _read_tuple(self.breaks, Break, "breaks"))
+        self._set("reload", _read_tuple(self.reload, str, "reload"))
+        self._set("skills", frozenset(_read_tuple(self.skills, str, "skills")))
+        if self.max_trips is not None and self.max_trips > 1 and not self.reload:
+            message = f"there may be {self.max_trips} trips, but no place to load again."
+            raise InstanceError.about("max_trips", message, 'Say where: reload ("depot",), or leave it out.')
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen, but its constructor may still set fields
 
     @property
+    def capacities(self) -> tuple[int, ...]:
+        """Its capacity in every dimension of loads."""
+        return self.capacity if isinstance(self.capacity, tuple) else (self.capacity,)
+
+    @property
+    def initial_loads(self) -> tuple[int, ...]:
+        """Its load at the start in every dimension of loads."""
+        return self.initial_load if isinstance(self.initial_load, tuple) else (self.initial_load,)
+
+    @property
     def limits_time(self) -> bool:
-        """Whether its times are limited: it has a shift or a longest duration."""
-        return self.max_duration is not None or self.shift is not None
+        """Whether its times are limited or have a price."""
+        limits = (self.max_duration, self.shift, self.max_driving, self.overtime)
+        return bool(self.breaks) or self.time_cost > 0 or any(limit is not None for limit in limits)
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether it has a price other than 1 for each unit of distance."""
+        return self.overtime is not None or (self.fixed_cost, self.distance_cost, self.time_cost) != (0.0, 1.0, 0.0)
+
+    @cached_property
+    def rules(self) -> frozenset[str]:
+        """Names of the rules of `dynaroute.problem.rules` that it brings."""
+        found = {
+            "places": self.start != DEPOT or self.end not in (DEPOT, "open"),
+            "costs": (self.fixed_cost, self.distance_cost, self.time_cost) != (0.0, 1.0, 0.0),
+            "overtime": self.overtime is not None,
+            "max_driving": self.max_driving is not None,
+            "speed_factor": self.speed_factor != 1,
+            "service_factor": self.service_factor != 1,
+            "breaks": bool(self.breaks),
+            "reload": bool(self.reload),
+            "initial_load": any(self.initial_loads),
+            "profile": bool(self.profile),
+        }
+        return frozenset(name for name, is_there in found.items() if is_there)
 
     @property
     def is_plain(self) -> bool:
         """Whether only its capacity limits it, and it returns to the depot."""
         limits = (self.count, self.max_duration, self.max_distance, self.shift, self.max_stops)
-        return self.end == "depot" and all(limit is None for limit in limits)
+        is_usual = not (self.rules or self.loading or self.skills or self.max_trips)
+        return self.end == DEPOT and is_usual and all(limit is None for limit in limits)
 
 
 @dataclass(frozen=True)
@@ -113,17 +212,20 @@ class AlikeTypes:
         )
 
 
-def merge_alike(fleet: Sequence[VehicleType]) -> tuple[AlikeTypes, ...]:
+def merge_alike(fleet: Sequence[VehicleType], marks: Sequence[Hashable] | None = None) -> tuple[AlikeTypes, ...]:
     """Merge the vehicle types that are alike, so that work grows with the number of different ones.
 
     Parameters
     ----------
     fleet
         The types; the order of their first members is kept.
+    marks
+        What else tells each type from others, such as the customers it may serve.
     """
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, kind in enumerate(fleet):
-        groups.setdefault(tuple(getattr(kind, limit) for limit in _LIMITS), []).append(index)
+        mark = None if marks is None else marks[index]
+        groups.setdefault((mark, *(getattr(kind, limit) for limit in _LIMITS)), []).append(index)
     return tuple(AlikeTypes(_merge([fleet[index] for index in members]), tuple(members)) for members in groups.values())
 
 
@@ -137,8 +239,37 @@ def _merge(alike: Sequence[VehicleType]) -> VehicleType:
 _LIMITS = tuple(field.name for field in fields(VehicleType) if field.name not in ("name", "count"))
 
 
+def _read_capacity(value: Any) -> int | tuple[int, ...]:
+    if not isinstance(value, tuple | list):
+        return _read_whole(value, "capacity")
+    capacities = tuple(_read_whole(each, "capacity") for each in value)
+    if not capacities:
+        raise InstanceError.about("capacity", "the capacity is an empty list.", "Give one for each dimension.")
+    return capacities[0] if len(capacities) == 1 else capacities
+
+
+def _read_initial_load(value: Any, capacities: tuple[int, ...]) -> int | tuple[int, ...]:
+    loads = tuple(value) if isinstance(value, tuple | list) else (value,) * (len(capacities) if value == 0 else 1)
+    if len(loads) != len(capacities):
+        message = f"the load at the start has {len(loads)} dimensions, but the capacity has {len(capacities)}."
+        raise InstanceError.about("initial_load", message, "Give one for each dimension.")
+    for load, capacity in zip(loads, capacities, strict=True):
+        if isinstance(load, bool) or not isinstance(load, Integral) or not 0 <= int(load) <= capacity:
+            message = f"the load at the start {show_number(load)} is not a whole number from 0 to the capacity."
+            raise InstanceError.about("initial_load", message, "Give one, or leave it out.")
+    return int(loads[0]) if len(loads) == 1 else tuple(map(int, loads))
+
+
+def _read_tuple(values: Any, kind: type, field: str) -> tuple[Any, ...]:
+    items = tuple(values) if isinstance(values, tuple | list | set | frozenset) else (None,)
+    if not all(isinstance(item, kind) and item for item in items):
+        noun = "texts" if kind is str else f"{kind.__name__} objects"
+        raise InstanceError.about(field, f"{values!r} is not a list of {noun}.", "Give a list, or leave it out.")
+    return items
+
+
 def _read_whole(value: Any, field: str) -> int:
-    words = {"max_stops": "number of stops"}.get(field, field)
+    words = {"max_stops": "number of stops", "max_trips": "number of trips"}.get(field, field)
     if value is None:
         raise InstanceError.about(field, f"the {words} is missing.", "Give a whole number above 0.")
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:

@@ -40,7 +40,7 @@ def refuse_impossible(instance: Instance, is_time_up: Callable[[], bool] = lambd
     InstanceError
         It names the customer or the fleet's limit, and the reason.
     """
-    if instance.is_plain:
+    if instance.is_plain or instance.rules:  # with more rules, only a search can tell
         return
     if instance.has_times:
         instance.require_times()
@@ -94,9 +94,9 @@ def _refuse_small_capacity(instance: Instance) -> None:
         wanted = int(instance.demands[instance.demands > held].sum())
         if carried is None or wanted <= carried:
             continue
-        larger = [kind for kind in instance.fleet if kind.capacity > held]
+        larger = [kind for kind in instance.fleet if kind.capacities[0] > held]
         who = "all customers" if held == 0 else f"customers above {instance.shown_demand(held)}"
-        types = show_list([f"{kind.count} x {instance.shown_demand(kind.capacity)}" for kind in larger])
+        types = show_list([f"{kind.count} x {instance.shown_demand(kind.capacities[0])}" for kind in larger])
         raise InstanceError.about(
             "vehicles",
             f"{who} demand {instance.shown_demand(wanted)}, but the vehicles that can serve them carry "
@@ -109,8 +109,8 @@ def _list_capacities(fleet: Sequence[AlikeTypes]) -> list[tuple[int, int | None]
     """For 0 and each capacity, in order, what all larger vehicles carry together; None if there is no limit."""
     found: list[tuple[int, int | None]] = []
     carried: int | None = 0
-    largest_first = sorted(fleet, key=lambda group: -group.merged.capacity)
-    for capacity, groups in groupby(largest_first, key=lambda group: group.merged.capacity):
+    largest_first = sorted(fleet, key=lambda group: -group.merged.capacities[0])
+    for capacity, groups in groupby(largest_first, key=lambda group: group.merged.capacities[0]):
         found.append((capacity, carried))
         for group in groups:
             count = group.merged.count
@@ -172,10 +172,8 @@ def _explain(instance: Instance, customer: int, paths: DepotLegs) -> str:
 
 def _find_reason(instance: Instance, customer: int, kind: VehicleType, paths: DepotLegs) -> str | None:
     demand = int(instance.demands[customer])
-    if demand > kind.capacity:
-        return (
-            f"its demand is {instance.shown_demand(demand)}, above the capacity {instance.shown_demand(kind.capacity)}"
-        )
+    if demand > (capacity := kind.capacities[0]):
+        return f"its demand is {instance.shown_demand(demand)}, above the capacity {instance.shown_demand(capacity)}"
     is_open = kind.end == "open"
     distance = paths.distance_to[customer] + (0.0 if is_open else paths.distance_back[customer])
     if kind.max_distance is not None and distance > kind.max_distance + TOLERANCE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -15,11 +15,11 @@ from dynaroute.base.decimals import unscale
 from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import InstanceError
 from dynaroute.base.memory import memory_for_all_legs, require_memory
-from dynaroute.base.vocabulary import Metric, Rounding
+from dynaroute.base.vocabulary import Backhauls, Metric, Rounding
 from dynaroute.problem.checks import (
     LARGEST_INTEGER,
     find_common_power_of_ten,
-    find_largest_capacity,
+    find_largest_capacities,
     freeze,
     read_capacity,
     read_coordinates,
@@ -37,31 +37,59 @@ from dynaroute.problem.checks import (
     refuse_unknown_choice,
     refuse_vanishing_lengths,
 )
+from dynaroute.problem.customer_checks import (
+    find_pickups,
+    read_amounts_or_infinity,
+    read_labels,
+    read_partners,
+    read_priorities,
+    read_release,
+    read_several_windows,
+    read_word_sets,
+    refuse_other_dimensions,
+    refuse_unknown_places,
+    refuse_unknown_vehicles,
+)
 from dynaroute.problem.details import Details
 from dynaroute.problem.fleet import AlikeTypes, VehicleType, merge_alike
 from dynaroute.problem.lengths import great_circle, round_lengths, straight_line
+from dynaroute.problem.places import DEPOT, Place, read_places
 from dynaroute.problem.sketch import Sketch, draw_sketch
 from dynaroute.problem.times import format_clock, format_duration
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
 
+_LABELS = ("same_vehicle", "one_of", "not_together")
+_COMPARED = (
+    "dimensions",
+    "backhauls",
+    "places",
+    "skills",
+    "vehicles_allowed",
+    "vehicles_forbidden",
+    *_LABELS,
+)
+_WISHES = ("pickups", "partners", "max_ride", "prizes", "priorities", "late_costs", "release")
+_RELAXING = ("reload", "shipments", "one_of")  # with these a vehicle may serve more than it holds, or need not
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instance:
-    """A vehicle routing problem with one depot.
+    """A vehicle routing problem.
 
-    Node 0 is the depot; customers are 1 to n. Arrays are copied and made read-only. By default there are as many
-    vehicles as needed, and only their capacity limits a route.
+    Node 0 is the (first) depot; customers are 1 to n, and m further places, if any, are n + 1 to n + m. Arrays are
+    copied and made read-only. By default there are as many vehicles as needed, and only their capacity limits a route.
 
     Parameters
     ----------
     coordinates
         (n + 1, 2) positions, the depot first: x and y, or latitude and longitude in degrees
-        for the great-circle metric. None if only `distances` are known.
+        for the great-circle metric. None if only `distances` are known. Those of places are appended, or given too.
     demands
-        (n + 1,) whole numbers; the depot's is 0.
+        (n + 1,) whole numbers, or (n + 1, k) for loads of k dimensions: what is delivered; the depot's is 0.
     capacity
-        Capacity of a vehicle, in the same unit as the demands; with `vehicles`, that of the largest.
+        Capacity of a vehicle, in the same unit as the demands; with `vehicles`, that of the largest in the first
+        dimension.
     name
         A label; comparisons ignore it.
     distances
@@ -82,7 +110,8 @@ class Instance:
         (n + 1,) service times in seconds; the depot's is 0.
     windows
         (n + 1, 2) earliest and latest start of service, in seconds. A vehicle that is early waits. The first row holds
-        the depot's earliest departure and latest return. 0 and infinity mean no bound.
+        the depot's earliest departure and latest return. 0 and infinity mean no bound. (n + 1, w, 2) for up to w
+        windows of a customer, one after the other, the last repeated if there are fewer.
     durations
         (n + 1, n + 1) travel times in seconds, from row to column.
     speed
@@ -91,6 +120,36 @@ class Instance:
         Extra columns of the file, such as addresses; comparisons ignore them.
     depot_name
         The depot's name in the file; comparisons ignore it.
+    dimensions
+        Names of the dimensions of loads.
+    pickups
+        What is brought back, in the form of `demands`. At a stop, deliveries leave the vehicle first. What is
+        picked up stays on board until the vehicle loads again or ends.
+    backhauls
+        "strict": in every trip nothing is delivered after a pickup, and something is delivered.
+    places
+        Further depots, homes and places to load again, as nodes n + 1, n + 2, ... Matrices have rows for them.
+    partners
+        (n + 1,) for the pickup of a shipment the number of its delivery and vice versa, else 0. The same amount is a
+        pickup of the one and a demand of the other; one vehicle drives both, the pickup first, in the same trip.
+    max_ride
+        (n + 1,) at a pickup: most seconds from its end to the start of the delivery; infinity for no limit.
+    prizes
+        (n + 1,) what is lost, in the unit of the cost, if a customer is not served; infinity if it must be served.
+    priorities
+        (n + 1,) 0 to 100, or nan for none. A customer with a priority may be left out, those with lower ones first.
+    late_costs
+        (n + 1,) price of a second of lateness after the (last) window; infinity if nobody may be late.
+    release
+        (n + 1,) seconds before which a vehicle with the customer's goods may not depart on its trip or, if it has to
+        load again, not begin to load.
+    skills
+        For each node the skills that a vehicle needs to serve it.
+    vehicles_allowed, vehicles_forbidden
+        For each node the names of vehicle types that alone may serve it, if any, and of those that may not.
+    same_vehicle, one_of, not_together
+        For each node a label: equal ones are on the same route; alternatives of which one is served; on different
+        routes. Empty for none.
 
     Raises
     ------
@@ -114,19 +173,49 @@ class Instance:
     speed: float | None = None
     details: Details | None = None
     depot_name: str = ""
+    dimensions: tuple[str, ...] | None = None
+    pickups: NDArray[np.int64] | None = None
+    backhauls: Backhauls = "mixed"
+    places: tuple[Place, ...] = ()
+    partners: NDArray[np.intp] | None = None
+    max_ride: NDArray[np.float64] | None = None
+    prizes: NDArray[np.float64] | None = None
+    priorities: NDArray[np.float64] | None = None
+    late_costs: NDArray[np.float64] | None = None
+    release: NDArray[np.float64] | None = None
+    skills: tuple[frozenset[str], ...] | None = None
+    vehicles_allowed: tuple[frozenset[str], ...] | None = None
+    vehicles_forbidden: tuple[frozenset[str], ...] | None = None
+    same_vehicle: tuple[str, ...] | None = None
+    one_of: tuple[str, ...] | None = None
+    not_together: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
         refuse_unknown_choice(self.metric, get_args(Metric), "metric")
+        refuse_unknown_choice(self.backhauls, get_args(Backhauls), "backhauls")
         demands = read_demands(self.demands)
         count = len(demands) - 1
         customer_names = read_customer_names(self.customer_names, count)
-        vehicles = None if self.vehicles is None else read_vehicles(self.vehicles)
-        capacity = read_capacity(self.capacity if self.vehicles is None else find_largest_capacity(self.vehicles))
+        given = self.vehicles
+        if given is None and isinstance(self.capacity, tuple):  # several dimensions
+            given = (VehicleType(tuple(self.capacity)),)
+        vehicles = None if given is None else read_vehicles(given)
+        refuse_other_dimensions(given or (), demands.shape[1] if demands.ndim == 2 else 1)
+        capacities = (read_capacity(self.capacity),) if given is None else find_largest_capacities(given)
+        if given is None and demands.ndim == 2:
+            refuse_other_dimensions((VehicleType(capacities),), demands.shape[1])
         scale = read_scale(self.demand_scale)
-        refuse_overlarge_demand(demands, capacity, customer_names, scale)
-        coordinates = None if self.coordinates is None else read_coordinates(self.coordinates, count, self.metric)
-        distances = None if self.distances is None else read_distances(self.distances, count, self.rounding)
+        pickups = self._read_pickups(demands)
+        refuse_overlarge_demand(demands, capacities, customer_names, scale)
+        if pickups is not None:
+            refuse_overlarge_demand(pickups, capacities, customer_names, scale, "pickups")
+        places = read_places(self.places)
+        coordinates = None
+        if self.coordinates is not None:
+            coordinates, places = read_coordinates(self.coordinates, count, self.metric, places)
+        nodes = count + len(places)
+        distances = None if self.distances is None else read_distances(self.distances, nodes, self.rounding)
         if coordinates is None and distances is None:
             raise InstanceError.about(
                 "coordinates", "there are neither coordinates nor distances.", "Give one of the two."
@@ -136,13 +225,19 @@ class Instance:
         if self.details is not None and len(self.details.rows) != count + 1:
             message = f"there are details for {len(self.details.rows)} nodes, not {count + 1}."
             raise InstanceError.about("details", message, "Give one row for the depot and one per customer.")
-        capacities = [capacity] if vehicles is None else [vehicle.capacity for vehicle in vehicles]
-        factor = find_common_power_of_ten(demands, capacities, scale)
+        types = vehicles or (VehicleType(capacities),)
+        refuse_unknown_places(types, places)
+        amounts = [*demands.flat, *(() if pickups is None else pickups.flat)]
+        held = [amount for kind in types for amount in (*kind.capacities, *kind.initial_loads)]
+        factor = find_common_power_of_ten(list(map(int, amounts)), held, scale)
 
         self._set("demands", freeze(demands // factor))
-        self._set("capacity", capacity // factor)
+        self._set("pickups", None if pickups is None else freeze(pickups // factor))
+        self._set("dimensions", self._read_dimensions(demands))
+        self._set("capacity", capacities[0] // factor)
         self._set("demand_scale", scale // factor)
         self._set("coordinates", None if coordinates is None else freeze(coordinates))
+        self._set("places", places)
         self._set("distances", None if distances is None else freeze(distances))
         self._set("rounding", self.rounding if distances is None else "none")  # already applied to the matrix
         self._set("metric", self.metric if coordinates is not None else "euclidean")
@@ -150,18 +245,64 @@ class Instance:
         self._set("depot_name", read_name(self.depot_name))
         self._set("customer_names", customer_names)
         if vehicles is not None and factor > 1:
-            vehicles = tuple(replace(vehicle, capacity=vehicle.capacity // factor) for vehicle in vehicles)
+            vehicles = tuple(_divide_amounts(vehicle, factor) for vehicle in vehicles)
         self._set("vehicles", vehicles)
-        self._set_times(count)
+        self._set_times(count, nodes)
+        self._set_wishes(count)
 
-    def _set_times(self, count: int) -> None:
+    def _read_pickups(self, demands: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        if self.pickups is None:
+            return None
+        pickups = read_demands(self.pickups, "pickups")
+        if pickups.shape != demands.shape:
+            message = f"the pickups have shape {pickups.shape}, the demands {demands.shape}."
+            raise InstanceError.about("pickups", message, "Give them the same shape.")
+        return pickups if pickups.any() else None
+
+    def _read_dimensions(self, demands: NDArray[np.int64]) -> tuple[str, ...] | None:
+        count = demands.shape[1] if demands.ndim == 2 else 1
+        if self.dimensions is None:
+            return tuple(f"load {number}" for number in range(1, count + 1)) if count > 1 else None
+        names = tuple(map(read_name, self.dimensions))
+        if len(set(names)) != count or len(names) != count:
+            message = f"there are {len(set(names))} names for {count} dimensions of loads."
+            raise InstanceError.about("dimensions", message, "Give each a name of its own.")
+        return names
+
+    def _set_times(self, count: int, nodes: int) -> None:
         service = None if self.service is None else read_service(self.service, count)
-        durations = None if self.durations is None else read_durations(self.durations, count)
+        durations = None if self.durations is None else read_durations(self.durations, nodes)
         self._set("service", None if service is None else freeze(service))
         self._set("durations", None if durations is None else freeze(durations))
         self._set("speed", None if self.speed is None else read_speed(self.speed))
-        windows = None if self.windows is None else read_windows(self.windows, count, self.shown_time)
+        windows = (
+            None if self.windows is None else read_several_windows(self.windows, count, self.shown_time, read_windows)
+        )
         self._set("windows", None if windows is None else freeze(windows))
+
+    def _set_wishes(self, count: int) -> None:
+        """Read what customers ask for beyond demand, service and windows."""
+        arrays: dict[str, Callable[[object], NDArray[Any] | None]] = {
+            "partners": lambda values: read_partners(values, count),
+            "max_ride": lambda values: read_amounts_or_infinity(values, count, "max_ride"),
+            "prizes": lambda values: read_amounts_or_infinity(values, count, "prizes"),
+            "priorities": lambda values: read_priorities(values, count),
+            "late_costs": lambda values: read_amounts_or_infinity(values, count, "late_costs"),
+            "release": lambda values: read_release(values, count),
+        }
+        for field, read in arrays.items():
+            values = getattr(self, field)
+            array = None if values is None else read(values)
+            self._set(field, None if array is None else freeze(array))
+        for field in ("skills", "vehicles_allowed", "vehicles_forbidden"):
+            sets = None if getattr(self, field) is None else read_word_sets(getattr(self, field), count, field)
+            self._set(field, sets)
+            if field != "skills":
+                refuse_unknown_vehicles(sets, self.vehicles or (), field)
+        for field in ("same_vehicle", "one_of", "not_together"):
+            labels = getattr(self, field)
+            self._set(field, None if labels is None else read_labels(labels, count, field))
+        _ = self.is_pickup  # refuses shipments whose amounts differ
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen, but its constructor may still set fields
@@ -172,14 +313,22 @@ class Instance:
         return len(self.demands) - 1
 
     @property
+    def node_count(self) -> int:
+        """Number of nodes: the depot, the customers and the places."""
+        return len(self.demands) + len(self.places)
+
+    @property
     def minimum_routes(self) -> int:
         """Lower bound on the number of routes: the fewest vehicles, largest first, that hold all demand."""
-        demand, routes = int(self.demands.sum()), 0
-        for vehicle in sorted(self.vehicles or (), key=lambda vehicle: -vehicle.capacity):
-            needed = -(-demand // vehicle.capacity)
+        if self.optional is not None or not self.rules.isdisjoint(_RELAXING):
+            return 1
+        demand, routes = int(self.demands.reshape(len(self.demands), -1)[:, 0].sum()), 0
+        for vehicle in sorted(self.vehicles or (), key=lambda vehicle: -vehicle.capacities[0]):
+            capacity = vehicle.capacities[0]
+            needed = -(-demand // capacity)
             if vehicle.count is None or needed <= vehicle.count:
                 return max(1, routes + needed)
-            demand, routes = demand - vehicle.count * vehicle.capacity, routes + vehicle.count
+            demand, routes = demand - vehicle.count * capacity, routes + vehicle.count
         return max(1, routes + -(-demand // self.capacity))
 
     @cached_property
@@ -189,19 +338,109 @@ class Instance:
 
     @property
     def parts_of_fleet(self) -> tuple[str, ...]:
-        """Names of the given optional fields: vehicles, service, windows, durations, speed."""
+        """Names of the given optional fields: vehicles, service, windows, durations, speed, and those of rules."""
         names = ("vehicles", "service", "windows", "durations", "speed")
-        return tuple(name for name in names if getattr(self, name) is not None)
+        given = tuple(name for name in names if getattr(self, name) is not None)
+        return (*given, *sorted(self.rules.difference(given)))
+
+    @cached_property
+    def rules(self) -> frozenset[str]:
+        """Names of the rules that it uses, of those in `dynaroute.problem.rules`."""
+        found = {
+            "dimensions": self.demands.ndim == 2,
+            "pickups": self.pickups is not None and self.partners is None,
+            "backhauls": self.backhauls == "strict" and self.pickups is not None,
+            "shipments": self.partners is not None,
+            "windows": self.windows is not None and self.windows.ndim == 3,
+            "skills": self.allowed is not None,
+            "places": bool(self.places),
+        }
+        if self.partners is not None and self.pickups is not None:
+            found["pickups"] = bool(self.pickups[self.partners == 0].any())
+        for name in ("max_ride", "prizes", "priorities", "late_costs", "release", *_LABELS):
+            found[name] = getattr(self, name) is not None
+        return frozenset(name for name, is_there in found.items() if is_there).union(
+            *(vehicle.rules for vehicle in self.vehicles or ())
+        )
+
+    @cached_property
+    def is_priced(self) -> bool:
+        """Whether the cost is money: there is a price of a vehicle, of lateness or of a customer left out."""
+        is_priced_customer = self.prizes is not None or self.late_costs is not None
+        return is_priced_customer or any(vehicle.is_priced for vehicle in self.vehicles or ())
+
+    @cached_property
+    def optional(self) -> NDArray[np.bool_] | None:
+        """For each node whether it may be left out, because of its prize or priority; None if all must be served."""
+        if self.prizes is None and self.priorities is None:
+            return None
+        is_optional = np.zeros(self.size + 1, dtype=bool)
+        if self.prizes is not None:
+            is_optional |= np.isfinite(self.prizes)
+        if self.priorities is not None:
+            is_optional |= ~np.isnan(self.priorities)
+        return freeze(is_optional)
+
+    @cached_property
+    def is_pickup(self) -> NDArray[np.bool_] | None:
+        """For each node whether it is the pickup of a shipment; None without shipments."""
+        if self.partners is None:
+            return None
+        return freeze(find_pickups(self.partners, self.demands, self.pickups))
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_] | None:
+        """For each node and vehicle type whether the one may serve the other, (n + 1, types); None if all may."""
+        fleet, table = self.fleet, np.ones((self.size + 1, len(self.fleet)), dtype=bool)
+        for node, needed in enumerate(self.skills or ()):
+            if needed:
+                table[node] &= [needed <= kind.skills for kind in fleet]
+        for node, names in enumerate(self.vehicles_allowed or ()):
+            if names:
+                table[node] &= [kind.name in names for kind in fleet]
+        for node, names in enumerate(self.vehicles_forbidden or ()):
+            if names:
+                table[node] &= [kind.name not in names for kind in fleet]
+        return None if table.all() else freeze(table)
+
+    def node_of(self, place: str) -> int:
+        """The node of a place by its name; "depot" is node 0.
+
+        Parameters
+        ----------
+        place
+            A name that vehicles use as start, end or place to load again.
+        """
+        return 0 if place == DEPOT else self._nodes_of_places[place]
+
+    @cached_property
+    def _nodes_of_places(self) -> dict[str, int]:
+        return {place.name: node for node, place in enumerate(self.places, start=self.size + 1)}
+
+    @cached_property
+    def start_nodes(self) -> tuple[int, ...]:
+        """The node where each vehicle type starts."""
+        return tuple(self.node_of(kind.start) for kind in self.fleet)
+
+    @cached_property
+    def end_nodes(self) -> tuple[int, ...]:
+        """The node where each vehicle type ends; -1 for open routes."""
+        return tuple(-1 if kind.end == "open" else self.node_of(kind.end) for kind in self.fleet)
 
     @cached_property
     def alike_types(self) -> tuple[AlikeTypes, ...]:
         """The vehicle types, those that differ only in name and number as one."""
-        return merge_alike(self.fleet)
+        return merge_alike(self.fleet, None if self.allowed is None else [row.tobytes() for row in self.allowed.T])
 
     @cached_property
     def has_times(self) -> bool:
-        """Whether times are limited, by windows, shifts or longest durations."""
-        return self.windows is not None or any(vehicle.limits_time for vehicle in self.vehicles or ())
+        """Whether times are limited or have a price: by windows, releases, rides, shifts, durations or breaks."""
+        given = (self.windows, self.release, self.max_ride)
+        return (
+            any(field is not None for field in given)
+            or any(vehicle.limits_time for vehicle in self.vehicles or ())
+            or any(place.window is not None for place in self.places)
+        )
 
     @property
     def knows_times(self) -> bool:
@@ -225,7 +464,7 @@ class Instance:
         """
         types = self.vehicles
         is_usual_fleet = types is None or (len(types) == 1 and types[0].is_plain)
-        return is_usual_fleet and self.windows is None and self._has_symmetric_distances
+        return is_usual_fleet and self.windows is None and self._has_symmetric_distances and not self.rules
 
     @property
     def unit(self) -> Literal["m"] | None:
@@ -240,6 +479,8 @@ class Instance:
         """The name of a node in messages: the depot, or a customer's number and, if it has one, its name."""
         if node == 0:
             return "the depot"
+        if node > self.size:
+            return show_text(self.places[node - self.size - 1].name, LONGEST_ITEM)
         name = "" if self.customer_names is None else f" ({show_text(self.customer_names[node - 1], LONGEST_ITEM)})"
         return f"customer {node}{name}"
 
@@ -329,7 +570,7 @@ class Instance:
         if self.distances is not None:
             return self.distances
         require_memory(memory_for_all_legs(self.size))
-        nodes = np.arange(self.size + 1)
+        nodes = np.arange(self.node_count)
         return freeze(self.leg_lengths(nodes[:, None], nodes[None, :]))
 
     def __eq__(self, other: object) -> bool:
@@ -349,6 +590,8 @@ class Instance:
             and _equal_or_none(self.service, other.service)
             and _equal_or_none(self.windows, other.windows)
             and _equal_or_none(self.durations, other.durations)
+            and all(getattr(self, field) == getattr(other, field) for field in _COMPARED)
+            and all(_equal_or_none(getattr(self, field), getattr(other, field)) for field in _WISHES)
         )
 
     def __hash__(self) -> int:
@@ -380,7 +623,16 @@ class Instance:
 def _equal_or_none(left: NDArray[Any] | None, right: NDArray[Any] | None) -> bool:
     if left is None or right is None:
         return left is right
-    return np.array_equal(left, right)
+    return np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
+
+
+def _divide_amounts(vehicle: VehicleType, factor: int) -> VehicleType:
+    """Store capacity and load at the start in a larger unit."""
+    return replace(
+        vehicle,
+        capacity=tuple(amount // factor for amount in vehicle.capacities),
+        initial_load=tuple(amount // factor for amount in vehicle.initial_loads),
+    )
 
 
 def _is_symmetric(matrix: NDArray[np.float64]) -> bool:

@@ -56,7 +56,7 @@ class Candidate:
 
     def free(self, instance: Instance) -> int:
         """Its free capacity, in the instance's stored units; below 0 if it is overloaded."""
-        return instance.fleet[self.kind].capacity - int(instance.demands[list(self.stops)].sum())
+        return instance.fleet[self.kind].capacities[0] - int(instance.demands[list(self.stops)].sum())
 
 
 def list_candidates(instance: Instance, solution: Solution) -> Iterator[Candidate]:

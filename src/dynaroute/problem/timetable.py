@@ -157,7 +157,7 @@ def latest_end(instance: Instance, vehicle: VehicleType) -> float:
 def can_drive(instance: Instance, route: _Route, vehicle: int) -> bool:
     """Whether a vehicle type can drive a route within all limits, regardless of how many vehicles there are."""
     kind = instance.fleet[vehicle]
-    if int(instance.demands[list(route)].sum()) > kind.capacity:
+    if int(instance.demands[list(route)].sum()) > kind.capacities[0]:
         return False
     if kind.max_stops is not None and len(route) > kind.max_stops:
         return False
@@ -208,7 +208,7 @@ def can_serve_alone(instance: Instance, vehicle: VehicleType, legs: DepotLegs) -
     The same as `can_drive` for a single customer, for all of them at once; the depot's entry has no meaning.
     """
     is_open = vehicle.end == "open"
-    is_able: NDArray[np.bool_] = instance.demands <= vehicle.capacity
+    is_able: NDArray[np.bool_] = instance.demands <= vehicle.capacities[0]
     if vehicle.max_distance is not None:
         lengths = legs.distance_to if is_open else legs.distance_to + legs.distance_back
         is_able = is_able & (lengths <= vehicle.max_distance + TOLERANCE)
@@ -241,7 +241,7 @@ def assign_vehicles(instance: Instance, routes: Sequence[_Route]) -> tuple[int, 
     assigned = np.full(len(routes), -1)
     for route in range(len(routes)):
         _assign_one(route, assigned, prices, room)
-    by_size = sorted(range(len(groups)), key=lambda index: -groups[index].merged.capacity)
+    by_size = sorted(range(len(groups)), key=lambda index: -groups[index].merged.capacities[0])
     vehicles = [group.list_vehicles(types) for group in groups]
     chosen = []
     for route, group in enumerate(assigned.tolist()):
@@ -255,7 +255,7 @@ def _price_types(instance: Instance, routes: Sequence[_Route], kinds: Sequence[i
     """Price each route and type, (routes, kinds): by length, then capacity; infinite if the type cannot drive it."""
     types = instance.fleet
     chosen = [types[index] for index in kinds]
-    ranks = np.argsort(np.argsort([kind.capacity for kind in types], kind="stable"), kind="stable")[list(kinds)]
+    ranks = np.argsort(np.argsort([kind.capacities[0] for kind in types], kind="stable"), kind="stable")[list(kinds)]
     is_open = np.array([kind.end == "open" for kind in chosen])
     # all ranks together must not outweigh any length
     differ = bool(is_open.any() and not is_open.all())
@@ -284,7 +284,7 @@ class _Limits:
     def of(cls, instance: Instance, kinds: Sequence[VehicleType]) -> _Limits:
         """Read the limits of some types."""
         return cls(
-            capacities=np.array([kind.capacity for kind in kinds], dtype=float),
+            capacities=np.array([kind.capacities[0] for kind in kinds], dtype=float),
             stops=_read_limits([kind.max_stops for kind in kinds]),
             distances=_read_limits([kind.max_distance for kind in kinds]),
             durations=_read_limits([kind.max_duration for kind in kinds]),

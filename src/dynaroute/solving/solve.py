@@ -19,6 +19,7 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check, refuse_violations
 from dynaroute.problem.statements import NO_STATEMENTS
 from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.rules import refuse_unsearched_rules
 from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
 from dynaroute.solving.by_savings import MOST_IN_PAIRS, construct_by_savings
 from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
@@ -142,6 +143,7 @@ def solve_all(
     began = time.perf_counter() if entered is None else entered
     checking = _limit_checks(len(instances), options, observers, began)
     for instance in instances:
+        refuse_unsearched_rules(instance)
         refuse_impossible(instance, checking.is_time_up)
     starts = _take_starts(instances, options.start)
     refuse_too_large(instances, options)

@@ -59,7 +59,7 @@ def list_fleet_facts(instance: Instance) -> list[tuple[str, str]]:
 def _describe_type(instance: Instance, kind: VehicleType) -> str:
     limits = [
         "any number" if kind.count is None else str(kind.count),
-        f"capacity {instance.shown_demand(kind.capacity)}",
+        f"capacity {instance.shown_demand(kind.capacities[0])}",
         "" if kind.max_duration is None else f"{instance.shown_duration(kind.max_duration)} at most",
         "" if kind.max_distance is None else f"length {show_length(kind.max_distance)} at most",
         "" if kind.shift is None else f"{instance.shown_time(kind.shift[0])} to {instance.shown_time(kind.shift[1])}",

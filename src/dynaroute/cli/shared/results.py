@@ -260,7 +260,7 @@ def _print_routes(job: SolveJob, result: Result) -> None:
         (
             str(number),
             *([_call_type(instance, kind)] if tells_types else []),
-            f"{instance.shown_demand(load)}/{instance.shown_demand(instance.fleet[kind].capacity)}",
+            f"{instance.shown_demand(load)}/{instance.shown_demand(instance.fleet[kind].capacities[0])}",
             show_length(length, instance.unit),
             *([instance.shown_time(times.departure), instance.shown_time(times.end)] if times else []),
             separator.join(map(instance.customer_name, route)),

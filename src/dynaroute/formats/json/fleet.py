@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dynaroute.base.decimals import count_decimals, plain_number, scale_to_integers
 from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, Where, placed
+from dynaroute.base.vocabulary import join_with_or
 from dynaroute.formats.fleet_options import VehicleList
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
 from dynaroute.formats.json.requests import refuse_keys
@@ -37,7 +38,8 @@ __all__ = [
 ]
 
 VERSION = 2  # of documents that use any of this
-_VEHICLE_KEYS = frozenset(field.name for field in fields(VehicleType))
+_VEHICLE_KEYS = frozenset({"name", "capacity", "count", "max_duration", "max_distance", "shift", "max_stops", "end"})
+_ENDS = ("depot", "open")
 
 
 def read_json_version(value: object) -> None:
@@ -157,7 +159,7 @@ def vehicles_to_json(instance: Instance) -> list[dict[str, object]]:
 
 def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, object]:
     document: dict[str, object] = {"name": vehicle.name} if vehicle.name else {}
-    document["capacity"] = plain_number(instance.shown_demand(vehicle.capacity))
+    document["capacity"] = plain_number(instance.shown_demand(vehicle.capacities[0]))
     for key in ("count", "max_duration", "max_distance", "max_stops"):
         value = getattr(vehicle, key)
         if value is not None:
@@ -193,6 +195,12 @@ def _read_vehicle(index: int, item: Mapping[str, object], capacity: int) -> Vehi
         given["shift"] = _read_shift(item["shift"], f"{path}.shift")
     if item.get("end") is not None:
         given["end"] = item["end"]
+        if item["end"] not in _ENDS:
+            raise InstanceError(
+                f"the end {item['end']!r} is unknown.",
+                where=Where(field=f"{path}.end"),
+                remedy=f"Use {join_with_or(_ENDS)}.",
+            )
     with placed(partial(_place_in_vehicle, path)):
         return VehicleType(**given)
 

@@ -112,7 +112,8 @@ def _sections_of(instance: Instance) -> Iterator[str]:
     if len(fleet) > 1:
         each = [kind for kind in fleet for _ in range(kind.count or 0)]
         yield "CAPACITY_SECTION"
-        yield from (f"{number} {format_load(instance, kind.capacity)}" for number, kind in enumerate(each, start=1))
+        held = [kind.capacities[0] for kind in each]
+        yield from (f"{number} {format_load(instance, capacity)}" for number, capacity in enumerate(held, start=1))
         for key in ("max_distance", "max_duration"):
             if getattr(fleet[0], key) is not None:
                 yield f"VEHICLES_{key.upper()}_SECTION"

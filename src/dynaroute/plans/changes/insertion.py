@@ -16,6 +16,7 @@ from dynaroute.plans.matching import KnownRoutes
 from dynaroute.plans.plan import Plan
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.rules import refuse_other_rules
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.timetable import can_drive, measure_route
 
@@ -155,6 +156,7 @@ def insert_customers(plan: Plan, customers: Customers) -> InsertionResult:
         As in JSON: {"id"?, "x", "y", "demand", ...}.
     """
     instance = extend_instance(plan.instance, customers)
+    refuse_other_rules(instance.rules, (), "inserting customers")
     work = _WaitingCustomers(instance, plan.solution)
     costs = work.insert_all(range(plan.instance.size + 1, instance.size + 1))
     after = Plan(instance, work.solution)
@@ -208,6 +210,8 @@ def add_new_customers(known: KnownRoutes, routes: Collection[int] = (), stops: C
         Indices of routes that take no customer, and stops that no customer may come beside.
     """
     instance = known.instance
+    if known.new:
+        refuse_other_rules(instance.rules, (), "inserting customers")
     work = _WaitingCustomers(instance, known.solution, frozenset(routes), frozenset(stops))
     most = max(1, _MOST_OFFERS // (len(known.solution.routes) + 1))
     work.insert_all(known.new[:most])
@@ -287,7 +291,7 @@ class _WaitingCustomers:
         stops, vehicle = self.routes[route], self.vehicles[route]
         if (
             route in self._closed
-            or int(self.instance.demands[[*stops, customer]].sum()) > self.instance.fleet[vehicle].capacity
+            or int(self.instance.demands[[*stops, customer]].sum()) > self.instance.fleet[vehicle].capacities[0]
         ):
             return None
         costs = _price_places(self.instance, stops, customer, self.instance.fleet[vehicle])

@@ -1,0 +1,98 @@
+"""Rules of a vehicle's working day: breaks and overtime."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dynaroute.base.decimals import is_finite_number, show_number
+from dynaroute.base.errors import InstanceError
+
+__all__ = ["Break", "Overtime", "read_amount", "read_pair_of_times"]
+
+
+@dataclass(frozen=True)
+class Break:
+    """A rest while the vehicle stands at a stop or at the depot: before service, or before it drives on.
+
+    Give either `window` or `after_driving`.
+
+    Parameters
+    ----------
+    duration
+        Seconds.
+    window
+        Earliest and latest start, in seconds. It is due unless the route ends by the latest start, or departs then or
+        later.
+    after_driving
+        Most seconds of driving, without service and waiting, before it and after it; as many such breaks are taken as
+        that needs.
+    """
+
+    duration: float
+    window: tuple[float, float] | None = None
+    after_driving: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "duration", read_amount(self.duration, "breaks"))
+        if (self.window is None) == (self.after_driving is None):
+            raise InstanceError.about(
+                "breaks", "a break needs either a window or a driving time after which it is due.", "Give one of them."
+            )
+        if self.window is not None:
+            object.__setattr__(self, "window", read_pair_of_times(self.window, "breaks"))
+        if self.after_driving is not None:
+            driving = read_amount(self.after_driving, "breaks")
+            if driving == 0:
+                raise InstanceError.about("breaks", "a break is due after 0 s of driving.", "Give a longer time.")
+            object.__setattr__(self, "after_driving", driving)
+
+
+@dataclass(frozen=True)
+class Overtime:
+    """Work beyond a duration, at a price.
+
+    Parameters
+    ----------
+    after
+        Seconds of a route, from departure to end, after which it counts.
+    at_most
+        Most seconds of it; infinity if only its price limits it.
+    cost
+        Price of a second.
+    """
+
+    after: float
+    at_most: float = math.inf
+    cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "after", read_amount(self.after, "overtime"))
+        if self.at_most != math.inf:
+            object.__setattr__(self, "at_most", read_amount(self.at_most, "overtime"))
+        object.__setattr__(self, "cost", read_amount(self.cost, "overtime"))
+
+
+def read_amount(value: Any, field: str) -> float:
+    """Read a finite number of 0 or more."""
+    if not is_finite_number(value) or value < 0:
+        message = f"{show_number(value)} is not a finite number of 0 or more."
+        raise InstanceError.about(field, message, "Give one, or leave it out.")
+    return float(value)
+
+
+def read_pair_of_times(value: Any, field: str) -> tuple[float, float]:
+    """Read the earliest and the latest of two times in seconds; the latest may be infinite."""
+    try:
+        earliest, latest = value
+        earliest = read_amount(earliest, field)
+        latest = math.inf if latest == math.inf else read_amount(latest, field)
+    except (TypeError, ValueError):
+        raise InstanceError.about(
+            field, f"{value!r} is not a pair of times.", "Give the earliest and the latest."
+        ) from None
+    if latest < earliest:
+        message = f"the time {latest:g} is before {earliest:g}, which should be the earliest."
+        raise InstanceError.about(field, message, "Give the earliest time first.")
+    return earliest, latest
