@@ -213,9 +213,61 @@ def test_vehicles_are_found_by_name(tmp_path: Path) -> None:
     assert known.solution.vehicle_types(known.instance) == (1, 0, 0)
 
 
+def number_names(names: str) -> Instance:
+    """The same customers, called 1 to 6 instead of A to F."""
+    return replace(day(names), customer_names=tuple(str(ord(name) - ord("A") + 1) for name in names))
+
+
+@pytest.mark.parametrize("suffix", BY_ID)
+@pytest.mark.parametrize(("before", "after"), [("ABCDEF", "DAFBEC"), ("DAFBEC", "ABCDEF"), ("DAFBEC", "FEDCBA")])
+def test_ids_that_are_numbers_are_found_in_another_order(tmp_path: Path, suffix: str, before: str, after: str) -> None:
+    old, new = number_names(before), number_names(after)
+    routes = Solution(tuple(tuple(before.index(name) + 1 for name in route) for route in ("ABC", "ED", "F")))
+    known = read_known_routes(save(tmp_path, suffix, Plan(old, routes)), new)
+
+    assert ["".join(after[number - 1] for number in route) for route in known.solution.routes] == ["ABC", "ED", "F"]
+    assert (known.gone, known.new) == ((), ())
+
+
+@pytest.mark.parametrize(("before", "after"), [("ABCDEF", "FEDCBA"), ("DAFBEC", "ABCDEF")])
+def test_solution_whose_ids_are_numbers_is_found_by_id_in_another_order(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    routes = Solution(tuple(tuple(before.index(name) + 1 for name in route) for route in ("ABC", "ED", "F")))
+    document = plan_to_json(Plan(number_names(before), routes))
+    path, other = tmp_path / "printed.json", number_names(after)
+    path.write_text(json.dumps([{key: value for key, value in document.items() if key != "instance"}]))
+    with pytest.warns(InputWarning, match="found by id"):
+        known = read_known_routes(path, other)
+
+    assert ["".join(after[number - 1] for number in route) for route in known.solution.routes] == ["ABC", "ED", "F"]
+
+
+@pytest.mark.parametrize("suffix", BY_ID)
+def test_last_customers_of_numbered_ones_are_gone_or_new(tmp_path: Path, suffix: str) -> None:
+    path = save(tmp_path, suffix, Plan(number_names("ABCDEF"), plan_of_day().solution))
+    with gather_notes() as notes:
+        fewer = read_known_routes(path, number_names("ABCD"))
+        more = read_known_routes(path, number_names("ABCDEFGH"))
+
+    assert (set(fewer.gone), fewer.solution.routes, fewer.places) == ({"5", "6"}, ((1, 2, 3), (4,)), (0, 1, None))
+    assert (more.gone, more.new, more.solution.routes) == ((), (7, 8), plan_of_day().solution.routes)
+    assert "are gone" in notes[0]
+    assert "customers 7, 8 are new" in notes[1]
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_customers_found_by_number_at_other_places_are_named(tmp_path: Path, is_named: bool) -> None:
+    path = save(tmp_path, ".json", plan_of_day() if is_named else Plan(number_names("ABCDEF"), plan_of_day().solution))
+    with pytest.warns(InputWarning, match="customers 1, 2, 4, found by number, are elsewhere in this plan"):
+        known = read_known_routes(path, replace(day("BDCAEF"), customer_names=None))
+
+    assert known.solution.routes == plan_of_day().solution.routes
+
+
 def test_plan_without_ids_is_read_by_number(tmp_path: Path) -> None:
     nameless = replace(day(), customer_names=None)
     path = save(tmp_path, ".json", Plan(nameless, plan_of_day().solution))
 
-    assert read_known_routes(path, day("FEDCBA")).solution.routes == plan_of_day().solution.routes
+    assert read_known_routes(path, day()).solution.routes == plan_of_day().solution.routes
     assert read_routes(path, nameless).routes == plan_of_day().solution.routes

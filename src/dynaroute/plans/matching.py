@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from dynaroute.base.display import show_list
 from dynaroute.base.errors import SolutionError, Where, warn_of_input
@@ -113,21 +112,18 @@ def _judge_statements(instance: Instance, solution: Solution, source: str) -> No
 def _number(solution: Solution, own: Instance | None, instance: Instance, source: str) -> _Numbered:
     """Decide whether ids or numbers identify the customers."""
     if own is not None:
-        return _number_as_own(_name_vehicles(solution, own, instance), own, instance)
+        return _number_as_own(_name_vehicles(solution, own, instance), own, instance, source)
     ids, numbers = solution.statements.ids, tuple(tuple(map(str, route)) for route in solution.routes)
     if ids is None or list(map(len, ids)) != list(map(len, numbers)):
         return _Numbered(solution)
-    if instance.customer_names is None:  # ids of other customers say nothing about these
-        pairs = zip(chain.from_iterable(ids), chain.from_iterable(numbers), strict=True)
-        are_numbers = any(name == number for name, number in pairs)
-        return _Numbered(solution if are_numbers else _without_ids(solution))
     false = {found.kind for found in find_false_statements(instance, solution)}
-    if "ids" not in false:
+    if "ids" not in false and _visits_known(solution, instance):
         stated = [stop for stop in solution.statements.unserved or () if 1 <= stop <= instance.size]
         named = frozenset(map(instance.customer_name, stated))
         return _Numbered(solution, known=named.union(*ids))
-    if ids == numbers and not any(map(find_by_id(instance), frozenset[str]().union(*ids))):
-        return _Numbered(_without_ids(solution))  # the file's customers have no ids, only numbers
+    has_names = ids != numbers and instance.customer_names is not None
+    if not has_names and not any(map(find_by_id(instance), frozenset[str]().union(*ids))):
+        return _Numbered(_without_ids(solution))  # one side has no ids, only numbers
     has_proof = solution.stated_cost is not None or solution.statements.loads is not None
     if has_proof and not false & {"cost", "loads"} and _visits_known(solution, instance):
         return _Numbered(solution)  # cost and loads fit the numbers, so it is the ids that are false
@@ -135,26 +131,50 @@ def _number(solution: Solution, own: Instance | None, instance: Instance, source
     return _number_ids(solution, ids, instance)
 
 
-def _number_as_own(solution: Solution, own: Instance, instance: Instance) -> _Numbered:
-    """Number customers by the ids that the plan's own instance gives them."""
-    if own.customer_names is None or instance.customer_names is None:
+def _number_as_own(solution: Solution, own: Instance, instance: Instance, source: str) -> _Numbered:
+    """Number customers by the ids that the plan's own instance gives them. Without ids, their numbers are the ids."""
+    own_ids, names = frozenset(_list_ids(own)), frozenset(_list_ids(instance))
+    are_named = [side.customer_names is not None for side in (own, instance)]
+    if not any(are_named) or (not all(are_named) and not own_ids & names):
+        _warn_of_other_places(own, instance, range(1, 1 + min(own.size, instance.size)), source)
         are_right = not any(found.kind == "ids" for found in find_false_statements(own, solution))
-        return _Numbered(_without_ids(solution) if are_right else solution)
+        plain = _without_ids(solution) if are_right else solution
+        if any(are_named):
+            return _Numbered(plain)
+        return _Numbered(plain, {number: str(number) for number in range(instance.size + 1, own.size + 1)}, own_ids)
     if own.customer_names == instance.customer_names:
-        return _Numbered(solution, known=frozenset(own.customer_names))
+        return _Numbered(solution, known=own_ids)
     ids = tuple(
         tuple(own.customer_name(stop) if 1 <= stop <= own.size else f"number {stop}" for stop in route)
         for route in solution.routes
     )
     find, unserved = find_by_id(instance), solution.statements.unserved
+    if not all(are_named):
+        _warn_of_other_places(own, instance, [find(name) for name in _list_ids(own)], source)
     stated = None if unserved is None else [own.customer_name(stop) for stop in unserved if 1 <= stop <= own.size]
     statements = replace(
         solution.statements,
         unserved=None if stated is None else tuple(number for name in stated if (number := find(name)) is not None),
     )
     numbered = _number_ids(replace(solution, statements=statements), ids, instance)
-    gone = {number: name for number, name in numbered.gone.items() if name in own.customer_names}
-    return replace(numbered, gone=gone, known=frozenset(own.customer_names))
+    gone = {number: name for number, name in numbered.gone.items() if name in own_ids}
+    return replace(numbered, gone=gone, known=own_ids)
+
+
+def _list_ids(instance: Instance) -> tuple[str, ...]:
+    return tuple(map(instance.customer_name, range(1, instance.size + 1)))
+
+
+def _warn_of_other_places(own: Instance, instance: Instance, numbers: Iterable[int | None], source: str) -> None:
+    """Say which customers are not where the plan has them, if only their numbers tell that they are the same."""
+    before, after = own.coordinates, instance.coordinates
+    if before is None or after is None:
+        return
+    pairs = [(customer, number) for customer, number in enumerate(numbers, start=1) if number is not None]
+    moved = [str(number) for customer, number in pairs if (before[customer] != after[number]).any()]
+    if moved:
+        message = f"{_name(moved)}, found by number, {_is(moved)} elsewhere in this plan."
+        warn_of_input(source, f"{message} Give the customers ids if their order has changed.")
 
 
 def _number_ids(solution: Solution, ids: Sequence[Sequence[str]], instance: Instance) -> _Numbered:
