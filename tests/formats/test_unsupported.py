@@ -13,24 +13,25 @@ OF_STOPS = {
     "Zeitfenster: 8-10 Uhr; Öffnungszeit nachmittags: 14:00-18:00; opening hours Monday: 08:00-12:00; "
     "Heure début 2: 14h00; Ventana 2 inicio: 14:00; tw2_start: 14:00; ready_time_2: 100; Fenêtre après- "
     "midi: 14:00-18:00; bis: 12:00; Lieferung: 8-12 Uhr; Termin: 8:30; Uhrzeit: 08:00; Deadline 2: 12:00; "
-    "hora: 9:00",
+    "hora: 9:00; livrer avant: 10:00; antes de: 10:00",
     "a pickup": "type: pickup; Art: Abholung; Auftragsart: Abholung; genre: collecte; tipo: recogida; "
     "stop type: Pickup; Vorgang: Abholen; Type d'opération: enlèvement; Abholmenge: 3; pickup_qty: 2; "
     "Pickup lat: 53; Leergut: 4; Rückholung: ja; ramassage: 3; recogidas: 2; returns: 4; backhaul: 1; "
-    "collection: yes; Retouren: 2; type: P",
+    "collection: yes; Retouren: 2; type: P; P/D: P",
     "a break": "Pause: 30 min; break: 12:00; Mittagspause: ja; pausa: 30; lunch: 12:30; type: break; Art: Pause",
     "a priority": "Prio: 1; Prio.: hoch; Priorität: A; PRIORITÄT (1-3): 2; Prioritaet: 1; priority: high; "
     "priorité: 1; prioridad: alta; Kundenpriorität: 1; Dringlichkeit: hoch; urgent: yes; eilig: ja; "
-    "urgencia: 2",
+    "urgencia: 2; wichtig: ja; VIP: x; Rang: 1; rank: 2",
     "a group of stops": "group: a; Gruppe: 1; groupe: 2; grupo: x; group_id: 2; Gruppe-Nr.: 3; GROUP: b; cluster: 4",
     "a skill or licence": "skills: crane; required_skills: adr; Qualifikation: Kran; Führerschein: CE; "
     "permis: C; compétences: x; habilidades: y; driving licence: C1",
-    "a requirement of equipment": "Hebebühne: ja; Hayon: oui; Kühlung: ja; ADR: yes; tail lift: x; Temperatur: -18",
+    "a requirement of equipment": "Hebebühne: ja; Hayon: oui; Kühlung: ja; ADR: yes; tail lift: x; Temperatur: "
+    "-18; froid: oui; frío: sí; cold chain: yes",
     "a vehicle or driver of its own": "vehicle: van; Fahrzeug: Sprinter; required vehicle: 2; "
     "Fahrzeugtyp: LKW; véhicule: 1; vehículo: 1; Fahrer: Meyer; Max. Fahrzeuglänge: 7,5 m; driver: Kim; "
     "chauffeur: Luc; conductor: Ana; service van: 10; Servicezeit LKW: 20 min",
     "a permitted or forbidden combination": "allowed vehicles: 1,2; forbidden_vehicles: truck; erlaubte "
-    "Fahrzeuge: 1; véhicules interdits: 2; Zufahrtsbeschränkung: 3,5 t",
+    "Fahrzeuge: 1; véhicules interdits: 2; Zufahrtsbeschränkung: 3,5 t; Zufahrt bis: 7,5 t",
     "a further time at a stop": "Standzeit 2: 5; Rüstzeit: 5; setup time: 3",
     "a release time": "release: 08:00; Freigabe: 09:00; verfügbar ab: 10:00; disponible à partir de: "
     "10:00; disponible desde: 10:00",
@@ -42,7 +43,7 @@ OF_STOPS = {
     "a speed of its own": "speed: 30; Geschwindigkeit: 20",
     "a compartment": "compartment: frozen; Kammer: 2",
     "a time when it is closed": "closed: 12:00-13:00; Ruhetag: Montag; Sperrzeiten: 12-13 Uhr",
-    "a limit of its own": "max_ride_time: 20; Mindestbesetzung: 2",
+    "a limit of its own": "max_ride_time: 20; Mindestbesetzung: 2; min demand: 3",
 }
 OF_VEHICLES = {
     "a break": "Pause: 30 min; break: yes; lunch: 12:00; Mittagspause: 45; descanso: 30; déjeuner: 12h; "
@@ -56,7 +57,7 @@ OF_VEHICLES = {
     "a start or end away from the depot": "depot: Nord; home: Altona; start_lat: 53.5; Startort: Kiel; "
     "Standort: Kiel; dépôt: Lyon; lugar de salida: x; lat: 53.5",
     "a skill or licence": "Führerschein: C; licence: B; skills: crane; permis: C; carné: C",
-    "a number of trips": "trips: 3; max trips: 2; reload: yes; Touren pro Tag: 2; rotations: 2; viajes: 3",
+    "a number of trips": "trips: 3; max trips: 2; reload: yes; reloads: 1; Touren pro Tag: 2; rotations: 2; viajes: 3",
     "a second capacity": "Paletten: 6; Volumen (m3): 12; volume: 9; pallets: 4; Kapazität Paletten: 8; "
     "capacity 2: 4; weight: 1000; Stellplätze: 8; Charge utile palettes: 8; kg: 800",
     "a limit on the number of stops": "max. customers: 20; Max. Kunden: 15; Stopps pro Tour: 12; nb max "
@@ -64,13 +65,24 @@ OF_VEHICLES = {
     "a limit on the distance": "daily km: 200; Tageskilometer: 300; km-Limit: 300; km max: 200; kilometraje: 200",
     "a limit on energy": "battery: 80 kWh; Akku: 60; Verbrauch: 12; batería: 60",
     "an area of vehicles": "Gebiet: Nord; zone: A; secteur: 2; zona: B",
-    "a vehicle that is not used": "aktiv: nein; active: no",
+    "a vehicle that is not used": "aktiv: nein; active: no; verfügbar: nein; defekt: ja; out of service: yes",
     "a working day": "Wochentage: Mo-Fr; weekdays: Mon",
-    "a working time": "Schicht 2: 13:00-18:00; shift2_start: 13:00; available from: 08:00",
-    "a minimum": "min stops: 3; Mindestauslastung: 50",
+    "a working time": "Schicht 2: 13:00-18:00; shift2_start: 13:00; available from: 08:00; latest return: 15:00; "
+    "Rückkehr bis: 15:00; Feierabend: 15:00; heure de retour: 15h; hora de regreso: 15:00; latest departure: 9:00",
+    "a minimum": "min stops: 3; Mindestauslastung: 50; stops min: 3; Min. Stopps: 3",
 }
 DIFFERENT = {
-    "one of several days": ("delivery date", "Liefertag", "Liefertermin", "Jour de livraison", "fecha de entrega"),
+    "one of several days": (
+        "delivery date",
+        "Liefertag",
+        "Liefertermin",
+        "Jour de livraison",
+        "fecha de entrega",
+        "day",
+        "Datum",
+        "jour",
+        "día",
+    ),
     "one of several depots": ("warehouse", "Lager", "Depot-Nr", "entrepôt", "almacén"),
 }
 DESCRIBING_STOPS = (

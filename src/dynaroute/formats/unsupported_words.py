@@ -51,9 +51,10 @@ OF_ALL = (
     Kind(
         "a priority",
         "something",
-        "priority, priorities, prio, prios, urgency, urgent, asap, express, importance / *priorität*, *prio, dringend, "
-        "dringlichkeit, eilig, eilt, *eilauftrag, wichtigkeit / priorité*, urgence / prioridad*, urgencia, "
-        "urgente",
+        "priority, priorities, prio, prios, urgency, urgent, asap, express, importance, important, vip / *priorität*, "
+        "*prio, dringend, dringlichkeit, eilig, eilt, *eilauftrag, wichtig, wichtigkeit / priorité*, urgence / "
+        "prioridad*, urgencia, urgente, importante",
+        "rank, ranking / rang",
     ),
     Kind(
         "a skill or licence",
@@ -65,10 +66,11 @@ OF_ALL = (
     Kind(
         "a requirement of equipment",
         "something",
-        "tail lift, taillift, liftgate, equipment, refrigerat*, cooling, cooled, temperature*, hazmat, hazardous, "
-        "adr / hebebühne*, ladebordwand*, ausrüstung*, ausstattung*, kühlung*, gekühlt*, kühlware, tiefkühl*, "
-        "temperatur*, gefahrgut* / hayon*, équipement*, frigo*, réfrigér*, température*, matières dangereuses / "
-        "plataforma elevadora, equipamiento*, refrigerad*, temperatura*, mercancías peligrosas",
+        "tail lift, taillift, liftgate, equipment, refrigerat*, cooling, cooled, cold chain, chilled, frozen, "
+        "temperature*, hazmat, hazardous, adr / hebebühne*, ladebordwand*, ausrüstung*, ausstattung*, kühlung*, "
+        "gekühlt*, kühlware, tiefkühl*, temperatur*, gefahrgut* / hayon*, équipement*, frigo*, froid, surgelé*, "
+        "réfrigér*, température*, matières dangereuses / plataforma elevadora, equipamiento*, frío, congelado*, "
+        "refrigerad*, temperatura*, mercancías peligrosas",
     ),
     Kind(
         "a compartment",
@@ -80,8 +82,8 @@ OF_ALL = (
         "a permitted or forbidden combination",
         "something",
         "allowed*, forbidden*, excluded*, prohibited*, restriction*, *restricted / erlaubt*, verboten*, "
-        "gesperrt*, ausgeschlossen*, *restriktion*, *beschränkung*, *einschränkung* / autorisé*, interdit* / "
-        "permitid*, prohibid*, restricción*, restriccion*",
+        "gesperrt*, ausgeschlossen*, *restriktion*, *beschränkung*, *einschränkung*, zufahrt*, durchfahrt* / "
+        "autorisé*, interdit* / permitid*, prohibid*, restricción*, restriccion*",
     ),
     Kind(
         "a speed of its own",
@@ -95,6 +97,7 @@ OF_ALL = (
         "number",
         "setup time, loading time, parking time, turnaround* / *rüstzeit*, *ladezeit*, parkzeit* / "
         "temps de chargement, temps de préparation / tiempo de carga, tiempo de preparación",
+        "setup",
     ),
     Kind(
         "a crew",
@@ -144,8 +147,8 @@ OF_STOPS = (
     Kind(
         "an order of stops",
         "something",
-        "precedence*, predecessor*, successor*, must follow, must precede / vorgänger*, nachfolger* / "
-        "prédécesseur*, précédence* / predecesor*, precedencia*",
+        "precedence*, predecessor*, successor*, must follow, must precede, linked to, paired with / vorgänger*, "
+        "nachfolger* / prédécesseur*, précédence* / predecesor*, precedencia*",
     ),
     Kind(
         "a prize or penalty",
@@ -178,11 +181,12 @@ OF_STOPS = (
         "delivery date, delivery day, service date, visit date, visit day, weekday, day of week / liefertermin, "
         "lieferdatum, liefertag, anliefertermin, wunschtermin, wochentag / date de livraison, jour de livraison, "
         "jour de la semaine / fecha de entrega, día de entrega, día de la semana",
+        "date, day, week / datum, tag, woche / jour, semaine / fecha, día, semana",
     ),
     Kind(
         "a frequency of visits",
         "several",
-        "frequency, visits / frequenz, *häufigkeit*, *rhythmus*, turnus* / fréquence* / frecuencia*, visitas",
+        "frequency, visits / frequenz, *häufigkeit*, *rhythmus*, turnus*, besuche / fréquence* / frecuencia*, visitas",
     ),
     Kind(
         "a split delivery",
@@ -193,8 +197,9 @@ OF_STOPS = (
     Kind(
         "a limit of its own",
         "number",
-        "max, maximum, maximal*, minimum, minimal*, limit, limits, ride time / mindest*, höchst* / máx, máximo, "
-        "máxima, mínimo, mínima, límite / limite*",
+        "max, maximum, maximal*, minimum, minimal*, min demand, demand min, min quantity, quantity min, min qty, "
+        "limit, limits, ride time / mindest*, höchst*, min menge, menge min / máx, máximo, máxima, mínimo, mínima, "
+        "límite / limite*",
     ),
 )
 OF_VEHICLES = (
@@ -202,15 +207,20 @@ OF_VEHICLES = (
         "a cost of vehicles",
         "number",
         "*cost, *costs, price*, fee, fees, wage*, salary, salaries, rate, rates, toll*, eur, euro, euros, usd, "
-        "gbp, chf, per km, per hour / *kosten*, *preis*, *lohn, *gehalt, *satz, maut*, *tarif, *tarife, pro km, "
-        "pro stunde / coût*, prix, salaire*, péage*, par km, par heure / coste*, costo*, precio*, tarifa*, "
+        "gbp, chf, per km, per hour, hourly / *kosten*, *preis*, *lohn, *gehalt, *satz, maut*, *tarif, *tarife, "
+        "pro km, pro stunde / coût*, prix, salaire*, péage*, par km, par heure / coste*, costo*, precio*, tarifa*, "
         "salario*, peaje*, por km, por hora",
     ),
     Kind(
         "a number of trips",
+        "number",
+        "reload*, *reloads, refill* / nachlad*, wiederbelad* / rechargement* / recarga*",
+    ),
+    Kind(
+        "a number of trips",
         "several",
-        "reload*, *reloads, refill*, trips, tours, rotations, max trips / nachlad*, wiederbelad*, beladungen, "
-        "touren*, *fahrten, umläufe, runden / rechargement*, tournées, voyages / recarga*, viajes, rondas",
+        "trips, tours, rotations, max trips / beladungen, "
+        "touren*, *fahrten, umläufe, runden / tournées, voyages / viajes, rondas",
     ),
     Kind(
         "a limit on energy",
@@ -244,7 +254,14 @@ OF_VEHICLES = (
     Kind(
         "a vehicle that is not used",
         "no",
-        "active, enabled, in use / aktiv, einsatzbereit, im einsatz / actif, en service / activo, en servicio",
+        "active, enabled, in use, available, availability / aktiv, einsatzbereit, im einsatz, verfügbar, "
+        "verfügbarkeit / actif, en service, disponible, disponibilité / activo, en servicio, disponibilidad",
+    ),
+    Kind(
+        "a vehicle that is not used",
+        "something",
+        "out of service, broken, defective / defekt, außer betrieb, gesperrt / hors service, en panne / fuera de "
+        "servicio, averiado",
     ),
     Kind(
         "a minimum",
@@ -254,8 +271,8 @@ OF_VEHICLES = (
     Kind(
         "a limit on working time",
         "number",
-        "overtime, working hours*, hours per*, driving time*, time limit, max time*, max hours*, max driving*, "
-        "max working*, max shift* / *arbeitszeit*, *lenkzeit*, überstunden*, stunden pro*, max zeit*, max "
+        "overtime, amplitude*, working hours*, hours per*, driving time*, time limit, max time*, max hours*, max "
+        "driving*, max working*, max shift* / *arbeitszeit*, *lenkzeit*, überstunden*, stunden pro*, max zeit*, max "
         "stunden*, *fahrzeit*, *höchstzeit*, *einsatzdauer*, *tourdauer* / temps de travail*, temps max*, durée*, "
         "heures* / tiempo de trabajo*, tiempo max*, horas*, duración*, jornada*",
         hint="If it is the longest time from departure to the end, call the column max_duration.",
@@ -284,9 +301,11 @@ OF_VEHICLES = (
     Kind(
         "a working time",
         "number",
-        "*shift*, available from, available to, available until / *schicht*, dienst*, verfügbar ab, verfügbar "
-        "bis, einsatzzeit* / disponible à partir*, disponible de, disponible jusqu* / turno*, disponible desde, "
-        "disponible hasta",
+        "*shift*, available from, available to, available until, latest return, return by, back by, latest departure, "
+        "earliest departure / *schicht*, dienst*, verfügbar ab, verfügbar bis, einsatzzeit*, rückkehr bis, "
+        "rückkehrzeit, späteste rückkehr, feierabend, späteste abfahrt, abfahrt ab / disponible à partir*, disponible "
+        "de, disponible jusqu*, retour avant, heure de retour, départ au plus t* / turno*, disponible desde, "
+        "disponible hasta, regreso antes, hora de regreso",
         hint="If it is when it may work, call the columns shift_start and shift_end.",
     ),
     Kind(
@@ -304,8 +323,8 @@ DESCRIPTIVE = (
     "notas, observaci*, comentario*, teléfono*, último*, última*, contacto*"
 )
 KINDS_OF_STOPS = (
-    "type*, kind*, role, *type, activity, action, operation, task, job, mode, direction, order / art, *art, typ, "
-    "*typ, rolle, vorgang*, tätigkeit*, aktion, aufgabe, richtung, auftrag, bewegung, modus, leistung / genre, "
+    "type*, kind*, role, *type, p d, d p, activity, action, operation, task, job, mode, direction, order / art, *art, "
+    "typ, *typ, rolle, vorgang*, tätigkeit*, aktion, aufgabe, richtung, auftrag, bewegung, modus, leistung / genre, "
     "rôle, activité, opération, mouvement, sens, tâche, nature / tipo*, clase, rol, actividad, operación, "
     "movimiento, tarea"
 )
@@ -327,8 +346,8 @@ WINDOWS = (
 )
 TIMES = "time, arrival time / zeit, uhrzeit / heure / hora"
 ARRIVALS = (
-    "delivery, deliver by, arrival, appointment / *lieferung, ankunft*, *termin, zustellung / livraison, "
-    "arrivée, rendez vous, rdv / entrega, llegada, cita"
+    "delivery, deliver by, deliver before, arrival, appointment / *lieferung, ankunft*, *termin, zustellung / "
+    "livraison, livrer avant, avant, arrivée, rendez vous, rdv / entrega, antes de, llegada, cita"
 )
 NUMBERING = (  # what tells one time window of a stop from another
     "first, second, third, other, alternative, alternate, morning, afternoon, evening, am, pm, monday, tuesday, "

@@ -21,6 +21,7 @@ STOPS = {  # further columns with their cells: the depot's, A's and B's
     "pickups and deliveries": (["type", "depot", "delivery", "pickup"],),
     "groups": (["group", "", "north", "south"],),
     "a second load": (["weight (kg)", "", "300", "20"],),
+    "a second demand": (["demand 2", "", "3", "2"],),
     "pallets by their unit": (["Pal.", "", "3", "2"],),
     "a window under another heading": (["Anlieferung", "", "ab 8 Uhr", "bis 12:00"],),
     "an end of windows alone": (["bis", "", "10:00", "12:00"],),
@@ -46,6 +47,9 @@ VEHICLES = {
     "a start by name": "name;capacity;start\nvan;10;home\n",
     "a start in German": "Fahrzeug;Kapazität;Beginn\nvan;10;Altona\n",
     "licences": "name;capacity;Führerschein\nvan;10;C\n",
+    "fewest stops": "name;capacity;min. stops\nvan;10;2\n",
+    "fewest stops in German": "Fahrzeug;Kapazität;Stopps min\nvan;10;2\n",
+    "a latest return": "name;capacity;latest return\nvan;10;15:00\n",
     "stops in other words": "name;capacity;Max. Kunden\nvan;10;12\n",
 }
 

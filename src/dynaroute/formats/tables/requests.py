@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from dynaroute.base.errors import FormatError, UnsupportedError, Where
@@ -24,6 +25,7 @@ __all__ = ["holds_places", "refuse_requests_of_stops", "refuse_requests_of_vehic
 
 _TIMES = ("window", "earliest", "latest")
 _SHIFTS = ("shift_start", "shift_end")
+_NUMBER = re.compile(r"[0-9]+")
 _LOADS = frozenset(("weight", "pounds", "volume", "pieces", "pallets", "boxes"))
 
 
@@ -67,7 +69,8 @@ def _find_requests(table: Table, owner: Owner) -> list[tuple[Column, Request]]:
 
 def _find_load(table: Table, column: Column) -> Request | None:
     """Find a second load, such as pallets beside kilograms, unless the user said which one counts."""
-    demand, meaning, unit = table.header.columns["demand"], STOPS.look_up(column.heading), find_unit(column.heading)
+    demand, unit = table.header.columns["demand"], find_unit(column.heading)
+    meaning = STOPS.look_up(_NUMBER.sub(" ", column.heading))  # "demand 2" is a demand, too
     is_load = (meaning is not None and meaning.role == "demand" and meaning.tier < 2) or (
         meaning is None and unit is not None and unit.family in _LOADS
     )

@@ -34,6 +34,8 @@ _ADORNMENTS = """gps geo geogr geographische geografische geographic geographica
     net gross kg g t lb lbs l hl m3 m km min mins minuten minutes minutos s sec sek h std stk stck pcs"""
 _FILLERS = frozenset(_ADORNMENTS.split())
 _GUESSABLE = ("demand", "lat", "lon")
+_TIMED = ("service", "max_duration", "duration")  # where "min" is minutes; elsewhere it is a minimum
+_MINIMUM = re.compile(r"min|mins|minim\w+|mindest\w*")
 _BRACKETS = re.compile(r"[(\[{][^)\]}]*[)\]}]")
 _CAMEL = re.compile(r"([a-z0-9])([A-ZÄÖÜ])")
 _OTHER_SIGNS = re.compile(r"[^a-z0-9#]+")
@@ -113,8 +115,11 @@ class Vocabulary:
         if simple in self._meanings:
             return self._meanings[simple]
         words = [word for word in simple.split() if word not in _FILLERS]
+        is_minimum = any(map(_MINIMUM.fullmatch, simple.split()))
         if meaning := self._meanings.get(" ".join(words)):
-            return meaning._replace(tier=max(1, meaning.tier))
+            return None if is_minimum and meaning.role not in _TIMED else meaning._replace(tier=max(1, meaning.tier))
+        if is_minimum:
+            return None
         found = [meaning for word in words if (meaning := self._meanings.get(word)) and meaning.tier < 2]
         is_one = len({meaning.role for meaning in found}) == 1
         return found[0]._replace(tier=2) if is_one and found[0].role in _GUESSABLE else None
