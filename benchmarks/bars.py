@@ -83,9 +83,9 @@ class Found:
 
 def prepare() -> None:
     """Load libraries and machine code."""
-    from dynaroute.search.improvers import IMPROVERS
+    from dynaroute.search.improvers import load_machine_code
 
-    IMPROVERS["search"].prepare()
+    load_machine_code(["search", "large", "limits"])
 
 
 def work(run: Run) -> tuple[Run, Found]:

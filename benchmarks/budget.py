@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from dynaroute import Instance, Solution, VehicleType, check, solve
 from dynaroute.base.errors import DynarouteError
 from dynaroute.base.vocabulary import RouteEnd
-from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.improvers import MachineCode, load_machine_code
 
 USUAL_LIMIT, QUICK_LIMIT = 5.0, 0.5  # seconds
 MOST_LATE, MOST_AFTER_CANCELLING = 0.5, 1.0  # seconds
@@ -262,8 +262,7 @@ def read_memory(field: str) -> int:
 
 def work(index: int, limit: float, findings: Any) -> None:
     """Inspect one shape in this process, after loading what does not count."""
-    for improver in IMPROVERS.values():
-        improver.prepare()
+    load_machine_code(get_args(MachineCode))
     solve(make_problem(1, capacity=5), model="amd-100")
     findings.put(None)
     for finding in inspect(SHAPES[index], limit):

@@ -25,8 +25,8 @@ from dynaroute.base.cores import count_cores
 from dynaroute.base.stopping import Stopping
 from dynaroute.draw import draw_published_set
 from dynaroute.problem.instance import Instance
+from dynaroute.search.improvers import load_machine_code
 from dynaroute.search.many import BatchSearchRequest, SideBySide
-from dynaroute.search.search import load_machine_code
 
 
 def count_iterations(instances: Sequence[Instance], seconds: float, threads: int) -> list[int]:
@@ -37,7 +37,7 @@ def count_iterations(instances: Sequence[Instance], seconds: float, threads: int
 
 def count_iterations_after(barrier: object, instances: Sequence[Instance], seconds: float, sent: object) -> None:
     """Do the same on one thread of another process, as soon as all processes are ready."""
-    load_machine_code()
+    load_machine_code(["search"])
     barrier.wait()  # type: ignore[attr-defined]
     sent.put(count_iterations(instances, seconds, 1))  # type: ignore[attr-defined]
 
@@ -94,7 +94,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.count = 20
-    load_machine_code()
+    load_machine_code(["search"])
     if arguments.files:
         compare_one(arguments)
     else:

@@ -30,7 +30,7 @@ from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecre
 from dynaroute.search.combined import Relay
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.genetic.genetic import GeneticSearch
-from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.improvers import load_machine_code
 from dynaroute.search.pacing import Pace, Searcher
 from dynaroute.search.search import search
 from dynaroute.search.start import build_by_near_savings
@@ -122,7 +122,7 @@ def choose_method(name: str) -> Maker | None:
 
 def main() -> None:
     arguments = read_arguments()
-    IMPROVERS["search"].prepare()
+    load_machine_code(["search", "large"])
     instances, best = read_instances(arguments), read_best(arguments.best)
     names, limits = arguments.methods.split(","), [float(limit) for limit in arguments.seconds.split(",")]
     makers = [choose_method(name) for name in names]

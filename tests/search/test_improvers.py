@@ -24,10 +24,10 @@ from dynaroute.search.genetic.genetic import (
     find_best_child,
     improve_children,
 )
-from dynaroute.search.improvers import IMPROVERS, Improver
+from dynaroute.search.improvers import IMPROVERS
 from dynaroute.search.local.local_search import descend
 from dynaroute.search.local.two_opt import improve_paths
-from dynaroute.search.many import BatchSearchRequest
+from dynaroute.search.many import BatchSearchRequest, SideBySide
 from dynaroute.search.savings import build_by_savings
 from dynaroute.solving.options import Improve
 from dynaroute.solving.solve import solve
@@ -48,27 +48,27 @@ KERNELS: tuple[Any, ...] = (
 )
 
 
-def improve(improver: Improver, instance: Instance, start: Solution) -> Solution:
-    if not improver.takes_limits:
-        return improver.improve([instance], [start], 2)[0]
+def improve(name: str, instance: Instance, start: Solution) -> Solution:
+    if name in IMPROVERS:
+        return IMPROVERS[name].improve([instance], [start], 2)[0]
     request = BatchSearchRequest([instance], begin=lambda: Stopping(iterations=500), find_start=lambda *_: start)
-    return improver.make_searcher(2).search(request)[0].solution
+    return SideBySide(2).search(request)[0].solution
 
 
 def test_options_name_the_same_improvers() -> None:
-    assert get_args(Improve) == ("none", *IMPROVERS)
+    assert get_args(Improve) == ("none", *IMPROVERS, "search")
 
 
 @pytest.mark.parametrize("instance", [IN_THE_PLANE, ON_THE_GLOBE, BY_A_MATRIX], ids=["plane", "globe", "matrix"])
-@pytest.mark.parametrize("name", IMPROVERS)
+@pytest.mark.parametrize("name", [*IMPROVERS, "search"])
 def test_every_improver_takes_any_instance_and_a_start(name: str, instance: Instance) -> None:
     start = Solution(tuple((one, one + 6, one + 3) for one in (1, 2, 3)) + tuple((one,) for one in (10, 11, 12)))
-    improved = improve(IMPROVERS[name], instance, start)
+    improved = improve(name, instance, start)
     assert check(instance, improved) == []
     assert improved.cost(instance) < start.cost(instance)
 
 
-@pytest.mark.parametrize("name", [name for name, improver in IMPROVERS.items() if improver.takes_tensors])
+@pytest.mark.parametrize("name", IMPROVERS)
 def test_tensors_are_improved_like_solutions(name: str) -> None:
     instances = draw_paper_set(20, 3, np.random.default_rng(1)).instances()
     batch = InstanceBatch.from_instances(instances)
@@ -77,12 +77,6 @@ def test_tensors_are_improved_like_solutions(name: str) -> None:
     assert [each.routes for each in improved.to_solutions(batch)] == [
         each.routes for each in IMPROVERS[name].improve(instances, starts, 1)
     ]
-
-
-@pytest.mark.parametrize("name", [name for name, improver in IMPROVERS.items() if not improver.takes_limits])
-def test_what_takes_no_limits_has_no_searcher(name: str) -> None:
-    with pytest.raises(TypeError):
-        IMPROVERS[name].make_searcher()
 
 
 def test_the_compile_step_leaves_nothing_to_compile(capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,15 +124,3 @@ def test_an_interrupt_ends_all_with_something(size: int, settings: dict[str, Cal
     for instance, outcome in zip(SEVERAL, outcomes, strict=False):
         assert check(instance, outcome.solution) == []
     assert any(outcome.is_interrupted for outcome in outcomes)
-
-
-def test_machine_code_is_loaded_before_the_clock_of_any_of_many_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    events: list[str] = []
-
-    def begin() -> Stopping:
-        events.append("begin")
-        return Stopping(iterations=10)
-
-    monkeypatch.setattr("dynaroute.search.many.load_machine_code", lambda: events.append("load"))
-    SideBySide(2).search(BatchSearchRequest(SEVERAL, begin))
-    assert events == ["load"] + ["begin"] * len(SEVERAL)

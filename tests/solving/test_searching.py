@@ -17,9 +17,10 @@ from dynaroute.model import ModelCard
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
-from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.improvers import MachineCode, load_machine_code
 from dynaroute.search.savings import build_by_savings
 from dynaroute.search.search import Improvement
+from dynaroute.solving.choose import choose
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import Result
 from dynaroute.solving.searching import search_all
@@ -44,7 +45,9 @@ def one_by_one(instance: Instance) -> Solution:
 
 def search_without_time(instances: Sequence[Instance], **settings: Any) -> list[Result]:
     """Search for a second that is over long since."""
-    return search_all(instances, None, SolveOptions(time_limit=1, **settings), Observers(), time.perf_counter() - 100)
+    options = SolveOptions(time_limit=1, **settings)
+    approaches = choose(instances, options)
+    return search_all(instances, None, approaches, options, Observers(), time.perf_counter() - 100)
 
 
 # What comes out
@@ -53,19 +56,19 @@ def search_without_time(instances: Sequence[Instance], **settings: Any) -> list[
 def test_machine_code_is_loaded_for_the_largest_without_a_matrix_and_takes_none_of_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    prepare = IMPROVERS["search"].prepare
-    loaded: list[int] = []
+    loaded: list[list[MachineCode]] = []
 
-    def load(largest: int) -> None:
-        prepare(largest)
+    def load(wanted: list[MachineCode]) -> None:
+        load_machine_code(wanted)
         time.sleep(0.5)
-        loaded.append(largest)
+        loaded.append(wanted)
 
-    monkeypatch.setattr(IMPROVERS["search"], "prepare", load)
+    monkeypatch.setattr("dynaroute.solving.choose.load_machine_code", load)
+    monkeypatch.setattr("dynaroute.solving.choose.LARGEST_MATRIX", 29)
     (instance,) = draw_instances(30)
     assert solve(instance, time_limit=0.4).iterations != 0
     solve(MATRIX, iterations=1)
-    assert loaded == [30, 0]
+    assert loaded == [["large", "search"], ["search"]]
 
 
 def test_machine_code_of_fleets_takes_none_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +202,7 @@ def test_each_of_many_has_its_time_from_when_it_is_taken_up() -> None:
     instances = draw_instances(12, 12, 12)
 
     options = SolveOptions(time_limit=1000, iterations=20)
-    results = search_all(instances, None, options, Observers(), time.perf_counter() - 2000)
+    results = search_all(instances, None, choose(instances, options), options, Observers(), time.perf_counter() - 2000)
 
     assert [result.iterations for result in results] == [20, 20, 20]
 

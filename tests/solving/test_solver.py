@@ -79,7 +79,7 @@ def test_a_policy_that_is_better_than_savings_is_returned_and_said_to_be(
     put(shelf, "amd-20", 20)
     (instance,) = draw_instances(15)
     monkeypatch.setattr(
-        "dynaroute.solving.by_savings.build_by_savings", lambda problem, _: Solution(one_by_one(problem))
+        "dynaroute.solving.building.build_by_savings", lambda problem, _: Solution(one_by_one(problem))
     )
     result = solve(instance, decode="sample", samples=20)
     assert_right(result)
@@ -96,7 +96,7 @@ def test_the_shipped_model_of_the_nearest_size_is_tried(shelf: Path, monkeypatch
     put(shelf, "amd-10", 10)
     put(shelf, "amd-30", 30)
     monkeypatch.setattr(
-        "dynaroute.solving.by_savings.build_by_savings", lambda problem, _: Solution(one_by_one(problem))
+        "dynaroute.solving.building.build_by_savings", lambda problem, _: Solution(one_by_one(problem))
     )
     results = solve(draw_instances(28, 5, 40, 12), decode="sample", samples=8)
     assert [result.model for result in results] == ["amd-30", "amd-10", "amd-30", "amd-10"]

@@ -15,7 +15,7 @@ from dynaroute.problem.solution import Solution, check
 from dynaroute.search.gpu.parts import search_in_parts
 from dynaroute.search.savings import build_by_savings
 from dynaroute.search.search import Improvement
-from dynaroute.solving import searching, together
+from dynaroute.solving import choose, together
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import Result
 from dynaroute.solving.solve import solve
@@ -145,7 +145,7 @@ def test_batch_of_tensors_is_searched_without_instances(model: Path) -> None:
 
 
 def test_a_total_time_asks_the_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch, model: Path) -> None:
-    monkeypatch.setattr(searching, "choose_device", lambda device: "cuda")
+    monkeypatch.setattr(choose, "choose_device", lambda device: "cuda")
     monkeypatch.setattr(together, "choose_device", lambda device: "cuda")
     monkeypatch.setattr(together, "find_device", lambda name: device_of())
 

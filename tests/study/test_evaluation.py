@@ -60,7 +60,7 @@ def test_automatic_choice_counts_who_was_better(shelf: Path, monkeypatch: pytest
         one_by_one = tuple((customer,) for customer in range(1, instance.size + 1))
         return build_by_savings(instance) if instance.size == 7 else Solution(one_by_one)
 
-    monkeypatch.setattr("dynaroute.solving.by_savings.build_by_savings", build_well_for_seven_customers)
+    monkeypatch.setattr("dynaroute.solving.building.build_by_savings", build_well_for_seven_customers)
 
     evaluation = evaluate(draw_instances(9, 8, 7), model="auto", decode="sample", samples=2)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from dynaroute.problem.solution import Solution
 from dynaroute.scale.rows import FirstRoutes, InputRow
 from dynaroute.solving.carried_options import continue_from
+from dynaroute.solving.choose import choose
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result, Start
 from dynaroute.solving.solve import solve_all
@@ -34,12 +35,14 @@ def build_first_routes(rows: Sequence[InputRow], options: SolveOptions) -> list[
     options
         Options of the search.
     """
-    lacking = [row for row in rows if row.first is None and _can_build(row, options)]
-    instances = [row.instance for row in lacking if row.instance is not None]
-    if not instances:
+    lacking = [(row, row.instance) for row in rows if row.first is None and row.instance is not None]
+    approaches = choose([instance for _, instance in lacking], options)
+    lacking = [each for each, approach in zip(lacking, approaches, strict=True) if approach.start == "policy"]
+    if not lacking:
         return list(rows)
-    results = solve_all(instances, replace(options, improve="none", iterations=None, target=None, objective=None))
-    found = {row.number: _take_routes(result) for row, result in zip(lacking, results, strict=True)}
+    plain = replace(options, improve="none", iterations=None, target=None, objective=None)
+    results = solve_all([instance for _, instance in lacking], plain)
+    found = {row.number: _take_routes(result) for (row, _), result in zip(lacking, results, strict=True)}
     return [replace(row, first=found.get(row.number, row.first)) for row in rows]
 
 
@@ -58,17 +61,6 @@ def search_from_first_routes(row: InputRow, options: SolveOptions) -> Result:
     result = solve_all([row.instance], continue_from(options, Solution(row.first.routes)))[0]
     start = Start.by_policy(row.first.model, options.decoding)
     return replace(result, start=start, seconds=row.first.seconds + result.seconds)
-
-
-def _can_build(row: InputRow, options: SolveOptions) -> bool:
-    """Whether policies can solve this problem, and its search would use one."""
-    instance = row.instance
-    return (
-        instance is not None
-        and instance.is_plain
-        and instance.coordinates is not None
-        and options.objective != "vehicles"
-    )
 
 
 def _take_routes(result: Result) -> FirstRoutes:

@@ -17,10 +17,11 @@ from dynaroute.scale.output.outcomes import RowOutcome
 from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.output.tally import Tally
 from dynaroute.scale.rows import Block, InputRow
-from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.improvers import load_machine_code
+from dynaroute.solving.choose import choose
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
-from dynaroute.solving.solve import refuse_improving_fleets, refuse_too_large, solve_all
+from dynaroute.solving.solve import solve_all
 
 __all__ = ["BlockReport", "Work", "Worker", "describe_fault"]
 
@@ -88,11 +89,10 @@ class Worker:
         self.work = work
         # one core each: one worker per core uses the cores best, and results do not depend on the number of cores
         self.options = replace(work.options, threads=1, device=device or name_device(work.options))
-        self._has_code_of_fleets = False
         if self.options.uses_policy and not are_built_apart(self.options):
             _keep_policies_to_one_core()
-        if (improver := IMPROVERS.get(self.options.improver)) is not None:
-            improver.prepare(0)
+        if self.options.improver != "none":
+            load_machine_code([self.options.improver])
 
     def solve(self, block: Block) -> BlockReport:
         """Solve all rows of a block and write its part.
@@ -135,8 +135,7 @@ class Worker:
         assert instance is not None  # otherwise the row has an error
         try:
             refuse_impossible(instance)
-            refuse_too_large([instance], self.options)
-            refuse_improving_fleets([instance], self.options)
+            choose([instance], self.options)
         except DynarouteError as error:
             return str(error)
         return ""
@@ -175,18 +174,7 @@ class Worker:
         if len(rows) == 1 and rows[0].first is not None:
             return [search_from_first_routes(rows[0], self.options)]
         instances = [row.instance for row in rows if row.instance is not None]
-        if not all(instance.is_plain for instance in instances):
-            self._load_code_of_fleets()
         return solve_all(instances, self._share_out(len(rows)))
-
-    def _load_code_of_fleets(self) -> None:
-        """Load the machine code for fleets, which most inputs do not need, before the first row's clock starts."""
-        if self._has_code_of_fleets or not self.options.searches:
-            return
-        from dynaroute.search.with_limits.search import load_machine_code_of_fleets
-
-        load_machine_code_of_fleets()
-        self._has_code_of_fleets = True
 
     def _share_out(self, count: int) -> SolveOptions:
         """Return the options with these rows' share of the total time."""

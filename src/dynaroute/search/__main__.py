@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import get_args
 
-from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.improvers import MachineCode, load_machine_code
 
 if __name__ == "__main__":
     began = time.perf_counter()
-    for improver in IMPROVERS.values():
-        improver.prepare()
+    load_machine_code(get_args(MachineCode))
     seconds = time.perf_counter() - began
     print(f"The kernels of dynaroute.search are compiled and kept on disk ({seconds:.1f} s).")

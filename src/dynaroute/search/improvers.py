@@ -1,42 +1,24 @@
-"""The table of improvers. Light to import: the code of each is loaded on first use.
-
-Each takes any instance (in the plane, on the globe, or with a matrix), routes to improve, and a number of threads.
-"none" has no entry.
-"""
+"""What improves routes besides the search, and all machine code. Light to import: the code is loaded on first use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from dynaroute.base.memory import LARGEST_MATRIX
+from dynaroute.base.vocabulary import Objective
 
 if TYPE_CHECKING:
     from dynaroute.batch import InstanceBatch, RouteBatch
     from dynaroute.problem.instance import Instance
     from dynaroute.problem.solution import Solution
-    from dynaroute.search.many import BatchSearcher
 
-__all__ = ["IMPROVERS", "Improver"]
+__all__ = ["IMPROVERS", "Improver", "MachineCode", "load_machine_code", "needs_limits"]
+
+MachineCode = Literal["2opt", "local", "search", "large", "limits"]  # large: without a matrix
 
 
-class Improver:
-    """A method that improves routes. To add one, declare and implement what it supports, and add it to the table.
-
-    Attributes
-    ----------
-    label
-        Its name in reports.
-    takes_limits
-        Whether it runs until a time limit, a number of iterations or a target (`make_searcher`), or ends by itself when
-        no move gains (`improve`).
-    takes_tensors
-        Whether it has `improve_tensors`, the same for a batch.
-    """
-
-    label: str
-    takes_limits = False
-    takes_tensors = False
+class Improver(Protocol):
+    """A method that improves the feasible routes of plain instances and ends by itself, when no move gains."""
 
     def improve(
         self,
@@ -45,26 +27,16 @@ class Improver:
         threads: int | None = None,
         is_time_up: Callable[[], bool] | None = None,
     ) -> list[Solution]:
-        """Improve a feasible solution of each instance, on this many threads or all cores, until the time is up."""
-        raise TypeError(f"{self.label} does not end by itself: use make_searcher.")
+        """Improve a solution of each instance, on this many threads or all cores, until the time is up."""
+        ...
 
     def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
-        """Improve the feasible solutions of a batch, on this many threads or all cores."""
-        raise TypeError(f"{self.label} does not support tensors.")
-
-    def make_searcher(self, threads: int | None = None) -> BatchSearcher:
-        """Make a searcher with this many threads; by default one for a single instance, and all cores for many."""
-        raise TypeError(f"{self.label} ends by itself: use improve.")
-
-    def prepare(self, largest: int | None = None) -> None:
-        """Load its machine code, for up to this many customers or any number, compiling it if necessary."""
-        instance, solution = _make_tiny_example()
-        self.improve([instance], [solution], 1)
+        """Improve the solutions of a batch, on this many threads or all cores."""
+        ...
 
 
-class _TwoOpt(Improver):
-    label = "2opt"
-    takes_tensors = True
+class _TwoOpt:
+    """2-opt within each route."""
 
     def improve(
         self,
@@ -83,9 +55,8 @@ class _TwoOpt(Improver):
         return improve_routes_by_two_opt(batch, routes, threads=threads)
 
 
-class _LocalSearch(Improver):
-    label = "local search"
-    takes_tensors = True
+class _LocalSearch:
+    """Local search within and between routes."""
 
     def improve(
         self,
@@ -104,28 +75,35 @@ class _LocalSearch(Improver):
         return improve_routes_by_local_search(batch, routes, threads=threads)
 
 
-class _Search(Improver):
-    label = "search"
-    takes_limits = True
+IMPROVERS: dict[str, Improver] = {"2opt": _TwoOpt(), "local": _LocalSearch()}
 
-    def make_searcher(self, threads: int | None = None) -> BatchSearcher:
-        from dynaroute.search.many import SideBySide
 
-        return SideBySide(threads)
+def needs_limits(instance: Instance, objective: Objective | None) -> bool:
+    """Whether more than capacities and lengths matter: then only insertion and `search.with_limits` solve it."""
+    return objective == "vehicles" or not instance.is_plain
 
-    def prepare(self, largest: int | None = None) -> None:
-        import dynaroute.search.many  # noqa: F401  # what a search needs besides its machine code
-        from dynaroute.search.search import load_machine_code, load_machine_code_of_large
+
+def load_machine_code(wanted: Iterable[MachineCode]) -> None:
+    """Load the machine code of improvers and searches, compiling it if necessary."""
+    for code in wanted:
+        _load(code)
+
+
+def _load(code: MachineCode) -> None:
+    if code in IMPROVERS:
+        instance, solution = _make_tiny_example()
+        IMPROVERS[code].improve([instance], [solution], 1)
+    elif code == "limits":
         from dynaroute.search.with_limits.search import load_machine_code_of_fleets
 
-        load_machine_code()
-        if largest is None or largest > LARGEST_MATRIX:
+        load_machine_code_of_fleets()
+    else:
+        from dynaroute.search.search import load_machine_code_of_large, load_machine_code_of_search
+
+        if code == "large":
             load_machine_code_of_large()
-        if largest is None:
-            load_machine_code_of_fleets()
-
-
-IMPROVERS: dict[str, Improver] = {"2opt": _TwoOpt(), "local": _LocalSearch(), "search": _Search()}
+        else:
+            load_machine_code_of_search()
 
 
 def _make_tiny_example() -> tuple[Instance, Solution]:

@@ -17,8 +17,9 @@ from dynaroute.base.stopping import Stopping
 from dynaroute.base.vocabulary import Objective
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
-from dynaroute.search.search import Improvement, SearchOutcome, load_machine_code, search
-from dynaroute.search.with_limits.search import load_machine_code_of_fleets, search_fleet
+from dynaroute.search.improvers import needs_limits
+from dynaroute.search.search import Improvement, SearchOutcome, search
+from dynaroute.search.with_limits.search import search_fleet
 
 __all__ = ["BatchSearchRequest", "BatchSearcher", "SideBySide"]
 
@@ -57,10 +58,6 @@ class BatchSearchRequest:
     on_improvement: Callable[[int, Improvement], None] | None = None
     on_finished: Callable[[int], None] | None = None
 
-    def needs_fleet(self, instance: Instance) -> bool:
-        """Whether an instance has more than capacities and lengths."""
-        return self.objective == "vehicles" or not instance.is_plain
-
 
 class BatchSearcher(Protocol):
     """A search of many instances; `Searcher` is a search of one."""
@@ -98,7 +95,6 @@ class SideBySide:
         with ThreadPoolExecutor(workers) as pool:
             try:
                 with suppress(KeyboardInterrupt):
-                    searches.load_machine_code()  # otherwise the first instances would spend their time on it
                     pending.extend(pool.submit(search_one, index) for index in range(count))
                     searches.wait_for(pending)
                 searches.interrupted.set()  # after an interrupt, every search ends with its best so far
@@ -126,7 +122,7 @@ class _Searches:
         watched = replace(stopping, is_cancelled=is_cancelled)
         instance = request.instances[index]
         search_one = search
-        if request.needs_fleet(instance):
+        if needs_limits(instance, request.objective):
             search_one = partial(search_fleet, objective=request.objective)
         outcome = search_one(
             instance,
@@ -139,14 +135,6 @@ class _Searches:
         )
         seconds = time.perf_counter() - stopping.began  # freeing a large matrix takes time too
         return replace(outcome, seconds=seconds, is_interrupted=outcome.is_interrupted or is_cancelled())
-
-    def load_machine_code(self) -> None:
-        """Load the machine code that these instances need."""
-        kinds = {self.request.needs_fleet(instance) for instance in self.request.instances}
-        if False in kinds:
-            load_machine_code()
-        if True in kinds:
-            load_machine_code_of_fleets()
 
     def wait_for(self, pending: Sequence[Future[SearchOutcome]]) -> None:
         """Wait until all have ended, reporting each; raises what one of them raised."""

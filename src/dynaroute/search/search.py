@@ -32,8 +32,8 @@ __all__ = [
     "SearchOutcome",
     "halt_at_deadline",
     "leave_time_to_close",
-    "load_machine_code",
     "load_machine_code_of_large",
+    "load_machine_code_of_search",
     "search",
 ]
 
@@ -155,7 +155,7 @@ def search(
 
 
 @cache
-def load_machine_code() -> None:
+def load_machine_code_of_search() -> None:
     """Load the machine code of all stages of a search, once per process, so that it takes no search time later."""
     search(_make_tiny_instance(), None, Stopping(iterations=1))  # one iteration of each stage
     problem = SearchProblem.from_instance(_make_tiny_instance())
@@ -167,7 +167,7 @@ def load_machine_code() -> None:
 
 @cache
 def load_machine_code_of_large() -> None:
-    """Load the machine code of searches without a matrix; see `load_machine_code`."""
+    """Load the machine code of searches without a matrix; see `load_machine_code_of_search`."""
     problem = SearchProblem.from_instance(_make_tiny_instance(), largest_matrix=0)
     RuinAndRecreate(problem, build_by_near_savings(problem), AnnealingSettings(), seed=0).run(1, Pace(0.0, 0.0))
 

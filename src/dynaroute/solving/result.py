@@ -12,7 +12,9 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, Violation, check, make_timetable
 from dynaroute.solving.options import Decoding, Improve, Limit
 
-__all__ = ["GIVEN", "INSERTION", "SAVINGS", "Result", "Start", "describe_method"]
+__all__ = ["GIVEN", "INSERTION", "SAVINGS", "Result", "Start", "StartKind", "describe_method"]
+
+StartKind = Literal["savings", "insertion", "policy", "given"]
 
 _WORDS: dict[Improve, str] = {"none": "", "2opt": "2opt", "local": "local search", "search": "search"}
 
@@ -29,7 +31,7 @@ class Start:
         Name of the policy, and its decoding.
     """
 
-    kind: Literal["savings", "insertion", "policy", "given"]
+    kind: StartKind
     model: str | None = None
     decoding: Decoding | None = None
 

@@ -13,10 +13,10 @@ from dynaroute.base.device import choose_device
 from dynaroute.base.stopping import Stopping
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
-from dynaroute.search.improvers import IMPROVERS
-from dynaroute.search.many import BatchSearchRequest
+from dynaroute.search.many import BatchSearchRequest, SideBySide
 from dynaroute.search.search import SearchOutcome
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
+from dynaroute.solving.choose import Approach, load_code
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
 
@@ -32,6 +32,7 @@ _POLICY_SHARE = 0.5  # largest share of the time limit for the first routes of a
 def search_all(
     instances: Sequence[Instance],
     starts: Sequence[Solution] | None,
+    approaches: Sequence[Approach],
     options: SolveOptions,
     observers: Observers,
     entered: float,
@@ -44,19 +45,22 @@ def search_all(
         Any problems.
     starts
         Known routes for each, if any.
+    approaches
+        How to solve each.
     options, observers
         Options and callbacks.
     entered
         The value of `time.perf_counter` from which the time of a single instance, and the total time, count. Each of
         many instances has its time from when it starts.
     """
-    is_on_gpu = options.total_time is not None and choose_device(options.device).startswith("cuda")
-    if is_on_gpu and options.objective != "vehicles" and all(instance.is_plain for instance in instances):
+    if all(approach.is_together for approach in approaches):
         from dynaroute.solving.together import search_together
 
         return search_together(instances, starts, options, observers, entered)
-    entered += _load_machine_code(instances, options)
-    first = _StartRoutesOfAll.prepare(instances, starts, options)
+    began = time.perf_counter()
+    load_code(approaches)
+    entered += time.perf_counter() - began  # does not count
+    first = _StartRoutesOfAll.prepare(instances, starts, approaches, options)
     request = BatchSearchRequest(
         instances,
         begin=_choose_beginning(len(instances), options, observers, entered),
@@ -66,24 +70,14 @@ def search_all(
         on_improvement=observers.on_improvement,
         on_finished=observers.progress,
     )
-    outcomes = IMPROVERS[options.improver].make_searcher(options.threads).search(request)
+    outcomes = SideBySide(options.threads).search(request)
     results = [
         _report(instance, first.found[index], outcome, options)
         for index, (instance, outcome) in enumerate(zip(instances, outcomes, strict=True))
     ]
-    return [replace(result, messages=(_NOT_ON_GPU, *result.messages)) for result in results] if is_on_gpu else results
-
-
-def _load_machine_code(instances: Sequence[Instance], options: SolveOptions) -> float:
-    """Load or compile the search code for these instances; returns the seconds it took, which do not count."""
-    began = time.perf_counter()
-    largest = max((each.size for each in instances if each.distances is None), default=0)
-    IMPROVERS[options.improver].prepare(largest)
-    if options.objective == "vehicles" or not all(instance.is_plain for instance in instances):
-        from dynaroute.search.with_limits.search import load_machine_code_of_fleets
-
-        load_machine_code_of_fleets()
-    return time.perf_counter() - began
+    if options.total_time is None or not choose_device(options.device).startswith("cuda"):
+        return results
+    return [replace(result, messages=(_NOT_ON_GPU, *result.messages)) for result in results]
 
 
 def _choose_beginning(
@@ -164,17 +158,22 @@ class _StartRoutesOfAll:
 
     instances: Sequence[Instance]
     starts: Sequence[Solution] | None
+    approaches: Sequence[Approach]
     options: SolveOptions
     policy: Policy | None
     found: list[_StartRoutes] = field(default_factory=list)
 
     @classmethod
     def prepare(
-        cls, instances: Sequence[Instance], starts: Sequence[Solution] | None, options: SolveOptions
+        cls,
+        instances: Sequence[Instance],
+        starts: Sequence[Solution] | None,
+        approaches: Sequence[Approach],
+        options: SolveOptions,
     ) -> _StartRoutesOfAll:
         is_built = options.model not in ("auto", "savings")
         policy = load_policy(options.model, options.device) if is_built else None
-        return cls(instances, starts, options, policy, [_StartRoutes(SAVINGS)] * len(instances))
+        return cls(instances, starts, approaches, options, policy, [_StartRoutes(SAVINGS)] * len(instances))
 
     def find(self, index: int, stopping: Stopping) -> Solution | None:
         """Return routes to start from; None for savings."""
@@ -182,17 +181,14 @@ class _StartRoutesOfAll:
         return self.found[index].solution
 
     def _find(self, index: int, stopping: Stopping) -> _StartRoutes:
+        approach = self.approaches[index]
         if self.starts is not None:
             return _StartRoutes(GIVEN, self.starts[index])
-        if not self.instances[index].is_plain or self.options.objective == "vehicles":
-            message = "Policies and savings only handle capacities, so the search starts from insertion."
-            return _StartRoutes(INSERTION, messages=() if self.policy is None else (message,))
-        if self.policy is None:
-            return _StartRoutes(SAVINGS)
-        if self.instances[index].coordinates is None:
-            message = "Policies need coordinates, and there are none, so the search starts from savings."
-            return _StartRoutes(SAVINGS, messages=(message,))
-        return self._build_by_policy(self.policy, self.instances[index], stopping)
+        if approach.start == "policy":
+            assert self.policy is not None  # it was loaded before
+            return self._build_by_policy(self.policy, self.instances[index], stopping)
+        messages = (approach.message,) if approach.message else ()
+        return _StartRoutes(INSERTION if approach.start == "insertion" else SAVINGS, messages=messages)
 
     def _build_by_policy(self, policy: Policy, instance: Instance, stopping: Stopping) -> _StartRoutes:
         from dynaroute.solving.in_time import build_in_time

@@ -10,8 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from dynaroute.base.errors import OptionError, SolutionError, UnsupportedError, Where
-from dynaroute.base.memory import memory_for_fleets, memory_for_savings, memory_for_search, require_memory
+from dynaroute.base.errors import OptionError, SolutionError, Where
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.base.vocabulary import Objective
 from dynaroute.problem.impossible import refuse_impossible
@@ -20,8 +19,14 @@ from dynaroute.problem.solution import Solution, check, refuse_violations
 from dynaroute.problem.statements import NO_STATEMENTS
 from dynaroute.search.improvers import IMPROVERS
 from dynaroute.search.rules import refuse_unsearched_rules
-from dynaroute.solving.building import BuiltRoutes, build_by_policy, load_policy, make_strategy
-from dynaroute.solving.by_savings import MOST_IN_PAIRS, construct_by_savings
+from dynaroute.solving.building import (
+    BuiltRoutes,
+    build_by_policy,
+    construct_by_savings,
+    load_policy,
+    make_strategy,
+)
+from dynaroute.solving.choose import Approach, choose
 from dynaroute.solving.options import Decode, Improve, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, Result, Start
 from dynaroute.solving.small import SmallPolicy, find_small_policy
@@ -42,8 +47,6 @@ __all__ = [
     "load_policy",
     "make_strategy",
     "read_settings",
-    "refuse_improving_fleets",
-    "refuse_too_large",
     "refuse_wrong_start",
     "solve",
     "solve_all",
@@ -53,8 +56,6 @@ NO_OBSERVERS = Observers()
 
 _CHECKING_SHARE = 0.5  # of a search's time, for checks before it
 
-_INSERTION = "insertion"  # used instead of a model if more than capacity limits routes
-_NOT_FOR_POLICIES = "Policies and savings only handle capacities, so insertion built the routes."
 _CANCELLED = "Cancelled while a policy was building; savings built the routes instead."
 
 
@@ -146,14 +147,13 @@ def solve_all(
         refuse_unsearched_rules(instance)
         refuse_impossible(instance, checking.is_time_up)
     starts = _take_starts(instances, options.start)
-    refuse_too_large(instances, options)
+    approaches = choose(instances, options, is_started=starts is not None)
     if options.searches:
         from dynaroute.solving.searching import search_all
 
-        return search_all(instances, starts, options, observers, began)
-    refuse_improving_fleets(instances, options)
+        return search_all(instances, starts, approaches, options, observers, began)
     if starts is None:
-        results = _build_all(instances, options, observers)
+        results = _build_all(instances, approaches, options, observers)
     else:
         observers.note_progress(len(instances))
         pairs = zip(instances, starts, strict=True)
@@ -168,32 +168,6 @@ def _limit_checks(count: int, options: SolveOptions, observers: Observers, began
     seconds = options.search_seconds if options.searches and (count == 1 or options.total_time is not None) else None
     deadline = None if seconds is None else began + _CHECKING_SHARE * seconds
     return Stopping(deadline, is_cancelled=observers.is_cancelled)
-
-
-def refuse_too_large(instances: Sequence[Instance], options: SolveOptions) -> None:
-    """Raise if there is not enough memory, before a policy works for minutes."""
-    for instance in instances:
-        size, is_measured = instance.size, instance.distances is not None
-        if size < MOST_IN_PAIRS:
-            continue
-        if not instance.is_plain:
-            require_memory(memory_for_fleets(size))
-            continue
-        if options.searches or options.improver == "local":
-            require_memory(memory_for_search(size, is_measured))
-        if not options.searches and options.model in ("auto", "savings") and options.start is None:
-            require_memory(memory_for_savings(size) if is_measured else memory_for_search(size))
-
-
-def refuse_improving_fleets(instances: Sequence[Instance], options: SolveOptions) -> None:
-    """Raise if the improver handles only capacities, but an instance has other limits."""
-    if options.improver in ("none", "search") or all(instance.is_plain for instance in instances):
-        return
-    raise UnsupportedError(
-        f"improve {options.improver!r} only handles capacities, not time windows, limits or vehicle types.",
-        where=Where(field="improve"),
-        remedy="Give a time limit, or improve 'search'.",
-    )
 
 
 # Known routes
@@ -263,49 +237,41 @@ def _as_list(start: Any) -> list[Any]:
         return [start]
 
 
-# Choose
+# Build
 
 
-def _build_all(instances: Sequence[Instance], options: SolveOptions, observers: Observers) -> list[Result]:
-    """Build and improve routes, grouping instances that use the same model."""
-    groups: defaultdict[str | Path | Policy, list[int]] = defaultdict(list)
-    for index, instance in enumerate(instances):
-        groups[_choose_model(instance, options)].append(index)
+def _build_all(
+    instances: Sequence[Instance], approaches: Sequence[Approach], options: SolveOptions, observers: Observers
+) -> list[Result]:
+    """Build and improve routes, grouping instances with the same approach."""
+    groups: defaultdict[Approach, list[int]] = defaultdict(list)
+    for index, approach in enumerate(approaches):
+        groups[approach].append(index)
     results: dict[int, Result] = {}
-    for model, indices in groups.items():
+    for approach, indices in groups.items():
         group = [instances[index] for index in indices]
-        results |= zip(indices, _build_group(group, model, options, observers), strict=True)
+        results |= zip(indices, _build_group(group, approach, options, observers), strict=True)
     return [results[index] for index in range(len(instances))]
 
 
-def _choose_model(instance: Instance, options: SolveOptions) -> str | Path | Policy:
-    """Choose the model for an instance; "savings" if none fits."""
-    if not instance.is_plain:
-        return _INSERTION
-    if instance.coordinates is None:
-        return "savings"
-    if options.model != "auto":
-        return options.model
-    from dynaroute.weights.choice import choose_model
-
-    return choose_model(instance).name
-
-
 def _build_group(
-    instances: Sequence[Instance], model: str | Path | Policy, options: SolveOptions, observers: Observers
+    instances: Sequence[Instance], approach: Approach, options: SolveOptions, observers: Observers
 ) -> list[Result]:
-    if model == _INSERTION:
-        return [_construct_by_insertion(instance, options, observers) for instance in instances]
-    if model == "savings":
-        built = construct_by_savings(instances, observers)
-        return _improve([_note_lack_of_policy(result, options) for result in built], options, observers)
+    told = (approach.message,) if approach.message else ()
+    if approach.start == "insertion":
+        return [_construct_by_insertion(instance, told, options, observers) for instance in instances]
+    if approach.model is None:
+        built = [
+            replace(result, messages=result.messages or told) for result in construct_by_savings(instances, observers)
+        ]
+        return _improve(built, options, observers)
     silent = replace(observers, progress=None)
     try:
-        by_policy = _improve(_construct_by_policy(instances, model, options, observers), options, observers)
+        by_policy = _improve(_construct_by_policy(instances, approach.model, options, observers), options, observers)
     except OutOfTimeError:
         built = construct_by_savings(instances, silent)
         return [replace(result, messages=result.messages or (_CANCELLED,)) for result in built]
-    if options.model != "auto":
+    if not approach.is_compared:
         return by_policy
     # A policy can be far off on instances unlike its training, so it competes with savings. Improving both costs little
     # next to the policy, and the order may change.
@@ -313,18 +279,15 @@ def _build_group(
     return [_better(*pair) for pair in zip(by_policy, by_savings, strict=True)]
 
 
-# Construct
-
-
-def _construct_by_insertion(instance: Instance, options: SolveOptions, observers: Observers) -> Result:
+def _construct_by_insertion(
+    instance: Instance, told: tuple[str, ...], options: SolveOptions, observers: Observers
+) -> Result:
     from dynaroute.search.with_limits.search import search_fleet
 
     stopping = Stopping(iterations=1, is_cancelled=observers.is_cancelled)
     outcome = search_fleet(instance, None, stopping, seed=options.usual_seed)
     observers.note_progress(1)
-    is_told = options.model not in ("auto", "savings") or options.given_decoding
-    messages = (_NOT_FOR_POLICIES,) if is_told else ()
-    return Result(instance, outcome.solution, outcome.cost, outcome.seconds, INSERTION, messages=messages)
+    return Result(instance, outcome.solution, outcome.cost, outcome.seconds, INSERTION, messages=told)
 
 
 def _construct_by_policy(
@@ -396,12 +359,3 @@ def _better(by_policy: Result, by_savings: Result) -> Result:
             f"{winner.model_and_method} was better than {loser.model_and_method}, which costs {excess:.1f} % more."
         )
     return replace(winner, seconds=by_policy.seconds + by_savings.seconds, messages=(message, *winner.messages))
-
-
-def _note_lack_of_policy(result: Result, options: SolveOptions) -> Result:
-    reason = None
-    if result.instance.coordinates is None and options.model != "savings":
-        reason = "Policies need coordinates, and there are none, so savings built the routes."
-    elif options.model == "auto":
-        reason = "No trained model ships with this version, so savings built the routes."
-    return result if reason is None or result.messages else replace(result, messages=(reason,))

@@ -25,8 +25,8 @@ from dynaroute.search.gpu.devices import KernelDevice, find_device
 from dynaroute.search.gpu.parts import PartSettings, search_in_parts
 from dynaroute.search.gpu.schedule import PopulationSettings
 from dynaroute.search.search import Improvement
-from dynaroute.solving.building import load_policy, make_strategy, name_policy
-from dynaroute.solving.by_savings import construct_by_savings
+from dynaroute.solving.building import construct_by_savings, load_policy, make_strategy, name_policy
+from dynaroute.solving.choose import choose_together
 from dynaroute.solving.in_time import make_interruptible
 from dynaroute.solving.options import Decoding, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
@@ -98,7 +98,9 @@ def search_together(
         The device that searches; None: the GPU of the options.
     """
     results: dict[int, Result] = {}
-    groups = _group_by_model(instances, options, starts is not None)
+    groups: defaultdict[str | Path | Policy | None, list[int]] = defaultdict(list)
+    for row, approach in enumerate(choose_together(instances, options, is_started=starts is not None)):
+        groups[approach.model].append(row)
     customers = sum(instance.size for instance in instances)
     for model, rows in groups.items():
         group = [instances[row] for row in rows]
@@ -244,21 +246,6 @@ def _line_up(batch: InstanceBatch, *parts: RouteBatch) -> RouteBatch:
     order = every.lengths(batch.repeat_each(copies)).view(count, copies).argsort(dim=1, stable=True)
     rows = order + copies * torch.arange(count, device=batch.device)[:, None]
     return every[rows.flatten()]
-
-
-def _group_by_model(
-    instances: Sequence[Instance], options: SolveOptions, is_started: bool
-) -> dict[str | Path | Policy | None, list[int]]:
-    """Group instances by the policy that builds their first routes; None: known routes or savings."""
-    groups: defaultdict[str | Path | Policy | None, list[int]] = defaultdict(list)
-    for row, instance in enumerate(instances):
-        model: str | Path | Policy | None = options.model
-        if is_started or instance.coordinates is None or model == "savings":
-            model = None
-        elif model == "auto":
-            model = nearest_shipped_model(instance.size)
-        groups[model].append(row)
-    return groups
 
 
 def _with_positions(instance: Instance) -> Instance:

@@ -128,8 +128,7 @@ def evaluate_all(
     mean_reference = None if reference is None else _mean_reference(reference, len(problems))
     if best is not None:
         _require_costs(best, len(problems))
-    improver = IMPROVERS.get(options.improver)
-    if options.model in ("auto", "savings") or (improver is not None and not improver.takes_tensors):
+    if options.model in ("auto", "savings") or options.searches:
         measured = _measure_results(solve_all(problems, options, observers))
     else:
         measured = _measure_policy(problems, options, observers)

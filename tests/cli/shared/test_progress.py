@@ -1,10 +1,15 @@
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
+from threading import Event
 
-from dynaroute.cli.shared.progress import SearchLine, show_progress, show_search, show_work
+import pytest
+from command_line import INSTANCE, invoke, save
+
+from dynaroute.cli.shared.progress import SearchLine, preload_search, show_progress, show_search, show_work
 from dynaroute.problem.solution import Solution
 from dynaroute.search.search import Improvement
+from dynaroute.solving.options import SolveOptions
 
 
 def improvement(cost: float) -> Improvement:
@@ -117,3 +122,36 @@ def test_a_set_that_is_done_at_once_is_not_told_of(total: int, capsys: pytest.Ca
         advance(total)
 
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("shelf")
+def test_compiling_is_told_where_loading_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_told, told = Event(), []
+
+    def note(message: str) -> None:
+        told.append(message)
+        is_told.set()
+
+    monkeypatch.setattr("dynaroute.cli.shared.progress.USUAL_SECONDS", 0.0)
+    monkeypatch.setattr("dynaroute.cli.shared.progress.print_note", note)
+    monkeypatch.setattr("dynaroute.solving.choose.load_machine_code", lambda wanted: is_told.wait(60))
+
+    preload_search(SolveOptions(improve="local"), [])
+
+    assert told == ["compiling once for this machine; the time limit starts afterwards."]
+
+
+@pytest.mark.usefixtures("shelf")
+@pytest.mark.parametrize("options", [("--improve", "2opt"), ("--improve", "local"), ("--iterations", "1")])
+def test_nothing_is_told_where_all_is_ready(tmp_path: Path, options: tuple[str, ...]) -> None:
+    path = save(tmp_path, "a.vrp", INSTANCE)
+    invoke("solve", path, *options)
+
+    assert "compiling" not in invoke("solve", path, *options).stderr
+
+
+@pytest.mark.usefixtures("shelf")
+def test_nothing_is_loaded_where_nothing_is_improved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dynaroute.solving.choose.load_machine_code", None)  # calling it would fail
+
+    preload_search(SolveOptions(), [])

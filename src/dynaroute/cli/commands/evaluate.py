@@ -13,7 +13,6 @@ from dynaroute.cli.evaluating.comparison import Compared, format_comparison, lis
 from dynaroute.cli.evaluating.gaps import print_gaps, write_gaps
 from dynaroute.cli.evaluating.reference import read_reference
 from dynaroute.cli.shared.jobs import SolveJob, gather_jobs
-from dynaroute.cli.shared.loading import preload_search
 from dynaroute.cli.shared.options import (
     BestOption,
     JsonOption,
@@ -24,7 +23,7 @@ from dynaroute.cli.shared.options import (
 )
 from dynaroute.cli.shared.output import print_facts, print_json, print_note, print_table, show_counts, show_length
 from dynaroute.cli.shared.places import list_files, list_model_files, refuse_missing_folder, refuse_overwriting
-from dynaroute.cli.shared.progress import show_progress
+from dynaroute.cli.shared.progress import preload_search, show_progress
 from dynaroute.cli.shared.tables import CapacityOption, TableOptions
 from dynaroute.solving.options import Observers, SolveOptions
 

@@ -14,7 +14,6 @@ from dynaroute.base.errors import DynarouteError, OptionError, Where
 from dynaroute.cli.shared.exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from dynaroute.cli.shared.interrupt import note_interrupt
 from dynaroute.cli.shared.jobs import SolveJob, gather_jobs, list_starts, read_starts, refuse_impossible_jobs
-from dynaroute.cli.shared.loading import preload_search
 from dynaroute.cli.shared.options import (
     PANELS,
     JsonOption,
@@ -25,7 +24,7 @@ from dynaroute.cli.shared.options import (
 )
 from dynaroute.cli.shared.output import print_json, print_note
 from dynaroute.cli.shared.places import list_model_files, refuse_overwriting
-from dynaroute.cli.shared.progress import show_progress, show_search
+from dynaroute.cli.shared.progress import preload_search, show_progress, show_search
 from dynaroute.cli.shared.results import (
     check_destinations,
     describe,

@@ -1,21 +1,50 @@
-"""Progress displays: a bar for many instances, a line for one search."""
+"""What is said while a command works: loading, a bar for many instances, a line for one search."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dynaroute.cli.shared.output import make_console, print_note, show_length
 
 if TYPE_CHECKING:
+    from dynaroute.problem.instance import Instance
     from dynaroute.search.search import Improvement
+    from dynaroute.solving.options import SolveOptions
 
-__all__ = ["print_at_intervals", "show_progress", "show_search", "show_work"]
+__all__ = ["preload_search", "print_at_intervals", "show_progress", "show_search", "show_work"]
+
+USUAL_SECONDS = 5.0  # longer than loading libraries and machine code takes
 
 FIRST_LINE_AFTER, LONGEST_SILENCE = 10.0, 60.0  # seconds, if there is no terminal for a bar
+
+
+def preload_search(options: SolveOptions, instances: Sequence[Instance]) -> None:
+    """Load everything a search needs before its clock starts, and say if something must be compiled."""
+    from dynaroute.solving.choose import choose, load_code
+
+    approaches = choose(instances, options, is_started=options.start is not None)
+    if options.improver == "none":
+        return
+    patience = threading.Timer(
+        USUAL_SECONDS, print_note, ["compiling once for this machine; the time limit starts afterwards."]
+    )
+    patience.start()
+    try:
+        load_code(approaches)
+        if options.searches:
+            import dynaroute.solving.searching
+        if any(approach.is_together for approach in approaches):
+            from dynaroute.solving.together import prepare_device
+
+            prepare_device(options.device)
+        if any(approach.start == "policy" for approach in approaches):
+            import dynaroute.solving.in_time  # noqa: F401
+    finally:
+        patience.cancel()
 
 
 @contextmanager

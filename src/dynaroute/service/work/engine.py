@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dynaroute.base.device import choose_device
 from dynaroute.base.errors import OptionError, UnsupportedError, Where
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
-from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.improvers import MachineCode, load_machine_code
 from dynaroute.service.messages.response_schemas import (
     ImprovementSchema,
     SolveResponse,
@@ -121,8 +121,7 @@ class Engine:
 
     def warm_up(self) -> None:
         """Load the search code, so that the first request need not wait."""
-        for improver in IMPROVERS.values():
-            improver.prepare()
+        load_machine_code(get_args(MachineCode))
 
     def solve(self, instances: Sequence[Instance], options: SolveOptions, seconds: float = math.inf) -> list[Result]:
         """Solve instances together.

@@ -1,0 +1,167 @@
+"""How each instance is solved: which start, which search, on which device, with which machine code.
+
+`choose` is asked once for all instances of a call; what builds and searches follows its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dynaroute.base.device import choose_device
+from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.base.memory import (
+    LARGEST_MATRIX,
+    memory_for_fleets,
+    memory_for_savings,
+    memory_for_search,
+    require_memory,
+)
+from dynaroute.problem.instance import Instance
+from dynaroute.search.improvers import MachineCode, load_machine_code, needs_limits
+from dynaroute.solving.options import SolveOptions
+from dynaroute.solving.result import StartKind
+
+if TYPE_CHECKING:
+    from dynaroute.model import Policy
+
+__all__ = ["MOST_IN_PAIRS", "Approach", "choose", "choose_together", "load_code"]
+
+MOST_IN_PAIRS = 5000  # customers; below this there is always enough memory, and time for the savings of all pairs
+
+
+@dataclass(frozen=True)
+class Approach:
+    """How an instance is solved.
+
+    Attributes
+    ----------
+    start
+        How the first routes are built.
+    model
+        The policy that builds them; None: none does.
+    is_compared
+        Whether savings compete with the policy, because nobody asked for this policy.
+    is_together
+        Whether a GPU searches all instances at once.
+    machine_code
+        What must be loaded before any clock starts.
+    message
+        Why the start is not what was asked for; empty if it is.
+    """
+
+    start: StartKind
+    model: str | Path | Policy | None = None
+    is_compared: bool = False
+    is_together: bool = False
+    machine_code: frozenset[MachineCode] = frozenset()
+    message: str = ""
+
+
+def choose(instances: Sequence[Instance], options: SolveOptions, *, is_started: bool = False) -> list[Approach]:
+    """Choose how to solve each instance.
+
+    Parameters
+    ----------
+    instances, options
+        What to solve, and what was asked for.
+    is_started
+        Whether there are known routes.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is too little memory, or the improver asked for does not support an instance.
+    """
+    for instance in instances:
+        _refuse_too_large(instance, options)
+        _refuse_improving_limits(instance, options)
+    has_limits = any(needs_limits(instance, options.objective) for instance in instances)
+    if not has_limits and options.total_time is not None and choose_device(options.device).startswith("cuda"):
+        return choose_together(instances, options, is_started=is_started)
+    return [_choose_one(instance, options, is_started) for instance in instances]
+
+
+def choose_together(instances: Sequence[Instance], options: SolveOptions, *, is_started: bool) -> list[Approach]:
+    """Choose how to solve plain instances on a GPU at once: from a policy's routes unless told otherwise."""
+    from dynaroute.weights import nearest_shipped_model
+
+    approaches = []
+    for instance in instances:
+        model = nearest_shipped_model(instance.size) if options.model == "auto" else options.model
+        if is_started:
+            approaches.append(Approach("given", is_together=True))
+        elif model in (None, "savings") or instance.coordinates is None:
+            approaches.append(Approach("savings", is_together=True))
+        else:
+            approaches.append(Approach("policy", model, is_together=True))
+    return approaches
+
+
+def load_code(approaches: Iterable[Approach]) -> None:
+    """Load all machine code that these approaches need, compiling it if necessary."""
+    load_machine_code(sorted(frozenset[MachineCode]().union(*(each.machine_code for each in approaches))))
+
+
+def _choose_one(instance: Instance, options: SolveOptions, is_started: bool) -> Approach:
+    code = frozenset(_list_machine_code(instance, options))
+    if is_started:
+        return Approach("given", machine_code=code)
+    is_asked = options.model not in ("auto", "savings")
+    consequence = "the search starts from {}." if options.searches else "{} built the routes."
+    if needs_limits(instance, options.objective if options.searches else None):
+        is_told = is_asked or (bool(options.given_decoding) and not options.searches)
+        message = f"Policies and savings only handle capacities, so {consequence.format('insertion')}"
+        return Approach("insertion", machine_code=code, message=message if is_told else "")
+    if instance.coordinates is None:
+        is_told = is_asked or (options.model == "auto" and not options.searches)
+        message = f"Policies need coordinates, and there are none, so {consequence.format('savings')}"
+        return Approach("savings", machine_code=code, message=message if is_told else "")
+    if is_asked:
+        return Approach("policy", options.model, machine_code=code)
+    if options.model == "savings" or options.searches:
+        return Approach("savings", machine_code=code)
+    from dynaroute.weights.choice import NO_MODEL, choose_model
+
+    model = choose_model(instance).name
+    if model == NO_MODEL:
+        message = "No trained model ships with this version, so savings built the routes."
+        return Approach("savings", machine_code=code, message=message)
+    return Approach("policy", model, is_compared=True, machine_code=code)
+
+
+def _list_machine_code(instance: Instance, options: SolveOptions) -> list[MachineCode]:
+    if options.improver == "none":
+        return []
+    if options.improver != "search":
+        return [options.improver]
+    if needs_limits(instance, options.objective):
+        return ["search", "limits"]
+    is_large = instance.distances is None and instance.size > LARGEST_MATRIX
+    return ["search", "large"] if is_large else ["search"]
+
+
+def _refuse_too_large(instance: Instance, options: SolveOptions) -> None:
+    """Raise if there is not enough memory, before a policy works for minutes."""
+    size, is_measured = instance.size, instance.distances is not None
+    if size < MOST_IN_PAIRS:
+        return
+    if not instance.is_plain:
+        require_memory(memory_for_fleets(size))
+        return
+    if options.searches or options.improver == "local":
+        require_memory(memory_for_search(size, is_measured))
+    if not options.searches and options.model in ("auto", "savings") and options.start is None:
+        require_memory(memory_for_savings(size) if is_measured else memory_for_search(size))
+
+
+def _refuse_improving_limits(instance: Instance, options: SolveOptions) -> None:
+    if options.improver in ("none", "search") or instance.is_plain:
+        return
+    raise UnsupportedError(
+        f"improve {options.improver!r} only handles capacities, not time windows, limits or vehicle types.",
+        where=Where(field="improve"),
+        remedy="Give a time limit, or improve 'search'.",
+    )

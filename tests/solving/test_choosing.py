@@ -1,0 +1,101 @@
+"""One function answers which start, which search and which machine code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from policies import draw_instances
+
+from dynaroute.base.errors import UnsupportedError
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.solving.choose import Approach, choose, choose_together
+from dynaroute.solving.options import SolveOptions
+
+(PLAIN,) = draw_instances(30)
+LIMITED = replace(PLAIN, vehicles=(VehicleType(PLAIN.capacity, max_stops=6),))
+MATRIX = Instance(None, PLAIN.demands, PLAIN.capacity, distances=PLAIN.distance_matrix)
+
+
+def choose_one(instance: Instance, *, is_started: bool = False, **settings: Any) -> Approach:
+    (approach,) = choose([instance], SolveOptions(**settings), is_started=is_started)
+    return approach
+
+
+@pytest.mark.parametrize(
+    ("instance", "settings", "start"),
+    [
+        (PLAIN, {}, "policy"),
+        (PLAIN, {"model": "savings"}, "savings"),
+        (PLAIN, {"iterations": 5}, "savings"),
+        (PLAIN, {"iterations": 5, "model": "amd"}, "policy"),
+        (PLAIN, {"iterations": 5, "model": "amd", "objective": "vehicles"}, "insertion"),
+        (LIMITED, {}, "insertion"),
+        (LIMITED, {"iterations": 5, "model": "amd"}, "insertion"),
+        (MATRIX, {}, "savings"),
+        (MATRIX, {"iterations": 5, "model": "amd"}, "savings"),
+    ],
+)
+def test_start_follows_from_the_instance_and_the_options(instance: Instance, settings: Any, start: str) -> None:
+    assert choose_one(instance, **settings).start == start
+
+
+def test_known_routes_are_the_start_of_anything() -> None:
+    assert [choose_one(each, is_started=True, improve="search").start for each in (PLAIN, LIMITED, MATRIX)] == [
+        "given"
+    ] * 3
+
+
+def test_savings_compete_only_with_a_policy_that_nobody_asked_for() -> None:
+    assert choose_one(PLAIN).is_compared
+    assert not choose_one(PLAIN, model="amd").is_compared
+
+
+@pytest.mark.parametrize(
+    ("instance", "settings", "words"),
+    [
+        (PLAIN, {"model": "amd"}, ""),
+        (LIMITED, {}, ""),
+        (LIMITED, {"model": "amd"}, "so insertion built the routes."),
+        (LIMITED, {"model": "amd", "iterations": 5}, "so the search starts from insertion."),
+        (MATRIX, {}, "so savings built the routes."),
+        (MATRIX, {"iterations": 5}, ""),
+        (MATRIX, {"model": "amd", "iterations": 5}, "so the search starts from savings."),
+    ],
+)
+def test_another_start_than_asked_for_has_its_reason(instance: Instance, settings: Any, words: str) -> None:
+    message = choose_one(instance, **settings).message
+    assert message.endswith(words)
+    assert bool(message) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("instance", "settings", "code"),
+    [
+        (PLAIN, {}, set()),
+        (PLAIN, {"improve": "local"}, {"local"}),
+        (PLAIN, {"iterations": 5}, {"search"}),
+        (PLAIN, {"iterations": 5, "objective": "vehicles"}, {"search", "limits"}),
+        (LIMITED, {"iterations": 5}, {"search", "limits"}),
+    ],
+)
+def test_only_the_machine_code_that_is_needed_is_loaded(instance: Instance, settings: Any, code: set[str]) -> None:
+    assert choose_one(instance, **settings).machine_code == code
+
+
+def test_an_improver_that_does_not_know_limits_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="only handles capacities"):
+        choose([PLAIN, LIMITED], SolveOptions(improve="2opt"))
+
+
+def test_a_gpu_starts_from_the_policy_unless_told_otherwise() -> None:
+    def starts(instance: Instance, *, is_started: bool = False, **settings: Any) -> list[str]:
+        options = SolveOptions(total_time=1, **settings)
+        return [each.start for each in choose_together([instance], options, is_started=is_started)]
+
+    assert starts(PLAIN) == ["policy"]
+    assert starts(PLAIN, model="savings") == ["savings"]
+    assert starts(MATRIX) == ["savings"]
+    assert starts(PLAIN, is_started=True) == ["given"]
