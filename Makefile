@@ -41,11 +41,8 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 	touch $@
 
 demo: .venv/installed
-	mkdir -p demo
-	$(BIN)/dynaroute generate --size 100 --count 1 --seed 7 --out demo/instance.vrp
-	$(BIN)/dynaroute solve demo/instance.vrp --out demo/instance.sol --plot demo/instance.png
+	$(BIN)/dynaroute demo --out demo
 	$(BIN)/dynaroute check demo/instance.vrp demo/instance.sol
-	@echo "The picture is demo/instance.png"
 
 serve: .venv/with-serve
 	$(BIN)/dynaroute serve

@@ -28,6 +28,7 @@ from dynaroute.base.limits import LIMITS_VARIABLE, raise_limits
 from dynaroute.cli.commands.batch import batch
 from dynaroute.cli.commands.check import check
 from dynaroute.cli.commands.convert import convert
+from dynaroute.cli.commands.demo import demo
 from dynaroute.cli.commands.doctor import doctor
 from dynaroute.cli.commands.evaluate import evaluate
 from dynaroute.cli.commands.generate import generate
@@ -187,6 +188,7 @@ for command in (
     train,
     reproduce,
     serve,
+    demo,
     doctor,
 ):
     app.command(cls=Command)(command)

@@ -10,7 +10,7 @@ from typing import Any
 
 from dynaroute.base.errors import ModelError, Where
 
-__all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "shipped_models"]
+__all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "read_card", "shipped_models"]
 
 GENERALIST = "amd"  # the model for all sizes and kinds
 _FOLDER = Path(__file__).parent
@@ -67,3 +67,15 @@ def find_model(name: str | Path) -> Path:
         where=Where(field="model"),
         remedy=f"Shipped models: {shipped}.",
     )
+
+
+def read_card(name: str | Path) -> dict[str, Any]:
+    """Read what a model says of itself, without loading it.
+
+    Parameters
+    ----------
+    name
+        A shipped model's name, or a path.
+    """
+    card: dict[str, Any] = json.loads((find_model(name) / "config.json").read_text(encoding="utf-8"))["card"]
+    return card

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.problem.instance import Instance
-from dynaroute.weights import GENERALIST, find_model, nearest_shipped_model, shipped_models
+from dynaroute.weights import GENERALIST, nearest_shipped_model, read_card, shipped_models
 
 __all__ = ["NO_MODEL", "ModelChoice", "choose_model", "describe_purpose", "looks_uniform"]
 
@@ -70,7 +68,7 @@ def describe_purpose(name: str) -> str:
     if name == GENERALIST:
         return "all others"
     if size is None:
-        kind = str(_read_card(find_model(name)).get("distribution", "")).partition(":")[0]
+        kind = str(read_card(name).get("distribution", "")).partition(":")[0]
         return f"{kind}, by name" if kind else "only by name"
     if GENERALIST not in shipped_models():
         return f"sizes nearest to {size}"
@@ -89,7 +87,7 @@ def _find_difference(instance: Instance, specialist: str) -> str:
     if not demands.any():
         return "all demands are 0"
     held = instance.capacity / float(demands.mean())
-    usual = _read_capacity(find_model(specialist)) / _PAPER_DEMAND
+    usual = _read_capacity(specialist) / _PAPER_DEMAND
     if not usual / _LIKE_ROUTES <= held <= usual * _LIKE_ROUTES:
         return f"{held:.3g} customers per route, not about {usual:.3g}"
     assert instance.coordinates is not None  # checked before a model is chosen
@@ -97,17 +95,12 @@ def _find_difference(instance: Instance, specialist: str) -> str:
 
 
 @cache  # asked for every instance of a set
-def _read_capacity(folder: Path) -> float:
+def _read_capacity(name: str) -> float:
     """Read the capacity in a model's training; the usual one of its size if the card has none."""
     from dynaroute.draw import usual_capacity
 
-    card = _read_card(folder)
+    card = read_card(name)
     return float(card["capacity"] or usual_capacity(card["size"]))
-
-
-def _read_card(folder: Path) -> dict[str, Any]:
-    card: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))["card"]
-    return card
 
 
 def looks_uniform(coordinates: NDArray[np.float64]) -> bool:
