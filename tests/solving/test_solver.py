@@ -78,9 +78,7 @@ def test_a_policy_that_is_better_than_savings_is_returned_and_said_to_be(
 ) -> None:
     put(shelf, "amd-20", 20)
     (instance,) = draw_instances(15)
-    monkeypatch.setattr(
-        "dynaroute.solving.building.build_by_savings", lambda problem, _: Solution(one_by_one(problem))
-    )
+    monkeypatch.setattr("dynaroute.solving.building.build_by_savings", lambda problem, _: Solution(one_by_one(problem)))
     result = solve(instance, decode="sample", samples=20)
     assert_right(result)
     assert (result.method, result.model) == ("sample 20", "amd-20")
@@ -95,9 +93,7 @@ def one_by_one(instance: Instance) -> tuple[tuple[int, ...], ...]:
 def test_the_shipped_model_of_the_nearest_size_is_tried(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(shelf, "amd-10", 10)
     put(shelf, "amd-30", 30)
-    monkeypatch.setattr(
-        "dynaroute.solving.building.build_by_savings", lambda problem, _: Solution(one_by_one(problem))
-    )
+    monkeypatch.setattr("dynaroute.solving.building.build_by_savings", lambda problem, _: Solution(one_by_one(problem)))
     results = solve(draw_instances(28, 5, 40, 12), decode="sample", samples=8)
     assert [result.model for result in results] == ["amd-30", "amd-10", "amd-30", "amd-10"]
     assert [result.instance.size for result in results] == [28, 5, 40, 12]
